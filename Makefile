@@ -1,0 +1,79 @@
+# Every target sets up what it needs: Python 3.11 or newer, make and a package registry are enough.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+DEMO_WAREHOUSE = build/demo.duckdb
+DEMO_PAGE = build/fleet.html
+MUTATIONS = 20000
+
+# Prefect and what it brings report home unless told not to, and its server may start slowly on a busy machine.
+export DO_NOT_TRACK := 1
+export PREFECT_SERVER_ANALYTICS_ENABLED := false
+export PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS := 60
+
+# A registry may stand behind a certificate that only the system knows.
+export UV_SYSTEM_CERTS ?= 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install demo test check golden corpus fuzz bench lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## Install bufferhouse into .venv (PYTHON=... chooses the interpreter)
+
+demo: $(STAMP) ## Ingest examples/fleet and show what its memory did
+	@mkdir -p build
+	$(BIN)/python -m flows.ingest examples/fleet --warehouse $(DEMO_WAREHOUSE)
+	$(BIN)/bufferhouse report fleet --warehouse $(DEMO_WAREHOUSE) --html $(DEMO_PAGE)
+
+test: $(STAMP) ## Run all tests (PYTEST_FLAGS=... adds options)
+	$(BIN)/python -m pytest -q $(PYTEST_FLAGS)
+
+check: $(STAMP) ## Lint, check the format, and check that the lock file names no registry
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	@! grep -n '://' requirements.lock
+
+golden: $(STAMP) ## Write the expected outputs of the tests anew; read the diff before committing it
+	$(BIN)/python -m pytest -q --golden-update tests
+
+corpus: $(STAMP) ## Read the whole corpus, a line per build: byte for byte, and against the compiler's own truth
+	$(BIN)/python -m tests.corpus
+
+fuzz: $(STAMP) ## Feed the reader 20,000 damaged dumps (MUTATIONS=... for more)
+	$(BIN)/python -m tests.fuzz --mutations $(MUTATIONS)
+
+bench: $(STAMP) ## Run the benchmarks
+	$(BIN)/python -m benchmarks
+
+lock: $(BIN)/uv ## Write requirements.lock anew from pyproject.toml (LOCK_FLAGS=--upgrade takes newer versions)
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --generate-hashes \
+		--custom-compile-command 'make lock' --extra dev $(LOCK_FLAGS) pyproject.toml -o requirements.lock
+
+clean: ## Remove everything that make made
+	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# uv reads none of pip's configuration: where only pip knows the way to the registry, pip installs.
+$(STAMP): pyproject.toml requirements.lock | $(BIN)/uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock || { \
+		echo 'uv cannot install these packages; trying pip, which takes longer' >&2; \
+		$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock; }
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --offline --editable .
+	@touch $@
+
+$(BIN)/uv: | $(BIN)/python
+	$(BIN)/python -m pip install --quiet \
+		"$$(grep -o '^uv==[^ ]*' requirements.lock || echo uv)"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo 'bufferhouse needs Python 3.11 or newer, and "$(PYTHON)" is not: try make PYTHON=/path/to/python3.11' >&2; \
+		exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

@@ -1,0 +1,93 @@
+"""A batch as a catalog of its own, beside the warehouse: the models and checks run there, on the new dumps alone.
+
+A literal `dump_id = x` is pushed into a view, a join or `IN (SELECT …)` is not: in the warehouse itself the models
+would scan everything that is in it.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import duckdb
+import polars as pl
+
+from bufferhouse.batch import Refusal
+from bufferhouse.tabulate import COLUMNS
+
+CATALOG = "bufferhouse_batch"
+
+
+@dataclass(slots=True)
+class Names:
+    """The incremental models that were built in the catalog, and its checks with their severities."""
+
+    incremental: list[str]
+    checks: list[tuple[str, str]]
+
+
+@contextmanager
+def batch_catalog(con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFrame]) -> Iterator[Names]:
+    """Attach the batch as a catalog of its own and build in it what checks and incremental models need."""
+    main = con.execute("SELECT current_database()").fetchone()[0]
+    built = con.execute(
+        "SELECT model_name, is_incremental, severity, reads, model_sql FROM meta.models ORDER BY ordinal"
+    ).fetchall()
+    needed: set[str] = set()
+    for name, is_incremental, severity, reads, _ in reversed(built):
+        if is_incremental or severity or name in needed:
+            needed.update([name, *reads])
+    con.execute(f"ATTACH ':memory:' AS {CATALOG}")
+    try:
+        for layer in ("raw", "staging", "intermediate", "checks"):
+            con.execute(f"CREATE SCHEMA {CATALOG}.{layer}")
+        for table, frame in frames.items():
+            con.register("batch_frame", frame.to_arrow())
+            con.execute(f"CREATE TABLE {CATALOG}.raw.{table} AS SELECT * FROM batch_frame")
+            con.unregister("batch_frame")
+        con.execute(f"USE {CATALOG}")
+        for name, is_incremental, _, _, sql in built:
+            if name in needed:
+                # Several models read each intermediate one: on a batch it is cheaper to keep it than to ask again.
+                kind = "TABLE" if is_incremental or name.startswith("intermediate.") else "VIEW"
+                con.execute(f"CREATE {kind} {name} AS\n{sql}")
+        con.execute(f'USE "{main}"')
+        yield Names([row[0] for row in built if row[1]], [(row[0], row[2]) for row in built if row[2]])
+    finally:
+        # After a fatal error (a full disk in COMMIT) DuckDB answers nothing more: the first error is the one to hear.
+        with suppress(duckdb.Error):
+            con.execute(f'USE "{main}"')
+            con.execute(f"DETACH {CATALOG}")
+
+
+def run_checks(
+    con: duckdb.DuckDBPyConnection, checks: list[tuple[str, str]]
+) -> tuple[dict[int, Refusal], dict[str, int]]:
+    """Return the first offence of each dump against a check of severity error, and offences per check that warns."""
+    offenders: dict[int, Refusal] = {}
+    warnings: dict[str, int] = {}
+    for name, severity in checks:
+        rows = con.execute(f"SELECT dump_id, expected, found FROM {CATALOG}.{name}").fetchall()
+        if severity == "warn":
+            if rows:
+                warnings[name.split(".")[1]] = len(rows)
+            continue
+        for dump_id, expected, found in rows:
+            offenders.setdefault(dump_id, Refusal(f"check:{name.split('.')[1]}", expected, found))
+    return offenders, warnings
+
+
+def copy_in(con: duckdb.DuckDBPyConnection, bad: set[int], incremental: list[str]) -> dict[str, int]:
+    """Copy the batch into the warehouse but for some bad dumps; return the rows added by table."""
+    excluded = f" WHERE dump_id NOT IN ({', '.join(map(str, bad))})" if bad else ""
+    rows = {}
+    for table, columns in COLUMNS.items():
+        names = ", ".join(columns)
+        condition = excluded
+        if table == "shapes":
+            condition = " WHERE shape_id NOT IN (SELECT shape_id FROM raw.shapes)"
+        rows[table] = con.execute(
+            f"INSERT INTO raw.{table} ({names}) SELECT {names} FROM {CATALOG}.raw.{table}{condition}"
+        ).fetchone()[0]
+    for name in incremental:
+        con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}{excluded}")
+    return rows

@@ -1,0 +1,286 @@
+"""Buckets of S3 and whatever speaks its protocol, through obstore.
+
+Endpoint, region and credentials are taken the way AWS tools take them: the environment (AWS_ENDPOINT_URL,
+AWS_REGION, AWS_ACCESS_KEY_ID, …), else the profile AWS_PROFILE in ~/.aws/config and ~/.aws/credentials, else the
+instance's own role.
+"""
+
+import configparser
+import io
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from bufferhouse.compression import limit_bytes
+from bufferhouse.errors import SourceUnavailable, UsageError
+from bufferhouse.trees import FIRST_BYTES, Entry, too_large
+
+_CONNECTIONS = 8
+_MOST_OBJECTS_AHEAD = 64
+_MOST_BYTES_AHEAD = 32 << 20
+_PIECE_BYTES = 1 << 20
+_REFUSED = re.compile(r"status code: 4(?!08|29)\d\d")  # what the server will not answer otherwise the next time
+_SECRETS = ("access_key_id", "secret_access_key", "session_token")
+_PROFILE_KEYS = {
+    "aws_access_key_id": "access_key_id",
+    "aws_secret_access_key": "secret_access_key",
+    "aws_session_token": "session_token",
+    "region": "region",
+    "endpoint_url": "endpoint",
+}
+
+
+def configuration() -> dict[str, str]:
+    """Return what environment and profile say, in obstore's names; the environment wins.
+
+    Raises:
+        UsageError: $AWS_PROFILE names a profile that neither file has.
+    """
+    profile = os.environ.get("AWS_PROFILE") or "default"
+    found: dict[str, str] = {}
+    is_there = profile == "default"
+    for variable, default, section in (
+        ("AWS_CONFIG_FILE", "~/.aws/config", profile if profile == "default" else f"profile {profile}"),
+        ("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials", profile),
+    ):
+        parser = configparser.ConfigParser(interpolation=None)
+        parser.read(Path(os.environ.get(variable) or default).expanduser())
+        if parser.has_section(section):
+            is_there = True
+            found.update({name: parser[section][key] for key, name in _PROFILE_KEYS.items() if key in parser[section]})
+    if not is_there:
+        raise UsageError(f"$AWS_PROFILE: there is no profile {profile!r} in ~/.aws/config or ~/.aws/credentials")
+    if os.environ.get("AWS_ACCESS_KEY_ID"):
+        found = {name: value for name, value in found.items() if name not in _SECRETS}  # never half of each
+    for variable, name in (
+        ("AWS_DEFAULT_REGION", "region"),
+        ("AWS_REGION", "region"),
+        ("AWS_ENDPOINT_URL", "endpoint"),
+        ("AWS_ENDPOINT_URL_S3", "endpoint"),
+        ("AWS_ACCESS_KEY_ID", "access_key_id"),
+        ("AWS_SECRET_ACCESS_KEY", "secret_access_key"),
+        ("AWS_SESSION_TOKEN", "session_token"),
+    ):
+        if os.environ.get(variable):
+            found[name] = os.environ[variable]
+    return found
+
+
+def open_store(bucket: str) -> Any:
+    """Return obstore's client of a bucket, which tries again what fails, up to $AWS_MAX_ATTEMPTS times."""
+    from obstore.store import S3Store
+
+    settings = configuration()
+    return S3Store(
+        bucket,
+        **settings,
+        client_options={
+            "allow_http": settings.get("endpoint", "").startswith("http://"),
+            "timeout": timedelta(seconds=60),
+            "connect_timeout": timedelta(seconds=5),
+        },
+        retry_config={
+            "max_retries": int(os.environ.get("AWS_MAX_ATTEMPTS") or 9) - 1,
+            "retry_timeout": timedelta(seconds=30),
+            "backoff": {
+                "init_backoff": timedelta(milliseconds=100),
+                "max_backoff": timedelta(seconds=3),
+                "base": 2,
+            },
+        },
+    )
+
+
+@dataclass(slots=True)
+class Bucket:
+    """The objects below an s3:// URL, or the one object of that name."""
+
+    url: str
+    refused: list[str] = field(default_factory=list)
+    _store: Any = None
+
+    @property
+    def bucket(self) -> str:
+        """Return the bucket's URL."""
+        return "s3://" + self.url.removeprefix("s3://").split("/", 1)[0]
+
+    def _opened(self) -> Any:
+        if self._store is None:
+            name = self.bucket.removeprefix("s3://")
+            if not name:
+                raise UsageError(f"{self.url}: expected s3://BUCKET/PREFIX")
+            self._store = open_store(name)
+        return self._store
+
+    def entries(self) -> Iterator[Entry]:
+        """List the objects by name.
+
+        Raises:
+            SourceUnavailable: the store does not answer, also after several tries.
+            UsageError: there is no such bucket or no object below the URL.
+        """
+        prefix = self.url.removeprefix(self.bucket).strip("/")
+        objects = [item for page in self._listed(prefix) for item in page]
+        if not objects:
+            raise UsageError(f"{self.url}: there is no object of that name or below it")
+        base = f"{self.bucket}/{prefix}".rstrip("/")
+        for item in sorted(objects, key=lambda item: item["path"]):
+            is_explicit = item["path"] == prefix
+            yield self._entry(item, base.rsplit("/", 1)[0] if is_explicit else base, is_explicit)
+
+    def _listed(self, prefix: str) -> list:
+        import obstore
+
+        store = self._opened()
+        try:
+            found = list(obstore.list(store, prefix or None))
+            # A listing is by whole path segments, so an object of exactly that name has to be asked for.
+            if prefix and not any(found):
+                found = [[obstore.head(store, prefix)]]
+        except FileNotFoundError:
+            return []
+        except Exception as error:
+            raise _unavailable(self.url, error) from None
+        return found
+
+    def beside(self, path: str) -> Entry | None:
+        """Return an object by its URL."""
+        import obstore
+
+        try:
+            item = obstore.head(self._opened(), self._key(path))
+        except FileNotFoundError:
+            return None
+        except Exception as error:
+            raise _unavailable(path, error) from None
+        return self._entry(item, path.rsplit("/", 1)[0], True)
+
+    def _entry(self, item: Any, base: str, is_explicit: bool) -> Entry:
+        mtime_ns = int(item["last_modified"].timestamp() * 10**6) * 1000
+        return Entry(self, f"{self.bucket}/{item['path']}", base, item["size"], mtime_ns, is_explicit)
+
+    def file(self) -> BinaryIO:
+        """Return the one object as a file, which is fetched piece by piece."""
+        return io.BufferedReader(_RemoteFile(self._opened(), self._key(self.url)), _PIECE_BYTES)
+
+    def text(self, path: str) -> bytes | None:
+        """Return the bytes of a small object, None where there is none."""
+        try:
+            return self._get(path)
+        except FileNotFoundError:
+            return None
+
+    def begins_like_a_dump(self, entry: Entry) -> bool:
+        """Look at the first line; what may not be looked at and is not called like a dump is none."""
+        import obstore
+
+        if entry.size_bytes < len(FIRST_BYTES):
+            return False
+        try:
+            data = obstore.get_range(self._opened(), self._key(entry.path), start=0, length=len(FIRST_BYTES))
+        except FileNotFoundError:
+            return False
+        except Exception as error:
+            found = _unavailable(entry.path, error)
+            if isinstance(found, UsageError):
+                return False
+            raise found from None
+        return bytes(data) == FIRST_BYTES
+
+    def read(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes | Exception]]:
+        """Yield objects in the order given, a few dozen ahead over several connections.
+
+        Raises:
+            SourceUnavailable: the store does not answer, also after several tries.
+        """
+        with ThreadPoolExecutor(_CONNECTIONS) as pool:
+            for chunk in _chunks(entries):
+                yield from zip(chunk, pool.map(self._get_or_error, chunk), strict=True)
+
+    def _get_or_error(self, entry: Entry) -> bytes | Exception:
+        if entry.size_bytes > limit_bytes():
+            return too_large(limit_bytes())
+        try:
+            return self._get(entry.path)
+        except FileNotFoundError as error:
+            return OSError(_reason(error))
+        except UsageError as error:
+            return OSError(str(error).removeprefix(f"{entry.path}: "))
+
+    def _get(self, path: str) -> bytes:
+        import obstore
+
+        try:
+            return bytes(obstore.get(self._opened(), self._key(path)).bytes())
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            raise _unavailable(path, error) from None
+
+    def _key(self, path: str) -> str:
+        return path.removeprefix(self.bucket).lstrip("/")
+
+
+def _chunks(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Yield entries in pieces that may lie in memory together."""
+    chunk: list[Entry] = []
+    size = 0
+    for entry in entries:
+        if chunk and (size + entry.size_bytes > _MOST_BYTES_AHEAD or len(chunk) == _MOST_OBJECTS_AHEAD):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(entry)
+        size += entry.size_bytes
+    if chunk:
+        yield chunk
+
+
+class _RemoteFile(io.RawIOBase):
+    """An object as a file that can be read and sought; obstore's own gives no bytes."""
+
+    def __init__(self, store: Any, key: str) -> None:
+        import obstore
+
+        self._key = key
+        self._reader = self._ask(obstore.open_reader, store, key)
+
+    def _ask(self, function: Callable, *arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except FileNotFoundError:
+            raise UsageError(f"{self._key}: there is no object of that name") from None
+        except Exception as error:
+            raise _unavailable(self._key, error) from None
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        return self._reader.seek(place, whence)
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._ask(self._reader.read, len(buffer))
+        buffer[: len(data)] = bytes(data)
+        return len(data)
+
+
+def _unavailable(place: str, error: Exception) -> Exception:
+    if "NoSuchBucket" in str(error):
+        return UsageError(f"{place}: there is no such bucket")
+    reason = _reason(error)
+    if _REFUSED.search(str(error)):
+        return UsageError(f"{place}: {reason}")
+    return SourceUnavailable(f"{place} cannot be reached: {reason}; what was committed is kept, try again later")
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of an error of obstore; behind it come pages for its authors."""
+    return next((line.strip() for line in str(error).split("\n") if line.strip()), type(error).__name__)[:500]

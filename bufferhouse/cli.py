@@ -1,0 +1,63 @@
+"""The command line: one function per verb, in `commands/`; its docstring is its help.
+
+Data goes to standard output, progress and messages to standard error. Exit 0 good, 1 something was refused or a check
+found offenders, 2 a wrong call, 3 the warehouse or a source is busy or away.
+"""
+
+import os
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from bufferhouse import __version__
+from bufferhouse.commands import asking, cataloging, ingesting, keeping, managing, modelling
+from bufferhouse.commands.shared import say
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="A data warehouse for the memory decisions of XLA.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(ingesting.ingest)
+app.command()(asking.query)
+app.add_typer(asking.report, name="report")
+app.add_typer(managing.runs, name="runs")
+app.command()(managing.programs)
+app.command()(keeping.export)
+app.command()(keeping.verify)
+app.add_typer(managing.rejects, name="rejects")
+for verb in (keeping.build, keeping.check, keeping.publish, keeping.compact, keeping.prune, keeping.stats):
+    app.command()(verb)
+app.command()(modelling.models)
+app.command()(modelling.lineage)
+app.command()(cataloging.catalog)
+
+
+@app.callback(invoke_without_command=True)
+def _main(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+    if version:
+        print(f"bufferhouse {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C ends it with 130 and no traceback."""
+    started = time.monotonic()
+    try:
+        app()
+    except KeyboardInterrupt:
+        say(f"bufferhouse: interrupted after {time.monotonic() - started:.1f} s; what was committed is kept")
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read standard output went away: nothing more can be said there, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

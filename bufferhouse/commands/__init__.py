@@ -1,0 +1,1 @@
+"""The verbs of the command line, one function each; nothing heavy is imported at module top."""

@@ -1,0 +1,176 @@
+"""The verbs that keep a warehouse: publish, build, check, compact, prune, stats, export, verify."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bufferhouse.commands.shared import (
+    FormatOption,
+    WaitOption,
+    WarehouseOption,
+    check_format,
+    guarded,
+    progress_of,
+    reading,
+    say,
+    warehouse_path,
+)
+from bufferhouse.errors import UsageError
+
+
+@guarded
+def publish(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
+    """Copy the warehouse to its published name, for readers that must not wait for writers."""
+    from bufferhouse.warehouse import Warehouse
+
+    with Warehouse(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+        print(writer.publish())
+
+
+@guarded
+def build(
+    warehouse: WarehouseOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Build all models, changed or not.")] = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Build the models that changed, and print their names."""
+    from bufferhouse import models
+    from bufferhouse.warehouse import Warehouse
+
+    with Warehouse(warehouse_path(warehouse, must_exist=True), wait=wait, build_models=False) as writer:
+        for name in models.build(writer.con, force=force):
+            print(name)
+
+
+@guarded
+def check(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
+    """Run all checks over the whole warehouse. Exit 1 when a check of severity error finds offenders."""
+    from bufferhouse.checks import run_checks
+    from bufferhouse.tables import formatted
+
+    check_format(output_format, "table", "json")
+    with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
+        results = run_checks(con)
+    columns = ("check", "severity", "offenders", "first")
+    rows = [(r.name, r.severity, r.offender_count, r.first or "") for r in results]
+    print(formatted(columns, rows, output_format))
+    raise typer.Exit(int(any(r.severity == "error" and r.offender_count for r in results)))
+
+
+@guarded
+def compact(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
+    """Write the warehouse anew without free space, and say what that saved."""
+    from bufferhouse.housekeeping import compact
+    from bufferhouse.report.figures import human_bytes
+    from bufferhouse.warehouse import Warehouse
+
+    with Warehouse(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+        before, after = compact(writer)
+    print(f"{human_bytes(before)} before, {human_bytes(after)} after")
+
+
+@guarded
+def prune(
+    warehouse: WarehouseOption = None,
+    keep_runs: Annotated[int | None, typer.Option(help="Keep the newest N runs.")] = None,
+    older_than: Annotated[str | None, typer.Option(help="Remove runs older than this many days: 90 or 90d.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Say what would go, and remove nothing.")] = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Remove old runs, and the contents that no run sees any more."""
+    from bufferhouse.housekeeping import remove_runs, runs_to_prune
+    from bufferhouse.warehouse import Warehouse
+
+    with Warehouse(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+        chosen = runs_to_prune(writer.con, keep_runs=keep_runs, older_than_days=_days(older_than))
+        for _, name in chosen:
+            print(f"{'would remove' if plan else 'removing'} run {name}")
+        if plan or not chosen:
+            print(f"{len(chosen)} runs {'would be ' if plan else ''}removed")
+            return
+        pruned = remove_runs(writer, chosen)
+    print(
+        f"{len(pruned.runs)} runs, {pruned.observation_count} observations and {pruned.dump_count} dumps removed; "
+        "bufferhouse compact gives the space back"
+    )
+
+
+def _days(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text.removesuffix("d"))
+    except ValueError:
+        raise UsageError(f"--older-than: expected a number of days, found {text!r}") from None
+
+
+@guarded
+def stats(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
+    """Say what is in the warehouse: rows and bytes per table, dumps per run, repeats, rejects."""
+    from bufferhouse.housekeeping import stats
+    from bufferhouse.report.figures import human_bytes
+    from bufferhouse.tables import formatted
+
+    check_format(output_format, "table", "json")
+    path = warehouse_path(warehouse, must_exist=True)
+    with reading(path, wait) as con:
+        found = stats(con)
+    found["file_bytes"] = path.stat().st_size
+    if output_format == "json":
+        print(json.dumps(found))
+        return
+    print(
+        f"{found['observations']:,} dumps seen, {found['dumps']:,} contents, {found['repeat_share']:.1%} repeats; "
+        f"{human_bytes(found['text_bytes'])} of text in a file of {human_bytes(found['file_bytes'])}\n"
+    )
+    tables = [(name, row["rows"], row["bytes"]) for name, row in found["tables"].items()]
+    print(formatted(("table", "rows", "bytes"), tables, "table") + "\n")
+    print(formatted(("run", "dumps"), list(found["runs"].items()), "table"))
+    if found["rejects"]:
+        rows = [(row["rule"], row["state"], row["count"]) for row in found["rejects"]]
+        print("\n" + formatted(("rejects by rule", "state", "count"), rows, "table"))
+
+
+@guarded
+def export(
+    dump_id: Annotated[int | None, typer.Argument(help="The dump to write.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder to write into.")] = None,
+    run: Annotated[str | None, typer.Option(help="All dumps of a run.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All dumps of all runs.")] = False,
+    warehouse: WarehouseOption = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Write the original files back, byte for byte, as OUTPUT/<run>/<relative path>."""
+    from bufferhouse.export import choose, export
+
+    if sum((dump_id is not None, run is not None, every)) != 1:
+        raise UsageError("expected one of DUMP_ID, --run NAME and --all")
+    if output is None:
+        raise UsageError("expected a folder to write into, with -o DIR")
+    with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("dumps") as step:
+        count = export(con, choose(con, dump_id=dump_id, run=run), output, progress=step)
+    print(f"{count} files written to {output}")
+
+
+@guarded
+def verify(
+    warehouse: WarehouseOption = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="Only N dumps, chosen at random.")] = None,
+    run: Annotated[str | None, typer.Option(help="Only the dumps of a run.")] = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Prove that nothing was lost: render every dump from its rows, compare hashes, derive every row again.
+
+    Exit 1 when a dump does not prove itself.
+    """
+    from bufferhouse.verify import chosen_dumps, verify
+
+    with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("dumps") as step:
+        ids = chosen_dumps(con, sample=sample, run=run)
+        faults = verify(con, ids, progress=step)
+    for fault in faults:
+        say(f"dump {fault.dump_id}: {fault.what}")
+    print(f"{len(ids) - len(faults)} of {len(ids)} dumps proved")
+    raise typer.Exit(int(bool(faults)))

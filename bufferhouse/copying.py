@@ -1,0 +1,53 @@
+"""Copies of the warehouse file while it is open here.
+
+A child process makes them: if this process opened the file a second time and closed it, the kernel would drop DuckDB's
+lock on it, which is a POSIX lock, and a second writer's commits would be lost without a word.
+"""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from bufferhouse.errors import WarehouseError, WarehouseFull
+
+_NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit exceeded")
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Put a copy of `source` at `target`, in one step: until it is whole and on the disk, nothing is changed there.
+
+    Raises:
+        WarehouseFull: there is no space for it.
+        WarehouseError: it cannot be written for another reason.
+    """
+    # What a killed copy left behind: the caller holds the writer's lock, so nobody else is copying.
+    for leftover in target.parent.glob(f".{target.name}.*.tmp"):
+        leftover.unlink(missing_ok=True)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    command = ["cp", "--reflink=auto", str(source), str(temporary)]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}
+        )
+        if done.returncode:
+            ended = signal.strsignal(-done.returncode) if done.returncode < 0 else "cp failed"
+            reason = done.stderr.strip() or str(ended)
+            if lacks_space(reason):
+                raise WarehouseFull(f"{target} cannot be written: {reason}; make space and try again")
+            raise WarehouseError(f"{target} cannot be written: {reason}")
+        flush(temporary)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def flush(path: Path) -> None:
+    """Wait until a file that no database has open here is on the disk."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def lacks_space(message: object) -> bool:
+    """Say whether an error is that of a full disk, a full quota or a limit on the size of files."""
+    return any(reason in str(message) for reason in _NO_SPACE)

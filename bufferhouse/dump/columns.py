@@ -1,0 +1,138 @@
+"""What a parsed dump is: columns, one list per field, in the order of the file.
+
+Shape indices are kept as printed (`{0,1}`), None where none is printed; names are instruction names. Nothing is
+derived here: `render` turns exactly these columns back into the bytes they came from.
+"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Allocations:
+    """`allocation N:` headers (BufferAllocation::ToShortString); row i is allocation i."""
+
+    size_bytes: list[int] = field(default_factory=list)
+    memory_space: list[int] = field(default_factory=list)
+    page: list[int | None] = field(default_factory=list)
+    pointer: list[str | None] = field(default_factory=list)
+    parameter_number: list[int | None] = field(default_factory=list)
+    parameter_shape_index: list[str | None] = field(default_factory=list)
+    parameter_shape: list[str | None] = field(default_factory=list)
+    output_shape: list[str | None] = field(default_factory=list)
+    is_constant: list[bool] = field(default_factory=list)
+    is_thread_local: list[bool] = field(default_factory=list)
+    is_maybe_live_out: list[bool] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Values:
+    """Value lines (BufferAllocation::ToString) joined with their blocks (HloValue::ToString), by ascending id.
+
+    `uses_state` and `instruction_text` are empty lists where the dump has no such part.
+    """
+
+    value_id: list[int] = field(default_factory=list)
+    instruction: list[str] = field(default_factory=list)
+    shape_index: list[str | None] = field(default_factory=list)
+    is_phi: list[bool] = field(default_factory=list)
+    memory_space: list[int | None] = field(default_factory=list)
+    allocation_index: list[int] = field(default_factory=list)
+    size_bytes: list[int] = field(default_factory=list)
+    offset_bytes: list[int] = field(default_factory=list)
+    shape: list[str] = field(default_factory=list)
+    uses_state: list[str] = field(default_factory=list)
+    instruction_text: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class CrossColorValues:
+    """Lines below ` reused by buffers of a different color:`; `value_row` points into `Values`."""
+
+    allocation_index: list[int] = field(default_factory=list)
+    value_row: list[int] = field(default_factory=list)
+    memory_space: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Positions:
+    """Position lines of every value; `count[i]` of them belong to row i of `Values`."""
+
+    count: list[int] = field(default_factory=list)
+    instruction: list[str] = field(default_factory=list)
+    shape_index: list[str | None] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Uses:
+    """Use lines of every value; `count[i]` of them belong to row i of `Values`."""
+
+    count: list[int] = field(default_factory=list)
+    instruction: list[str] = field(default_factory=list)
+    operand_number: list[int] = field(default_factory=list)
+    operand_shape_index: list[str | None] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class LiveRanges:
+    """`BufferLiveRange` lines; positions are lines of the schedule, both ends included."""
+
+    instruction: list[str] = field(default_factory=list)
+    shape_index: list[str] = field(default_factory=list)
+    start_position: list[int] = field(default_factory=list)
+    end_position: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class PeakBuffers:
+    """Lines below `Live ranges at N (peak):`; an index that was not printed is recovered from the live ranges."""
+
+    instruction: list[str] = field(default_factory=list)
+    shape_index: list[str] = field(default_factory=list)
+    listed_bytes: list[int] = field(default_factory=list)
+    cumulative_bytes: list[int | None] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Dump:
+    """One logical dump, in one file or in up to three.
+
+    `trailing_newlines` counts the line feeds after the end of each file by role (`combined`, or `allocations`,
+    `values`, `live_range`); its keys say which files there are. `live_range_state` is `present`, `absent`,
+    `not available` or `unbounded`; `none_form` says how an empty use list is printed (`empty` or `none`, None when no
+    list is empty); `peak_form` is `name`, `indexed` or `cumulative` (None when no line is printed).
+    """
+
+    file_layout: str = "combined"
+    text_encoding: str = "utf-8"
+    trailing_newlines: dict[str, int] = field(default_factory=dict)
+    allocations: Allocations = field(default_factory=Allocations)
+    values: Values = field(default_factory=Values)
+    cross_color_values: CrossColorValues = field(default_factory=CrossColorValues)
+    total_bytes: int | None = None
+    total_human: str | None = None
+    has_used_values: bool = False
+    positions: Positions = field(default_factory=Positions)
+    uses: Uses = field(default_factory=Uses)
+    none_form: str | None = None
+    has_instruction_texts: bool = False
+    has_instruction_space: bool | None = None
+    is_glued: bool = False
+    live_range_state: str = "absent"
+    max_position: int | None = None
+    schedule: list[str] = field(default_factory=list)
+    live_ranges: LiveRanges = field(default_factory=LiveRanges)
+    reported_peak_position: int | None = None
+    peak_form: str | None = None
+    peak_buffers: PeakBuffers = field(default_factory=PeakBuffers)
+    stack_trace: str | None = None
+
+
+def heads(dump: Dump) -> list[str]:
+    """Return the heads of all values by ascending id (HloValue::ToShortString)."""
+    v = dump.values
+    return [
+        f"<{key} {name}{index or ''}{' (phi)' if phi else ''}{'' if space is None else f' @{space}'}>"
+        for key, name, index, phi, space in zip(
+            v.value_id, v.instruction, v.shape_index, v.is_phi, v.memory_space, strict=True
+        )
+    ]

@@ -1,0 +1,25 @@
+"""Errors that end a command, each with its exit code and the way out in its message."""
+
+
+class UsageError(Exception):
+    """The call cannot be carried out as it was given: exit 2."""
+
+
+class WarehouseError(Exception):
+    """The warehouse is not what this version can work with: exit 2."""
+
+
+class WarehouseBusy(Exception):
+    """Another process holds the warehouse: exit 3. Trying again later can help."""
+
+
+class WarehouseFull(WarehouseBusy):
+    """There is no space left where the warehouse lies: exit 3, like one that is busy. What was committed is kept."""
+
+
+class ModelError(Exception):
+    """A model does not read what it names, or is not written as models are: file, line and column are in the text."""
+
+
+class SourceUnavailable(Exception):
+    """A source does not answer, also after several tries: exit 3. Trying again later can help."""

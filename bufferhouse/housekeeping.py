@@ -1,0 +1,152 @@
+"""Forget old runs, give space back, and say what is in the warehouse."""
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from bufferhouse.copying import flush
+from bufferhouse.errors import UsageError
+from bufferhouse.restore import ORDER
+from bufferhouse.tabulate import SHAPE_COLUMNS
+from bufferhouse.transaction import transaction
+from bufferhouse.warehouse import BLOCK_SIZE, STORAGE_VERSION, Warehouse
+
+
+@dataclass(slots=True)
+class Pruned:
+    """What a prune removed: run names, observations, and contents that nobody sees any more."""
+
+    runs: list[str]
+    observation_count: int
+    dump_count: int
+
+
+def runs_to_prune(
+    con: duckdb.DuckDBPyConnection, *, keep_runs: int | None = None, older_than_days: float | None = None
+) -> list[tuple[int, str]]:
+    """Return id and name of the runs that are beyond the newest `keep_runs`, or older than some days.
+
+    Raises:
+        UsageError: neither limit is given, or one is negative.
+    """
+    if (keep_runs is None) == (older_than_days is None):
+        raise UsageError("expected one of --keep-runs N and --older-than D")
+    if (keep_runs or 0) < 0 or (older_than_days or 0) < 0:
+        raise UsageError("expected a limit of 0 or more")
+    rows = con.execute(
+        "SELECT run_id, run_name, started_at FROM staging.runs ORDER BY started_at DESC, natural_name DESC, run_id DESC"
+    ).fetchall()
+    if keep_runs is not None:
+        rows = rows[keep_runs:]
+    else:
+        limit = datetime.now(UTC) - timedelta(days=older_than_days or 0)
+        rows = [row for row in rows if row[2] < limit]
+    return [(run_id, name) for run_id, name, _ in rows]
+
+
+def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
+    """Remove runs with their observations and rejects, then contents that no run sees; all in one transaction."""
+    con = warehouse.con
+    ids = [run_id for run_id, _ in runs]
+    tables = [
+        row[0]
+        for row in con.execute("SELECT model_name FROM meta.models WHERE is_incremental ORDER BY ordinal").fetchall()
+    ]
+    with transaction(con):
+        con.register("removed", pl.DataFrame({"run_id": ids}, schema={"run_id": pl.Int64}).to_arrow())
+        removed = {
+            table: con.execute(f"DELETE FROM raw.{table} WHERE run_id IN (SELECT run_id FROM removed)").fetchone()[0]
+            for table in ("observations", "rejects", "runs")
+        }
+        con.unregister("removed")
+        con.execute(
+            "CREATE TEMP TABLE unseen AS SELECT dump_id FROM raw.dumps ANTI JOIN raw.observations USING (dump_id)"
+        )
+        dumps = con.execute("SELECT COUNT(*) FROM unseen").fetchone()[0]
+        for table in [*(f"raw.{name}" for name in ORDER), *tables]:
+            con.execute(f"DELETE FROM {table} WHERE dump_id IN (SELECT dump_id FROM unseen)")
+        con.execute("DROP TABLE unseen")
+        remove_unused_shapes(con)
+    return Pruned([name for _, name in runs], removed["observations"], dumps)
+
+
+def remove_unused_shapes(con: duckdb.DuckDBPyConnection) -> None:
+    """Remove the shapes that no dump mentions."""
+    used = " UNION ".join(
+        f"SELECT {column} FROM raw.{table} WHERE {column} IS NOT NULL"
+        for table, columns in SHAPE_COLUMNS.items()
+        for column in columns
+        if table != "shapes"
+    )
+    con.execute(f"DELETE FROM raw.shapes WHERE shape_id NOT IN ({used})")
+
+
+def compact(warehouse: Warehouse) -> tuple[int, int]:
+    """Write the warehouse anew without free blocks; return its size in bytes before and after.
+
+    The new file takes the place of the old one in one step; until then nothing of the old one is touched.
+    """
+    path = warehouse.path
+    if path is None:
+        raise UsageError("an in-memory warehouse cannot be compacted")
+    warehouse.con.execute("CHECKPOINT")
+    before = path.stat().st_size
+    for leftover in path.parent.glob(f".{path.name}.*.compact*"):
+        leftover.unlink(missing_ok=True)  # of one that was killed: this one holds the lock
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.compact")
+    try:
+        main = warehouse.con.execute("SELECT current_database()").fetchone()[0]
+        warehouse.con.execute(f"ATTACH '{str(temporary).replace(chr(39), chr(39) * 2)}' AS compacted"
+                              f" (STORAGE_VERSION '{STORAGE_VERSION}', BLOCK_SIZE {BLOCK_SIZE})")  # fmt: skip
+        warehouse.con.execute(f'COPY FROM DATABASE "{main}" TO compacted')
+        warehouse.con.execute("DETACH compacted")
+        flush(temporary)
+        warehouse.replace_file(temporary)
+    finally:
+        temporary.unlink(missing_ok=True)
+        Path(f"{temporary}.wal").unlink(missing_ok=True)
+    return before, path.stat().st_size
+
+
+def stats(con: duckdb.DuckDBPyConnection) -> dict:
+    """Return rows and bytes per table, dumps per run, the share of repeats, and rejects by rule and state."""
+    tables = con.execute(
+        "SELECT schema_name || '.' || table_name, estimated_size FROM duckdb_tables()"
+        " WHERE database_name = current_database() AND schema_name <> 'meta' ORDER BY 1"
+    ).fetchall()
+    counted = {name: con.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name, _ in tables}
+    size_of_block = con.execute("SELECT block_size FROM pragma_database_size()").fetchone()[0]
+    rows = {name: {"rows": count, "bytes": _blocks(con, name) * size_of_block} for name, count in counted.items()}
+    observations = con.execute("SELECT COUNT(*), COUNT(DISTINCT dump_id) FROM staging.observations").fetchone()
+    return {
+        "tables": rows,
+        "runs": dict(
+            con.execute(
+                "SELECT r.run_name, COUNT(o.dump_id) FROM staging.runs AS r"
+                " LEFT JOIN staging.observations AS o USING (run_id)"
+                " GROUP BY r.run_name, r.started_at, r.natural_name ORDER BY r.started_at, r.natural_name"
+            ).fetchall()
+        ),
+        "observations": observations[0],
+        "dumps": counted["raw.dumps"],
+        "repeat_share": round(1 - observations[1] / observations[0], 4) if observations[0] else 0.0,
+        "text_bytes": con.execute("SELECT CAST(COALESCE(SUM(text_bytes), 0) AS BIGINT) FROM raw.dumps").fetchone()[0],
+        "rejects": [
+            {"rule": rule, "state": state, "count": count}
+            for rule, state, count in con.execute(
+                "SELECT rule, state, COUNT(*) FROM raw.rejects GROUP BY rule, state ORDER BY 3 DESC, 1, 2"
+            ).fetchall()
+        ],
+    }
+
+
+def _blocks(con: duckdb.DuckDBPyConnection, table: str) -> int:
+    """Return how many blocks of the file a table's columns lie in; small tables share blocks, which count for each."""
+    return con.execute(
+        "SELECT COUNT(DISTINCT block) FROM (SELECT unnest(list_append(additional_block_ids, block_id)) AS block"
+        f" FROM pragma_storage_info('{table}')) WHERE block >= 0"
+    ).fetchone()[0]

@@ -1,0 +1,120 @@
+"""What identifies a dump, a program and a file: hashes, and what XLA writes into file names.
+
+A module id or a jit name identifies nothing by itself: most names stand several times in their own directory.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+# Suffixes of the files of one dump (DumpHloModuleImpl, xla/service/dump.cc), in the fixed order of the split hash.
+SUFFIXES = {
+    "allocations": "-buffer-assignment.txt",
+    "values": "-buffer-assignment-values.txt",
+    "live_range": "-live-range.txt",
+}
+
+# [<time stamp µs>.]module_<id>[.<module name>][.cl_<CL>].<stage>: FilenameFor, xla/service/dump.cc
+_FILE_NAME = re.compile(
+    r"(?:(?P<stamp>[0-9]{10,18})\.)?module_(?P<id>[0-9]{1,18})"
+    r"(?:\.(?P<name>.+?))?(?:\.cl_(?P<revision>[0-9]+))?"
+    r"\.(?P<stage>(?:(?P<target>cpu|sm_[0-9a-z.]+?|gfx[0-9a-z:+\-]*?)_(?:gpu_)?)?after_optimizations)"
+)
+_RECOMPILE_SUFFIX = re.compile(r"(?:__XlaMustCompile.*|_+|[._][0-9]+)$", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class FileName:
+    """What a file name says; None for what it does not say."""
+
+    module_id: int | None = None
+    module_name: str | None = None
+    stage: str | None = None
+    compile_target: str | None = None
+    compiler_revision: str | None = None
+    dumped_at: datetime | None = None
+
+
+def read_file_name(path: str) -> FileName:
+    """Read the name of a `…-buffer-assignment.txt` file (FilenameFor); a foreign name gives an empty result."""
+    return _read_stem(path.rsplit("/", 1)[-1].split(SUFFIXES["allocations"], 1)[0])
+
+
+@lru_cache(4096)  # the runs of a fleet have the same names
+def _read_stem(stem: str) -> FileName:
+    match = _FILE_NAME.fullmatch(stem)
+    if match is None:
+        return FileName()
+    target = match["target"]
+    if target is None and match["revision"]:
+        target = "tpu"  # only libtpu writes .cl_N, and its stage has no target of its own
+    stamp = match["stamp"]
+    return FileName(
+        module_id=int(match["id"]),
+        module_name=match["name"],
+        stage=match["stage"],
+        compile_target=target,
+        compiler_revision=match["revision"],
+        dumped_at=datetime.fromtimestamp(int(stamp) / 1_000_000, UTC) if stamp and len(stamp) >= 15 else None,
+    )
+
+
+def program_name(module_name: str | None) -> str:
+    """Return a module name without the suffixes that count recompiles, `(unnamed)` where there is none."""
+    name = module_name or ""
+    while name and (match := _RECOMPILE_SUFFIX.search(name)):
+        name = name[: match.start()]
+    return name or "(unnamed)"
+
+
+# The columns of raw.observations that follow from the name of a file and the signature of its dump.
+FACTS_OF_NAME = (
+    "program_id", "module_id", "module_name", "program_name", "stage", "compile_target", "compiler_revision",
+    "dumped_at",
+)  # fmt: skip
+
+
+def facts_of_name(f: FileName, signature_id: int) -> tuple:
+    """Return the cells of FACTS_OF_NAME for a file of that name whose dump has this entry signature."""
+    program = program_name(f.module_name)
+    return (
+        key_of(program, str(signature_id)), f.module_id, f.module_name, program, f.stage, f.compile_target,
+        f.compiler_revision, f.dumped_at,
+    )  # fmt: skip
+
+
+def key_of(*parts: str) -> int:
+    """Return a 63-bit key of texts: the first bits of the SHA-256 of the parts, joined by line feeds."""
+    return _key(hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest())
+
+
+def _key(sha256: str) -> int:
+    return int(sha256[:16], 16) >> 1
+
+
+class Content(NamedTuple):
+    """Identity of a dump: `sha256` of the whole and of each file by role; `dump_id` is its first 63 bits."""
+
+    dump_id: int
+    sha256: str
+    file_sha256: Mapping[str, str]
+
+
+def content_of(files: Mapping[str, bytes]) -> Content:
+    """Hash the files of one dump, given by role.
+
+    A dump in one file is hashed as it is; a split one over `suffix LF hex LF` of the files present, so that a late
+    sibling makes another dump.
+    """
+    if len(files) == 1:
+        ((role, data),) = files.items()
+        sha256 = hashlib.sha256(data).hexdigest()
+        return Content(_key(sha256), sha256, {role: sha256})
+    hashes = {role: hashlib.sha256(data).hexdigest() for role, data in files.items()}
+    listing = "".join(f"{suffix}\n{hashes[role]}\n" for role, suffix in SUFFIXES.items() if role in hashes)
+    sha256 = hashlib.sha256(listing.encode()).hexdigest()
+    return Content(_key(sha256), sha256, hashes)

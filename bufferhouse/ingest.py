@@ -1,0 +1,179 @@
+"""The one path of data: discover, read and hash, parse, tabulate, load. The command line and Prefect both walk it."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from bufferhouse.batch import ParsedBatch, Refusal, Sighting
+from bufferhouse.compression import CompressionError
+from bufferhouse.contents import parse_contents
+from bufferhouse.identity import content_of, read_file_name
+from bufferhouse.known_files import unknown_files
+from bufferhouse.load import load
+from bufferhouse.run_changes import complete_runs
+from bufferhouse.sources import Discovery, Found, read
+from bufferhouse.summary import Summary
+from bufferhouse.tabulate import merged
+from bufferhouse.warehouse import Warehouse
+
+# One transaction: a fifth of a second goes into each, however small.
+BATCH_DUMPS = int(os.environ.get("BUFFERHOUSE_BATCH_DUMPS", 1000))
+BATCH_BYTES = int(os.environ.get("BUFFERHOUSE_BATCH_BYTES", 16 << 20))
+_MOST_SIGHTINGS = 50_000
+_CHUNK_DUMPS = min(1000, BATCH_DUMPS)
+_CHUNK_BYTES = min(4 << 20, BATCH_BYTES)
+
+
+@dataclass(slots=True)
+class ReadBatch:
+    """Files that were read and hashed: sightings, refusals of damaged files, what cannot be read.
+
+    `known` gives SHA-256 and signature id of contents the warehouse has; only new contents keep their bytes.
+    """
+
+    sightings: list[Sighting] = field(default_factory=list)
+    refusals: dict[int, Refusal] = field(default_factory=dict)
+    unreadable: list[str] = field(default_factory=list)
+    known: dict[int, tuple[str, int]] = field(default_factory=dict)
+    new: dict[int, Sighting] = field(default_factory=dict)
+    new_bytes: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Say whether it is time to load the batch."""
+        return len(self.new) >= BATCH_DUMPS or self.new_bytes >= BATCH_BYTES or len(self.sightings) >= _MOST_SIGHTINGS
+
+
+def read_batches(warehouse: Warehouse, dumps: Sequence[Found]) -> Iterator[ReadBatch]:
+    """Read and hash dumps; yield a batch when about 1,000 new contents or 16 MB of new text are together.
+
+    Most files of a fleet repeat a content, and a repeat costs a row: so it is contents that fill a batch. A batch
+    must be loaded before the next one is asked for, which looks up what is known by then.
+    """
+    batch = ReadBatch()
+    current = [batch]  # what is read while a chunk fills belongs to the batch of that moment
+    for sightings in _chunks(dumps, current):
+        unasked = {s.content.dump_id for s in sightings} - batch.known.keys() - batch.new.keys()
+        batch.known.update(warehouse.known_contents(unasked))
+        for sighting in sightings:
+            sort_in(batch, sighting)
+        if batch.is_full:
+            yield batch
+            batch = current[0] = ReadBatch()
+    if batch.sightings or batch.unreadable:
+        yield batch
+
+
+def _chunks(dumps: Sequence[Found], batch: list[ReadBatch]) -> Iterator[list[Sighting]]:
+    """Read and hash dumps, in pieces small enough to hold before it is known which of them are new."""
+    chunk: list[Sighting] = []
+    size = 0
+    for dump, files in read(dumps):
+        if isinstance(files, CompressionError):
+            data = {"combined": files.data}
+            batch[0].refusals[content_of(data).dump_id] = Refusal(
+                "compression", "readable compressed data", str(files), role=files.role
+            )
+            files = data
+        elif isinstance(files, Exception):
+            batch[0].unreadable.append(f"{dump.uri}: {getattr(files, 'strerror', None) or files}")
+            continue
+        chunk.append(_sighting(dump, files))
+        size += chunk[-1].text_bytes
+        if len(chunk) >= _CHUNK_DUMPS or size >= _CHUNK_BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _sighting(dump: Found, files: Mapping[str, bytes]) -> Sighting:
+    return Sighting(
+        dump.run_name,
+        dump.relative_path,
+        dump.uri,
+        dump.size_bytes,
+        dump.mtime_ns,
+        content_of(files),
+        read_file_name(dump.relative_path),
+        sum(map(len, files.values())),
+        files,
+    )
+
+
+def sort_in(batch: ReadBatch, sighting: Sighting) -> None:
+    """Put a sighting into the batch, as a new content, a repeat, or a refused collision of two contents."""
+    batch.sightings.append(sighting)
+    content = sighting.content
+    if content.dump_id in batch.refusals:
+        return
+    stored = batch.known.get(content.dump_id, (None,))[0]
+    if stored is None and content.dump_id in batch.new:
+        stored = batch.new[content.dump_id].content.sha256
+    if stored is None:
+        batch.new[content.dump_id] = sighting
+        batch.new_bytes += sighting.text_bytes
+    elif stored == content.sha256:
+        sighting.files = None
+    else:
+        # Equal first 63 bits of two contents: the second is refused, under a key that no content has.
+        key = -1 - len(batch.sightings)
+        sighting.content = content._replace(dump_id=key)
+        batch.refusals[key] = Refusal("identity", "a dump_id of its own", f"that of the content {stored}")
+
+
+def parse_batch(batch: ReadBatch, *, executor: Executor | None = None, workers: int = 1) -> ParsedBatch:
+    """Parse the new contents of a batch, each once; `executor` shares the work out to its processes."""
+    work = [(sighting.content, sighting.files) for sighting in batch.new.values()]
+    if executor is None or len(work) < 2:
+        results = [parse_contents(work)]
+    else:
+        results = list(executor.map(parse_contents, _shares(work, workers)))
+    refusals = dict(batch.refusals)
+    signatures = {dump_id: signature for dump_id, (_, signature) in batch.known.items()}
+    for result in results:
+        refusals.update(result.refusals)
+        signatures.update(result.signature_ids)
+    return ParsedBatch(merged([result.tables for result in results]), batch.sightings, refusals, signatures)
+
+
+def _shares(work: list, workers: int) -> list[list]:
+    """Deal the largest dumps first, each to the worker with the fewest bytes."""
+    shares: list[list] = [[] for _ in range(workers)]
+    loads = [0] * workers
+    for item in sorted(work, key=lambda item: -sum(map(len, item[1].values()))):
+        least = loads.index(min(loads))
+        shares[least].append(item)
+        loads[least] += sum(map(len, item[1].values()))
+    return [share for share in shares if share]
+
+
+def ingest(
+    warehouse: Warehouse,
+    discovery: Discovery,
+    *,
+    rehash: bool = False,
+    executor: Executor | None = None,
+    workers: int = 1,
+    progress: Callable[[int, int, Summary], None] | None = None,
+    summary: Summary | None = None,
+) -> Summary:
+    """Load what is new in `discovery`; `progress` hears dumps done, dumps to do and the summary so far.
+
+    `summary` may be given to see what was committed when this is interrupted.
+    """
+    summary = summary if summary is not None else Summary()
+    fresh = unknown_files(warehouse, discovery, summary, rehash=rehash)
+    complete_runs(warehouse.con, discovery.runs)
+    done = 0
+    for batch in read_batches(warehouse, fresh):
+        started_at = datetime.now(UTC)
+        summary.unreadable += batch.unreadable
+        parsed = parse_batch(batch, executor=executor, workers=workers)
+        summary.add(load(warehouse, parsed, discovery.runs, started_at))
+        done += len(batch.sightings) + len(batch.unreadable)
+        if progress:
+            progress(done, len(fresh), summary)
+    return summary

@@ -1,0 +1,99 @@
+"""An ingest as the command line runs it: with worker processes, a bar or lines of progress, and Ctrl-C."""
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from bufferhouse import sources as finding
+from bufferhouse.ingest import Summary, ingest, unknown_files
+from bufferhouse.warehouse import Warehouse, only_asked
+from bufferhouse.workers import executor, worker_count
+
+
+def run_ingest(
+    sources: Sequence[str],
+    path: Path,
+    *,
+    run_name: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    workers: int | None = None,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    plan: bool = False,
+    rehash: bool = False,
+    reparse: bool = False,
+    publish: bool = False,
+    wait: float = 0.0,
+) -> Summary:
+    """Ingest `sources` into the warehouse at `path`, saying on standard error how far it is.
+
+    With `reparse` first parse again what an older version parsed, or all of it with `rehash`.
+
+    Raises:
+        UsageError, WarehouseError, WarehouseBusy: nothing was loaded.
+        KeyboardInterrupt: after a line that says what is committed.
+    """
+    started = time.monotonic()
+    summary = Summary()
+    discovery = finding.discover(sources, run_name=run_name, labels=labels, include=include, exclude=exclude)
+    if plan:
+        with only_asked(path, wait=wait) as warehouse:
+            summary.new = len(unknown_files(warehouse, discovery, summary, rehash=rehash))
+        summary.seconds = round(time.monotonic() - started, 3)
+        return summary
+    count = worker_count(workers, sum(dump.size_bytes for dump in discovery.dumps))
+    try:
+        with executor(count) as pool, Warehouse(path, wait=wait) as warehouse, _progress() as advance:
+            if reparse:
+                _reparse(warehouse, summary, every=rehash)
+            ingest(warehouse, discovery, rehash=rehash, executor=pool, workers=count, progress=advance, summary=summary)
+            if publish:
+                warehouse.publish()
+    except KeyboardInterrupt:
+        print(
+            f"bufferhouse: committed before the interrupt: {summary.new} new, {summary.known} known, "
+            f"{summary.rejected} rejected; the same command goes on from there",
+            file=sys.stderr,
+        )
+        raise
+    summary.seconds = round(time.monotonic() - started, 3)
+    return summary
+
+
+def _reparse(warehouse: Warehouse, summary: Summary, *, every: bool) -> None:
+    from bufferhouse.reparse import outdated, reparse
+
+    def step(done: int, total: int) -> None:
+        print(f"{done}/{total} dumps parsed again", file=sys.stderr)
+
+    summary.unreadable += reparse(warehouse, outdated(warehouse.con, every=every), progress=step).refused
+
+
+class _progress:
+    """A bar on a terminal, one line a batch elsewhere; both on standard error."""
+
+    def __enter__(self) -> Callable[[int, int, Summary], None]:
+        self._bar = None
+        return self._bar_step if sys.stderr.isatty() else self._line
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _line(self, done: int, total: int, summary: Summary) -> None:
+        rejected = f", {summary.rejected} rejected" if summary.rejected else ""
+        print(f"{done}/{total} dumps: {summary.new} new, {summary.known} known{rejected}", file=sys.stderr)
+
+    def _bar_step(self, done: int, total: int, summary: Summary) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        if self._bar is None:
+            self._bar = Progress(
+                TextColumn("dumps"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+                TextColumn("{task.description}"), console=Console(stderr=True), transient=True,
+            )  # fmt: skip
+            self._task = self._bar.add_task("", total=total)
+            self._bar.start()
+        self._bar.update(self._task, completed=done, description=f"{summary.new} new, {summary.rejected} rejected")

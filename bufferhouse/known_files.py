@@ -1,0 +1,83 @@
+"""Which files a warehouse has seen already, and which run they are of."""
+
+from bufferhouse import __version__
+from bufferhouse.collecting import collector_paused
+from bufferhouse.errors import UsageError
+from bufferhouse.identity import content_of
+from bufferhouse.sources import Discovery, Found, read
+from bufferhouse.summary import Summary
+from bufferhouse.warehouse import Warehouse
+
+
+@collector_paused()
+def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, *, rehash: bool = False) -> list[Found]:
+    """Return the dumps whose path, size or modification time is new; count the others in `summary`.
+
+    Raises:
+        UsageError: a run of that name is in the warehouse, from another root and with nothing in common.
+    """
+    summary.seen = len(discovery.dumps)
+    summary.ignored = discovery.ignored_count
+    summary.unreadable += discovery.refused
+    _follow_renames(warehouse, discovery)
+    summary.runs = list(discovery.runs)
+    _refuse_strangers(warehouse, discovery)
+    if rehash:
+        return discovery.dumps
+    fresh: list[Found] = []
+    known = warehouse.known_files(discovery.runs, __version__)
+    for dump in discovery.dumps:
+        size, mtime, refused = known.get((dump.run_name, dump.relative_path), (None, None, False))
+        if (size, mtime) != (dump.size_bytes, dump.mtime_ns):
+            fresh.append(dump)
+        elif refused:
+            summary.known_rejected += 1
+        else:
+            summary.known += 1
+    return fresh
+
+
+def _follow_renames(warehouse: Warehouse, discovery: Discovery) -> None:
+    """Let a run that only its directory names be the one it was renamed to: of the same root, with a file in common."""
+    rows = warehouse.con.execute("SELECT root, run_name FROM raw.runs ORDER BY run_id").fetchall()
+    roots, known = dict(rows), {name for _, name in rows}
+    names = {
+        name: roots[run.root]
+        for name, run in discovery.runs.items()
+        if run.is_named_by_place and name not in known and roots.get(run.root) not in {None, *discovery.runs}
+    }
+    files = warehouse.known_files(names.values(), __version__) if names else {}
+    same = {
+        dump.run_name
+        for dump in discovery.dumps
+        if dump.run_name in names
+        and files.get((names[dump.run_name], dump.relative_path), ())[:2] == (dump.size_bytes, dump.mtime_ns)
+    }
+    for dump in discovery.dumps if same else ():
+        if dump.run_name in same:
+            dump.run_name = names[dump.run_name]
+    for name in same:
+        discovery.runs[name].run_name = names[name]
+    discovery.runs = {run.run_name: run for run in discovery.runs.values()}
+
+
+def _refuse_strangers(warehouse: Warehouse, discovery: Discovery) -> None:
+    """Refuse to add dumps to a run that only happens to have the same name."""
+    roots = dict(warehouse.con.execute("SELECT run_name, root FROM raw.runs").fetchall())
+    for name, run in discovery.runs.items():
+        if roots.get(name, run.root) == run.root:
+            continue
+        contents = {
+            dump_id
+            for (dump_id,) in warehouse.con.execute(
+                "SELECT o.dump_id FROM raw.observations AS o JOIN raw.runs AS u USING (run_id) WHERE u.run_name = ?",
+                [name],
+            ).fetchall()
+        }
+        own = read([dump for dump in discovery.dumps if dump.run_name == name])
+        ids = (content_of(files).dump_id for _, files in own if not isinstance(files, Exception))
+        if contents and contents.isdisjoint(ids):
+            raise UsageError(
+                f"the warehouse has a run {name!r} from {roots[name]}, and nothing in {run.root} is in it; "
+                "give this one another name with --run"
+            )

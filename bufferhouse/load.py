@@ -1,0 +1,266 @@
+"""Load a batch: models and checks on the batch alone, then one transaction.
+
+The batch lies in an attached in-memory catalog with the schemas of the warehouse, so the models run on it by the same
+statements, over the new dumps only. Dumps that fail a check of severity `error` leave it as rejects.
+"""
+
+import io
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import polars as pl
+import zstandard
+
+from bufferhouse import __version__
+from bufferhouse.batch import ParsedBatch, Refusal, Sighting
+from bufferhouse.batch_catalog import Names, batch_catalog, copy_in, run_checks
+from bufferhouse.identity import facts_of_name
+from bufferhouse.run_changes import complete_runs
+from bufferhouse.runs import Run
+from bufferhouse.tabulate import Batch
+from bufferhouse.transaction import transaction
+from bufferhouse.validate import breaches, without
+from bufferhouse.warehouse import Warehouse
+
+_OBSERVATIONS = {
+    "run_id": pl.Int64, "relative_path": pl.String, "dump_id": pl.Int64, "load_id": pl.Int64,
+    "program_id": pl.Int64, "source_uri": pl.String, "module_id": pl.Int64, "module_name": pl.String,
+    "program_name": pl.String, "stage": pl.String, "compile_target": pl.String, "compiler_revision": pl.String,
+    "dumped_at": pl.Datetime("us", "UTC"), "source_size_bytes": pl.Int64, "source_mtime_ns": pl.Int64,
+}  # fmt: skip
+_REJECTS = {
+    "reject_id": pl.Int64, "run_id": pl.Int64, "load_id": pl.Int64, "source_uri": pl.String,
+    "relative_path": pl.String, "sha256": pl.String, "role": pl.String, "rule": pl.String,
+    "line_number": pl.Int64, "column_number": pl.Int64, "expected": pl.String, "found": pl.String,
+    "source_size_bytes": pl.Int64, "source_mtime_ns": pl.Int64, "content": pl.Binary,
+    "parser_version": pl.String, "state": pl.String, "rejected_at": pl.Datetime("us", "UTC"),
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What one load did. `rejects` are the new ones with their sightings, `rows` the rows added by table."""
+
+    load_id: int
+    new_count: int = 0
+    known_count: int = 0
+    rejects: list[tuple[Sighting, Refusal]] = field(default_factory=list)
+    known_reject_count: int = 0
+    warnings: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    text_bytes: int = 0
+
+
+def load(
+    warehouse: Warehouse,
+    parsed: ParsedBatch,
+    runs: Mapping[str, Run],
+    started_at: datetime,
+    *,
+    replayed: Mapping[int, Sighting] | None = None,
+) -> Loaded:
+    """Load one batch into the warehouse: all of it in one transaction, or nothing.
+
+    `runs` gives the run of every name that a sighting mentions; runs the warehouse has not seen are added. `replayed`
+    gives the sightings that come from rejects, by reject_id: those that are taken now close it, and no other.
+    """
+    con = warehouse.con
+    load_id = next_number(con, "loads", "load_id")
+    refusals = dict(parsed.refusals)
+    result = Loaded(load_id)
+    with _new_dumps(con, parsed, refusals, load_id) as names:
+        offenders, result.warnings = run_checks(con, names.checks)
+        refusals.update(offenders)
+        observed, again = _unseen(con, [s for s in parsed.sightings if s.content.dump_id not in refusals])
+        refused = [s for s in parsed.sightings if s.content.dump_id in refusals]
+        spoken = warehouse.known_refusals((s.content.sha256 for s in refused), __version__)
+        fresh = [s for s in refused if (s.run_name, s.relative_path, s.content.sha256) not in spoken]
+        result.rejects = [(s, refusals[s.content.dump_id]) for s in fresh]
+        result.known_reject_count = len(refused) - len(fresh)
+        result.known_count = again
+        closed = [s for s in (replayed or {}).values() if s.content.dump_id not in refusals]
+        if not (observed or result.rejects or closed):
+            return result  # Everything is as it was: a load that would add nothing is none.
+        with transaction(con):
+            run_ids = _add_runs(con, runs, {s.run_name for s in parsed.sightings})
+            result.rows = copy_in(con, set(offenders), names.incremental) if names.checks else {"dumps": 0}
+            result.new_count = result.rows["dumps"]
+            result.known_count = len(observed) + again - result.new_count
+            result.text_bytes = sum(s.text_bytes for s in parsed.sightings)
+            result.rows["observations"] = _observe(con, observed, run_ids, load_id, parsed.signature_ids)
+            if replayed is None:
+                _resolve(con, load_id)
+            else:
+                _close(con, replayed, refusals, result.rejects)
+            # Of a content seen several times in the batch only one sighting keeps the bytes.
+            kept = {s.content.sha256: s.files for s in refused if s.files}
+            result.rows["rejects"] = _reject(con, result.rejects, kept, run_ids, load_id)
+            con.execute(
+                "INSERT INTO raw.loads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    load_id, started_at, datetime.now(UTC), __version__, len(parsed.sightings), result.new_count,
+                    result.known_count, len(refused), result.text_bytes,
+                ],
+            )  # fmt: skip
+    return result
+
+
+@contextmanager
+def _new_dumps(con, parsed: ParsedBatch, refusals: dict[int, Refusal], load_id: int) -> Iterator[Names]:
+    """Put the new dumps of a batch into a catalog of their own, without those that break a contract."""
+    if not len(parsed.tables.frames["dumps"]):
+        yield Names([], [])  # what is only seen again needs no catalog
+        return
+    refusals.update(breaches(parsed.tables))
+    new = numbered(con, without(parsed.tables, set(refusals)), load_id)
+    with batch_catalog(con, new.frames) as names:
+        yield names
+
+
+def next_number(con, table: str, column: str) -> int:
+    """Return the number that the next row of a table of raw gets."""
+    return con.execute(f"SELECT COALESCE(MAX({column}), 0) + 1 FROM raw.{table}").fetchone()[0]
+
+
+def numbered(con, batch: Batch, load_id: int) -> Batch:
+    """Return a batch with the warehouse's own numbers for its shapes, and the load in raw.dumps."""
+    new = batch.with_shape_ids(_shape_ids(con, batch.frames["shapes"]))
+    new.frames["dumps"] = new.frames["dumps"].with_columns(load_id=pl.lit(load_id, pl.Int64))
+    return new
+
+
+def _shape_ids(con, shapes: pl.DataFrame) -> pl.Series:
+    """Return the warehouse's number for each shape of a batch: the one it has, or the next free one."""
+    con.register("batch_shapes", shapes.select("shape_id", "shape_text").to_arrow())
+    known = dict(
+        con.execute(
+            "SELECT b.shape_id, s.shape_id FROM batch_shapes AS b JOIN raw.shapes AS s USING (shape_text)"
+        ).fetchall()
+    )
+    con.unregister("batch_shapes")
+    free = next_number(con, "shapes", "shape_id")
+    numbers = []
+    for row in range(len(shapes)):
+        numbers.append(known.get(row, free))
+        free += row not in known
+    return pl.Series(numbers, dtype=pl.Int64)
+
+
+def _unseen(con, sightings: list[Sighting]) -> tuple[list[Sighting], int]:
+    """Return the sightings that no observation tells already, and how many it does: same file, time and content."""
+    if not sightings:
+        return [], 0
+    names = sorted({s.run_name for s in sightings})
+    told = set(
+        con.execute(
+            "SELECT r.run_name, o.relative_path, o.dump_id, o.source_size_bytes, o.source_mtime_ns"
+            " FROM staging.observations AS o JOIN raw.runs AS r USING (run_id)"
+            " WHERE r.run_name IN (SELECT unnest(CAST(? AS VARCHAR[])))",
+            [names],
+        ).fetchall()
+    )
+    fresh = [
+        s for s in sightings
+        if (s.run_name, s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns) not in told
+    ]  # fmt: skip
+    return fresh, len(sightings) - len(fresh)
+
+
+def _add_runs(con, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
+    """Add the runs a warehouse has not seen, complete those it has; return the id of each name."""
+    complete_runs(con, {name: run for name, run in runs.items() if name in names})
+    known = dict(con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
+    free = max(known.values(), default=0) + 1
+    for name in sorted(names - known.keys(), key=list(runs).index):
+        row = runs[name].row(free)
+        marks = ", ".join("?" for _ in row)
+        con.execute(f"INSERT INTO raw.runs ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+        known[name] = free
+        free += 1
+    return {name: known[name] for name in names}
+
+
+def _insert(con, table: str, schema: dict, rows: list[tuple]) -> int:
+    if rows:
+        con.register("rows_to_add", pl.DataFrame(rows, schema=schema, orient="row").to_arrow())
+        names = ", ".join(schema)
+        con.execute(f"INSERT INTO raw.{table} ({names}) SELECT {names} FROM rows_to_add")
+        con.unregister("rows_to_add")
+    return len(rows)
+
+
+def _observe(
+    con, sightings: list[Sighting], run_ids: dict[str, int], load_id: int, signature_ids: Mapping[int, int]
+) -> int:
+    """Write an observation per sighting."""
+    rows = []
+    for s in sightings:
+        program_id, *facts = facts_of_name(s.file_name, signature_ids[s.content.dump_id])
+        rows.append(
+            (
+                run_ids[s.run_name], s.relative_path, s.content.dump_id, load_id, program_id, s.source_uri, *facts,
+                s.size_bytes, s.mtime_ns,
+            )
+        )  # fmt: skip
+    return _insert(con, "observations", _OBSERVATIONS, rows)
+
+
+def _resolve(con, load_id: int) -> None:
+    """Close the open rejects of files that were repaired."""
+    con.execute(
+        "UPDATE raw.rejects SET state = 'resolved' WHERE state = 'open' AND (run_id, relative_path) IN"
+        " (SELECT (run_id, relative_path) FROM raw.observations WHERE load_id = ?)",
+        [load_id],
+    )
+
+
+def _close(
+    con,
+    replayed: Mapping[int, Sighting],
+    refusals: Mapping[int, Refusal],
+    rejects: list[tuple[Sighting, Refusal]],
+) -> None:
+    """Close rejects whose bytes are a dump now, and those that a newer parser refuses in a row of its own."""
+    again = {id(sighting) for sighting, _ in rejects}
+    for reject_id, sighting in replayed.items():
+        state = "resolved" if id(sighting) in again else "replayed"
+        if state == "resolved" or sighting.content.dump_id not in refusals:
+            con.execute("UPDATE raw.rejects SET state = ? WHERE reject_id = ?", [state, reject_id])
+
+
+def _reject(
+    con,
+    rejects: list[tuple[Sighting, Refusal]],
+    kept: Mapping[str, Mapping[str, bytes]],
+    run_ids: dict[str, int],
+    load_id: int,
+) -> int:
+    first = next_number(con, "rejects", "reject_id")
+    now = datetime.now(UTC)
+    rows = [
+        (
+            first + i, run_ids[s.run_name], load_id, s.source_uri, s.relative_path, s.content.sha256, r.role, r.rule,
+            r.line, r.column, r.expected, r.found, s.size_bytes, s.mtime_ns, packed(kept[s.content.sha256]),
+            __version__, "open", now,
+        )
+        for i, (s, r) in enumerate(rejects)
+    ]  # fmt: skip
+    return _insert(con, "rejects", _REJECTS, rows)
+
+
+def packed(files: Mapping[str, bytes]) -> bytes:
+    """Return the bytes of a refused dump, compressed; those of a split one as a tar, named by role."""
+    if len(files) == 1:
+        data = next(iter(files.values()))
+    else:
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            for role, content in files.items():
+                member = tarfile.TarInfo(role)
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+        data = buffer.getvalue()
+    return zstandard.compress(data)

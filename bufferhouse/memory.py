@@ -1,0 +1,28 @@
+"""Dumps that are in no warehouse: read into memory and asked at once."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import duckdb
+
+from bufferhouse.ingest import ingest
+from bufferhouse.sources import discover
+from bufferhouse.warehouse import Warehouse
+from bufferhouse.workers import executor, worker_count
+
+
+@contextmanager
+def in_memory(sources: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a connection to a warehouse in memory that holds the dumps of `sources`.
+
+    What is refused is said on standard error and in raw.rejects, as in any warehouse.
+    """
+    import sys
+
+    discovery = discover(sources)
+    workers = worker_count(None, sum(dump.size_bytes for dump in discovery.dumps))
+    with executor(workers) as pool, Warehouse(None) as warehouse:
+        summary = ingest(warehouse, discovery, executor=pool, workers=workers)
+        for line in [*summary.reject_lines, *summary.unreadable]:
+            print(f"bufferhouse: {line}", file=sys.stderr)
+        yield warehouse.con

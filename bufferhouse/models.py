@@ -1,0 +1,300 @@
+"""dbt_like_models: read, order, qualify, build, check. The models are plain SQL, one SELECT per file.
+
+sqlglot reads which tables a model names and orders them, and qualifies every column against the contracts before
+anything is built. What was built is kept in `meta.models`, so that a load can run the same statements on its batch
+without reading or parsing a file.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import duckdb
+
+from bufferhouse.errors import ModelError
+from bufferhouse.layout import MODELS
+
+LAYERS = ("raw", "staging", "intermediate", "marts", "checks")
+_VERSIONED = re.compile(r"(.+)_v([0-9]+)$")
+_HEADER_FIELD = re.compile(r"(grain|materialized|severity): *(.+)$")
+
+
+@dataclass(slots=True)
+class Model:
+    """One file: `name` is `<layer>.<file name>`; header fields are None where the header has none."""
+
+    name: str
+    layer: str
+    path: Path
+    sql: str
+    purpose: str
+    grain: tuple[str, ...]
+    is_incremental: bool
+    severity: str | None
+    reads: tuple[str, ...] = ()
+    columns: dict[str, str] = field(default_factory=dict)
+    expression: object = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the text; changes when the file does."""
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def fingerprint(directory: Path = MODELS) -> str:
+    """Return a hash over all model files: equal means that nothing has to be built."""
+    digest = hashlib.sha256()
+    for path in sorted(directory.glob("*/*.sql")):
+        digest.update(f"{path.parent.name}/{path.name}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def read(directory: Path = MODELS) -> list[Model]:
+    """Read all models in the order in which they can be built.
+
+    Raises:
+        ModelError: a file is no single SELECT, lacks a part of its header or a column comment, reads a layer above
+            its own, or models read each other in a circle.
+    """
+    models = {model.name: model for path in sorted(directory.glob("*/*.sql")) for model in [_read_one(path)]}
+    for model in models.values():
+        for table in model.reads:
+            _check_stairs(model, table, models)
+    try:
+        order = TopologicalSorter(
+            {name: [table for table in model.reads if table in models] for name, model in models.items()}
+        ).static_order()
+        return [models[name] for name in order]
+    except CycleError as error:
+        raise ModelError(f"models read each other in a circle: {' -> '.join(error.args[1])}") from None
+
+
+def _read_one(path: Path) -> Model:
+    import sqlglot  # 0.1 s: only whoever builds or explains models pays for it
+    from sqlglot import exp
+
+    sql = path.read_text()
+    layer = path.parent.name
+    if layer not in LAYERS[1:]:
+        raise ModelError(f"{path}:1:1: expected a folder of {', '.join(LAYERS[1:])}, found {layer!r}")
+    header = [line[2:].strip() for line in sql.split("\n") if line.startswith("--")]
+    fields = {match[1]: match[2].strip() for line in header if (match := _HEADER_FIELD.match(line))}
+    try:
+        statements = sqlglot.parse(sql, dialect="duckdb")
+    except sqlglot.errors.ParseError as error:
+        place = error.errors[0]
+        raise ModelError(f"{path}:{place['line']}:{place['col']}: {place['description']}") from None
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        raise ModelError(f"{path}:1:1: expected one SELECT, found {len(statements)} statements")
+    expression = statements[0]
+    common = {cte.alias for cte in expression.find_all(exp.CTE)}
+    tables = [t for t in expression.find_all(exp.Table) if t.db or t.name not in common]
+    model = Model(
+        name=f"{layer}.{path.stem}",
+        layer=layer,
+        path=path,
+        sql=sql,
+        purpose=" ".join(line for line in header[: _first_field(header)]),
+        grain=tuple(part.strip() for part in fields.get("grain", "").split(",") if part.strip()),
+        is_incremental=fields.get("materialized") == "incremental by dump_id",
+        severity=fields.get("severity"),
+        reads=tuple(dict.fromkeys(f"{table.db}.{table.name}" for table in tables)),
+        columns={item.alias_or_name: (item.comments or [""])[-1].strip() for item in expression.selects},
+        expression=expression,
+    )
+    _check_header(model, fields)
+    return model
+
+
+def _first_field(header: list[str]) -> int:
+    return next((row for row, line in enumerate(header) if _HEADER_FIELD.match(line)), len(header))
+
+
+def _check_header(model: Model, fields: dict[str, str]) -> None:
+    wanted = "severity" if model.layer == "checks" else "grain"
+    if not model.purpose or wanted not in fields:
+        raise ModelError(f"{model.path}:1:1: expected a header with a purpose and a line '-- {wanted}: …'")
+    if model.layer == "checks" and model.severity not in ("error", "warn"):
+        raise ModelError(f"{model.path}:1:1: expected severity error or warn, found {model.severity!r}")
+    if fields.get("materialized", "incremental by dump_id") != "incremental by dump_id":
+        raise ModelError(f"{model.path}:1:1: expected materialized: incremental by dump_id")
+    if model.layer == "marts" and not _VERSIONED.match(model.name):
+        raise ModelError(f"{model.path}:1:1: expected a mart's name to end in _vN")
+    for column, comment in model.columns.items():
+        if not comment:
+            raise ModelError(f"{model.path}:1:1: expected a comment behind the output column {column}")
+    for column in model.grain:
+        if column not in model.columns:
+            raise ModelError(f"{model.path}:1:1: the grain names {column}, which is no output column")
+
+
+def _check_stairs(model: Model, table: str, models: dict[str, Model]) -> None:
+    layer = table.split(".")[0]
+    if layer not in LAYERS or (layer != "raw" and table not in models):
+        raise ModelError(f"{_place_of(model, table)}: reads {table}, which is neither a table of raw nor a model")
+    if LAYERS.index(layer) > LAYERS.index(model.layer) or (model.layer in LAYERS[2:4] and layer == "raw"):
+        raise ModelError(f"{_place_of(model, table)}: a model of {model.layer} cannot read {table}")
+
+
+def _place_of(model: Model, table: str) -> str:
+    """Return file, line and column of the first mention of a table in a model."""
+    from sqlglot import exp
+
+    found = next(t for t in model.expression.find_all(exp.Table) if f"{t.db}.{t.name}" == table)
+    first = found.args.get("db") or found.this
+    return f"{model.path}:{first.meta['line']}:{first.meta['col'] - len(first.name) + 1}"
+
+
+def qualify(models: Iterable[Model], tables: dict[str, dict[str, str]]) -> None:
+    """Check that every column a model names exists; `tables` gives columns and types of `raw` by table.
+
+    Raises:
+        ModelError: an unknown table or column, with file, line and column.
+    """
+    from sqlglot import exp
+    from sqlglot.errors import OptimizeError
+    from sqlglot.optimizer.qualify import qualify as qualified
+
+    schema: dict[str, dict] = {"raw": tables}
+    for model in models:
+        for table in model.reads:
+            layer, name = table.split(".")
+            if name not in schema.get(layer, {}):
+                raise ModelError(f"{_place_of(model, table)}: unknown table {table}")
+        expression = model.expression.copy()
+        try:
+            expression = qualified(expression, schema=schema, dialect="duckdb", quote_identifiers=False)
+        except OptimizeError as error:
+            line, column = _place(model, str(error), exp)
+            raise ModelError(f"{model.path}:{line}:{column}: {error}") from None
+        schema.setdefault(model.layer, {})[model.path.stem] = {
+            item.alias_or_name: "UNKNOWN" for item in expression.selects
+        }
+
+
+def _place(model: Model, message: str, exp) -> tuple[int, int]:
+    """Return line and column that an error message states, else those of the name it quotes, 1:1 without one."""
+    if stated := re.search(r"'(\w+)'.*Line: (\d+), Col: (\d+)", message):
+        return int(stated[2]), int(stated[3]) - len(stated[1]) + 1
+    quoted = set(re.findall(r"['\"]([A-Za-z_][\w.]*)['\"]", message)) | set(re.findall(r"\b([a-z_][\w]*)\b", message))
+    for column in model.expression.find_all(exp.Column):
+        meta = column.this.meta
+        if column.name in quoted and "line" in meta:
+            return meta["line"], meta["col"] - len(column.name) + 1
+    return 1, 1
+
+
+def build(con: duckdb.DuckDBPyConnection, directory: Path = MODELS, *, force: bool = False) -> list[str]:
+    """Build what changed, in one transaction; return the names of the models that were built.
+
+    A view is replaced, with its comments; an incremental table is computed again over all dumps when its text, or
+    that of a model beneath it, changed.
+    """
+    current = fingerprint(directory)
+    stored = con.execute("SELECT value FROM meta.settings WHERE name = 'models'").fetchone()
+    if stored == (current,) and not force:
+        return []
+    models = read(directory)
+    qualify(models, _raw_columns(con))
+    built = dict(con.execute("SELECT model_name, fingerprint FROM meta.models").fetchall())
+    deep = _deep_fingerprints(models)
+    changed = [model for model in models if force or built.get(model.name) != deep[model.name]]
+    con.execute("BEGIN")
+    try:
+        for layer in LAYERS[1:]:
+            con.execute(f"CREATE SCHEMA IF NOT EXISTS {layer}")
+        _drop(con, [name for name in built if name not in deep], built)
+        for model in changed:
+            _drop_one(con, model.name)
+            con.execute(create_statement(model))
+            _comment(con, model.name, model, is_table=model.is_incremental)
+        _point(con, models)
+        con.execute("DELETE FROM meta.models")
+        for ordinal, model in enumerate(models):
+            con.execute(
+                "INSERT INTO meta.models VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, now())",
+                [
+                    model.name, model.layer, ordinal, model.is_incremental, model.severity, model.purpose,
+                    list(model.grain), list(model.reads), model.sql, deep[model.name],
+                ],
+            )  # fmt: skip
+        con.execute("DELETE FROM meta.settings WHERE name = 'models'")
+        con.execute("INSERT INTO meta.settings VALUES ('models', ?)", [current])
+        con.execute("COMMIT")
+    except BaseException:
+        con.execute("ROLLBACK")
+        raise
+    return [model.name for model in changed]
+
+
+def _raw_columns(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
+    tables: dict[str, dict[str, str]] = {}
+    for table, column, kind in con.execute(
+        "SELECT table_name, column_name, data_type FROM duckdb_columns()"
+        " WHERE schema_name = 'raw' AND database_name = current_database() ORDER BY column_index"
+    ).fetchall():
+        tables.setdefault(table, {})[column] = kind
+    return tables
+
+
+def _deep_fingerprints(models: list[Model]) -> dict[str, str]:
+    """Return a hash per model over its own text and those of all models beneath it."""
+    deep: dict[str, str] = {}
+    for model in models:
+        below = "".join(deep[table] for table in model.reads if table in deep)
+        deep[model.name] = hashlib.sha256((model.fingerprint + below).encode()).hexdigest()
+    return deep
+
+
+def create_statement(model: Model) -> str:
+    """Return the statement that creates a model."""
+    kind = "TABLE" if model.is_incremental else "VIEW"
+    return f"CREATE {kind} {model.name} AS\n{model.sql}"
+
+
+def _drop(con: duckdb.DuckDBPyConnection, names: list[str], built: dict[str, str]) -> None:
+    for name in names:
+        _drop_one(con, name)
+
+
+def _drop_one(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    layer, stem = name.split(".")
+    found = con.execute(
+        "SELECT table_type FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
+        " AND table_catalog = current_database()",
+        [layer, stem],
+    ).fetchone()
+    if found:
+        con.execute(f"DROP {'VIEW' if found[0] == 'VIEW' else 'TABLE'} {name}")
+
+
+def _comment(con: duckdb.DuckDBPyConnection, name: str, model: Model, *, is_table: bool) -> None:
+    con.execute(f"COMMENT ON {'TABLE' if is_table else 'VIEW'} {name} IS {_literal(model.purpose)}")
+    for column, comment in model.columns.items():
+        con.execute(f"COMMENT ON COLUMN {name}.{column} IS {_literal(comment)}")
+
+
+def _point(con: duckdb.DuckDBPyConnection, models: list[Model]) -> None:
+    """Let `marts.x` show the newest `marts.x_vN`."""
+    newest: dict[str, tuple[int, Model]] = {}
+    for model in models:
+        if model.layer == "marts" and (match := _VERSIONED.match(model.name)):
+            newest[match[1]] = max(newest.get(match[1], (0, model)), (int(match[2]), model), key=lambda pair: pair[0])
+    known = {*newest, *(model.name for model in models)}
+    for name in con.execute(
+        "SELECT 'marts.' || view_name FROM duckdb_views()"
+        " WHERE schema_name = 'marts' AND database_name = current_database()"
+    ).fetchall():
+        if name[0] not in known:
+            con.execute(f"DROP VIEW {name[0]}")  # it showed a mart that is gone
+    for name, (_, model) in newest.items():
+        con.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {model.name}")
+        _comment(con, name, model, is_table=False)
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,122 @@
+"""Parse again, from the tables themselves, what an older version parsed."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import duckdb
+import polars as pl
+
+from bufferhouse import __version__
+from bufferhouse.batch_catalog import Names, batch_catalog, copy_in, run_checks
+from bufferhouse.contents import parse_contents
+from bufferhouse.housekeeping import remove_unused_shapes
+from bufferhouse.identity import FACTS_OF_NAME, facts_of_name, read_file_name
+from bufferhouse.load import next_number, numbered
+from bufferhouse.restore import ORDER, chunks, rendered
+from bufferhouse.tabulate import Batch
+from bufferhouse.transaction import transaction
+from bufferhouse.validate import breaches, without
+from bufferhouse.warehouse import Warehouse
+
+
+@dataclass(slots=True)
+class Reparsed:
+    """How many dumps have new rows, and why others kept theirs."""
+
+    count: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+def outdated(con: duckdb.DuckDBPyConnection, *, every: bool = False) -> list[int]:
+    """Return the dumps that another version parsed, or all of them."""
+    rows = con.execute(
+        "SELECT d.dump_id FROM raw.dumps AS d LEFT JOIN raw.loads AS l USING (load_id)"
+        " WHERE $every OR l.parser_version IS DISTINCT FROM $version ORDER BY d.rowid",
+        {"every": every, "version": __version__},
+    ).fetchall()
+    return [dump_id for (dump_id,) in rows]
+
+
+def reparse(
+    warehouse: Warehouse, dump_ids: list[int], *, progress: Callable[[int, int], None] | None = None
+) -> Reparsed:
+    """Render dumps from their rows, parse them and put the new rows in the place of the old, a batch a transaction.
+
+    Each batch is a load of its own that has seen no file. A dump that the parser of today refuses keeps its rows.
+    """
+    result = Reparsed()
+    done = 0
+    for frames in chunks(warehouse.con, dump_ids):
+        _reparse(warehouse.con, frames, result)
+        done += len(frames["dumps"])
+        if progress:
+            progress(done, len(dump_ids))
+    return result
+
+
+def _reparse(con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFrame], result: Reparsed) -> None:
+    started_at = datetime.now(UTC)
+    found = list(rendered(frames))
+    refused = {one.dump_id: f"{one.fault}; see: bufferhouse verify" for one in found if one.content is None}
+    parsed = parse_contents((one.content, one.files) for one in found if one.content is not None)
+    refusals = {**parsed.refusals, **breaches(parsed.tables)}
+    load_id = next_number(con, "loads", "load_id")
+    new = numbered(con, without(parsed.tables, set(refusals)), load_id)
+    with batch_catalog(con, new.frames) as names:
+        offenders, _ = run_checks(con, names.checks)
+        refused.update({dump_id: str(refusal) for dump_id, refusal in {**refusals, **offenders}.items()})
+        good = [dump_id for dump_id in new.frames["dumps"]["dump_id"] if dump_id not in offenders]
+        text_bytes = sum(len(data) for one in found if one.dump_id not in refused for data in one.files.values())
+        result.refused += [f"dump {dump_id}: {reason}" for dump_id, reason in refused.items()]
+        if good:
+            with transaction(con):
+                _replace(con, good, new, names, set(offenders))
+                _derive_again(con, good, parsed.signature_ids)
+                con.execute(
+                    "INSERT INTO raw.loads VALUES (?, ?, ?, ?, 0, ?, 0, ?, ?)",
+                    [
+                        load_id, started_at, datetime.now(UTC), __version__, len(good), len(refused), text_bytes,
+                    ],
+                )  # fmt: skip
+    result.count += len(good)
+
+
+def _replace(
+    con: duckdb.DuckDBPyConnection, good: Iterable[int], new: Batch, names: Names, offenders: set[int]
+) -> None:
+    con.register("good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64}).to_arrow())
+    for table in [*(f"raw.{name}" for name in ORDER), *names.incremental]:
+        con.execute(f"DELETE FROM {table} WHERE dump_id IN (SELECT dump_id FROM good)")
+    con.unregister("good")
+    # What a shape means in bytes may be read in another way now, too.
+    con.register("again", new.frames["shapes"].select("shape_id").to_arrow())
+    con.execute("DELETE FROM raw.shapes WHERE shape_id IN (SELECT shape_id FROM again)")
+    con.unregister("again")
+    copy_in(con, offenders, names.incremental)
+    remove_unused_shapes(con)
+
+
+def _derive_again(con: duckdb.DuckDBPyConnection, good: list[int], signature_ids: Mapping[int, int]) -> None:
+    """Bring up to date what observations repeat of their dump and their path."""
+    con.register("good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64}).to_arrow())
+    rows = con.execute(
+        "SELECT dump_id, relative_path FROM raw.observations SEMI JOIN good USING (dump_id) GROUP BY ALL"
+    ).fetchall()
+    con.unregister("good")
+    kinds = (pl.Int64, pl.Int64, pl.String, pl.String, pl.String, pl.String, pl.String, pl.Datetime("us", "UTC"))
+    facts = pl.DataFrame(
+        [(*row, *facts_of_name(read_file_name(row[1]), signature_ids[row[0]])) for row in rows],
+        schema={
+            "dump_id": pl.Int64,
+            "relative_path": pl.String,
+            **dict(zip(FACTS_OF_NAME, kinds, strict=True)),
+        },
+        orient="row",
+    )
+    con.register("facts", facts.to_arrow())
+    con.execute(
+        f"UPDATE raw.observations AS o SET {', '.join(f'{name} = f.{name}' for name in FACTS_OF_NAME)} FROM facts AS f"
+        " WHERE o.dump_id = f.dump_id AND o.relative_path = f.relative_path"
+    )
+    con.unregister("facts")

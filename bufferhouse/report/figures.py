@@ -1,0 +1,72 @@
+"""Numbers and names as people read them."""
+
+from collections.abc import Sequence
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_BARS = "▁▂▃▄▅▆▇█"
+
+# What a memory space is called on a platform, where its makers say so; a dump itself holds only the number.
+_SPACE_NAMES = {
+    ("tpu", 0): "default: HBM",
+    ("tpu", 1): "VMEM",
+    ("tpu", 2): "sync flags",
+    ("tpu", 4): "SMEM of Pallas kernels",
+    ("tpu", 5): "host",
+    ("tpu", 6): "SMEM",
+    ("gpu", 0): "default: device",
+    ("gpu", 1): "collective",
+    ("gpu", 5): "pinned host",
+    ("cpu", 5): "pinned host",
+    ("cpu", 6): "unpinned host",
+}
+
+
+def human_bytes(count: int | None, *, signed: bool = False) -> str:
+    """Return bytes in the largest unit that keeps a digit before the point: 18.5 KiB, +3.0 MiB, –."""
+    if count is None:
+        return "–"
+    size, unit = float(abs(count)), 0
+    while size >= 1023.95 and unit < len(_UNITS) - 1:  # what would be printed as 1024.0
+        size, unit = size / 1024, unit + 1
+    sign = "-" if count < 0 else "+" if signed and count > 0 else ""
+    return f"{sign}{size:.0f} B" if unit == 0 else f"{sign}{size:.1f} {_UNITS[unit]}"
+
+
+def exact_bytes(count: int | None, *, signed: bool = False) -> str:
+    """Return bytes to the byte: 6,691,772 B, +192 B, –."""
+    return "–" if count is None else f"{count:{'+' if signed and count else ''},} B"
+
+
+def counted(count: int, thing: str) -> str:
+    """Return a count and its noun, with an s where it needs one: 1 run, 1,200 dumps."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def printable(text: str, limit: int | None = None) -> str:
+    """Return text of a dump without what a terminal or a browser would obey, at most `limit` characters long.
+
+    Control characters, marks that turn the direction of text and lone surrogates are written as escapes. Too long a
+    text loses its middle: names that count differ at their end.
+    """
+    text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    if limit is None or len(text) <= limit:
+        return text
+    tail = limit // 2
+    return f"{text[: limit - tail - 1]}…{text[-tail:]}"
+
+
+def sparkline(values: Sequence[int | None]) -> str:
+    """Return one bar for each value, from the lowest to the highest of them; a space where there is none."""
+    known = [value for value in values if value is not None]
+    low, high = min(known, default=0), max(known, default=0)
+    top = len(_BARS) - 1
+    return "".join(
+        " " if value is None else _BARS[(value - low) * top // (high - low) if high > low else top // 2]
+        for value in values
+    )
+
+
+def space_title(platform: str | None, memory_space: int) -> str:
+    """Return `memory space N`, with the name that the platform has for it: memory space 1 (VMEM)."""
+    name = _SPACE_NAMES.get((platform or "", memory_space), "default" if memory_space == 0 else None)
+    return f"memory space {memory_space}" + (f" ({name})" if name else "")

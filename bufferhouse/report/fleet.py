@@ -1,0 +1,219 @@
+"""How the memory of all programs moves over the runs: what is asked, and what is made of the answers.
+
+Every figure comes from a statement in `sql/reports/`. The terminal and the page show the same answers.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from bufferhouse.errors import UsageError
+from bufferhouse.layout import REPORTS
+from bufferhouse.report.figures import printable
+from bufferhouse.warehouse import open_reader
+
+SHOWN_SERIES = 15  # per table
+SHOWN_RUNS = 100  # newest runs per table, for charts and sparklines
+SHOWN_PADDING = 10  # programs per table
+SHOWN_REJECTS = 10
+_ID_DIGITS = 6
+
+Record = dict[str, Any]
+SpaceKey = tuple[str | None, str | None, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Columns and rows that a statement returned."""
+
+    columns: list[str]
+    rows: list[tuple]
+
+    @property
+    def records(self) -> list[Record]:
+        """The rows, each as a mapping from column to value."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One row of a table: a program and compile target, with its record of `fleet_trend` by run."""
+
+    rank: int
+    label: str
+    run_count: int
+    net_change_bytes: int
+    by_run: dict[int, Record]
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether it can be called a mover: a series of one run cannot."""
+        return self.run_count > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """One table: a memory space of a platform and track, its runs in order and the series to show, movers first."""
+
+    platform: str | None
+    track: str | None
+    memory_space: int
+    runs: list[Record]
+    series: list[Series]
+    padding: list[Record]
+    series_count: int
+    moved_count: int
+    unchanged_count: int
+    single_run_count: int
+
+    @property
+    def shown_moved_count(self) -> int:
+        """How many of the series to show have moved."""
+        return sum(series.has_moved for series in self.series)
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """All answers by the name of their statement, and the tables made of them."""
+
+    warehouse: str
+    asked_at: datetime
+    note: str | None
+    answers: dict[str, Answer]
+    spaces: list[Space]
+
+    @property
+    def overview(self) -> Record:
+        """The one row of `fleet_overview`."""
+        return self.answers["fleet_overview"].records[0]
+
+    @property
+    def runs(self) -> list[Record]:
+        """The runs in order."""
+        return self.answers["fleet_runs"].records
+
+
+def fleet_report(path: Path, *, html: Path | None = None, wait: float = 0.0) -> str | None:
+    """Print the report on standard output and, with `html`, write the page and print its path as the last line.
+
+    Returns a note where the warehouse is being written and the published copy was read.
+
+    Raises:
+        UsageError: there is no warehouse at `path`, or the page cannot be written to `html`.
+        WarehouseBusy: it is being written, there is no published copy, and `wait` is over.
+    """
+    from bufferhouse.report.terminal import print_fleet
+
+    if html is not None and not html.absolute().parent.is_dir():
+        raise UsageError(f"the folder of the page does not exist: {html.absolute().parent}")
+    fleet = read_fleet(path, wait=wait)
+    print_fleet(fleet)
+    if html is not None:
+        from bufferhouse.report.fleet_page import fleet_page  # Altair takes half a second to import
+
+        try:
+            html.write_text(fleet_page(fleet), encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"the page cannot be written to {html}: {error.strerror}") from None
+        print(f"report: {html}")
+    return fleet.note
+
+
+def read_fleet(path: Path, *, wait: float = 0.0) -> Fleet:
+    """Ask the warehouse at `path` all statements of the report.
+
+    Raises:
+        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open_reader`.
+    """
+    con, note = open_reader(path, wait=wait)
+    with con:
+        answers = {
+            "fleet_overview": ask(con, "fleet_overview"),
+            "fleet_runs": ask(con, "fleet_runs"),
+            "fleet_spaces": ask(con, "fleet_spaces"),
+            "fleet_trend": ask(con, "fleet_trend", shown=SHOWN_SERIES, runs=SHOWN_RUNS),
+            "fleet_padding": ask(con, "fleet_padding", padded=SHOWN_PADDING),
+            "fleet_rejects": ask(con, "fleet_rejects", rejects=SHOWN_REJECTS),
+        }
+    return Fleet(path.name, datetime.now(UTC), note, answers, _spaces(answers))
+
+
+def ask(con: duckdb.DuckDBPyConnection, name: str, **parameters: int) -> Answer:
+    """Return what the statement `sql/reports/<name>.sql` answers."""
+    cursor = con.execute((REPORTS / f"{name}.sql").read_text(encoding="utf-8"), parameters)
+    return Answer([column[0] for column in cursor.description], cursor.fetchall())
+
+
+def _spaces(answers: dict[str, Answer]) -> list[Space]:
+    trend = _by_space(answers["fleet_trend"].records)
+    padding = _by_space(answers["fleet_padding"].records)
+    runs = answers["fleet_runs"].records
+    spaces = []
+    for record in answers["fleet_spaces"].records:
+        key = _key(record)
+        run_ids = set(record["run_ids"])
+        spaces.append(
+            Space(
+                *key,
+                runs=[run for run in runs if run["run_id"] in run_ids],
+                series=_series(trend.get(key, [])),
+                padding=_labelled(padding.get(key, [])),
+                series_count=record["series_count"],
+                moved_count=record["moved_count"],
+                unchanged_count=record["unchanged_count"],
+                single_run_count=record["single_run_count"],
+            )
+        )
+    return spaces
+
+
+def _key(record: Record) -> SpaceKey:
+    return record["platform"], record["track"], record["memory_space"]
+
+
+def _by_space(records: Iterable[Record]) -> dict[SpaceKey, list[Record]]:
+    spaces: dict[SpaceKey, list[Record]] = {}
+    for record in records:
+        spaces.setdefault(_key(record), []).append(record)
+    return spaces
+
+
+def _series(records: Sequence[Record]) -> list[Series]:
+    by_rank: dict[int, list[Record]] = {}
+    for record in _labelled(records):
+        by_rank.setdefault(record["series_rank"], []).append(record)
+    return [
+        Series(
+            rank=rank,
+            label=rows[0]["label"],
+            run_count=rows[0]["series_run_count"],
+            net_change_bytes=rows[0]["net_change_bytes"],
+            by_run={row["run_id"]: row for row in rows},
+        )
+        for rank, rows in by_rank.items()
+    ]
+
+
+def _labelled(records: Sequence[Record]) -> list[Record]:
+    """Return the records of one table with a `label` that tells its series apart.
+
+    The label is the program's name; where other programs bear it, the first digits of the program_id too; where the
+    platform does not say it, the compile target too.
+    """
+    digits = _ID_DIGITS
+    while len({str(row["program_id"])[:digits] for row in records}) < len({row["program_id"] for row in records}):
+        digits += 1
+    return [{**row, "label": _label(row, digits)} for row in records]
+
+
+def _label(row: Record, digits: int) -> str:
+    parts = [printable(row["program_name"], 120)]
+    if row["has_namesakes"]:
+        parts.append(f"#{str(row['program_id'])[:digits]}")
+    if row["compile_target"] and row["compile_target"] != row["platform"]:
+        parts.append(printable(row["compile_target"], 20))
+    return " ".join(parts)

@@ -1,0 +1,204 @@
+"""The fleet report as one HTML page: what moved, what is padding, what was ingested."""
+
+import html
+from collections.abc import Sequence
+
+from bufferhouse import __version__
+from bufferhouse.report.charts import SERIES_IN_CHART, Chart, trend_chart
+from bufferhouse.report.figures import counted, exact_bytes, human_bytes, printable
+from bufferhouse.report.fleet import Fleet, Record, Series, Space
+from bufferhouse.report.page import chart_place, page, text
+from bufferhouse.report.terminal import advice, left_out, moved_line, reject_line, title
+
+RUNS_IN_TABLE = 8  # and the change and trend of all runs beside them still fit the page
+_NAME_LENGTH = 60
+
+
+def fleet_page(fleet: Fleet) -> str:
+    """Return the whole page."""
+    charts: list[Chart] = []
+    parts = [_head(fleet)]
+    if fleet.spaces:
+        parts.append("<h2>What moved</h2>")
+        parts.append(
+            '<p class="soft">Reserved bytes of each program, run by run, the biggest movers first. Bytes of several '
+            "programs are never added up: they do not run at the same time.</p>"
+        )
+        parts += [_space(space, charts) for space in fleet.spaces]
+        parts.append(_padding(fleet.spaces))
+    if fleet.runs:
+        parts.append(_ingested(fleet))
+    parts.append(_footer(fleet))
+    return page(f"Fleet memory: {html.escape(printable(fleet.warehouse))}", "\n".join(parts), fleet.answers, charts)
+
+
+def _head(fleet: Fleet) -> str:
+    facts = fleet.overview
+    parts = ["<h1>Memory of the fleet</h1>"]
+    if fleet.note:
+        parts.append(f'<p class="note">{text(fleet.note)}</p>')
+    if facts["run_count"]:
+        parts.append(
+            f'<p class="soft">Newest run: {text(facts["newest_run_name"], _NAME_LENGTH)}, '
+            f"{facts['newest_started_at']:%Y-%m-%d %H:%M} UTC ({text(facts['newest_started_at_source'])})</p>"
+        )
+        names = {
+            "run_count": "runs",
+            "dump_count": "dumps",
+            "content_count": "distinct contents",
+            "program_count": "programs",
+            "reject_count": "rejects",
+        }
+        tiles = "".join(f"<div><dt>{name}</dt><dd>{facts[key]:,}</dd></div>" for key, name in names.items())
+        parts.append(f"<dl>{tiles}</dl>")
+    else:
+        parts.append('<p class="note">The warehouse holds no runs yet.</p>')
+    parts += [f'<p class="note">{text(line)}</p>' for line in advice(fleet) if not line.startswith("rejected: ")]
+    return "\n".join(parts)
+
+
+def _space(space: Space, charts: list[Chart]) -> str:
+    parts = [f"<h3>{text(title(space))}</h3>", f'<p class="soft">{moved_line(space)}</p>']
+    if chart := trend_chart(space, title(space)):
+        charts.append(chart)
+        parts.append(chart_place(len(charts), chart))
+        first = f" The first {SERIES_IN_CHART} of the table." if space.shown_moved_count > SERIES_IN_CHART else ""
+        parts.append(f'<p class="soft">Solid: reserved. Dashed: occupied peak.{first}</p>')
+    if space.series:
+        parts.append(_movers(space))
+    if rest := left_out(space):
+        parts.append(f'<p class="soft">{rest}</p>')
+    return "\n".join(parts)
+
+
+def _movers(space: Space) -> str:
+    runs = space.runs[-RUNS_IN_TABLE:]
+    has_trend, has_net = len(space.runs) > 2, len(space.runs) > 1
+    headings = [text(run["run_name"], _NAME_LENGTH) for run in runs]
+    headings += ["trend"] * has_trend + ["net change"] * has_net
+    rows = []
+    for series in space.series:
+        cells = [_bytes(series.by_run.get(run["run_id"])) for run in runs]
+        if has_trend:
+            cells.append(f"<td>{_trend(series, space.runs)}</td>")
+        if has_net:
+            cells.append(_net(series))
+        rows.append((series.label, cells))
+    hidden = len(space.runs) - len(runs)
+    caption = f"The newest {len(runs)} of {len(space.runs)} runs" if hidden else ""
+    return _table(["program", *headings], rows, caption)
+
+
+def _table(
+    headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], caption: str = "", texts: int = 1
+) -> str:
+    """Return a table; headings are HTML, a row is its name as text and its cells as HTML.
+
+    The first `texts` columns hold text, the others numbers.
+    """
+    kinds = [' class="text"'] * texts + [""] * (len(headings) - texts)
+    head = "".join(f'<th scope="col"{kind}>{heading}</th>' for heading, kind in zip(headings, kinds, strict=True))
+    body = "\n".join(
+        f'<tr><th scope="row" class="text" title="{html.escape(printable(name))}">{text(name, _NAME_LENGTH)}</th>'
+        f"{''.join(cells)}</tr>"
+        for name, cells in rows
+    )
+    about = f"<caption>{caption}</caption>" if caption else ""
+    table = f"<table>{about}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+    return f'<div class="wide" tabindex="0">{table}</div>'  # the keyboard can scroll what has the focus
+
+
+def _bytes(record: Record | None) -> str:
+    if record is None:
+        return '<td class="soft">·</td>'
+    reserved, change = record["reserved_bytes"], record["reserved_change_bytes"]
+    exact, mark = exact_bytes(reserved), ""
+    if change:
+        exact += f", {exact_bytes(change, signed=True)}"
+        mark = f'<span class="change {_way(change)}">{human_bytes(change, signed=True)}</span>'
+    return f'<td title="{exact}">{human_bytes(reserved)}{mark}</td>'
+
+
+def _net(series: Series) -> str:
+    if not series.has_moved:
+        return '<td class="soft">one run</td>'
+    change = series.net_change_bytes
+    shown = human_bytes(change, signed=True) if change else "±0 B"
+    return f'<td class="{_way(change)}" title="{exact_bytes(change, signed=True)}">{shown}</td>'
+
+
+def _way(change: int) -> str:
+    return "rise" if change > 0 else "fall" if change < 0 else "soft"
+
+
+def _trend(series: Series, runs: Sequence[Record]) -> str:
+    """Return a line over all runs of the table, drawn from the lowest to the highest value of the series."""
+    points = [
+        (place, series.by_run[run["run_id"]]["reserved_bytes"])
+        for place, run in enumerate(runs)
+        if run["run_id"] in series.by_run
+    ]
+    if len(points) < 2:
+        return ""
+    low, high = min(value for _, value in points), max(value for _, value in points)
+    scale = 16 / (high - low) if high > low else 0
+    line = " ".join(f"{100 * place / (len(runs) - 1):.1f},{18 - (value - low) * scale:.1f}" for place, value in points)
+    return (
+        '<svg class="trend" viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true">'
+        f'<polyline points="{line}"/></svg>'
+    )
+
+
+def _padding(spaces: Sequence[Space]) -> str:
+    parts = [
+        "<h2>Padding</h2>",
+        '<p class="soft">What the newest run of each program holds at its occupied peak: elements, what tiles add '
+        "(layout padding), slack (alias sets and alignment) and tuple tables, which together are the occupied bytes. "
+        "The programs with most layout padding; on CPU and GPU there are no tiles, and all waste is slack.</p>",
+    ]
+    columns = ("occupied", "element", "layout_padding", "slack", "tuple_table")
+    headings = ["program", "run", "occupied", "elements", "layout padding", "slack", "tuple tables", "padded"]
+    for space in spaces:
+        rows = []
+        for record in space.padding:
+            cells = [f'<td class="text">{text(record["run_name"], 60)}</td>']
+            for column in columns:
+                count = record[f"{column}_bytes"]
+                cells.append(f'<td title="{exact_bytes(count)}">{human_bytes(count)}</td>')
+            cells.append(f"<td>{record['layout_padding_bytes'] / record['occupied_bytes']:.1%}</td>")
+            rows.append((record["label"], cells))
+        if rows:
+            parts += [f"<h3>{text(title(space))}</h3>", _table(headings, rows, texts=2)]
+    if bare := [text(title(space)) for space in spaces if not space.padding]:
+        parts.append(f'<p class="soft">No layout padding, or no live ranges to know it by: {"; ".join(bare)}.</p>')
+    return "\n".join(parts)
+
+
+def _ingested(fleet: Fleet) -> str:
+    headings = ["run", "compiler", "version", "platform", "track", "started (UTC)", "time from"]
+    headings += ["dumps", "distinct contents", "programs", "rejects"]
+    rows = []
+    for run in fleet.runs:
+        words = (run["compiler"], run["compiler_version"], run["platform"], run["track"])
+        cells = [f'<td class="text">{text(word, 60) if word else "–"}</td>' for word in words]
+        cells.append(f'<td class="text">{run["started_at"]:%Y-%m-%d %H:%M}</td>')
+        cells.append(f'<td class="text">{text(run["started_at_source"])}</td>')
+        cells += [f"<td>{run[f'{thing}_count']:,}</td>" for thing in ("dump", "content", "program", "reject")]
+        rows.append((run["run_name"], cells))
+    parts = ["<h2>What was ingested</h2>", _table(headings, rows, texts=7)]
+    rejects = fleet.answers["fleet_rejects"].records
+    if rejects:
+        total = fleet.overview["reject_count"]
+        which = f"The last {len(rejects)} of {counted(total, 'reject')}" if total > len(rejects) else "Rejects"
+        lines = "\n".join(f"<li>{text(reject_line(reject).removeprefix('rejected: '))}</li>" for reject in rejects)
+        parts.append(f"<h3>{which}</h3>\n<ul>\n{lines}\n</ul>")
+    return "\n".join(parts)
+
+
+def _footer(fleet: Fleet) -> str:
+    loaded = fleet.overview["loaded_at"]
+    last = f", last loaded {loaded:%Y-%m-%d %H:%M} UTC" if loaded else ""
+    return (
+        f"<footer>Made {fleet.asked_at:%Y-%m-%d %H:%M} UTC by bufferhouse {__version__} "
+        f"from {text(fleet.warehouse)}{last}.</footer>"
+    )

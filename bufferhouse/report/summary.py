@@ -1,0 +1,51 @@
+"""What an ingest did, in a few lines."""
+
+from bufferhouse.ingest import Summary
+from bufferhouse.report.figures import human_bytes
+from bufferhouse.tables import formatted
+
+_SHOWN_REJECTS = 20
+
+
+def lines(summary: Summary, *, plan: bool = False) -> list[str]:
+    """Return the lines `ingest` prints: counts, then what was refused and why."""
+    runs = summary.runs if len(summary.runs) <= 12 else [*summary.runs[:11], f"… {len(summary.runs) - 11} more"]
+    verb = "would load" if plan else "loaded"
+    result = [
+        f"{summary.seen} dumps of {len(summary.runs)} run{'s' if len(summary.runs) != 1 else ''} seen: "
+        f"{summary.new} {'to read' if plan else 'new'}, {summary.known} known, {summary.rejected} rejected"
+        + (f", {summary.known_rejected} rejected before" if summary.known_rejected else "")
+        + (f"; {summary.ignored} other files ignored" if summary.ignored else ""),
+    ]
+    if runs:
+        result.append(f"runs: {', '.join(runs)}")
+    if not plan:
+        rows = sum(count for table, count in summary.rows.items() if table not in ("observations", "rejects"))
+        result.append(f"{verb} {rows:,} rows from {human_bytes(summary.bytes)} of text in {summary.seconds:.1f} s")
+    for line in summary.reject_lines[:_SHOWN_REJECTS]:
+        result.append(f"rejected: {line}")
+    if len(summary.reject_lines) > _SHOWN_REJECTS:
+        result.append(f"… and {len(summary.reject_lines) - _SHOWN_REJECTS} more rejects, in raw.rejects")
+    result += [f"unreadable: {line}" for line in summary.unreadable]
+    for name, count in summary.warnings.items():
+        result.append(f"warning: check {name} found {count} offender{'s' if count != 1 else ''}")
+    return result
+
+
+def markdown(summary: Summary, published: str | None) -> str:
+    """Return the summary as the Markdown of a Prefect artifact."""
+    rows = [
+        ("dumps seen", summary.seen),
+        ("new contents", summary.new),
+        ("known", summary.known),
+        ("other files ignored", summary.ignored),
+        ("rejected", summary.rejected),
+        ("rejected before", summary.known_rejected),
+        ("unreadable", len(summary.unreadable)),
+        ("text", human_bytes(summary.bytes)),
+        ("seconds", f"{summary.seconds:.1f}"),
+        ("published", published or "no"),
+    ]
+    table = formatted(("", "dumps"), rows, "markdown")
+    rejects = [f"* `{line}`" for line in [*summary.reject_lines, *summary.unreadable][:_SHOWN_REJECTS]]
+    return "\n".join([table, *(["", "Refused:", "", *rejects] if rejects else [])])

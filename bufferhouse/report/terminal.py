@@ -1,0 +1,252 @@
+"""The fleet report on a terminal: tables fitted to its width, colour only where there is a terminal that wants it."""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bufferhouse.report.figures import counted, human_bytes, printable, space_title, sparkline
+from bufferhouse.report.fleet import Fleet, Record, Series, Space
+
+_GAP = 2
+_NAME_SHARE = 3  # the names take at most a third of the width
+_NARROWEST_NAME = 14
+_HEADING_LINES = 5
+_HEADING_WIDTHS = (60, 20, 9)  # the widest with which all runs fit, else the narrowest
+_TREND_WIDTH = 16  # bars; over more runs, each stands for the last of several
+_TREND_HEADING = "trend"
+_NET_HEADING = "net change"
+_RISE, _FALL = "red", "green"
+
+
+def print_fleet(fleet: Fleet) -> None:
+    """Print the report on standard output."""
+    # NO_COLOR asks for no colour; whoever sets it is served best with no escape sequences at all.
+    colours = None if os.environ.get("NO_COLOR") else "auto"
+    console = Console(color_system=colours, highlight=False, markup=False, emoji=False)
+    for line in overview_lines(fleet):
+        console.print(Text(line))
+    for space in fleet.spaces:
+        console.print()
+        _print_space(console, space)
+    for line in advice(fleet):
+        console.print()
+        console.print(Text(line))
+
+
+def overview_lines(fleet: Fleet) -> list[str]:
+    """Return what the warehouse holds, in two lines; in one where it holds nothing."""
+    facts = fleet.overview
+    if facts["run_count"] == 0:
+        return [f"{fleet.warehouse} holds no runs yet"]
+    rejects = counted(facts["reject_count"], "reject") if facts["reject_count"] else "no rejects"
+    things = ("run", "dump", "distinct content", "program")
+    counts = (facts[f"{thing.removeprefix('distinct ')}_count"] for thing in things)
+    return [
+        ", ".join([*map(counted, counts, things), rejects]),
+        f"newest run: {printable(facts['newest_run_name'], 200)}, {facts['newest_started_at']:%Y-%m-%d %H:%M} UTC "
+        f"({facts['newest_started_at_source']})",
+    ]
+
+
+def advice(fleet: Fleet) -> list[str]:
+    """Return what to do next where the warehouse cannot show a trend yet, and what was refused last."""
+    facts = fleet.overview
+    lines = []
+    if facts["run_count"] == 0:
+        lines.append("load dumps with: bufferhouse ingest SOURCE --warehouse WAREHOUSE")
+    elif facts["dump_count"] == 0:
+        lines.append("no dump could be read, so there is nothing to show")
+    elif not fleet.spaces:
+        lines.append("no dump holds an allocation, so there is nothing to show")
+    elif all(len(space.runs) == 1 for space in fleet.spaces):
+        lines.append("a trend needs a second run: ingest the dumps of another compiler run into the same warehouse")
+    for reject in fleet.answers["fleet_rejects"].records[:3]:
+        lines.append(reject_line(reject))
+    if facts["reject_count"]:
+        lines.append('all rejects: bufferhouse query "SELECT * EXCLUDE content FROM raw.rejects"')
+    return lines
+
+
+def reject_line(reject: Record) -> str:
+    """Return one reject as `run/path:line:column: expected …, found …`."""
+    place = ":".join(str(part) for part in (reject["line_number"], reject["column_number"]) if part is not None)
+    where = printable(f"{reject['run_name']}/{reject['relative_path']}", 200) + (f":{place}" if place else "")
+    expected, found = printable(reject["expected"], 200), printable(reject["found"], 200)
+    return f"rejected: {where}: expected {expected}, found {found}"
+
+
+def title(space: Space) -> str:
+    """Return what a table is about: cpu · release · memory space 0 (default)."""
+    parts = (printable(part, 60) for part in (space.platform or "unknown platform", space.track) if part)
+    return " · ".join([*parts, space_title(space.platform, space.memory_space)])
+
+
+def moved_line(space: Space) -> str:
+    """Return how many programs of a table moved: 10 of 13 programs moved, 3 unchanged."""
+    if len(space.runs) == 1:
+        return f"{counted(space.series_count, 'program')}, one run"
+    moved = f"{space.moved_count:,} of {counted(space.series_count, 'program')} moved"
+    single = f", {space.single_run_count:,} in one run only" if space.single_run_count else ""
+    return f"{moved}, {space.unchanged_count:,} unchanged{single}"
+
+
+def left_out(space: Space) -> str:
+    """Return what a table does not show: 5 more programs not shown: 3 moved less, 2 unchanged; empty for nothing."""
+    shown_moved = space.shown_moved_count
+    counts = [
+        (space.moved_count - shown_moved, "moved less"),
+        (space.unchanged_count, "unchanged"),
+        (space.single_run_count - (len(space.series) - shown_moved), "in one run only"),
+    ]
+    parts = [(count, what) for count, what in counts if count]
+    if not parts:
+        return ""
+    more = counted(sum(count for count, _ in parts), "more program")
+    if len(parts) == 1:
+        return f"{more} {parts[0][1]}"
+    return f"{more} not shown: {', '.join(f'{count:,} {what}' for count, what in parts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A run and the texts of its column."""
+
+    run: Record
+    heading: list[str]
+    cells: list[str]
+
+    @property
+    def width(self) -> int:
+        return max(map(cell_len, [*self.cells, *self.heading]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """Which parts of a table there is room for: the width of the names, the newest runs, whether a trend."""
+
+    name: int
+    columns: list[_Column]
+    has_trend: bool
+
+
+def _print_space(console: Console, space: Space) -> None:
+    fit = _fit(space, console.width)
+    console.print(Text(title(space), style="bold"))
+    hidden = len(space.runs) - len(fit.columns)
+    newest = f"; the newest {len(fit.columns)} of {len(space.runs)} runs" if hidden else ""
+    console.print(Text(f"reserved bytes: {moved_line(space)}{newest}", style="dim"))
+    if space.series:
+        console.print(_table(space, fit))
+    if rest := left_out(space):
+        console.print(Text(rest, style="dim"))
+
+
+def _fit(space: Space, width: int) -> _Fit:
+    longest = max((cell_len(series.label) for series in space.series), default=0)
+    name = max(min(longest, width // _NAME_SHARE), _NARROWEST_NAME)
+    room = width - name - (_GAP + len(_NET_HEADING) if len(space.runs) > 1 else 0)
+    has_trend = len(space.runs) > 2
+    room_beside_trend = room - (_GAP + _trend_width(space) if has_trend else 0)
+    for heading_width in _HEADING_WIDTHS:
+        columns = [_column(space, run, heading_width) for run in space.runs]
+        if _newest(columns, room_beside_trend) == len(columns):
+            return _Fit(name, columns, has_trend)
+    fitting = _newest(columns, room_beside_trend)
+    if has_trend and fitting >= 2:
+        return _Fit(name, columns[-fitting:], True)
+    return _Fit(name, columns[-max(_newest(columns, room), 1) :], False)  # two figures say more than bars without any
+
+
+def _trend_width(space: Space) -> int:
+    return max(min(len(space.runs), _TREND_WIDTH), len(_TREND_HEADING))
+
+
+def _trend(series: Series, runs: Sequence[Record]) -> str:
+    """Return bars over all runs of a table; a bar that stands for several shows the last of them."""
+    values = [series.by_run.get(run["run_id"], {}).get("reserved_bytes") for run in runs]
+    step = -(-len(values) // _TREND_WIDTH)
+    first = len(values) % step or step  # counted from the newest run, so that it ends a bar
+    groups = [values[max(end - step, 0) : end] for end in range(first, len(values) + 1, step)]
+    return sparkline([next((value for value in reversed(group) if value is not None), None) for group in groups])
+
+
+def _newest(columns: Sequence[_Column], room: int) -> int:
+    """Return how many columns fit, counted from the last."""
+    count = 0
+    for column in reversed(columns):
+        room -= _GAP + column.width
+        if room < 0:
+            break
+        count += 1
+    return count
+
+
+def _column(space: Space, run: Record, heading_width: int) -> _Column:
+    records = [series.by_run.get(run["run_id"]) for series in space.series]
+    has_marks = any(record and record["reserved_change_bytes"] for record in records)
+    return _Column(run, _heading(run, heading_width), [_figure(record, has_marks) for record in records])
+
+
+def _heading(run: Record, width: int) -> list[str]:
+    """Return a run's name in lines, broken behind its separators; a long word is broken anywhere."""
+    words = re.findall(rf"[^-_/: ]{{1,{width}}}[-_/: ]*|[-_/: ]+", printable(run["run_name"], 60))
+    lines = [""]
+    for word in words:
+        if lines[-1] and cell_len(lines[-1] + word) > width:
+            lines.append("")
+        lines[-1] += word
+    return lines if len(lines) <= _HEADING_LINES else [*lines[: _HEADING_LINES - 2], "…", lines[-1]]
+
+
+def _figure(record: Record | None, has_marks: bool) -> str:
+    """Return a cell without its colour: the bytes, and the way they went since the previous run of the series."""
+    if record is None:
+        return "·  " if has_marks else "·"
+    change = record["reserved_change_bytes"] or 0
+    mark = " ▲" if change > 0 else " ▼" if change < 0 else "  " if has_marks else ""
+    return human_bytes(record["reserved_bytes"]) + mark
+
+
+def _coloured(cell: str) -> Text:
+    return Text(cell, style=_RISE if cell.endswith("▲") else _FALL if cell.endswith("▼") else "")
+
+
+def _fitted(name: str, width: int) -> str:
+    """Return a name without its middle where it is wider than `width` cells; some letters take two."""
+    shorter = (printable(name, length) for length in range(width, 0, -1))
+    return name if cell_len(name) <= width else next(text for text in shorter if cell_len(text) <= width)
+
+
+def _net(series: Series) -> Text:
+    if not series.has_moved:
+        return Text("one run", style="dim")
+    change = series.net_change_bytes
+    if change == 0:
+        return Text("±0 B", style="dim")
+    return Text(human_bytes(change, signed=True), style=_RISE if change > 0 else _FALL)
+
+
+def _table(space: Space, fit: _Fit) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
+    table.add_column("program", width=fit.name, no_wrap=True, overflow="ellipsis", vertical="bottom")
+    for column in fit.columns:
+        heading = Text("\n".join(column.heading))
+        table.add_column(heading, width=column.width, justify="right", no_wrap=True, vertical="bottom")
+    if fit.has_trend:
+        table.add_column(_TREND_HEADING, width=_trend_width(space), no_wrap=True)
+    if len(space.runs) > 1:
+        table.add_column(_NET_HEADING, width=len(_NET_HEADING), justify="right", no_wrap=True)
+    for row, series in enumerate(space.series):
+        cells = [Text(_fitted(series.label, fit.name)), *(_coloured(column.cells[row]) for column in fit.columns)]
+        if fit.has_trend:
+            cells.append(Text(_trend(series, space.runs)))
+        if len(space.runs) > 1:
+            cells.append(_net(series))
+        table.add_row(*cells)
+    return table

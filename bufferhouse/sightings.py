@@ -1,0 +1,92 @@
+"""The proof of the observations: what they repeat of their dump and their path, and who points at whom.
+
+Run, load, path and time of a file come from outside and can be proved by nothing; but a path stands in two columns.
+"""
+
+from dataclasses import dataclass
+
+import duckdb
+import polars as pl
+
+from bufferhouse.compression import SUFFIXES
+from bufferhouse.identity import FACTS_OF_NAME, facts_of_name, read_file_name
+from bufferhouse.restore import ORDER
+
+_ROWS_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One dump whose rows do not prove themselves; `what` says what differs, and where it can."""
+
+    dump_id: int
+    what: str
+
+
+def sighting_faults(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> list[Fault]:
+    """Prove the observations and the loads of some dumps; where these are all, also that no row belongs to another."""
+    con.register("chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow())
+    try:
+        faults = _observations(con) + _loads(con)
+        if con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0] == len(dump_ids):
+            faults += _strays(con)
+        return faults
+    finally:
+        con.unregister("chosen")
+
+
+def _observations(con: duckdb.DuckDBPyConnection) -> list[Fault]:
+    faults = []
+    cursor = con.execute(
+        "SELECT o.dump_id, o.relative_path, o.source_uri, o.source_size_bytes, d.text_bytes, d.file_layout,"
+        f" r.run_id IS NULL, l.load_id IS NULL, d.signature_id, {', '.join(f'o.{name}' for name in FACTS_OF_NAME)}"
+        " FROM raw.observations AS o SEMI JOIN chosen USING (dump_id) JOIN raw.dumps AS d USING (dump_id)"
+        " LEFT JOIN raw.runs AS r USING (run_id) LEFT JOIN raw.loads AS l ON o.load_id = l.load_id"
+    )
+    while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+        for dump_id, path, uri, size, text_bytes, layout, lacks_run, lacks_load, signature_id, *stored in rows:
+            if lacks_run or lacks_load:
+                faults.append(Fault(dump_id, f"raw.observations: {path} is of a {'run' if lacks_run else 'load'} that"
+                                             " is not there"))  # fmt: skip
+            if not uri.endswith(path):
+                faults.append(Fault(dump_id, f"raw.observations: {path} is not the end of {uri}"))
+            if layout == "combined" and not path.endswith(SUFFIXES) and size != text_bytes:
+                faults.append(Fault(dump_id, f"raw.observations: {path} has {size} bytes, its dump {text_bytes}"))
+            derived = facts_of_name(read_file_name(path), signature_id)
+            for name, mine, own in zip(FACTS_OF_NAME, stored, derived, strict=True):
+                if mine != own:
+                    what = f"raw.observations: {name} of {path} is {mine!r}, where name and dump say {own!r}"
+                    faults.append(Fault(dump_id, what))
+    return faults
+
+
+def _loads(con: duckdb.DuckDBPyConnection) -> list[Fault]:
+    """Prove raw.dumps.load_id: the load of the oldest observation, unless that was pruned or the dump parsed again."""
+    rows = con.execute(
+        "WITH seen AS (SELECT dump_id, MIN(load_id) AS first_load_id FROM raw.observations GROUP BY dump_id),"
+        " held AS (SELECT load_id, COUNT(*) AS dump_count FROM raw.dumps GROUP BY load_id)"
+        " SELECT d.dump_id, d.load_id, s.first_load_id, l.seen_count, l.new_count, h.dump_count"
+        " FROM raw.dumps AS d SEMI JOIN chosen USING (dump_id) JOIN held AS h ON d.load_id = h.load_id"
+        " LEFT JOIN seen AS s USING (dump_id) LEFT JOIN raw.loads AS l ON d.load_id = l.load_id"
+        " WHERE l.load_id IS NULL OR s.dump_id IS NULL OR d.load_id <> s.first_load_id"
+    ).fetchall()
+    faults = []
+    for dump_id, load_id, first, seen, new, held in rows:
+        if first is None:
+            faults.append(Fault(dump_id, "raw.observations: nobody has seen it"))
+        elif seen is None:
+            faults.append(Fault(dump_id, f"raw.dumps: there is no load {load_id}"))
+        elif (load_id > first and seen) or held > new:
+            faults.append(Fault(dump_id, f"raw.dumps: load {load_id} did not bring it"))
+    return faults
+
+
+def _strays(con: duckdb.DuckDBPyConnection) -> list[Fault]:
+    """Find rows of dumps that raw.dumps does not have."""
+    faults = []
+    for table in [*ORDER, "observations"]:
+        for dump_id, count in con.execute(
+            f"SELECT t.dump_id, COUNT(*) FROM raw.{table} AS t ANTI JOIN raw.dumps AS d USING (dump_id) GROUP BY ALL"
+        ).fetchall():
+            faults.append(Fault(dump_id, f"raw.{table}: {count} rows of a dump that is not in raw.dumps"))
+    return faults

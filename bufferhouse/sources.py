@@ -1,0 +1,236 @@
+"""Paths, globs, directories, archives and buckets to dumps: what is a candidate, its run, which files are one dump."""
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+
+from bufferhouse import compression
+from bufferhouse.collecting import collector_paused
+from bufferhouse.compression import CompressionError
+from bufferhouse.errors import UsageError
+from bufferhouse.identity import SUFFIXES
+from bufferhouse.places import Places, relative_to, root_of
+from bufferhouse.runs import RUN_FILE, Run
+from bufferhouse.trees import ARCHIVE_SUFFIXES, Entry, Found, Tree, split_at_archive, tree_of
+from bufferhouse.waiting import Place, Waiting
+
+_SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
+
+
+@dataclass(slots=True)
+class Discovery:
+    """All dumps of some sources, the runs they belong to, how many files are none, and what was refused at sight."""
+
+    dumps: list[Found] = field(default_factory=list)
+    runs: dict[str, Run] = field(default_factory=dict)
+    ignored_count: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+@collector_paused()
+def discover(
+    sources: Iterable[str | os.PathLike[str]],
+    *,
+    run_name: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+) -> Discovery:
+    """Find the dumps of files, globs, directories, archives and s3:// URLs, directories recursively.
+
+    In a walk a candidate is named `*buffer-assignment.txt` (also compressed) or begins with the line
+    `BufferAssignment:`; a file named explicitly is always one. A run is a directory with dumps in it, or the nearest
+    one above with a `run.json`; with `run_name` all dumps are of that run.
+
+    Raises:
+        UsageError: a source does not exist, two runs have one name, or a run.json cannot be read.
+    """
+    found = Discovery()
+    files = _listed([tree for source in sources for tree in _trees(os.fspath(source))], found, include, exclude)
+    candidates, siblings = _candidates(files, found)
+    runs = Places(run_name, labels, _common_base(candidates) if run_name else None)
+    directories: dict[str, tuple[Tree, str]] = {}
+    for entry in candidates:
+        name, directory = runs.of(entry)
+        first = directories.setdefault(name, (entry.tree, directory))[1]
+        if first != directory and root_of(first) != root_of(directory):
+            raise UsageError(
+                f"two directories are called {name!r}: {first} and {directory}; "
+                "name their runs with --run, or with run_name in a run.json in each"
+            )
+        found.dumps.append(_grouped(entry, siblings, name, directory))
+    found.runs = runs.describe(found.dumps, directories)
+    if siblings:
+        used = {part.path for dump in found.dumps for part in dump.parts.values()}
+        found.ignored_count += sum(path not in used for path in siblings)
+    return found
+
+
+def _listed(
+    trees: Sequence[Tree], found: Discovery, include: Sequence[str], exclude: Sequence[str]
+) -> dict[str, Entry]:
+    """Return the files of all trees by path; a file that two sources hold, by whatever spelling, is one file."""
+    files: dict[str, Entry] = {}
+    seen: set[str] = set()
+    has_patterns = bool(include or exclude)
+    for tree in trees:
+        for entry in tree.entries():
+            path = entry.path
+            if not path.isascii() and not _is_text(path):
+                found.refused.append(f"{path.encode('utf-8', 'backslashreplace').decode()}: the name is not UTF-8")
+            elif has_patterns and not entry.is_explicit and not _is_wanted(entry, include, exclude):
+                found.ignored_count += 1
+            elif len(trees) > 1:
+                place = f"{root_of(entry.base)}/{relative_to(path, entry.base)}"
+                if place not in seen:
+                    seen.add(place)
+                    files[path] = entry
+            else:
+                files[path] = entry
+        found.refused += tree.refused
+    return files
+
+
+def _is_text(name: str) -> bool:
+    """Say whether a name is UTF-8: Python keeps the bytes of one that is not as half surrogate pairs."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def read(dumps: Sequence[Found]) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
+    """Yield the bytes of dumps by role, decompressed, or the OSError or CompressionError that prevents it.
+
+    Archives are streamed, so their dumps come in the order in which their last file stands there.
+    """
+    start = 0
+    while start < len(dumps):
+        tree = next(iter(dumps[start].parts.values())).tree
+        stop = start
+        while stop < len(dumps) and next(iter(dumps[stop].parts.values())).tree is tree:
+            stop += 1
+        yield from _read_from(tree, dumps[start:stop])
+        start = stop
+
+
+def _read_from(tree: Tree, dumps: Sequence[Found]) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
+    owners = {part.path: (dump, role) for dump in dumps for role, part in dump.parts.items()}
+    pending: dict[int, dict[str, Place | Exception]] = {}
+    with Waiting() as waiting:
+        for entry, data in tree.read(part for dump in dumps for part in dump.parts.values()):
+            dump, role = owners[entry.path]
+            if isinstance(data, bytes):
+                try:
+                    data = compression.decompressed(entry.path, data)
+                except CompressionError as error:
+                    data = error
+                    data.role = role
+            if len(dump.parts) == 1:
+                yield dump, data if isinstance(data, Exception) else {role: data}
+                continue
+            parts = pending.setdefault(id(dump), {})
+            parts[role] = data if isinstance(data, Exception) else waiting.put(data)
+            if len(parts) == len(dump.parts):
+                del pending[id(dump)]
+                errors = [part for part in parts.values() if isinstance(part, Exception)]
+                yield dump, errors[0] if errors else {role: waiting.take(parts[role]) for role in dump.parts}
+
+
+def _trees(source: str) -> Iterator[Tree]:
+    if source.startswith("s3://"):
+        from bufferhouse.bucket import Bucket
+
+        bucket = Bucket(source)
+        if source.endswith(ARCHIVE_SUFFIXES):
+            from bufferhouse.archives import Archive
+
+            yield Archive(source, bucket.file)
+        else:
+            yield bucket
+    elif os.path.exists(source) or not glob.has_magic(source):
+        yield tree_of(source)
+    else:
+        matches = sorted(glob.glob(source, recursive=True))
+        if not matches:
+            raise UsageError(f"{source}: the pattern matches no file")
+        yield from map(tree_of, matches)
+
+
+def _is_wanted(entry: Entry, include: Sequence[str], exclude: Sequence[str]) -> bool:
+    # A file of a split dump is wanted where the dump is.
+    paths = {entry.path, _main_of(entry.path)}
+    relative = {relative_to(path, entry.base) for path in paths}
+    names = relative | {path.rsplit("/", 1)[-1] for path in relative}
+
+    def matches(patterns: Sequence[str]) -> bool:
+        return any(fnmatch(name, pattern) for pattern in patterns for name in names)
+
+    return (not include or matches(include)) and not matches(exclude)
+
+
+def _main_of(path: str) -> str:
+    """Return the path of the file that the dump of a values or live range file is known by."""
+    plain = compression.plain_name(path)
+    for suffix in _SIBLINGS:
+        if plain.endswith(suffix):
+            return plain.removesuffix(suffix) + SUFFIXES["allocations"]
+    return path
+
+
+def _candidates(files: Mapping[str, Entry], found: Discovery) -> tuple[list[Entry], dict[str, Entry]]:
+    """Part the files into dumps, their siblings by path, and what is ignored (counted in `found`)."""
+    candidates: list[Entry] = []
+    siblings: dict[str, Entry] = {}
+    for path, entry in files.items():
+        name = compression.plain_name(path)
+        if name.endswith(_SIBLINGS) and (not entry.is_explicit or _has_main(path, files)):
+            siblings[path] = entry
+        elif path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
+            continue
+        elif entry.is_explicit or name.endswith("buffer-assignment.txt") or entry.tree.begins_like_a_dump(entry):
+            candidates.append(entry)
+        else:
+            found.ignored_count += 1
+    return candidates, siblings
+
+
+def _has_main(path: str, files: Mapping[str, Entry]) -> bool:
+    main = _main_of(path)
+    return any(main + suffix in files for suffix in ("", *compression.SUFFIXES))
+
+
+def _common_base(entries: Sequence[Entry]) -> str | None:
+    bases = sorted({entry.base for entry in entries})
+    if len(bases) < 2:
+        return bases[0] if bases else None
+    if any(split_at_archive(base)[1] is not None or "://" in base for base in bases):
+        raise UsageError("several archives or buckets cannot be one run; ingest them one by one with the same --run")
+    return os.path.commonpath([os.path.abspath(base) for base in bases])
+
+
+def _grouped(entry: Entry, siblings: Mapping[str, Entry], run_name: str, directory: str) -> Found:
+    """Join a dump with its values and live range files, which share its name up to the suffix."""
+    relative_path = relative_to(entry.path, directory)
+    plain = compression.plain_name(entry.path)
+    if not (siblings or entry.is_explicit) or not plain.endswith(SUFFIXES["allocations"]):
+        return Found(run_name, relative_path, {"combined": entry}, entry.size_bytes, entry.mtime_ns)
+    parts = {"allocations": entry}
+    stem = plain.removesuffix(SUFFIXES["allocations"])
+    for role in ("values", "live_range"):
+        for suffix in ("", *compression.SUFFIXES):
+            path = stem + SUFFIXES[role] + suffix
+            sibling = siblings.get(path) or (entry.tree.beside(path) if entry.is_explicit else None)
+            if sibling is not None:
+                parts[role] = sibling
+                break
+    return Found(
+        run_name,
+        relative_path,
+        parts if len(parts) > 1 else {"combined": entry},
+        sum(part.size_bytes for part in parts.values()),
+        max(part.mtime_ns for part in parts.values()),
+    )

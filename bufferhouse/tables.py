@@ -1,0 +1,72 @@
+"""Rows as text: for people in a terminal, for other programs, for documents."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from datetime import date, datetime
+
+FORMATS = ("table", "csv", "json", "markdown")
+
+
+def formatted(columns: Sequence[str], rows: Sequence[Sequence], form: str) -> str:
+    """Return rows in one of FORMATS, without a line feed behind the last line."""
+    return {"table": _table, "csv": _csv, "json": _json, "markdown": _markdown}[form](columns, rows)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}"
+    return str(value)
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
+    cells = [[_printable(_cell(value)) for value in row] for row in rows]
+    widths = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(columns)]
+    is_number = [
+        bool(rows) and all(isinstance(row[i], int | float | None) and not isinstance(row[i], bool) for row in rows)
+        for i in range(len(columns))
+    ]
+
+    def line(parts: Sequence[str]) -> str:
+        return "  ".join(
+            part.rjust(width) if number else part.ljust(width)
+            for part, width, number in zip(parts, widths, is_number, strict=True)
+        ).rstrip()
+
+    return "\n".join([line(columns), line(["-" * width for width in widths]), *map(line, cells)])
+
+
+def _printable(text: str) -> str:
+    """Return text of a dump without what a terminal would obey."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def _csv(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return buffer.getvalue().rstrip("\n")
+
+
+def _json(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
+    def plain(value: object) -> object:
+        if isinstance(value, datetime | date):
+            return value.isoformat()
+        if isinstance(value, bytes):
+            return value.hex()
+        return value if isinstance(value, int | float | str | list | dict | None) else str(value)
+
+    return json.dumps([dict(zip(columns, map(plain, row), strict=True)) for row in rows], indent=1, ensure_ascii=False)
+
+
+def _markdown(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
+    def line(parts: Sequence[str]) -> str:
+        return "| " + " | ".join(part.replace("|", "\\|").replace("\n", " ") for part in parts) + " |"
+
+    return "\n".join([line(columns), line(["---"] * len(columns)), *(line([_cell(v) for v in row]) for row in rows)])

@@ -1,0 +1,21 @@
+"""One transaction: all of it, or nothing."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import duckdb
+
+
+@contextmanager
+def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Commit what is done inside, or roll it back when it raises."""
+    con.execute("BEGIN")
+    try:
+        yield
+        con.execute("COMMIT")
+    except BaseException:
+        # After a fatal error (a full disk in COMMIT) DuckDB answers nothing more, and the file has the old state: the
+        # first error is the one to hear.
+        with suppress(duckdb.Error):
+            con.execute("ROLLBACK")
+        raise

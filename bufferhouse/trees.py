@@ -1,0 +1,180 @@
+"""Where files lie: a directory tree, an archive, a bucket. Each lists its entries and reads those that are wanted."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from stat import S_ISLNK, S_ISREG
+from typing import Protocol
+
+from bufferhouse.compression import limit_bytes
+from bufferhouse.dump.grammar import FIRST_LINE
+from bufferhouse.errors import UsageError
+
+FIRST_BYTES = FIRST_LINE.encode()
+ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".zip")
+_ARCHIVE_MARK = re.compile(rf"(?:{'|'.join(map(re.escape, ARCHIVE_SUFFIXES))})!")
+
+
+@dataclass(slots=True)
+class Entry:
+    """One file of a tree. `path` tells it from every other, `base` is the path of the tree it was found in."""
+
+    tree: "Tree"
+    path: str
+    base: str
+    size_bytes: int
+    mtime_ns: int
+    is_explicit: bool = False
+    begins_like_a_dump: bool | None = None  # None: nobody has looked
+
+
+@dataclass(slots=True)
+class Found:
+    """One dump in a source: its files by role (`combined` where there is one alone), and the run it belongs to."""
+
+    run_name: str
+    relative_path: str
+    parts: dict[str, Entry]
+    size_bytes: int
+    mtime_ns: int
+
+    @property
+    def uri(self) -> str:
+        """Where the dump was found, for messages and for raw.observations; archive members as archive!member."""
+        return next(iter(self.parts.values())).path
+
+
+class Tree(Protocol):
+    """What a kind of place must be able to do. `refused` names what it does not list, and why."""
+
+    refused: list[str]
+
+    def entries(self) -> Iterator[Entry]:
+        """List the files."""
+
+    def beside(self, path: str) -> Entry | None:
+        """Return a file next to one that was named explicitly, None where there is none."""
+
+    def text(self, path: str) -> bytes | None:
+        """Return a small file that describes others (run.json), None where there is none."""
+
+    def begins_like_a_dump(self, entry: Entry) -> bool:
+        """Say whether a file begins with the line `BufferAssignment:`."""
+
+    def read(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes | Exception]]:
+        """Yield the bytes of some entries, or why they cannot be read, in an order that suits the tree."""
+
+
+@dataclass(slots=True)
+class Directory:
+    """A directory and everything below it, or single files."""
+
+    base: str
+    only: list[str] | None = None
+    refused: list[str] = field(default_factory=list)
+
+    def entries(self) -> Iterator[Entry]:
+        """List files by name; links to directories are passed by, links that leave the tree are refused."""
+        if self.only is None:
+            yield from self._walk(self.base, os.path.realpath(self.base).rstrip("/") + "/")
+        for path in self.only or ():
+            stat = os.stat(path)
+            yield Entry(self, path, os.path.dirname(path) or ".", stat.st_size, stat.st_mtime_ns, True)
+
+    def _walk(self, directory: str, root: str) -> Iterator[Entry]:
+        try:
+            with os.scandir(directory) as found:
+                items = sorted(found, key=lambda item: item.name)
+        except OSError as error:
+            self.refused.append(f"{directory}: {error.strerror}")
+            return
+        for item in items:
+            if item.is_dir(follow_symlinks=False):
+                yield from self._walk(item.path, root)
+                continue
+            try:
+                stat = item.stat() if not item.is_symlink() else self._linked(item, root)
+            except OSError as error:
+                self.refused.append(f"{item.path}: {error.strerror}")
+                continue
+            if stat is not None and S_ISREG(stat.st_mode):
+                yield Entry(self, item.path, self.base, stat.st_size, stat.st_mtime_ns)
+            elif stat is not None and S_ISLNK(stat.st_mode):
+                # It leads nowhere: where its name is that of a dump, reading it says so.
+                yield Entry(self, item.path, self.base, 0, stat.st_mtime_ns)
+
+    def _linked(self, item: os.DirEntry, root: str) -> os.stat_result | None:
+        """Return what a link leads to, itself where that is nothing, None where it leaves the tree."""
+        if not os.path.realpath(item.path).startswith(root):
+            self.refused.append(f"{item.path}: the link leaves {self.base}")
+            return None
+        return item.stat(follow_symlinks=os.path.exists(item.path))
+
+    def beside(self, path: str) -> Entry | None:
+        """Return a file by its path."""
+        if not os.path.isfile(path):
+            return None
+        stat = os.stat(path)
+        return Entry(self, path, os.path.dirname(path) or ".", stat.st_size, stat.st_mtime_ns, True)
+
+    def text(self, path: str) -> bytes | None:
+        """Return the bytes of a small file, None where there is none."""
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def begins_like_a_dump(self, entry: Entry) -> bool:
+        """Look at the first line."""
+        try:
+            with open(entry.path, "rb") as file:
+                return file.read(len(FIRST_BYTES)) == FIRST_BYTES
+        except OSError:
+            return False
+
+    def read(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes | Exception]]:
+        """Yield files in the order given."""
+        limit = limit_bytes()
+        for entry in entries:
+            if entry.size_bytes > limit:
+                yield entry, too_large(limit)
+                continue
+            try:
+                with open(entry.path, "rb") as file:
+                    data = file.read()
+            except OSError as error:
+                yield entry, error
+            else:
+                yield entry, data
+
+
+def split_at_archive(path: str) -> tuple[str, str | None]:
+    """Return a path up to the `!` behind an archive, and what is inside; None where the path is in no archive."""
+    if "!" in path and (match := _ARCHIVE_MARK.search(path)):
+        return path[: match.end()], path[match.end() :]
+    return path, None
+
+
+def too_large(limit: int) -> OSError:
+    """Return the error of a file beyond the limit, which says how to raise it."""
+    return OSError(f"more than {limit} bytes; BUFFERHOUSE_DUMP_LIMIT raises the limit")
+
+
+def tree_of(path: str) -> Tree:
+    """Return the tree of a path that exists: an archive by its name, else a directory or a single file.
+
+    Raises:
+        UsageError: there is nothing at `path`, or no file: a pipe would be waited on for ever.
+    """
+    if os.path.isdir(path):
+        return Directory(path.rstrip("/") or "/")
+    if path.endswith(ARCHIVE_SUFFIXES) and os.path.isfile(path):
+        from bufferhouse.archives import Archive
+
+        return Archive(path)
+    if os.path.isfile(path):
+        return Directory(os.path.dirname(path) or ".", [path])
+    what = "not a regular file" if os.path.exists(path) else "no such file or directory"
+    raise UsageError(f"{path}: {what}")

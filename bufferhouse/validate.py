@@ -1,0 +1,46 @@
+"""Frames through the contracts: which dumps break which one, and where."""
+
+from bufferhouse.batch import Refusal
+from bufferhouse.tabulate import Batch
+
+
+def breaches(batch: Batch) -> dict[int, Refusal]:
+    """Validate every frame of a batch once; return the first breach of each dump that has one.
+
+    Raises:
+        pandera.errors.SchemaErrors: a breach that no row of a dump can be blamed for: a fault of this program.
+    """
+    from pandera.errors import SchemaErrors
+
+    from schemas import TABLES
+
+    found: dict[int, Refusal] = {}
+    for table, frame in batch.frames.items():
+        try:
+            TABLES[table].validate(frame, lazy=True)
+        except SchemaErrors as error:
+            if "dump_id" not in frame.columns:
+                raise
+            for case in error.failure_cases.to_dicts():
+                if case.get("index") is None:
+                    raise
+                dump_id = frame["dump_id"][int(case["index"])]
+                found.setdefault(
+                    dump_id,
+                    Refusal(f"contract:{table}.{case['column']}", str(case["check"]), repr(case["failure_case"])),
+                )
+    return found
+
+
+def without(batch: Batch, dump_ids: set[int]) -> Batch:
+    """Return the batch without the rows of some dumps."""
+    import polars as pl
+
+    if not dump_ids:
+        return batch
+    return Batch(
+        {
+            table: frame.filter(~pl.col("dump_id").is_in(list(dump_ids))) if "dump_id" in frame.columns else frame
+            for table, frame in batch.frames.items()
+        }
+    )

@@ -1,0 +1,127 @@
+"""The proof that nothing was lost: render every dump from its rows, compare hashes, and derive all rows again.
+
+Equal hashes prove the columns a file is made of. The others (opcodes, byte counts, features of the dialect) are
+proved by parsing the rendered bytes and comparing every cell of every table with what is stored; what observations
+repeat of their dump and their path is derived again in `sightings`.
+"""
+
+import random
+from collections.abc import Callable
+
+import duckdb
+import polars as pl
+
+from bufferhouse.dump import DumpError, parse
+from bufferhouse.errors import UsageError
+from bufferhouse.restore import ORDER, chunks, rendered
+from bufferhouse.shape import ShapeError
+from bufferhouse.sightings import Fault, sighting_faults
+from bufferhouse.tabulate import COLUMNS, SHAPE_COLUMNS, Batch, Tabulator
+
+
+def chosen_dumps(con: duckdb.DuckDBPyConnection, *, sample: int | None = None, run: str | None = None) -> list[int]:
+    """Return the dumps to prove: all, those of a run, or some of them chosen at random.
+
+    Raises:
+        UsageError: there is no such run.
+    """
+    if run is not None and not con.execute("SELECT 1 FROM raw.runs WHERE run_name = ?", [run]).fetchone():
+        raise UsageError(f"there is no run {run!r} in the warehouse; see: bufferhouse runs ls")
+    rows = con.execute(
+        "SELECT dump_id FROM raw.dumps WHERE $run IS NULL OR dump_id IN (SELECT o.dump_id FROM staging.observations"
+        " AS o JOIN raw.runs AS r USING (run_id) WHERE r.run_name = $run) ORDER BY rowid",
+        {"run": run},
+    ).fetchall()
+    ids = [dump_id for (dump_id,) in rows]
+    return ids if sample is None or sample >= len(ids) else random.sample(ids, sample)
+
+
+def verify(
+    con: duckdb.DuckDBPyConnection,
+    dump_ids: list[int],
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Fault]:
+    """Prove the rows of some dumps; return what does not hold, at most one fault a dump."""
+    faults: list[Fault] = []
+    done = 0
+    for frames in chunks(con, dump_ids):
+        faults += faults_in(frames)
+        done += len(frames["dumps"])
+        if progress:
+            progress(done, len(dump_ids))
+    faults += sighting_faults(con, dump_ids)
+    return list({fault.dump_id: fault for fault in reversed(faults)}.values())[::-1]
+
+
+def faults_in(frames: dict[str, pl.DataFrame]) -> list[Fault]:
+    """Prove the dumps of frames that are sorted by key."""
+    faults: dict[int, Fault] = {}
+    tabulator = Tabulator()
+    loads = dict(zip(frames["dumps"]["dump_id"], frames["dumps"]["load_id"], strict=True))
+    for one in rendered(frames):
+        if one.content is None:
+            faults[one.dump_id] = Fault(one.dump_id, one.fault or "")
+            continue
+        try:
+            again = parse(one.files if len(one.files) > 1 else next(iter(one.files.values())))
+            sizes = {role: len(data) for role, data in one.files.items()}
+            tabulator.add(again, one.content, sizes, loads[one.dump_id])
+        except (DumpError, ShapeError) as error:
+            faults[one.dump_id] = Fault(one.dump_id, f"this parser refuses it: {error}")
+    derived = _with_stored_shape_ids(tabulator.finish(), frames["shapes"])
+    _compare(frames, derived, faults)
+    return list(faults.values())
+
+
+def _with_stored_shape_ids(batch: Batch, stored: pl.DataFrame) -> Batch:
+    """Give derived rows the shape ids of the warehouse; -1 for a shape it does not have."""
+    numbers = dict(zip(stored["shape_text"], stored["shape_id"], strict=True))
+    ids = [numbers.get(text, -1) for text in batch.frames["shapes"]["shape_text"]]
+    return batch.with_shape_ids(pl.Series(ids, dtype=pl.Int64))
+
+
+def _compare(stored: dict[str, pl.DataFrame], derived: Batch, faults: dict[int, Fault]) -> None:
+    """Add a fault for each dump with a cell that is not what its own bytes derive."""
+    proved = [dump_id for dump_id in stored["dumps"]["dump_id"] if dump_id not in faults]
+    for table in ORDER:
+        left = stored[table].filter(pl.col("dump_id").is_in(proved))
+        right = derived.frames[table].filter(pl.col("dump_id").is_in(proved))
+        if left.equals(right):
+            continue
+        for dump_id in proved:
+            mine, own = left.filter(pl.col("dump_id") == dump_id), right.filter(pl.col("dump_id") == dump_id)
+            if dump_id not in faults and not mine.equals(own):
+                faults[dump_id] = Fault(dump_id, f"raw.{table}: {_difference(mine, own)}")
+    _compare_shapes(stored, derived, faults, proved)
+
+
+def _difference(stored: pl.DataFrame, derived: pl.DataFrame) -> str:
+    if len(stored) != len(derived):
+        return f"{len(stored)} rows, where its text has {len(derived)}"
+    for column in stored.columns:
+        for row, (mine, own) in enumerate(zip(stored[column].to_list(), derived[column].to_list(), strict=True)):
+            if mine != own:
+                return f"{column} in row {row} is {mine!r}, where its text says {own!r}"
+    return "rows differ"
+
+
+def _compare_shapes(
+    stored: dict[str, pl.DataFrame], derived: Batch, faults: dict[int, Fault], proved: list[int]
+) -> None:
+    """Add a fault for each dump that uses a shape whose columns are not what its text says."""
+    columns = list(COLUMNS["shapes"])
+    rows = {row["shape_id"]: row for row in derived.frames["shapes"].to_dicts()}
+    wrong = {
+        row["shape_id"]
+        for row in stored["shapes"].select(columns).to_dicts()
+        if row["shape_id"] in rows and rows[row["shape_id"]] != row
+    }
+    if not wrong:
+        return
+    for table, names in SHAPE_COLUMNS.items():
+        for name in names if table != "shapes" else ():
+            frame = stored[table].filter(pl.col(name).is_in(list(wrong)))
+            for dump_id in frame["dump_id"].unique():
+                if dump_id in proved:
+                    faults.setdefault(dump_id, Fault(dump_id, "raw.shapes: a shape is not what its text says"))

@@ -1,0 +1,51 @@
+"""Worker processes that parse: started before any connection, and gone when their parent is."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context, parent_process
+
+SMALLEST_INPUT_BYTES = 16 << 20  # below it, starting a process costs more than it saves
+
+
+def worker_count(given: int | None, input_bytes: int) -> int:
+    """Return how many processes should parse `input_bytes` of input: 1 stands for none beside this one."""
+    if given is not None:
+        return max(given, 1)
+    return (os.cpu_count() or 1) if input_bytes >= SMALLEST_INPUT_BYTES else 1
+
+
+@contextmanager
+def executor(workers: int) -> Iterator[Executor | None]:
+    """Yield a pool of `workers` processes, None for one worker.
+
+    Processes are spawned, not forked: a forked one would inherit locks and connections.
+    """
+    if workers < 2:
+        yield None
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin) as pool:
+        try:
+            yield pool
+        except BaseException:
+            # Nobody wants the rest: waiting for what is being parsed would keep Ctrl-C waiting.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in active_children():
+                worker.terminate()
+            raise
+
+
+def _begin() -> None:
+    # Ctrl-C is for the parent, which then ends its workers in order.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,35 @@
+-- Sightings of dumps: the newest row of each file of a run, with what the run knows where the file name is silent.
+-- grain: run_id, relative_path
+WITH ranked AS (
+    SELECT
+        *,
+        ROW_NUMBER() OVER (PARTITION BY run_id, relative_path ORDER BY load_id DESC) AS newness
+    FROM raw.observations
+)
+
+SELECT
+    o.run_id,  -- The run the file belongs to.
+    o.relative_path,  -- Path below the run's root.
+    o.dump_id,  -- The content that was seen.
+    o.load_id,  -- The load that saw it.
+    o.program_id,  -- The program: its name and entry signature.
+    o.program_name,  -- Module name without the suffixes that count recompiles; a weak key.
+    o.module_id,  -- Module id in the file name.
+    o.module_name,  -- Module name in the file name, verbatim.
+    o.stage,  -- Stage in the file name.
+    COALESCE(o.compile_target, r.platform) AS compile_target,  -- cpu, tpu or a GPU architecture such as sm_8.0.
+    COALESCE(
+        r.platform,
+        CASE
+            WHEN o.compile_target IN ('cpu', 'tpu') THEN o.compile_target
+            WHEN o.compile_target IS NOT NULL THEN 'gpu'
+        END
+    ) AS platform,  -- cpu, gpu or tpu: what the run says, else what the file name says.
+    COALESCE(o.compiler_revision, r.compiler_revision) AS compiler_revision,  -- CL number or source revision.
+    o.dumped_at,  -- Time stamp in the file name.
+    o.source_uri,  -- Where the file was read from.
+    o.source_size_bytes,  -- Size of the file as it lies there.
+    o.source_mtime_ns  -- Its modification time, in nanoseconds since 1970.
+FROM ranked AS o
+INNER JOIN raw.runs AS r ON o.run_id = r.run_id
+WHERE o.newness = 1

@@ -1,0 +1,11 @@
+"""The clock: Prefect flows over the same functions as the command line. Prefect is imported here and nowhere else."""
+
+import os
+
+# Before Prefect reads them: nothing leaves the machine, and a slow machine may take its time to start a server.
+for _name, _value in {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "60",
+}.items():
+    os.environ.setdefault(_name, _value)

@@ -1,0 +1,47 @@
+"""The contracts: every table of the warehouse, its columns, types, ranges, descriptions and keys, declared once.
+
+Pandera validates batches with them; the first migration, the comments in the database and `docs/catalog.md` are made
+from them, and tests hold those mirrors to the originals.
+"""
+
+from schemas.allocations import ALLOCATIONS
+from schemas.cross_color_values import CROSS_COLOR_VALUES
+from schemas.dump_files import DUMP_FILES
+from schemas.dumps import DUMPS
+from schemas.hlo_values import HLO_VALUES
+from schemas.instruction_texts import INSTRUCTION_TEXTS
+from schemas.instructions import INSTRUCTIONS
+from schemas.live_ranges import LIVE_RANGES
+from schemas.loads import LOADS
+from schemas.observations import OBSERVATIONS
+from schemas.peak_buffers import PEAK_BUFFERS
+from schemas.positions import POSITIONS
+from schemas.rejects import REJECTS
+from schemas.runs import RUNS
+from schemas.schedule import SCHEDULE
+from schemas.shapes import SHAPES
+from schemas.uses import USES
+
+# In the order in which a reader meets them: who compiled, what was seen, what a dump holds, what was refused.
+TABLES = {
+    contract.name: contract
+    for contract in (
+        RUNS,
+        LOADS,
+        OBSERVATIONS,
+        DUMPS,
+        DUMP_FILES,
+        ALLOCATIONS,
+        HLO_VALUES,
+        CROSS_COLOR_VALUES,
+        POSITIONS,
+        USES,
+        INSTRUCTIONS,
+        INSTRUCTION_TEXTS,
+        SCHEDULE,
+        LIVE_RANGES,
+        PEAK_BUFFERS,
+        SHAPES,
+        REJECTS,
+    )
+}

@@ -1,0 +1,53 @@
+"""raw.allocations: one allocation of a dump."""
+
+from schemas.contract import (
+    ALLOCATION_INDEX,
+    BOOLEAN,
+    DUMP_ID,
+    INTEGER,
+    MEMORY_SPACE,
+    SHAPE_INDEX_PATTERN,
+    TEXT,
+    column,
+    table,
+)
+
+ALLOCATIONS = table(
+    "allocations",
+    "One contiguous reservation of memory (BufferAllocation).",
+    grain="one allocation of a dump",
+    key=["dump_id", "allocation_index"],
+    columns={
+        "dump_id": DUMP_ID,
+        "allocation_index": ALLOCATION_INDEX,
+        "size_bytes": column(INTEGER, "Bytes reserved, rounded up by the backend.", minimum=0),
+        "memory_space": MEMORY_SPACE,
+        "page": column(INTEGER, "Page of the heap, null where none is printed.", nullable=True),
+        "pointer": column(TEXT, "Process address, null where none is printed.", nullable=True),
+        "is_constant": column(BOOLEAN, "Holds a constant."),
+        "is_thread_local": column(
+            BOOLEAN, "Belongs to each thread of a called computation; never part of a device's total."
+        ),
+        "is_maybe_live_out": column(BOOLEAN, "May hold an output."),
+        "parameter_number": column(INTEGER, "Entry parameter it holds.", nullable=True, minimum=0),
+        "parameter_shape_index": column(
+            TEXT, "Which leaf of the parameter.", nullable=True, matches=SHAPE_INDEX_PATTERN
+        ),
+        "parameter_shape_id": column(
+            INTEGER,
+            "Shape printed for the parameter: the whole one before jaxlib 0.7.2, the leaf's since.",
+            nullable=True,
+            minimum=0,
+        ),
+        "output_shape_id": column(
+            INTEGER,
+            "Shape of the program's output, on the one allocation that holds its root.",
+            nullable=True,
+            minimum=0,
+        ),
+        "has_strict_overlap": column(
+            BOOLEAN,
+            "Values share bytes at more than one instant; occupied bytes are then swept per address segment.",
+        ),
+    },
+)

@@ -1,0 +1,42 @@
+"""Contracts to DuckDB statements."""
+
+import pandera.polars as pa
+import polars as pl
+
+_TYPES = {
+    pl.Int64: "BIGINT",
+    pl.String: "VARCHAR",
+    pl.Boolean: "BOOLEAN",
+    pl.Binary: "BLOB",
+    pl.List: "BIGINT[]",
+    pl.Datetime: "TIMESTAMP WITH TIME ZONE",
+}
+
+
+def sql_type(column: pa.Column) -> str:
+    """Return the DuckDB type of a declared column."""
+    return _TYPES[column.dtype.type.base_type()]
+
+
+def create_table(contract: pa.DataFrameSchema) -> str:
+    """Return the statement that creates the table of a contract; keys are proved by checks, not by indexes."""
+    columns = [
+        f"    {name} {sql_type(column)}{'' if column.nullable else ' NOT NULL'}"
+        for name, column in contract.columns.items()
+    ]
+    return f"CREATE TABLE raw.{contract.name} (\n" + ",\n".join(columns) + "\n);"
+
+
+def comments(contract: pa.DataFrameSchema) -> list[str]:
+    """Return the statements that attach a contract's descriptions."""
+    table = f"raw.{contract.name}"
+    statements = [f"COMMENT ON TABLE {table} IS {_literal(contract.description)};"]
+    statements += [
+        f"COMMENT ON COLUMN {table}.{name} IS {_literal(column.description)};"
+        for name, column in contract.columns.items()
+    ]
+    return statements
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,51 @@
+"""raw.observations: one file of a run, per load that saw it changed."""
+
+from schemas.contract import INTEGER, MOMENT, TEXT, column, table
+
+OBSERVATIONS = table(
+    "observations",
+    "One sighting of a dump: a file of a run. Append-only; staging.observations keeps the newest row of a path.",
+    grain="one file of a run, per load that saw it changed",
+    key=["run_id", "relative_path", "load_id"],
+    columns={
+        "run_id": column(INTEGER, "The run the file belongs to.", minimum=0),
+        "relative_path": column(
+            TEXT, "Path below the run's root; of a split dump, that of its buffer-assignment file."
+        ),
+        "dump_id": column(INTEGER, "The content that was seen.", minimum=0),
+        "load_id": column(INTEGER, "The load that saw it.", minimum=0),
+        "program_id": column(
+            INTEGER,
+            "The program: first 63 bits of the SHA-256 of program name and entry signature.",
+            minimum=0,
+        ),
+        "source_uri": column(TEXT, "Where the file was read from, archive members as archive!member."),
+        "module_id": column(
+            INTEGER,
+            "Module id in the file name; identifies nothing beyond its process.",
+            nullable=True,
+            minimum=0,
+        ),
+        "module_name": column(
+            TEXT, "Module name in the file name, verbatim; null where the name has none.", nullable=True
+        ),
+        "program_name": column(
+            TEXT,
+            "Module name without the suffixes that count recompiles; (unnamed) where there is none. A weak key.",
+        ),
+        "stage": column(TEXT, "Stage in the file name, such as cpu_after_optimizations.", nullable=True),
+        "compile_target": column(
+            TEXT,
+            "cpu, tpu, or a GPU architecture such as sm_8.0; null where the name does not say.",
+            nullable=True,
+        ),
+        "compiler_revision": column(TEXT, "CL number in the file name (.cl_N).", nullable=True),
+        "dumped_at": column(MOMENT, "Time stamp in the file name (--xla_dump_include_timestamp).", nullable=True),
+        "source_size_bytes": column(
+            INTEGER, "Size of the file or files as they lie there, compressed ones as such.", minimum=0
+        ),
+        "source_mtime_ns": column(
+            INTEGER, "Modification time of the newest of them, in nanoseconds since 1970.", nullable=True
+        ),
+    },
+)

@@ -1,0 +1,34 @@
+"""raw.shapes: one shape text."""
+
+from schemas.contract import INTEGER, NUMBERS, TEXT, column, table
+
+SHAPES = table(
+    "shapes",
+    "Shapes, interned over all dumps, and what they mean in bytes.",
+    grain="one shape text",
+    key=["shape_id"],
+    columns={
+        "shape_id": column(INTEGER, "Number of the shape in this warehouse.", minimum=0),
+        "shape_text": column(TEXT, "The shape as printed."),
+        "element_type": column(TEXT, "Element type; null for a tuple.", nullable=True),
+        "dims": column(
+            NUMBERS,
+            "Dimensions; a bound counts as its dimension, null stands for an unbounded one.",
+            nullable=True,
+        ),
+        "layout": column(
+            TEXT, "Minor-to-major order of the dimensions; null where no layout is printed.", nullable=True
+        ),
+        "tiles": column(TEXT, "Tiles, such as (8,128)(2,1).", nullable=True),
+        "layout_memory_space": column(INTEGER, "Memory space in the layout, S(n).", minimum=0),
+        "element_bits": column(INTEGER, "Bits of one element as stored.", nullable=True, minimum=0),
+        "logical_bytes": column(
+            INTEGER,
+            "Bytes of its elements without padding (ShapeUtil::ByteSizeOf).",
+            nullable=True,
+            minimum=0,
+        ),
+        "physical_bytes": column(INTEGER, "Bytes of its elements laid out in tiles.", nullable=True, minimum=0),
+        "tuple_arity": column(INTEGER, "Number of elements of a tuple.", nullable=True, minimum=0),
+    },
+)

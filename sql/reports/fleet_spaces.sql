@@ -1,0 +1,53 @@
+-- The tables of the fleet report: how many series each holds, and what became of them.
+-- grain: platform, track, memory_space
+WITH series AS (
+    SELECT
+        platform,
+        track,
+        memory_space,
+        program_id,
+        compile_target,
+        COUNT(*) AS run_count,
+        COALESCE(BOOL_OR(reserved_change_bytes <> 0), FALSE) AS has_moved
+    FROM marts.memory_space_trend_v1
+    GROUP BY platform, track, memory_space, program_id, compile_target
+),
+
+series_counts AS (
+    SELECT
+        platform,
+        track,
+        memory_space,
+        COUNT(*) AS series_count,
+        COUNT(*) FILTER (WHERE has_moved) AS moved_count,
+        COUNT(*) FILTER (WHERE run_count = 1) AS single_run_count
+    FROM series
+    GROUP BY platform, track, memory_space
+),
+
+space_runs AS (
+    SELECT
+        platform,
+        track,
+        memory_space,
+        LIST_SORT(LIST(DISTINCT run_id)) AS run_ids
+    FROM marts.memory_space_trend_v1
+    GROUP BY platform, track, memory_space
+)
+
+SELECT
+    s.platform,  -- cpu, gpu or tpu; null where nobody said.
+    s.track,  -- Label that tells series apart.
+    s.memory_space,  -- Memory space; 0 is the default (HBM on TPU).
+    r.run_ids,  -- Runs with a series here.
+    s.series_count,  -- Series: programs, each compile target apart.
+    s.moved_count,  -- Of these, those whose reserved bytes changed from one run to the next.
+    s.single_run_count,  -- Of these, those of one run, which cannot have moved.
+    s.series_count - s.moved_count - s.single_run_count AS unchanged_count  -- Of these, those that never changed.
+FROM series_counts AS s
+INNER JOIN space_runs AS r
+    ON
+        s.platform IS NOT DISTINCT FROM r.platform
+        AND s.track IS NOT DISTINCT FROM r.track
+        AND s.memory_space = r.memory_space
+ORDER BY s.platform ASC NULLS LAST, s.track ASC NULLS FIRST, s.memory_space ASC

@@ -1,0 +1,85 @@
+"""Fixtures of the whole suite: the example fleet, a warehouse of it, the corpus, expected outputs."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse.ingesting import run_ingest
+from bufferhouse.warehouse import Warehouse
+
+CHECKOUT = Path(__file__).parents[1]
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--golden-update", action="store_true", help="write the expected outputs in tests/golden anew")
+
+
+@pytest.fixture(scope="session")
+def fleet() -> Path:
+    """The directory of the example fleet."""
+    return CHECKOUT / "examples" / "fleet"
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The directory of real dumps beside the checkout."""
+    path = CHECKOUT / ".." / "shared" / "corpus"
+    if not path.is_dir():
+        pytest.skip("there is no corpus of real dumps beside the checkout")
+    return path
+
+
+@pytest.fixture(scope="session")
+def example_warehouse(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with the example fleet, loaded as the command line does it. To be read, never written."""
+    path = tmp_path_factory.mktemp("example") / "fleet.duckdb"
+    summary = run_ingest([str(fleet)], path)
+    assert summary.exit_code == 0
+    return path
+
+
+@pytest.fixture(scope="session")
+def blank_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with all tables and models and no rows. To be copied, never written."""
+    path = tmp_path_factory.mktemp("blank") / "blank.duckdb"
+    with Warehouse(path):
+        return path
+
+
+@pytest.fixture
+def warehouse(blank_warehouse: Path, tmp_path: Path) -> Path:
+    """A warehouse without rows that the test may change."""
+    return Path(shutil.copy(blank_warehouse, tmp_path / "warehouse.duckdb"))
+
+
+@pytest.fixture
+def own_warehouse(example_warehouse: Path, tmp_path: Path) -> Path:
+    """A copy of the example warehouse that the test may change."""
+    return Path(shutil.copy(example_warehouse, tmp_path / "own.duckdb"))
+
+
+@pytest.fixture(scope="session")
+def example(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory):
+    """A connection to a copy of the example warehouse, so that the original stays free for other processes."""
+    copy = shutil.copy(example_warehouse, tmp_path_factory.mktemp("connected") / "example.duckdb")
+    with duckdb.connect(copy, read_only=True) as con:
+        con.execute("SET TimeZone = 'UTC'")
+        yield con
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """A function that compares a text with a file of tests/golden, or writes it there with --golden-update."""
+
+    def compare(name: str, actual: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--golden-update"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(actual)
+        assert path.read_text() == actual
+
+    return compare

@@ -1,0 +1,307 @@
+"""s3:// against a real S3 server on the loopback: the same rows, retries, and what is said when it goes away."""
+
+import gzip
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from bufferhouse import bucket
+from bufferhouse.bucket import configuration
+from bufferhouse.errors import UsageError
+from bufferhouse.sources import discover, read
+from tests.commands import call, run
+from tests.ingests import SUFFIX, ingest, name_of
+from tests.synthetic import small_dump
+from tests.test_archives import archived, facts
+from tests.warehouses import contents, counts, rows
+
+KEYS = {"aws_access_key_id": "who", "aws_secret_access_key": "secret"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The URL of an S3 server."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def fleet_bucket(server, fleet) -> str:
+    """A bucket with the example fleet below `fleet/`, and some other things."""
+    client = client_of(server)
+    client.create_bucket(Bucket="dumps")
+    for path in sorted(fleet.rglob("*")):
+        if path.is_file():
+            client.put_object(Bucket="dumps", Key=f"fleet/{path.relative_to(fleet)}", Body=path.read_bytes())
+    client.put_object(Bucket="dumps", Key="fleet-2/notes.txt", Body=b"not asked for")
+    return "s3://dumps"
+
+
+def client_of(url: str):
+    return boto3.client("s3", endpoint_url=url, region_name="us-east-1", **KEYS)
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch, tmp_path, server):
+    """What AWS tools read, and nothing that this machine has of its own."""
+    for name in list(os.environ):
+        if name.startswith("AWS_") or name.lower() in ("http_proxy", "https_proxy", "all_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "who")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
+
+@contextmanager
+def before(url: str, answer: Callable[[int, str], int | None]) -> Iterator[str]:
+    """A server in front of another one: `answer(number, path)` gives the status of a request that it refuses."""
+    requests: list[str] = []
+    lock = threading.Lock()
+    host = url.removeprefix("http://")
+
+    class Proxy(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            with lock:
+                requests.append(self.path)
+                status = answer(len(requests), self.path)
+            if status is not None:
+                self.reply(status, {}, b"")
+                return
+            behind = HTTPConnection(host, timeout=30)
+            headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+            behind.request(self.command, self.path, headers=headers)
+            response = behind.getresponse()
+            self.reply(response.status, dict(response.getheaders()), response.read())
+            behind.close()
+
+        do_HEAD = do_GET
+
+        def reply(self, status: int, headers: dict[str, str], body: bytes) -> None:
+            self.send_response(status)
+            for name, value in headers.items():
+                if name.lower() not in ("content-length", "transfer-encoding", "connection"):
+                    self.send_header(name, value)
+            length = headers.get("Content-Length", str(len(body))) if self.command == "HEAD" else str(len(body))
+            self.send_header("Content-Length", length)
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body)
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    proxy = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{proxy.server_port}"
+    finally:
+        proxy.shutdown()
+        proxy.server_close()
+
+
+def test_a_prefix_holds_what_the_directory_holds(example_warehouse, fleet_bucket, tmp_path):
+    """Every table has the rows it has from the disk, run.json included; objects are known by size and time after."""
+    path = tmp_path / "w.duckdb"
+    code, summary = ingest(path, f"{fleet_bucket}/fleet")
+    assert (0, 126, 1) == (code, summary["new"], summary["ignored"])
+    assert facts(example_warehouse) == facts(path)
+    assert [(f"{fleet_bucket}/fleet/seeds",)] == rows(path, "SELECT root FROM raw.runs WHERE run_name = 'seeds'")
+    code, summary = ingest(path, f"{fleet_bucket}/fleet/")
+    assert (0, 0, 126) == (code, summary["new"], summary["known"])
+
+
+def test_one_object_and_its_siblings(warehouse, fleet_bucket, fleet, server):
+    """An object that is named is a dump, compressed ones and split ones too; its run is its prefix."""
+    [main] = (fleet / "jaxlib-0.10.0").glob(f"*scalar_add*{SUFFIX}")
+    code, summary = ingest(warehouse, f"{fleet_bucket}/fleet/jaxlib-0.10.0/{main.name}")
+    assert (0, 1, 1) == (code, summary["seen"], summary["new"])
+    assert [("split", "present")] == rows(warehouse, "SELECT file_layout, live_range_state FROM raw.dumps")
+    client_of(server).put_object(Bucket="dumps", Key="one/plain.gz", Body=gzip.compress(small_dump(1)))
+    code, summary = ingest(warehouse, f"{fleet_bucket}/one/plain.gz")
+    assert (0, 1) == (code, summary["new"])
+    assert {("jaxlib-0.10.0", main.name), ("one", "plain.gz")} == set(
+        rows(warehouse, "SELECT run_name, relative_path FROM raw.observations JOIN raw.runs USING (run_id)")
+    )
+
+
+@pytest.mark.parametrize("kind", [".tar.gz", ".zip"])
+def test_an_archive_in_a_bucket_is_streamed(warehouse, tmp_path, fleet_bucket, server, kind):
+    """Its members are called s3://bucket/archive!member."""
+    path = archived(tmp_path / f"night{kind}", {name_of(number): small_dump(number) for number in range(3)})
+    client_of(server).upload_file(str(path), "dumps", path.name)
+    code, summary = ingest(warehouse, f"{fleet_bucket}/{path.name}")
+    assert (0, 3) == (code, summary["new"])
+    assert [("night", f"{fleet_bucket}/{path.name}!{name_of(0)}")] == rows(
+        warehouse, "SELECT run_name, MIN(source_uri) FROM raw.observations JOIN raw.runs USING (run_id) GROUP BY ALL"
+    )
+
+
+def test_a_large_bucket_is_read_piece_by_piece(warehouse, fleet_bucket, monkeypatch):
+    """However small the piece, all objects come, in order."""
+    monkeypatch.setattr(bucket, "_MOST_BYTES_AHEAD", 1)
+    whole = discover([f"{fleet_bucket}/fleet/seeds"])
+    assert [dump.relative_path for dump in whole.dumps] == [dump.relative_path for dump, _ in read(whole.dumps)]
+
+
+# A server that fails
+
+
+def test_a_server_that_fails_every_third_request_is_asked_again(
+    example_warehouse, fleet_bucket, server, tmp_path, monkeypatch
+):
+    """Be it with 500 or with 503: the rows are the same, and nobody hears of it."""
+    refused = []
+
+    def third(number: int, path: str) -> int | None:
+        if number % 3:
+            return None
+        refused.append(path)
+        return 500 if len(refused) % 2 else 503
+
+    with before(server, third) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        code, summary = ingest(tmp_path / "w.duckdb", f"{fleet_bucket}/fleet")
+    assert (0, 126, []) == (code, summary["new"], summary["unreadable"])
+    assert facts(example_warehouse) == facts(tmp_path / "w.duckdb")
+    assert len(refused) > 50
+
+
+@pytest.mark.slow
+def test_a_server_that_goes_away_leaves_whole_batches(warehouse, fleet_bucket, server, monkeypatch):
+    """Exit 3 with the object that could not be read; what was committed is whole, the same command ends the work."""
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "10")
+    with before(server, lambda number, _: 503 if number > 80 else None) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        outcome = run("ingest", f"{fleet_bucket}/fleet", "--warehouse", warehouse)
+    assert (3, "") == (outcome.code, outcome.out)
+    assert "cannot be reached: " in outcome.err
+    assert "what was committed is kept, try again later" in outcome.err
+    assert "Traceback" not in outcome.err
+    tables = counts(warehouse)
+    assert 0 < tables["dumps"] < 126
+    assert [(tables["dumps"], tables["observations"])] == rows(
+        warehouse, "SELECT SUM(new_count), SUM(new_count + known_count) FROM raw.loads"
+    )
+    assert 0 == call("verify", "--warehouse", warehouse).code
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    outcome = run("ingest", f"{fleet_bucket}/fleet", "--warehouse", warehouse)
+    assert 0 == outcome.code, outcome.err
+    assert 126 == counts(warehouse)["observations"]
+
+
+def test_a_server_that_is_not_there_is_said_before_anything_is_loaded(warehouse, monkeypatch):
+    """Exit 3, and the warehouse is as it was."""
+    before_it = contents(warehouse)
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    for source in ("s3://dumps/fleet", "s3://dumps/x.tar.gz"):
+        outcome = call("ingest", source, "--warehouse", warehouse)
+        assert (3, "") == (outcome.code, outcome.out)
+        assert "cannot be reached: " in outcome.err
+    assert before_it == contents(warehouse)
+
+
+def test_one_object_that_is_forbidden_stops_only_itself(warehouse, fleet_bucket, server, monkeypatch):
+    """It is named, exit 1, and the others load; where nothing may be listed, the call is wrong."""
+    for number in range(3):
+        client_of(server).put_object(Bucket="dumps", Key=f"run/{name_of(number)}", Body=small_dump(number))
+    forbidden = name_of(1)
+
+    def guard(_: int, path: str) -> int | None:
+        return 403 if path.endswith(forbidden) else None
+
+    with before(server, guard) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        code, summary = ingest(warehouse, f"{fleet_bucket}/run")
+    assert (1, 2, 1) == (code, summary["new"], len(summary["unreadable"]))
+    assert summary["unreadable"][0].startswith(f"{fleet_bucket}/run/{forbidden}: ")
+    assert "403" in summary["unreadable"][0]
+    with before(server, lambda *_: 403) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        outcome = call("ingest", f"{fleet_bucket}/fleet", "--warehouse", warehouse)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert "403" in outcome.err
+
+
+# Wrong calls, and who one is
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("s3://no-such-bucket/x", "no such bucket"),
+        ("s3://no-such-bucket", "no such bucket"),
+        ("s3://dumps/nothing/here", "no object of that name"),
+        ("s3://dumps/nothing.zip", "no object of that name"),
+        ("s3://", "expected s3://BUCKET/PREFIX"),
+    ],
+)
+def test_what_is_not_there_is_a_wrong_call(warehouse, fleet_bucket, source, message):
+    """Exit 2, naming it: trying again would not help."""
+    outcome = call("ingest", source, "--warehouse", warehouse)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert message in outcome.err
+
+
+def profile_files(home: Path, **files: str) -> None:
+    (home / ".aws").mkdir()
+    for name, text in files.items():
+        (home / ".aws" / name).write_text(text)
+
+
+def test_a_profile_says_who_one_is(warehouse, fleet_bucket, server, tmp_path, monkeypatch):
+    """Keys, region and endpoint from ~/.aws, by $AWS_PROFILE, when the environment says nothing."""
+    for name in ("AWS_ENDPOINT_URL", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_PROFILE", "night")
+    profile_files(
+        tmp_path,
+        config=f"[profile night]\nregion = us-east-1\nendpoint_url = {server}\n",
+        credentials="[night]\naws_access_key_id = who\naws_secret_access_key = se%cret\n",
+    )
+    assert {
+        "access_key_id": "who", "secret_access_key": "se%cret", "region": "us-east-1", "endpoint": server,
+    } == configuration()  # fmt: skip
+    code, summary = ingest(warehouse, f"{fleet_bucket}/fleet/seeds")
+    assert (0, 5) == (code, summary["new"])
+
+
+def test_the_environment_is_stronger_than_a_profile(tmp_path, monkeypatch, server):
+    """And keys are never half of one and half of the other."""
+    profile_files(
+        tmp_path,
+        config="[default]\nregion = eu-west-1\n",
+        credentials="[default]\naws_access_key_id = other\naws_secret_access_key = x\naws_session_token = old\n",
+    )
+    assert {
+        "access_key_id": "who", "secret_access_key": "secret", "region": "us-east-1", "endpoint": server,
+    } == configuration()  # fmt: skip
+    for name in ("AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    expected = {"access_key_id": "other", "secret_access_key": "x", "session_token": "old", "region": "eu-west-1"}
+    assert {**expected, "endpoint": server} == configuration()
+
+
+def test_a_profile_that_is_not_there_is_a_wrong_call(monkeypatch):
+    """As AWS tools say."""
+    monkeypatch.setenv("AWS_PROFILE", "gone")
+    with pytest.raises(UsageError, match="no profile 'gone'"):
+        configuration()

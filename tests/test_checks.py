@@ -1,0 +1,98 @@
+"""The checks: the example fleet passes them all, and each finds the dump that breaks it."""
+
+import json
+
+import duckdb
+import pytest
+
+from bufferhouse.layout import MODELS
+from tests.commands import call
+
+NAMES = sorted(path.stem for path in MODELS.glob("checks/*.sql"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_fleet_passes_every_check(example, name):
+    """No offenders, be it an error or a warning."""
+    assert [] == example.execute(f"FROM checks.{name}").fetchall()
+
+
+# What is done to the rows of one dump, and in which table, so that the check finds it.
+BROKEN = {
+    "allocations_sum_to_total": ("raw.dumps", "total_bytes = total_bytes + 1"),
+    "values_have_an_allocation": ("raw.hlo_values", "allocation_index = 999"),
+    "padding_closes": ("intermediate.padding_at_peak", "occupied_bytes = occupied_bytes + 1"),
+    "slots_inside_allocations": ("raw.hlo_values", "offset_bytes = offset_bytes + 1"),
+    "peak_within_reserved": ("intermediate.peaks", "occupied_peak_bytes = 1000000"),
+    "listed_lines_match_values": ("raw.peak_buffers", "listed_bytes = listed_bytes + 1"),
+    "cumulative_bytes_add_up": ("raw.peak_buffers", "cumulative_bytes = cumulative_bytes + 1"),
+    "printed_peak_is_reproduced": ("raw.dumps", "reported_peak_position = reported_peak_position + 1"),
+    "uses_point_at_values": ("raw.uses", "value_id = 999"),
+}
+# Only where values share bytes can a single number open a balance: a live range that is longer by one makes two values
+# overlap for two positions, where the sum of slots alive says more than all slots ever cover.
+OPENED = """
+    UPDATE raw.live_ranges AS r SET end_position = r.end_position + 1 FROM staging.hlo_values AS v, (
+        SELECT dump_id, ending_value_id FROM intermediate.touching_slots AS t
+        INNER JOIN intermediate.allocation_peaks AS p USING (dump_id, allocation_index)
+        WHERE t.touching_position = p.occupied_peak_position ORDER BY ALL LIMIT 1
+    ) AS t
+    WHERE r.dump_id = v.dump_id AND r.instruction_id = v.instruction_id
+        AND r.shape_index = COALESCE(v.shape_index, '{}') AND v.dump_id = t.dump_id AND v.value_id = t.ending_value_id
+    RETURNING r.dump_id
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_check_finds_the_one_dump_that_breaks_it(own_warehouse, name):
+    """A wrong number in the rows of one dump is found by the check that is about it; an error makes exit 1."""
+    with duckdb.connect(str(own_warehouse)) as con:
+        if name == "balances_close":
+            [(dump,)] = con.execute(OPENED).fetchall()
+        else:
+            table, change = BROKEN[name]
+            dump = con.execute(
+                "SELECT dump_id FROM raw.observations WHERE module_name = 'jit_scalar_add' AND compile_target = 'cpu'"
+                " ORDER BY run_id DESC LIMIT 1"
+            ).fetchone()[0]
+            con.execute(f"UPDATE {table} SET {change} WHERE dump_id = ?", [dump])
+        assert [(dump,)] == con.execute(f"SELECT DISTINCT dump_id FROM checks.{name}").fetchall()
+    outcome = call("check", "--warehouse", own_warehouse, "--format", "json")
+    found = {row["check"]: row for row in json.loads(outcome.out)}
+    assert found[name]["first"].startswith(f"dump {dump}: expected ")
+    failed = {check for check, row in found.items() if row["offenders"] and row["severity"] == "error"}
+    assert outcome.code == int(bool(failed))
+    assert (name in failed) == (found[name]["severity"] == "error")
+
+
+def test_the_printed_peak_of_every_dump_with_texts_has_an_answer(example):
+    """No dump is passed over: the formula gives a position wherever one is printed, and it is that one."""
+    weighed = example.execute(
+        """
+        SELECT COUNT(*) FROM staging.dumps AS d WHERE d.reported_peak_position IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM staging.live_ranges AS r LEFT JOIN staging.instruction_texts AS t
+                ON r.dump_id = t.dump_id AND r.instruction_id = t.instruction_id
+            WHERE r.dump_id = d.dump_id AND t.result_bytes IS NULL
+        )
+        """
+    ).fetchone()
+    assert weighed == example.execute("SELECT COUNT(reported_peak_position) FROM staging.dumps").fetchone()
+    assert [] == example.execute("FROM checks.printed_peak_is_reproduced").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("uses_point_at_values", "UPDATE raw.positions SET value_id = 999 WHERE dump_id = ? AND ordinal = 0"),
+        ("cumulative_bytes_add_up", "UPDATE raw.peak_buffers SET listed_bytes = 0 WHERE dump_id = ? AND ordinal = 0"),
+    ],
+)
+def test_a_check_looks_at_both_sides(own_warehouse, name, change):
+    """Positions as well as uses, a line as well as the sum behind it."""
+    with duckdb.connect(str(own_warehouse)) as con:
+        dump = con.execute(
+            "SELECT dump_id FROM raw.peak_buffers WHERE cumulative_bytes IS NOT NULL AND listed_bytes > 0"
+            " AND ordinal = 0 ORDER BY dump_id LIMIT 1"
+        ).fetchone()[0]
+        con.execute(change, [dump])
+        assert [(dump,)] == con.execute(f"SELECT DISTINCT dump_id FROM checks.{name}").fetchall()

@@ -1,0 +1,118 @@
+"""The whole fleet of real dumps: 14,603 files of 40 runs, ingested, known again, proved, given back, made small."""
+
+import hashlib
+import json
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.commands import call, run
+from tests.warehouses import counts, rows
+
+pytestmark = [pytest.mark.slow, pytest.mark.corpus]
+
+INGEST = """
+import json, resource, sys
+from pathlib import Path
+from bufferhouse.ingesting import run_ingest
+summary = run_ingest(sys.argv[2:], Path(sys.argv[1]), workers=1)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps({**summary.as_dict(), "megabytes": peak >> 10, "exit_code": summary.exit_code}))
+"""
+
+
+@pytest.fixture(scope="module")
+def archive(corpus) -> Path:
+    path = corpus / "fleet" / "gpu-sm80-history.tar.gz"
+    if not path.exists():
+        pytest.skip("the archive of the fleet is not in the corpus")
+    return path
+
+
+@pytest.fixture(scope="module")
+def ingested(archive, tmp_path_factory) -> tuple[Path, dict]:
+    """A warehouse of the fleet, and what the ingest said. To be read, never written."""
+    path = tmp_path_factory.mktemp("whole") / "fleet.duckdb"
+    outcome = run(path, archive, code=INGEST)
+    assert 0 == outcome.code, outcome.err
+    return path, json.loads(outcome.out)
+
+
+def test_each_content_once_and_each_sighting(ingested):
+    """14,603 files of 40 runs, of which 1,903 contents; nothing is refused or ignored; memory stays below 600 MB."""
+    path, summary = ingested
+    numbers = [summary[key] for key in ("exit_code", "seen", "new", "known", "rejected", "ignored")]
+    assert [0, 14_603, 1_903, 12_700, 0, 0] == numbers
+    tables = counts(path)
+    assert (40, 14_603, 1_903) == tuple(tables[table] for table in ("runs", "observations", "dumps"))
+    assert summary["megabytes"] < 600
+    assert 0 == call("check", "--warehouse", path).code
+
+
+def test_again_it_is_known(ingested, archive):
+    """Nothing new, no row, not even one of raw.loads; also where every file is read again."""
+    path, _ = ingested
+    before = counts(path)
+    for words in ([], ["--rehash"]):
+        outcome = call("ingest", archive, *words, "--warehouse", path, "--format", "json")
+        summary = json.loads(outcome.out)
+        assert (0, 0, 14_603) == (outcome.code, summary["new"], summary["known"])
+        assert before == counts(path)
+
+
+def test_every_dump_is_proved(ingested):
+    """`verify` renders all of them to what was read."""
+    assert "1903 of 1903 dumps proved\n" == call("verify", "--warehouse", ingested[0]).out
+
+
+def test_the_archive_comes_back(ingested, archive, tmp_path):
+    """`export --all` gives the archive's paths and hashes, run by run."""
+    outcome = call("export", "--all", "-o", tmp_path, "--warehouse", ingested[0])
+    assert (0, f"14603 files written to {tmp_path}\n") == (outcome.code, outcome.out)
+    with tarfile.open(archive) as members:
+        expected = {
+            member.name.split("/", 1)[1]: hashlib.sha256(members.extractfile(member).read()).hexdigest()
+            for member in members
+            if member.isfile()
+        }
+    found = {
+        str(path.relative_to(tmp_path)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    }
+    assert 14_603 == len(expected)
+    assert expected == found
+
+
+def test_it_is_small(ingested, tmp_path):
+    """Compacted, the fleet takes at most 65 % of the bytes of its distinct dumps."""
+    assert share_after_compact(ingested[0]) <= 0.65
+
+
+def share_after_compact(path: Path) -> float:
+    assert 0 == call("compact", "--warehouse", path).code
+    [(text_bytes,)] = rows(path, "SELECT SUM(text_bytes) FROM raw.dumps")
+    return path.stat().st_size / text_bytes
+
+
+def test_all_the_corpus_is_smaller(ingested, corpus, tmp_path):
+    """Fleet, builds and large dumps together take at most a quarter of the bytes of their distinct dumps; only the
+    dumps of TensorFlow 1.15 are refused, each by name; memory does not grow with the largest dump beyond reason."""
+    path = tmp_path / "all.duckdb"
+    archives = [
+        str(path) for folder in ("fleet", "builds", "large") for path in sorted((corpus / folder).glob("*.tar.gz"))
+    ]
+    outcome = run(path, *archives, code=INGEST)
+    assert 0 == outcome.code, outcome.err
+    summary = json.loads(outcome.out)
+    refused = rows(path, "SELECT DISTINCT run_name, found FROM raw.rejects JOIN raw.runs USING (run_id)")
+    assert ({"tensorflow-1.15.0"}, True) == (
+        {name for name, _ in refused},
+        all(re.search("pre-2019-09 dialect", found) for _, found in refused),
+    )
+    assert summary["rejected"] == 18
+    assert share_after_compact(path) <= 0.25
+    proved = counts(path)["dumps"]
+    assert f"{proved} of {proved} dumps proved\n" == call("verify", "--warehouse", path).out

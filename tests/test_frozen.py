@@ -1,0 +1,122 @@
+"""Frozen marts: what is released neither changes its SQL nor its result; a new version leaves the old one alone."""
+
+import json
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse import frozen, models
+from bufferhouse.layout import MODELS
+from bufferhouse.memory import in_memory
+
+MART = "marts/footprint_v1"
+NAME = "marts.footprint_v1"
+
+
+@pytest.fixture(scope="module")
+def released(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """The fingerprints of every mart over the example fleet, as a lock file keeps them."""
+    copy = shutil.copy(example_warehouse, tmp_path_factory.mktemp("released") / "released.duckdb")
+    with duckdb.connect(copy) as con:
+        con.execute("SET TimeZone = 'UTC'")
+        lock = tmp_path_factory.mktemp("lock") / "models.lock"
+        lock.write_text(json.dumps(frozen.fingerprints(con)))
+    return frozen.locked(lock)
+
+
+@pytest.fixture
+def changed(own_warehouse: Path, tmp_path: Path):
+    """A function that changes the models in a copy and gives the fingerprints of the marts that come of it."""
+
+    def fingerprints(*changes: tuple[str, str, str], **new: str) -> dict:
+        directory = tmp_path / "models"
+        shutil.copytree(MODELS, directory)
+        for name, before, after in changes:
+            path = directory / f"{name}.sql"
+            assert before in path.read_text()
+            path.write_text(path.read_text().replace(before, after))
+        for name, sql in new.items():
+            (directory / "marts" / f"{name}.sql").write_text(sql)
+        with duckdb.connect(str(own_warehouse)) as con:
+            con.execute("SET TimeZone = 'UTC'")
+            models.build(con, directory)
+            return frozen.fingerprints(con, directory)
+
+    return fingerprints
+
+
+def test_models_as_released_break_nothing(released):
+    """The same SQL over the same fleet has the same fingerprints, every mart of them, in memory as in a file."""
+    assert {model.name for model in models.read() if model.layer == "marts"} == released.keys()
+    with in_memory([str(frozen.FLEET)]) as con:
+        now = frozen.fingerprints(con)
+    assert released == now
+    assert [] == frozen.broken(now, released)
+
+
+def test_a_comment_or_another_way_to_the_same_result_is_no_change(released, changed):
+    """What people read may be put better, and what lies beneath a mart computed in another way."""
+    now = changed(
+        (MART, "-- Constants.", "-- What is known at compile time."),
+        (MART, "    dump_id,  -- The dump.\n    memory_space,", "\n    dump_id,  -- The dump.\n\n    memory_space,"),
+        ("staging/allocations", "WHEN a.is_constant THEN", "WHEN a.is_constant = TRUE THEN"),
+    )
+    assert released == now
+
+
+def test_an_edited_mart_is_told_to_become_the_next_version(released, changed):
+    """Also where the result over the fleet stays what it was."""
+    now = changed((MART, "kind = 'constant'", "kind IN ('constant', 'literal')"))
+    assert released[NAME]["result"] == now[NAME]["result"]
+    assert ["marts.footprint_v1 is frozen and its SQL changed; write marts.footprint_v2 beside it"] == frozen.broken(
+        now, released
+    )
+
+
+def test_a_model_beneath_a_mart_that_moves_its_result_is_found(released, changed):
+    """The mart's own SQL is what it was, what it says of the fleet is not."""
+    now = changed(("staging/allocations", "THEN 'constant'", "THEN 'temp'"))
+    assert released[NAME]["sql"] == now[NAME]["sql"]
+    sentences = frozen.broken(now, released)
+    assert (
+        "marts.footprint_v1 is frozen and its result over examples/fleet changed; something beneath it did: "
+        "undo that, or write marts.footprint_v2"
+    ) in sentences
+    assert not any("fleet_summary" in sentence or "SQL changed" in sentence for sentence in sentences)
+
+
+def test_a_new_version_leaves_the_old_one_untouched(released, changed, own_warehouse):
+    """The pointer moves to it; what is frozen still is what it was."""
+    sql = (MODELS / f"{MART}.sql").read_text().replace("-- Constants.", "-- Constants, all of them.")
+    now = changed(footprint_v2=sql.replace("AS increment_bytes", "AS call_bytes"))
+    assert [] == frozen.broken(now, released)
+    assert {*released, "marts.footprint_v2"} == now.keys()
+    with duckdb.connect(str(own_warehouse)) as con:
+        columns = [row[0] for row in con.execute("DESCRIBE marts.footprint").fetchall()]
+        old = [row[0] for row in con.execute("DESCRIBE marts.footprint_v1").fetchall()]
+    assert ("call_bytes", "increment_bytes") == (columns[-1], old[-1])
+
+
+def test_a_frozen_mart_that_is_gone_is_missed(released):
+    """Retiring one is a decision, not a deletion."""
+    now = {name: prints for name, prints in released.items() if name != NAME}
+    assert ["marts.footprint_v1 is frozen and gone; retire it in docs/decisions first"] == frozen.broken(now, released)
+
+
+def test_the_tenth_version_follows_the_ninth():
+    """Versions are numbers."""
+    was = {"marts.x_v9": {"sql": "a", "result": "b"}}
+    now = {"marts.x_v9": {"sql": "c", "result": "b"}}
+    assert ["marts.x_v9 is frozen and its SQL changed; write marts.x_v10 beside it"] == frozen.broken(now, was)
+
+
+def test_without_a_lock_file_nothing_is_frozen(tmp_path):
+    """A checkout before the first release has none."""
+    assert {} == frozen.locked(tmp_path / "models.lock")
+
+
+def test_what_is_committed_as_frozen_is_unchanged(released):
+    """The marts of this checkout are those of the lock file, where a release has made one."""
+    assert [] == frozen.broken(released, frozen.locked())

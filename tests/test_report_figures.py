@@ -1,0 +1,73 @@
+"""Numbers and names as people read them."""
+
+import pytest
+
+from bufferhouse.report.figures import counted, exact_bytes, human_bytes, printable, space_title, sparkline
+
+
+@pytest.mark.parametrize(
+    ("expected", "count"),
+    [
+        ("–", None),
+        ("0 B", 0),
+        ("1023 B", 1023),
+        ("1.0 KiB", 1024),
+        ("18.5 KiB", 18980),
+        ("1023.9 KiB", 1024 * 1024 - 52),
+        ("1.0 MiB", 1024 * 1024 - 51),
+        ("1.0 MiB", 1024 * 1024 - 1),
+        ("16.0 GiB", 2**34),
+        ("-3.0 MiB", -3 * 2**20),
+        ("8192.0 EiB", 2**73),
+    ],
+)
+def test_bytes_in_the_largest_unit(expected: str, count: int | None):
+    """Bytes keep at least one digit before the point and never read 1024 of a unit that has a larger one."""
+    assert expected == human_bytes(count)
+
+
+def test_signed_bytes():
+    """A change shows its sign, and no change shows none."""
+    assert ["+192 B", "-192 B", "0 B", "–"] == [human_bytes(n, signed=True) for n in (192, -192, 0, None)]
+    assert ["+1,361,380 B", "-192 B", "0 B", "–"] == [exact_bytes(n, signed=True) for n in (1361380, -192, 0, None)]
+    assert "6,691,772 B" == exact_bytes(6691772)
+
+
+def test_counts_have_their_plural():
+    """One is one run, any other number is of runs, with separators."""
+    assert ["0 runs", "1 run", "1,200 runs"] == [counted(n, "run") for n in (0, 1, 1200)]
+
+
+def test_no_text_gives_orders():
+    """Control characters, marks that turn text and lone surrogates become escapes; letters of any script stay."""
+    assert r"a\x1b[31m\u202e\n\x00\u2028\ud800" == printable("a\x1b[31m\u202e\n\x00\u2028\ud800")
+    assert "fn ↦ שלום 模型 <b>" == printable("fn ↦ שלום 模型 <b>")
+
+
+@pytest.mark.parametrize("limit", [5, 6, 20, 4000])
+def test_long_names_lose_their_middle(limit: int):
+    """A text is never longer than its limit, escapes counted, and keeps its beginning and its end."""
+    for text in ("ab" + "x" * 4000 + "yz", "ab" + "\x1b" * 4000 + "yz"):
+        cut = printable(text, limit)
+        assert limit == len(cut)
+        assert ("ab", "yz") == (cut[:2], cut[-2:])
+    assert "short" == printable("short", 5)
+
+
+def test_sparkline():
+    """The lowest value is the lowest bar, the highest the highest; what is missing is a space, what stands is flat."""
+    assert "▁█ ▄" == sparkline([10, 80, None, 45])
+    assert "▄▄▄" == sparkline([7, 7, 7])
+    assert "  " == sparkline([None, None])
+    assert "" == sparkline([])
+
+
+def test_memory_spaces_are_named_where_the_platform_names_them():
+    """The number always stands there; a name only on the platform that gives it."""
+    assert "memory space 0 (default: HBM)" == space_title("tpu", 0)
+    assert "memory space 1 (VMEM)" == space_title("tpu", 1)
+    assert "memory space 6 (SMEM)" == space_title("tpu", 6)
+    assert "memory space 0 (default)" == space_title("cpu", 0)
+    assert "memory space 1" == space_title("cpu", 1)
+    assert "memory space 0 (default)" == space_title(None, 0)
+    assert "memory space 1" == space_title(None, 1)

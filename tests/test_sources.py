@@ -1,0 +1,216 @@
+"""What is a dump, which run it belongs to, and which files are one dump."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bufferhouse import sources
+from bufferhouse.errors import UsageError
+from bufferhouse.sources import Discovery, discover
+from tests.synthetic import small_dump
+
+NAME = "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
+STEM = NAME.removesuffix("-buffer-assignment.txt")
+
+
+def write(path: Path, text: bytes = b"") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text or small_dump(0))
+    return path
+
+
+def paths(found: Discovery) -> list[tuple[str, str]]:
+    return [(dump.run_name, dump.relative_path) for dump in found.dumps]
+
+
+def test_a_walk_takes_dumps_by_name_or_first_line_and_counts_the_rest(tmp_path):
+    """Names end in buffer-assignment.txt, compressed or not, or the text says it; other files are ignored."""
+    named = [NAME, f"x/{NAME}.gz", f"x/{NAME}.zst", f"x/{NAME}.xz", "odd-buffer-assignment.txt", "renamed.log"]
+    for name in named:
+        write(tmp_path / "run" / name)
+    write(tmp_path / "run" / "run.json", b'{"run_name": "run"}')
+    write(tmp_path / "run" / "notes.txt", b"BufferAssignment: see below\n")
+    write(tmp_path / "run" / "module_0001.jit_f.cpu_after_optimizations.txt", b"HloModule jit_f\n")
+    write(tmp_path / "run" / "empty", b"\n")
+    found = discover([tmp_path / "run"])
+    assert sorted(named) == sorted(path for _, path in paths(found))
+    assert 3 == found.ignored_count
+
+
+def test_a_file_named_explicitly_is_always_a_candidate(tmp_path):
+    """Whatever it is called and holds: it is for the reader to refuse it."""
+    notes = write(tmp_path / "notes.md", b"no dump\n")
+    found = discover([notes])
+    assert ([(tmp_path.name, "notes.md")], 0) == (paths(found), found.ignored_count)
+
+
+def test_sources_that_do_not_exist_are_a_wrong_call(tmp_path):
+    """A path that is not there, and a pattern that matches nothing, are named."""
+    with pytest.raises(UsageError, match="gone: no such file or directory"):
+        discover([tmp_path / "gone"])
+    with pytest.raises(UsageError, match="the pattern matches no file"):
+        discover([f"{tmp_path}/*.txt"])
+
+
+def test_a_pattern_names_files_and_directories(tmp_path):
+    """Files a glob matches are explicit, directories are walked."""
+    write(tmp_path / "run_1" / NAME)
+    write(tmp_path / "run_1" / "notes.txt", b"no dump\n")
+    write(tmp_path / "run_2.txt", b"no dump either\n")
+    found = discover([f"{tmp_path}/run_*"])
+    assert [("run_1", NAME), (tmp_path.name, "run_2.txt")] == paths(found)
+
+
+@pytest.mark.parametrize(
+    "second", ["{0}", "{0}/", "{0}/.", "{0}/../run", "{0}/deep", "{0}/deep/{1}", "{0}/**", "relative", "link"]
+)
+def test_a_file_that_two_sources_hold_is_one_dump(tmp_path, monkeypatch, second):
+    """Neither another spelling of a path nor a source inside another makes a file count twice."""
+    run = tmp_path / "run"
+    write(run / NAME)
+    write(run / "deep" / NAME)
+    write(run / "run.json", b'{"run_name": "run"}')
+    (tmp_path / "link").symlink_to(run)
+    monkeypatch.chdir(tmp_path)
+    other = {"relative": "run", "link": str(tmp_path / "link")}.get(second, second.format(run, NAME))
+    assert [("run", f"deep/{NAME}"), ("run", NAME)] == sorted(paths(discover([run, other])))
+
+
+def test_include_and_exclude_match_names_and_relative_paths(tmp_path):
+    """Only what matches a pattern of include and none of exclude; the rest counts as ignored."""
+    for path in ("a/x-buffer-assignment.txt", "a/y-buffer-assignment.txt", "b/x-buffer-assignment.txt"):
+        write(tmp_path / "run" / path)
+    write(tmp_path / "run" / "run.json", b'{"run_name": "run"}')
+
+    def taken(**options) -> tuple[list[str], int]:
+        found = discover([tmp_path / "run"], **options)
+        return [path for _, path in paths(found)], found.ignored_count
+
+    assert (["a/x-buffer-assignment.txt", "b/x-buffer-assignment.txt"], 2) == taken(include=["x-*"])
+    assert (["b/x-buffer-assignment.txt"], 3) == taken(include=["b/*"])
+    assert (["b/x-buffer-assignment.txt"], 3) == taken(include=["x-*", "y-*"], exclude=["a/*"])
+
+
+def test_links_stay_inside_the_tree(tmp_path):
+    """A link to a file inside the tree is a file; one that leaves it is refused; linked directories are not walked."""
+    outside = write(tmp_path / "outside" / "secret-buffer-assignment.txt")
+    write(tmp_path / "run" / "deep" / NAME)
+    (tmp_path / "run" / "inside-buffer-assignment.txt").symlink_to(Path("deep") / NAME)
+    (tmp_path / "run" / "leaving-buffer-assignment.txt").symlink_to(outside)
+    (tmp_path / "run" / "again").symlink_to("deep")
+    (tmp_path / "run" / "loop").symlink_to("loop")
+    write(tmp_path / "run" / "run.json", b'{"run_name": "run"}')
+    found = discover([tmp_path / "run"])
+    assert [("run", f"deep/{NAME}"), ("run", "inside-buffer-assignment.txt")] == paths(found)
+    assert [f"{tmp_path}/run/leaving-buffer-assignment.txt: the link leaves {tmp_path}/run"] == found.refused
+
+
+def test_pipes_and_other_special_files_are_passed_by(tmp_path):
+    """Opening a pipe would wait for ever."""
+    write(tmp_path / "run" / NAME)
+    os.mkfifo(tmp_path / "run" / "pipe-buffer-assignment.txt")
+    assert [("run", NAME)] == paths(discover([tmp_path / "run"]))
+
+
+def test_a_directory_called_like_a_dump_is_walked(tmp_path):
+    """What is a directory is no file, whatever its name."""
+    write(tmp_path / "run-buffer-assignment.txt" / NAME)
+    assert [("run-buffer-assignment.txt", NAME)] == paths(discover([tmp_path]))
+
+
+# Split dumps
+
+
+def parts(found: Discovery) -> list[dict[str, str]]:
+    return [{role: Path(part.path).name for role, part in dump.parts.items()} for dump in found.dumps]
+
+
+def test_the_files_of_a_split_dump_are_one_dump(tmp_path):
+    """Three files of one stem are one dump, in fixed order, compressed or not; sizes add up, the newest dates it."""
+    files = [
+        write(tmp_path / "run" / f"{STEM}-live-range.txt.gz", b"12"),
+        write(tmp_path / "run" / f"{STEM}-buffer-assignment.txt", b"1234"),
+        write(tmp_path / "run" / f"{STEM}-buffer-assignment-values.txt", b"12345678"),
+    ]
+    for second, path in enumerate(files, 1):
+        os.utime(path, (second, second))
+    found = discover([tmp_path / "run"])
+    names = {"allocations": files[1].name, "values": files[2].name, "live_range": files[0].name}
+    assert [names] == parts(found)
+    assert ["allocations", "values", "live_range"] == list(found.dumps[0].parts)
+    assert (14, 3 * 10**9, 0) == (found.dumps[0].size_bytes, found.dumps[0].mtime_ns, found.ignored_count)
+
+
+def test_siblings_of_a_file_named_explicitly_are_found(tmp_path):
+    """Naming the allocations of a split dump is enough."""
+    write(tmp_path / f"{STEM}-buffer-assignment-values.txt", b"\n")
+    main = write(tmp_path / f"{STEM}-buffer-assignment.txt")
+    assert [{"allocations": main.name, "values": f"{STEM}-buffer-assignment-values.txt"}] == parts(discover([main]))
+
+
+def test_missing_siblings_leave_a_dump_and_a_sibling_alone_is_none(tmp_path):
+    """Allocations without values are a dump; values or a live range without allocations are ignored."""
+    write(tmp_path / "run" / f"{STEM}-buffer-assignment.txt")
+    write(tmp_path / "run" / "other-buffer-assignment-values.txt", b"\n")
+    write(tmp_path / "run" / "other-live-range.txt", b"\n")
+    found = discover([tmp_path / "run"])
+    assert ([{"combined": NAME}], 2) == (parts(found), found.ignored_count)
+
+
+def test_reading_gives_the_bytes_by_role(tmp_path):
+    """Found files are read decompressed, or the reason why they cannot be is given in their place."""
+    write(tmp_path / "run" / NAME, b"BufferAssignment:\n")
+    gone = write(tmp_path / "run" / "gone-buffer-assignment.txt")
+    found = discover([tmp_path / "run"])
+    gone.unlink()
+    read = {dump.relative_path: data for dump, data in sources.read(found.dumps)}
+    assert {"combined": b"BufferAssignment:\n"} == read[NAME]
+    assert isinstance(read["gone-buffer-assignment.txt"], FileNotFoundError)
+
+
+# Runs
+
+
+def test_a_run_is_a_directory_with_dumps_or_the_nearest_above_with_a_run_file(tmp_path):
+    """run.json makes everything below it one run, up to the next run.json; none above the source counts."""
+    write(tmp_path / "run.json", b'{"run_name": "not asked for"}')
+    write(tmp_path / "all" / "plain" / NAME)
+    write(tmp_path / "all" / "named" / "run.json", b'{"run_name": "nightly"}')
+    write(tmp_path / "all" / "named" / "host_0" / NAME)
+    write(tmp_path / "all" / "named" / "host_1" / NAME)
+    write(tmp_path / "all" / "named" / "other" / "run.json", b'{"track": "x"}')
+    write(tmp_path / "all" / "named" / "other" / NAME)
+    found = discover([tmp_path / "all"])
+    expected = [("nightly", f"host_0/{NAME}"), ("nightly", f"host_1/{NAME}"), ("other", NAME), ("plain", NAME)]
+    assert expected == sorted(paths(found))
+    assert str(tmp_path / "all" / "named") == found.runs["nightly"].root
+
+
+def test_a_given_name_makes_one_run_of_everything(tmp_path, monkeypatch):
+    """With run_name, paths are relative to what all sources have in common, relative and absolute ones mixed."""
+    write(tmp_path / "a" / NAME)
+    write(tmp_path / "b" / "deep" / NAME)
+    monkeypatch.chdir(tmp_path)
+    found = discover(["a", tmp_path / "b"], run_name="one")
+    assert [("one", f"a/{NAME}"), ("one", f"b/deep/{NAME}")] == sorted(paths(found))
+    assert str(tmp_path) == found.runs["one"].root
+
+
+def test_two_directories_of_one_name_are_refused(tmp_path):
+    """Runs are told apart by name, so both directories and the way out are named."""
+    write(tmp_path / "a" / "nightly" / NAME)
+    write(tmp_path / "b" / "nightly" / NAME)
+    with pytest.raises(UsageError, match="two directories are called 'nightly'") as error:
+        discover([tmp_path])
+    for text in (str(tmp_path / "a" / "nightly"), str(tmp_path / "b" / "nightly"), "--run", "run.json"):
+        assert text in str(error.value)
+
+
+@pytest.mark.parametrize(("source", "name"), [(".", "here"), ("..", "above"), ("../here", "here"), ("./", "here")])
+def test_a_run_is_called_by_its_directory_however_it_is_spelled(tmp_path, monkeypatch, source, name):
+    """`bufferhouse ingest .` names the run after the directory one stands in."""
+    write(tmp_path / "above" / "here" / NAME)
+    write(tmp_path / "above" / NAME)
+    monkeypatch.chdir(tmp_path / "above" / "here")
+    assert name in [run for run, _ in paths(discover([source]))]

@@ -1,0 +1,81 @@
+"""Small warehouses for tests: what is in them, and how texts get in without files."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from bufferhouse.batch import ParsedBatch, Sighting
+from bufferhouse.identity import FileName, content_of
+from bufferhouse.ingest import ReadBatch, parse_batch
+from bufferhouse.load import Loaded, load
+from bufferhouse.runs import Run
+from bufferhouse.warehouse import Warehouse
+from schemas import TABLES
+
+# What differs from load to load without meaning anything.
+_OF_THE_LOAD = {"load_id", "reject_id", "run_id", "started_at", "finished_at", "rejected_at"}
+
+
+def rows(path: Path, sql: str, parameters: object = None) -> list[tuple]:
+    """Ask a warehouse file that nobody has open."""
+    with duckdb.connect(str(path), read_only=True) as con:
+        con.execute("SET TimeZone = 'UTC'")
+        return con.execute(sql, parameters).fetchall()
+
+
+def counts(path: Path) -> dict[str, int]:
+    """The number of rows of every table of raw."""
+    return {table: rows(path, f"SELECT COUNT(*) FROM raw.{table}")[0][0] for table in TABLES}
+
+
+def contents(path: Path) -> dict[str, list[tuple]]:
+    """The rows of every table of raw, shapes by their text and without what every load numbers anew."""
+    with duckdb.connect(str(path), read_only=True) as con:
+        con.execute("SET TimeZone = 'UTC'")
+        return {
+            table: con.execute(
+                f"SELECT {', '.join(_column(name) for name in contract.columns if name not in _OF_THE_LOAD)}"
+                f" FROM raw.{table} AS t ORDER BY ALL"
+            ).fetchall()
+            for table, contract in TABLES.items()
+        }
+
+
+def _column(name: str) -> str:
+    return f"(SELECT shape_text FROM raw.shapes WHERE shape_id = t.{name})" if name.endswith("shape_id") else name
+
+
+def run_called(name: str) -> Run:
+    """A run that only has a name."""
+    return Run(name, f"/{name}", datetime(2026, 1, 1, tzinfo=UTC), "given")
+
+
+def parsed(
+    texts: Iterable[bytes], run_name: str = "run", known: Mapping[int, tuple[str, int]] | None = None
+) -> ParsedBatch:
+    """Dumps given as bytes, parsed to a batch; contents that are `known` are only seen again."""
+    batch = ReadBatch(known=dict(known or {}))
+    for number, text in enumerate(texts):
+        files = {"combined": text}
+        content = content_of(files)
+        path = f"{number}-buffer-assignment.txt"
+        sighting = Sighting(run_name, path, f"/{path}", len(text), 0, content, FileName(), len(text), files)
+        batch.sightings.append(sighting)
+        if content.dump_id not in batch.known:
+            batch.new.setdefault(content.dump_id, sighting)
+    return parse_batch(batch)
+
+
+def load_parsed(warehouse: Warehouse, batch: ParsedBatch, run_name: str = "run") -> Loaded:
+    """Load a batch that `parsed` made."""
+    return load(warehouse, batch, {run_name: run_called(run_name)}, datetime.now(UTC))
+
+
+def load_texts(warehouse: Warehouse, texts: Sequence[bytes]) -> list[int]:
+    """Load dumps given as bytes, none of which may be refused; return their ids."""
+    ids = [content_of({"combined": text}).dump_id for text in texts]
+    loaded = load_parsed(warehouse, parsed(texts, known=warehouse.known_contents(ids)))
+    assert [] == [str(refusal) for _, refusal in loaded.rejects]
+    return ids
