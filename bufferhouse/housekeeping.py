@@ -10,8 +10,8 @@ import polars as pl
 
 from bufferhouse.copying import flush
 from bufferhouse.errors import UsageError
+from bufferhouse.frames import SHAPE_COLUMNS
 from bufferhouse.restore import ORDER
-from bufferhouse.tabulate import SHAPE_COLUMNS
 from bufferhouse.transaction import transaction
 from bufferhouse.warehouse import BLOCK_SIZE, STORAGE_VERSION, Warehouse
 

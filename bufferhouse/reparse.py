@@ -10,11 +10,11 @@ import polars as pl
 from bufferhouse import __version__
 from bufferhouse.batch_catalog import Names, batch_catalog, copy_in, run_checks
 from bufferhouse.contents import parse_contents
+from bufferhouse.frames import Batch
 from bufferhouse.housekeeping import remove_unused_shapes
 from bufferhouse.identity import FACTS_OF_NAME, facts_of_name, read_file_name
 from bufferhouse.load import next_number, numbered
 from bufferhouse.restore import ORDER, chunks, rendered
-from bufferhouse.tabulate import Batch
 from bufferhouse.transaction import transaction
 from bufferhouse.validate import breaches, without
 from bufferhouse.warehouse import Warehouse

@@ -11,8 +11,8 @@ import duckdb
 import polars as pl
 
 from bufferhouse.dump import Dump, render
+from bufferhouse.frames import COLUMNS, SHAPE_COLUMNS
 from bufferhouse.identity import Content, content_of
-from bufferhouse.tabulate import COLUMNS, SHAPE_COLUMNS
 
 # Tables with rows of a dump, in the order in which a dump's rows are sorted.
 ORDER = {

@@ -1,7 +1,7 @@
 """Frames through the contracts: which dumps break which one, and where."""
 
 from bufferhouse.batch import Refusal
-from bufferhouse.tabulate import Batch
+from bufferhouse.frames import Batch
 
 
 def breaches(batch: Batch) -> dict[int, Refusal]:

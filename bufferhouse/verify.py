@@ -13,10 +13,11 @@ import polars as pl
 
 from bufferhouse.dump import DumpError, parse
 from bufferhouse.errors import UsageError
+from bufferhouse.frames import COLUMNS, SHAPE_COLUMNS, Batch
 from bufferhouse.restore import ORDER, chunks, rendered
 from bufferhouse.shape import ShapeError
 from bufferhouse.sightings import Fault, sighting_faults
-from bufferhouse.tabulate import COLUMNS, SHAPE_COLUMNS, Batch, Tabulator
+from bufferhouse.tabulate import Tabulator
 
 
 def chosen_dumps(con: duckdb.DuckDBPyConnection, *, sample: int | None = None, run: str | None = None) -> list[int]:

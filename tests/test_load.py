@@ -9,10 +9,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from bufferhouse.frames import Batch
 from bufferhouse.identity import content_of
 from bufferhouse.ingesting import run_ingest
 from bufferhouse.load import load, packed
-from bufferhouse.tabulate import Batch
 from bufferhouse.warehouse import Warehouse
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import contents, counts, load_parsed, parsed, rows, run_called

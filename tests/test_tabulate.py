@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 from bufferhouse.dump import parse
+from bufferhouse.frames import COLUMNS, SHAPE_COLUMNS, Batch, merged
 from bufferhouse.identity import content_of, key_of
 from bufferhouse.shape import ShapeError
-from bufferhouse.tabulate import COLUMNS, SHAPE_COLUMNS, Batch, Tabulator, merged
+from bufferhouse.tabulate import Tabulator
 from bufferhouse.validate import breaches
 from schemas import TABLES
 from tests.synthetic import Slot, dump_text, small_dump
@@ -138,11 +139,16 @@ def test_shapes_are_stored_once_for_all_dumps():
 
 
 def test_merged_batches_number_shapes_anew():
-    """Batches of several processes are one batch, as if one process had read everything."""
+    """Batches of several processes are one batch, as if one process had read everything but for the order of shapes."""
     texts = [BLOCKS.encode(), small_dump(1), BLOCKS.replace("add.3", "sub.1").encode(), small_dump(2)]
     whole, together = batch_of(*texts), merged([batch_of(*texts[:1]), batch_of(*texts[1:2]), batch_of(*texts[2:])])
-    assert {table: frame.rows() for table, frame in whole.frames.items()} == {
-        table: frame.rows() for table, frame in together.frames.items()
+    shapes = [batch.frames["shapes"]["shape_text"] for batch in (whole, together)]
+    assert set(shapes[0]) == set(shapes[1])
+    places = pl.Series([list(shapes[0]).index(text) for text in shapes[1]], dtype=pl.Int64)
+    same_ids = together.with_shape_ids(places)
+    assert whole.frames["shapes"].rows() == same_ids.frames["shapes"].sort("shape_id").rows()
+    assert {table: frame.rows() for table, frame in whole.frames.items() if table != "shapes"} == {
+        table: frame.rows() for table, frame in same_ids.frames.items() if table != "shapes"
     }
 
 

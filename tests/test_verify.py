@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from bufferhouse.frames import COLUMNS
 from bufferhouse.identity import FACTS_OF_NAME
 from bufferhouse.restore import ORDER
-from bufferhouse.tabulate import COLUMNS
 from bufferhouse.verify import chosen_dumps, verify
 from tests.commands import call
 from tests.ingests import SUFFIX, ingest

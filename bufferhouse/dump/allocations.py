@@ -1,10 +1,11 @@
 """The first section: headers, value lines and cross-colour blocks (BufferAllocation::ToString)."""
 
-from operator import gt
+from itertools import chain, repeat
+from operator import add, eq, gt, itemgetter
 
 from bufferhouse.dump import explain, grammar
 from bufferhouse.dump.columns import Dump
-from bufferhouse.dump.tiling import LARGEST_SIZE, fit, optional, optional_ints, tiles
+from bufferhouse.dump.tiling import LARGEST_SIZE, optional, optional_ints
 
 
 def parse(dump: Dump, text: str, role: str) -> tuple[int | None, list[str]]:
@@ -30,46 +31,22 @@ def parse(dump: Dump, text: str, role: str) -> tuple[int | None, list[str]]:
 
 def _read(dump: Dump, text: str, start: int, stop: int) -> list[str] | None:
     """Fill the columns; return the heads, None where a line was not accounted for or an assertion fails."""
-    headers = grammar.HEADER.findall(text, start, stop)
-    rows = grammar.VALUE.findall(text, start, stop)
-    crosses = grammar.CROSS.findall(text, start, stop)
-    cross_headers = text.count("\n" + grammar.CROSS_HEADER, start, stop)
-    head_columns = list(zip(*headers, strict=True)) or [()] * 13
-    value_columns = list(zip(*rows, strict=True)) or [()] * 9
-    cross_columns = list(zip(*crosses, strict=True)) or [()] * 2
-    literal = (
-        _header_literals(head_columns)
-        + len(" value:  (size=,offset=): \n") * len(rows)
-        + len("  value:  (color=)\n") * len(crosses)
-        + len(grammar.CROSS_HEADER) * cross_headers
-    )
-    if not tiles([*head_columns, value_columns[0], *value_columns[6:9], *cross_columns], literal, stop - start):
+    # Patterns begin at the line feed before their line.
+    headers = grammar.HEADER.findall(text, start - 1, stop)
+    rows = grammar.VALUE.findall(text, start - 1, stop)
+    crosses = grammar.CROSS.findall(text, start - 1, stop)
+    cross_headers = text.count("\n" + grammar.CROSS_HEADER, start - 1, stop)
+    lines = text.count("\n", start, stop)
+    if len(headers) + len(rows) + len(crosses) + cross_headers != lines or not text.endswith("\n", start - 1, stop):
         return None
     before, *chunks = text[start - 1 : max(start, stop) - 1].split("\nallocation ")
-    if before or not _fill_allocations(dump, head_columns):
+    if before or (headers and not _fill_allocations(dump, list(zip(*headers, strict=True)))):
         return None
-    heads = _fill_values(dump, value_columns, [chunk.count("\n value: ") for chunk in chunks])
+    counts = [chunk.count("\n value: ") for chunk in chunks]
+    heads = _fill_values(dump, list(zip(*rows, strict=True)), counts) if rows else []
     if heads is not None and (crosses or cross_headers) and not _fill_crosses(dump, chunks, heads):
         return None
     return heads
-
-
-def _header_literals(columns: list[tuple[str, ...]]) -> int:
-    """Return how many characters of the headers stand in no group, from which optional parts each header has."""
-    n = len(columns[0])
-
-    def present(column: int) -> int:
-        return n - columns[column].count("")
-
-    return (
-        len("allocation : size :\n") * n
-        + 2 * present(1)
-        + len(", color ") * present(3)
-        + len(", page ") * present(4)
-        + len(", parameter  at ShapeIndex ") * present(5)
-        + len(", shape ||") * present(6)
-        + len(", output shape is ||") * present(8)
-    )
 
 
 def _fill_allocations(dump: Dump, columns: list[tuple[str, ...]]) -> bool:
@@ -87,42 +64,41 @@ def _fill_allocations(dump: Dump, columns: list[tuple[str, ...]]) -> bool:
     table.is_thread_local = list(map(bool, local))
     table.is_maybe_live_out = list(map(bool, live_out))
     # IsPreallocatedTempBuffer is computed as "none of the other four".
-    is_temp = [not (a or b or c or d) for a, b, c, d in zip(number, constant, local, live_out, strict=True)]
+    has_flag = map(bool, map(add, map(add, number, constant), map(add, local, live_out)))
     return (
-        list(map(bool, temp)) == is_temp
+        not any(map(eq, map(bool, temp), has_flag))
         and list(index) == list(map(str, range(len(index))))
-        and max(table.size_bytes, default=0) <= LARGEST_SIZE
-        and fit(table.memory_space, table.parameter_number, table.page)
+        and max(table.size_bytes) <= LARGEST_SIZE
     )
 
 
 def _fill_values(dump: Dump, columns: list[tuple[str, ...]], counts: list[int]) -> list[str] | None:
     """Store value lines by ascending id; return their heads, None where an assertion fails."""
-    heads, ids, names, shape_indices, phis, spaces, sizes, offsets, shapes = columns
-    keys = list(map(int, ids))
-    owners = [row for row, count in enumerate(counts) for _ in range(count)]
+    keys = list(map(int, columns[1]))
     if len(set(keys)) != len(keys):
         return None
+    owners = list(chain.from_iterable(map(repeat, range(len(counts)), counts)))
     # Ids ascend inside each allocation, so sorting all of them loses no order that was printed.
     descents = [row for row, descends in enumerate(map(gt, keys, keys[1:])) if descends]
-    if any(owners[row] == owners[row + 1] for row in descents):
-        return None
-    order = sorted(range(len(keys)), key=keys.__getitem__) if descents else range(len(keys))
+    if descents:
+        if any(owners[row] == owners[row + 1] for row in descents):
+            return None
+        in_order = itemgetter(*sorted(range(len(keys)), key=keys.__getitem__))
+        columns, owners, keys = list(map(in_order, columns)), list(in_order(owners)), list(in_order(keys))
+    heads, _, names, shape_indices, phis, spaces, sizes, offsets, shapes = columns
     table = dump.values
-    table.value_id = [keys[row] for row in order]
-    table.instruction = [names[row] for row in order]
-    table.shape_index = [shape_indices[row] or None for row in order]
-    table.is_phi = [bool(phis[row]) for row in order]
-    table.memory_space = [int(spaces[row]) if spaces[row] else None for row in order]
-    table.allocation_index = [owners[row] for row in order]
-    table.size_bytes = [int(sizes[row]) for row in order]
-    table.offset_bytes = [int(offsets[row]) for row in order]
-    table.shape = [shapes[row] for row in order]
-    if max(table.size_bytes, default=0) > LARGEST_SIZE or max(table.offset_bytes, default=0) > LARGEST_SIZE:
+    table.value_id = keys
+    table.instruction = list(names)
+    table.shape_index = optional(shape_indices)
+    table.is_phi = list(map(bool, phis))
+    table.memory_space = optional_ints(spaces)
+    table.allocation_index = owners
+    table.size_bytes = list(map(int, sizes))
+    table.offset_bytes = list(map(int, offsets))
+    table.shape = list(shapes)
+    if max(table.size_bytes) > LARGEST_SIZE or max(table.offset_bytes) > LARGEST_SIZE:
         return None
-    if not fit(table.value_id, table.memory_space):
-        return None
-    return [heads[row] for row in order]
+    return list(heads)
 
 
 def _fill_crosses(dump: Dump, chunks: list[str], heads: list[str]) -> bool:
@@ -130,7 +106,7 @@ def _fill_crosses(dump: Dump, chunks: list[str], heads: list[str]) -> bool:
     places = {head: row for row, head in enumerate(heads)}
     for allocation, chunk in enumerate(chunks):
         own, header, below = (chunk + "\n").partition("\n" + grammar.CROSS_HEADER)
-        lines = grammar.CROSS.findall(below)
+        lines = grammar.CROSS.findall("\n" + below)
         # The block ends its allocation, is opened once and is never empty.
         if "\n  value: " in own or below.count("\n") != len(lines) or bool(header) != bool(lines):
             return False
@@ -140,4 +116,4 @@ def _fill_crosses(dump: Dump, chunks: list[str], heads: list[str]) -> bool:
             table.allocation_index.append(allocation)
             table.value_row.append(places[head])
             table.memory_space.append(int(space))
-    return fit(table.memory_space)
+    return True

@@ -70,7 +70,7 @@ _LINES = {
 
 def allocations(text: str, start: int, stop: int, role: str) -> DumpError:
     """Return the error for a section of allocations with a line that is none, or that breaks an assertion."""
-    heads = {match[1] for match in grammar.VALUE.finditer(text, start, stop)}
+    heads = {match[1] for match in grammar.VALUE.finditer(text, start - 1, stop)}
     at, kind = start, "start"
     ids, last_id, index = set(), -1, 0
     while at < stop:
@@ -92,7 +92,7 @@ def allocations(text: str, start: int, stop: int, role: str) -> DumpError:
             index, last_id = index + 1, -1
         elif kind == "value":
             place = at + len(" value: ")
-            value_id = int(grammar.VALUE.match(text, at)[2])
+            value_id = int(grammar.VALUE.match(text, at - 1)[2])
             if value_id in ids:
                 expected = f"a value other than {value_id}, which stands above already"
                 return error_at(text, place, expected, role=role, rule="value_id")
@@ -101,14 +101,14 @@ def allocations(text: str, start: int, stop: int, role: str) -> DumpError:
                 return error_at(text, place, expected, role=role, rule="value_order")
             ids.add(value_id)
             last_id = value_id
-        elif kind == "cross" and (match := grammar.CROSS.match(text, at)) and match[1] not in heads:
+        elif kind == "cross" and (match := grammar.CROSS.match(text, at - 1)) and match[1] not in heads:
             return error_at(text, match.start(1), "a value of some allocation", role=role, rule="cross_color_value")
         at = end
     return refuse(text, stop, role, *(_LINES[following] for following in _FOLLOWERS[kind]))
 
 
 def _header(text: str, at: int, end: int, index: int, role: str) -> DumpError | None:
-    match = grammar.HEADER.match(text, at)
+    match = grammar.HEADER.match(text, at - 1)
     if match[1] != str(index):
         return error_at(text, match.start(1), f"allocation index {index}", role=role, rule="allocation_index")
     has_other_flag = any(match.group(6, 10, 11, 12))

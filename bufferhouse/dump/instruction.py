@@ -1,4 +1,4 @@
-"""Where an instruction text ends, and what stands in it.
+"""Where an instruction text ends.
 
 The text is `HloInstruction::ToString()` (xla/hlo/ir/hlo_instruction.cc): the only free text of a dump. It is one line,
 unless a user's `backend_config` or an unescaped attribute brought line feeds of its own, and in dialect D7 its final
@@ -7,8 +7,6 @@ line feed is missing.
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
-from functools import lru_cache
 
 from bufferhouse.dump import explain, grammar
 from bufferhouse.dump.tiling import content_end
@@ -127,94 +125,3 @@ class Brackets:
             self.depth += opened - (len(token) - opened)
         self.behind = self.pending.end()
         self.pending = next(self.tokens, None)
-
-
-@dataclass(frozen=True, slots=True)
-class Attributes:
-    """What the columns of `raw.instruction_texts` take from one instruction text, unescaped; None where not printed."""
-
-    instruction_name: str
-    opcode: str | None
-    op_name: str | None
-    source_file: str | None
-    source_line: int | None
-    stack_frame_id: int | None
-    custom_call_target: str | None
-
-
-_OPCODE = re.compile(rf"%({grammar.NAME}) = (?:[^ ]++ )+?([a-z][a-z0-9\-]++)\(")
-_STRING = r'"([^"\\]*+(?:\\.[^"\\]*+)*)"'
-_METADATA = re.compile(
-    # The only name that is not escaped ends at the quote behind which the next item, or nothing, begins.
-    r'scheduling_name=".*?"(?: (?=[a-z_]++=)|(?=\}))'
-    rf"|([a-z_]++)=(?:{_STRING}|([^ \"{{}}]++)|\{{[^{{}}]*+\}}) ?",
-    re.DOTALL,
-)
-_METADATA_MARK = ", metadata={"
-_TARGET = re.compile(rf", custom_call_target={_STRING}", re.DOTALL)
-_ESCAPE = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
-_PLAIN_ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
-
-
-@lru_cache(maxsize=65536)
-def attributes(text: str) -> Attributes:
-    """Read opcode and metadata out of an instruction text (HloInstruction::PrintWithCanonicalNameMap)."""
-    match = _OPCODE.match(text)
-    if match is None:
-        name = text[1:].split(" ", 1)[0]
-        return Attributes(name, None, None, None, None, None, None)
-    found: dict[str, str] = {}
-    start = _metadata_start(text, match.end())
-    while start >= 0 and (item := _METADATA.match(text, start)):
-        if item[1]:
-            found[item[1]] = item[3] or item[2] or ""
-        start = item.end()
-    target = _TARGET.search(text, match.end()) if match[2].startswith("custom-call") else None
-    return Attributes(
-        match[1],
-        match[2],
-        _unescaped(found.get("op_name")),
-        _unescaped(found.get("source_file")),
-        _number(found.get("source_line")),
-        _number(found.get("stack_frame_id")),
-        _unescaped(target[1]) if target else None,
-    )
-
-
-def _metadata_start(text: str, start: int) -> int:
-    """Return where the items of the top-level `metadata={…}` begin, -1 where there is none.
-
-    The same words may stand inside an attribute before it or inside the `backend_config` behind it; only where the
-    first hit has quotes or open braces before it does the text have to be followed bracket by bracket.
-    """
-    hit = text.find(_METADATA_MARK, start)
-    if hit < 0:
-        return -1
-    if text.find('"', start, hit) >= 0 or text.count("{", start, hit) != text.count("}", start, hit):
-        brackets = Brackets(text, start, depth=1)  # that of the operands
-        while hit >= 0 and not brackets.closed_at(hit):
-            hit = text.find(_METADATA_MARK, hit + 1)
-        if hit < 0 and brackets.closed_at(len(text)):
-            return -1
-        if hit < 0:  # quotes that XLA did not escape
-            hit = text.rfind(_METADATA_MARK, start)
-    return hit + len(_METADATA_MARK)
-
-
-def _number(text: str | None) -> int | None:
-    is_number = text and len(text) <= 18 and text.isascii() and text.isdigit()
-    return int(text) if is_number else None
-
-
-def _unescaped(text: str | None) -> str | None:
-    """Undo absl::CEscape; bytes above 0x7f come back as the UTF-8 text they were, else as latin-1."""
-    if text is None or "\\" not in text:
-        return text
-    plain = _ESCAPE.sub(
-        lambda m: bytes([int(m[1], 8) & 0xFF]) if m[1][:1].isdigit() else _PLAIN_ESCAPES.get(m[1], m[1]),
-        text.encode(),
-    )
-    try:
-        return plain.decode()
-    except UnicodeDecodeError:
-        return plain.decode("latin-1")

@@ -7,7 +7,7 @@ from bufferhouse.dump import explain, grammar, productions, trace
 from bufferhouse.dump.columns import Dump
 from bufferhouse.dump.errors import error_at
 from bufferhouse.dump.productions import refuse, refuse_lines
-from bufferhouse.dump.tiling import LARGEST_SIZE, tiles
+from bufferhouse.dump.tiling import LARGEST_SIZE
 
 _INDENTED = re.compile(r"(?:    [^\n]*+\n)*")
 
@@ -57,9 +57,9 @@ def _first(text: str, start: int, *markers: str) -> int:
 
 def _schedule(dump: Dump, text: str, start: int, stop: int, last: int, at: int, role: str) -> None:
     rows = grammar.SEQUENCE.findall(text, start, stop)
-    numbers, names = zip(*rows, strict=True) if rows else ((), ())
-    if not tiles([numbers, names], len("    :\n") * len(rows), stop - start):
+    if len(rows) != text.count("\n", start, stop):
         raise refuse_lines(text, start, productions.SEQUENCE, "'  BufferLiveRange:'", role)
+    numbers, names = zip(*rows, strict=True) if rows else ((), ())
     if list(numbers) != list(map(str, range(len(rows)))):
         row = next(row for row, number in enumerate(numbers) if number != str(row))
         raise explain.cell(text, start, row, grammar.SEQUENCE, 1, f"sequence number {row}", role=role, rule="sequence")
@@ -81,9 +81,9 @@ def _first_repeated(keys: list | tuple) -> int:
 
 def _ranges(dump: Dump, text: str, start: int, stop: int, role: str) -> None:
     rows = grammar.RANGE.findall(text, start, stop)
-    names, indices, starts, ends = zip(*rows, strict=True) if rows else ((), (), (), ())
-    if not tiles([names, indices, starts, ends], len("    :-\n") * len(rows), stop - start):
+    if len(rows) != text.count("\n", start, stop):
         raise refuse_lines(text, start, productions.RANGE, "'  Live ranges at N (peak):'", role)
+    names, indices, starts, ends = zip(*rows, strict=True) if rows else ((), (), (), ())
     table = dump.live_ranges
     table.instruction = list(names)
     table.shape_index = list(indices)
@@ -112,10 +112,9 @@ def _peak_buffers(dump: Dump, text: str, start: int, role: str) -> int:
     rows = grammar.PEAK.findall(text, start, stop)
     names, indices, sizes, sums = zip(*rows, strict=True) if rows else ((), (), (), ())
     cumulative = len(rows) - sums.count("")
-    literal = len("    :  bytes\n") * len(rows) + len(" (cumulative:  bytes)") * cumulative
     listed = list(map(int, sizes))
-    is_tiled = tiles([names, indices, sizes, sums], literal, stop - start) and max(listed, default=0) <= LARGEST_SIZE
-    if not is_tiled or text.startswith("    ", stop):
+    is_read = len(rows) == text.count("\n", start, stop) and max(listed, default=0) <= LARGEST_SIZE
+    if not is_read or text.startswith("    ", stop):
         raise refuse_lines(text, start, productions.PEAK, "the end of the file", role)
     if rows:
         dump.peak_form = "cumulative" if cumulative else "name" if "" in indices else "indexed"

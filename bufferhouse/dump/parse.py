@@ -1,7 +1,7 @@
 """Bytes to columns, section by section in the order of the file.
 
-The reader takes the fast road first: one `findall` a section, then `tiling` proves that no byte was passed over. Where
-the proof fails, `blocks` looks for the ends of instruction texts that hold line feeds, and what is still not a dump
+The reader takes the fast road first: one `findall` a section, then a proof that no line was passed over. Where it
+fails, `blocks` looks for the ends of instruction texts that hold line feeds, and what is still not a dump
 goes to `explain`, which finds the line, the column and what was expected there.
 """
 
@@ -11,7 +11,7 @@ from bufferhouse.dump import allocations, blocks, explain, grammar, live_range
 from bufferhouse.dump.columns import Dump
 from bufferhouse.dump.errors import error_at
 from bufferhouse.dump.productions import USED_VALUES, refuse
-from bufferhouse.dump.tiling import LARGEST_SIZE, content_end, fit, optional, tiles
+from bufferhouse.dump.tiling import LARGEST_SIZE, content_end, optional
 
 ROLES = ("allocations", "values", "live_range")
 
@@ -130,13 +130,14 @@ def _used_values(dump: Dump, text: str, start: int, heads: list[str], role: str)
 
 def _positions(dump: Dump, pieces: Sequence[str]) -> bool:
     """Fill the columns; say whether every line was accounted for."""
-    joined = "".join(pieces)
-    rows = grammar.POSITION.findall(joined)
-    names, indices = zip(*rows, strict=True) if rows else ((), ())
-    dump.positions.count = [piece.count("\n") for piece in pieces]
-    dump.positions.instruction = list(names)
-    dump.positions.shape_index = optional(indices)
-    return tiles([names, indices], 3 * len(rows) + len(rows) - indices.count(""), len(joined))
+    rows = grammar.POSITION.findall("".join(pieces))
+    table = dump.positions
+    table.count = [piece.count("\n") for piece in pieces]
+    if rows:
+        names, indices = zip(*rows, strict=True)
+        table.instruction = list(names)
+        table.shape_index = optional(indices)
+    return len(rows) == sum(table.count)
 
 
 _EMPTY = {grammar.USES: "empty", grammar.NO_USES: "empty", grammar.USES_UNINITIALIZED: "uninitialized"}
@@ -144,19 +145,13 @@ _EMPTY = {grammar.USES: "empty", grammar.NO_USES: "empty", grammar.USES_UNINITIA
 
 def _uses(dump: Dump, pieces: Sequence[str]) -> bool:
     """Fill the columns; say whether every line was accounted for."""
-    joined = "".join(pieces)
-    rows = grammar.USE.findall(joined)
-    names, operands, indices = zip(*rows, strict=True) if rows else ((), (), ())
-    empty = [piece for piece in pieces if piece in _EMPTY]
-    literal = (
-        len("  , operand \n") * len(rows)
-        + len(rows) - indices.count("")
-        + len(grammar.USES) * (len(pieces) - len(empty))
-        + sum(map(len, empty))
-    )  # fmt: skip
+    rows = grammar.USE.findall("".join(pieces))
+    table = dump.uses
     dump.values.uses_state = [_EMPTY.get(piece, "listed") for piece in pieces]
-    dump.uses.count = [0 if piece in _EMPTY else piece.count("\n") - 1 for piece in pieces]
-    dump.uses.instruction = list(names)
-    dump.uses.operand_number = list(map(int, operands))
-    dump.uses.operand_shape_index = optional(indices)
-    return tiles([names, operands, indices], literal, len(joined)) and fit(dump.uses.operand_number)
+    table.count = [0 if piece in _EMPTY else piece.count("\n") - 1 for piece in pieces]
+    if rows:
+        names, operands, indices = zip(*rows, strict=True)
+        table.instruction = list(names)
+        table.operand_number = list(map(int, operands))
+        table.operand_shape_index = optional(indices)
+    return len(rows) == sum(table.count)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from bufferhouse.dump import grammar
 from bufferhouse.dump.errors import DumpError, error_at
-from bufferhouse.dump.tiling import LARGEST_INT, LARGEST_SIZE
+from bufferhouse.dump.grammar import LARGEST_INT
+from bufferhouse.dump.tiling import LARGEST_SIZE
 
 Part = "tuple[re.Pattern[str], str] | list[Part]"  # a list is optional
 
@@ -24,14 +25,7 @@ def _part(pattern: str, expected: str) -> Part:
 
 
 def _up_to(limit: int) -> str:
-    """Return the pattern of the numbers from 0 to `limit`."""
-    digits = str(limit)
-    same_length = [
-        f"{digits[:place]}[{0 if place else 1}-{int(digit) - 1}][0-9]{{{len(digits) - place - 1}}}"
-        for place, digit in enumerate(digits)
-        if int(digit) > (0 if place else 1)
-    ]
-    return rf"(?:{'|'.join([*same_length, digits, f'[1-9][0-9]{{0,{len(digits) - 2}}}', '0'])})(?![0-9])"
+    return rf"{grammar.up_to(limit)}(?![0-9])"
 
 
 _NO_SIGN = "without sign or leading zeros"

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 LARGEST_SIZE = 2**53  # beyond it a reader that keeps numbers as doubles (JSON, spreadsheets) would change them
-LARGEST_INT = 2**63 - 1
 
 
 def tiles(columns: Sequence[Sequence[str]], literal: int, length: int) -> bool:
@@ -33,8 +32,3 @@ def optional(cells: Sequence[str]) -> list[str | None]:
     if not any(cells):
         return [None] * len(cells)
     return [cell or None for cell in cells]
-
-
-def fit(*columns: Sequence[int | None]) -> bool:
-    """Say whether every number fits a signed 64-bit column; the grammar lets one digit too many through."""
-    return all(max(filter(None, column), default=0) <= LARGEST_INT for column in columns)
