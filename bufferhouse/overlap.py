@@ -31,7 +31,11 @@ def strict_overlaps(dump: Dump) -> list[bool]:
     ):
         if size and (span := spans.get((name, index or "{}"))):
             slots.setdefault(owner, []).append((*span, offset, offset + size))
-    return [len(slots.get(i, ())) > 1 and overlaps(slots[i]) for i in range(len(dump.allocations.size_bytes))]
+    found = [False] * len(dump.allocations.size_bytes)
+    for owner, held in slots.items():
+        if len(held) > 1:
+            found[owner] = overlaps(held)
+    return found
 
 
 def overlaps(slots: list[Slot]) -> bool:
@@ -53,7 +57,7 @@ def overlaps(slots: list[Slot]) -> bool:
         place = bisect_left(living, (low, high))
         if (place and living[place - 1][1] > low) or (place < len(living) and living[place][0] < high):
             return True
-        if any(low < other_high and other_low < high for other_low, other_high in instants):
+        if instants and any(low < other_high and other_low < high for other_low, other_high in instants):
             return True
         if end == now:
             instants.append((low, high))

@@ -14,14 +14,17 @@ def entry_signature(dump: Dump) -> str:
         ShapeError: a shape text in a header is no shape.
     """
     a = dump.allocations
-    held: dict[int, list[int]] = {}
+    held: dict[int, list[int]] = {
+        i: [] for i, number in enumerate(a.parameter_number) if number is not None or a.is_maybe_live_out[i]
+    }
     for row, owner in enumerate(dump.values.allocation_index):
-        held.setdefault(owner, []).append(row)
+        if owner in held:
+            held[owner].append(row)
     parameters = []
     for i, number in enumerate(a.parameter_number):
         if number is not None:
             index = tuple(int(part) for part in (a.parameter_shape_index[i] or "{}")[1:-1].split(",") if part)
-            shape = _parameter_leaf(dump, i, index, held.get(i, []))
+            shape = _parameter_leaf(dump, i, index, held[i])
             if shape is not None and not shape.startswith("("):
                 parameters.append((number, index, shape))
     inside = ", ".join(shape for _, _, shape in sorted(parameters))
@@ -34,11 +37,12 @@ def _parameter_leaf(dump: Dump, allocation: int, index: tuple[int, ...], rows: l
     Before jaxlib 0.7.2 a header shows the whole parameter for each leaf, since then the leaf alone, and before 2019-12
     nothing: then the value tells, which also decides between the first two where the leaf is itself a tuple.
     """
-    shapes = [without_layout(dump.values.shape[row]) for row in rows]
     printed = dump.allocations.parameter_shape[allocation]
     if printed is None or printed == "<unknown shape>":
-        return shapes[0] if shapes else None
-    if not index or not printed.startswith("(") or printed in shapes:
+        return without_layout(dump.values.shape[rows[0]]) if rows else None
+    if not index or not printed.startswith("("):
+        return printed
+    if any(without_layout(dump.values.shape[row]) == printed for row in rows):
         return printed
     return subshape(printed, index)
 
@@ -48,7 +52,7 @@ def _output_leaves(dump: Dump, held: dict[int, list[int]]) -> list[str]:
     for shape in a.output_shape:
         if shape is not None and shape != "<unknown shape>":
             return leaves(shape)
-    rows = [row for i, out in enumerate(a.is_maybe_live_out) if out for row in held.get(i, [])]
+    rows = [row for i, out in enumerate(a.is_maybe_live_out) if out for row in held[i]]
     shapes = [without_layout(dump.values.shape[row]) for row in rows]
     tuples = [shape for shape in shapes if shape.startswith("(")]
     return leaves(tuples[-1]) if tuples else shapes[-1:]

@@ -49,18 +49,18 @@ class AttributeColumns:
 
 
 _LISTED = r'[^()"\n]*+(?:\((?:[^()"\n]++|\((?:[^()"\n]++|\([^()"\n]*+\))*\))*\)[^()"\n]*+)*'
-_FREE = r'[^"\n,]*+(?:,(?! metadata=\{)[^"\n,]*+)*'
+_FREE = r'[^"\n,{}]*+(?:(?:\{[^{}"\n]*+\}|,(?! metadata=\{))[^"\n,{}]*+)*'
 _QUOTED = r'"(?!")([^"\\\n]*+(?:\\.[^"\\\n]*+)*)" ?'
 _SKIPPED = r'"[^"\\\n]*+" ?'
 _DIGITS = r"[0-9]{1,18}+"
 # A line is either of the common form or caught whole by the last group, and a group that fails once has failed:
 # the time is linear. OpMetadataToString (xla/hlo/ir/hlo_op_metadata.cc) prints the items in this order.
 _COMMON = re.compile(
-    rf"%({grammar.NAME}) = ((?:[^ \n]++ )+?)([a-z][a-z0-9\-]++)\(({_LISTED})\)({_FREE})"
-    rf"(, metadata=\{{(?:op_type={_SKIPPED})?(?:op_name={_QUOTED})?(?:source_file={_QUOTED})?"
+    rf"%({grammar.NAME}) = ((?:[^ \n]++ )+?)([a-z][a-z0-9\-]++)\(({_LISTED})\){_FREE}"
+    rf"(?:, metadata=\{{(?:op_type={_SKIPPED})?(?:op_name={_QUOTED})?(?:source_file={_QUOTED})?"
     rf"(?:source_line=({_DIGITS}) ?)?(?:source_end_line={_DIGITS} ?)?(?:source_column={_DIGITS} ?)?"
     rf"(?:source_end_column={_DIGITS} ?)?(?:deduplicated_name={_SKIPPED})?(?:stack_frame_id=({_DIGITS}) ?)?"
-    rf"(?:scheduling_name={_SKIPPED})?\}})?[^\n]*+\n"
+    rf"(?:scheduling_name={_SKIPPED})?(\}}))?[^\n]*+\n"
     r"|[^\n]*+\n"
 )
 _OPERAND = re.compile(rf"%({grammar.NAME})")
@@ -70,36 +70,39 @@ def read(texts: Sequence[str]) -> AttributeColumns:
     """Return what instruction texts say, a cell per text."""
     # A text with line feeds of its own leaves an empty line, which is not of the common form either.
     lines = "".join(["\n" if "\n" in text else text + "\n" for text in texts])
-    columns = list(zip(*_COMMON.findall(lines), strict=True)) or [()] * 10
-    names, shapes, opcodes, listed, free, metadata, op_names, files, source_lines, frames = columns
+    columns = list(zip(*_COMMON.findall(lines), strict=True)) or [()] * 9
+    names, shapes, opcodes, listed, op_names, files, source_lines, frames, metadata_ends = columns
     found = AttributeColumns(
         list(names),
         optional(opcodes),
-        [_unescaped(cell) or None for cell in op_names],
-        [_unescaped(cell) or None for cell in files],
+        [_unescaped(cell) if "\\" in cell else cell or None for cell in op_names],
+        [_unescaped(cell) if "\\" in cell else cell or None for cell in files],
         optional_ints(source_lines),
         optional_ints(frames),
         [None] * len(texts),
         [shape[:-1] for shape in shapes],
         _listed_names(listed),
     )
-    for row in _uncommon(texts, names, opcodes, listed, free, metadata):
+    for row in _uncommon(texts, names, opcodes, listed, metadata_ends):
         one = attributes(texts[row])
         for field in fields(one):
             getattr(found, field.name)[row] = getattr(one, field.name)
     return found
 
 
-def _uncommon(texts: Sequence[str], *columns: tuple[str, ...]) -> list[int]:
+def _uncommon(
+    texts: Sequence[str],
+    names: Sequence[str],
+    opcodes: Sequence[str],
+    listed: Sequence[str],
+    metadata_ends: Sequence[str],
+) -> set[int]:
     """Return the rows that the common form does not describe."""
-    return [
-        row
-        for row, (text, name, opcode, listed, free, metadata) in enumerate(zip(texts, *columns, strict=True))
-        if not name
-        or opcode.startswith(_CUSTOM_CALL)
-        or (_METADATA_MARK in text and not metadata)
-        or listed.count("{") + free.count("{") != listed.count("}") + free.count("}")
-    ]
+    custom_calls = {opcode for opcode in set(opcodes) if opcode.startswith(_CUSTOM_CALL)}
+    rows = {row for row, name in enumerate(names) if not name}
+    rows |= {row for row, end in enumerate(metadata_ends) if not end and _METADATA_MARK in texts[row]}
+    rows |= {row for row, cell in enumerate(listed) if cell.count("{") != cell.count("}")}
+    return rows | {row for row, opcode in enumerate(opcodes) if opcode in custom_calls} if custom_calls else rows
 
 
 def _listed_names(listed: Sequence[str]) -> list[tuple[str, ...]]:
