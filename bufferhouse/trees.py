@@ -17,6 +17,13 @@ ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".zip")
 _ARCHIVE_MARK = re.compile(rf"(?:{'|'.join(map(re.escape, ARCHIVE_SUFFIXES))})!")
 
 
+class StillWritten(OSError):
+    """A file is not what it was when it was listed: somebody is writing it. Trying again later can help."""
+
+    def __init__(self) -> None:
+        super().__init__("it changed while it was read")
+
+
 @dataclass(slots=True)
 class Entry:
     """One file of a tree. `path` tells it from every other, `base` is the path of the tree it was found in."""
@@ -153,10 +160,13 @@ class Directory:
             try:
                 with open(entry.path, "rb") as file:
                     data = file.read()
+                    stat = os.fstat(file.fileno())
             except OSError as error:
                 yield entry, error
             else:
-                yield entry, data
+                # Under its old size and time the new content would be taken for known, and never be read again.
+                is_same = (stat.st_size, stat.st_mtime_ns) == (entry.size_bytes, entry.mtime_ns)
+                yield entry, data if is_same and len(data) == stat.st_size else StillWritten()
 
 
 def split_at_archive(path: str) -> tuple[str, str | None]:
