@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from bufferhouse.dump import Dump, DumpError, parse, render
 from bufferhouse.dump.instruction import Attributes, attributes
-from tests.corpus import of_fleet
 from tests.fuzz import used_values
+from tests.samples import of_fleet
 
 ADD = "%v = f32[2]{0} add(%a, %b)"
 FAKE_BLOCK = "\n<1 v1 @0>\n positions:\n  v\n uses:\n from instruction: %v = f32[] fake()\n"
