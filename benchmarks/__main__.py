@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-from benchmarks import reader
+from benchmarks import ingest, reader
 from bufferhouse.layout import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
@@ -20,7 +20,9 @@ def main() -> None:
         f"Python {platform.python_version()}, "
         + ", ".join(f"{name} {version(name)}" for name in ("duckdb", "polars", "prefect"))
     )
-    text = f"# Benchmarks\n\nLast run: {where}.\n\n## Reader\n\n{reader.__doc__.strip()}\n\n{reader.table()}\n"
+    text = f"# Benchmarks\n\nLast run: {where}.\n"
+    for title, part in (("Reader", reader), ("Ingest", ingest)):
+        text += f"\n## {title}\n\n{part.__doc__.strip()}\n\n{part.table()}\n"
     print(text)
     PAGE.write_text(text)
 

@@ -63,6 +63,7 @@ class Archive:
         last counts, as it does for tar.
         """
         kept: dict[str, Entry] = {}
+        base = self.base  # one text for all: there may be a million entries
         for ordinal, member in enumerate(self._members()):
             path = self._place(member.name)
             if path is None:
@@ -77,7 +78,7 @@ class Archive:
             is_named = "buffer-assignment" in name
             # Where the name says nothing, only the stream that just passes by can be looked into.
             looks = None if is_named else _first_bytes(member, len(FIRST_BYTES)) == FIRST_BYTES
-            entry = Entry(self, path, self.base, member.size_bytes, member.mtime_ns, begins_like_a_dump=looks)
+            entry = Entry(self, path, base, member.size_bytes, member.mtime_ns, begins_like_a_dump=looks)
             if is_named or looks or "live-range" in name:
                 kept[path] = entry
                 self.ordinals[path] = ordinal
@@ -86,7 +87,7 @@ class Archive:
         for path in [path for path in self.links if path not in kept]:
             target = kept.get(self.links[path])
             if target is not None:
-                kept[path] = Entry(self, path, self.base, target.size_bytes, target.mtime_ns)
+                kept[path] = Entry(self, path, base, target.size_bytes, target.mtime_ns)
                 kept[path].begins_like_a_dump = target.begins_like_a_dump is not False
             elif "buffer-assignment" in path:
                 self.refused.append(f"{path}: the link leads to no dump in the archive")

@@ -12,7 +12,7 @@ import duckdb
 import polars as pl
 
 from bufferhouse.batch import Refusal
-from bufferhouse.frames import COLUMNS
+from bufferhouse.tabulate import COLUMNS
 
 CATALOG = "bufferhouse_batch"
 

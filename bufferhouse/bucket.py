@@ -96,6 +96,17 @@ def open_store(bucket: str) -> Any:
     )
 
 
+def put(url: str, data: bytes, content_type: str) -> None:
+    """Write an object, in the place of one that is there; raises as `Bucket.read` and `Bucket.entries` do."""
+    import obstore
+
+    bucket, _, key = url.removeprefix("s3://").partition("/")
+    try:
+        obstore.put(open_store(bucket), key, data, attributes={"Content-Type": content_type})
+    except Exception as error:
+        raise _unavailable(url, error) from None
+
+
 @dataclass(slots=True)
 class Bucket:
     """The objects below an s3:// URL, or the one object of that name."""

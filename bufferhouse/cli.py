@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from bufferhouse import __version__
-from bufferhouse.commands import asking, cataloging, ingesting, keeping, managing, modelling
+from bufferhouse.commands import asking, cataloging, configuring, ingesting, keeping, managing, modelling, serving
 from bufferhouse.commands.shared import say
 
 app = typer.Typer(
@@ -36,6 +36,9 @@ for verb in (keeping.build, keeping.check, keeping.publish, keeping.compact, kee
 app.command()(modelling.models)
 app.command()(modelling.lineage)
 app.command()(cataloging.catalog)
+app.add_typer(configuring.config, name="config")
+managing.runs.command("complete")(configuring.runs_complete)
+app.command()(serving.serve)
 
 
 @app.callback(invoke_without_command=True)

@@ -16,7 +16,8 @@ from bufferhouse.models import Model, read
 
 LOCK = MODELS / "models.lock"
 FLEET = CHECKOUT / "examples" / "fleet"
-_VOLATILE = {"load_id"}
+# Numbers that a warehouse gives out as things arrive, and moments of its loads: they mean nothing elsewhere.
+VOLATILE = {"run_id", "load_id", "reject_id", "loaded_at", "rejected_at"}
 
 
 def sql_fingerprint(model: Model) -> str:
@@ -25,10 +26,14 @@ def sql_fingerprint(model: Model) -> str:
 
 
 def result_fingerprint(con: duckdb.DuckDBPyConnection, model: Model) -> str:
-    """Return a hash of all rows of a model, in the order of its grain."""
-    columns = [column for column in model.columns if column not in _VOLATILE]
-    rows = con.execute(f"SELECT {', '.join(columns)} FROM {model.name} ORDER BY {', '.join(model.grain)}").fetchall()
-    text = json.dumps([columns, *rows], default=str)
+    """Return a hash of all rows of a model, the same however and in whatever order the dumps were loaded.
+
+    Columns in VOLATILE are left out; what they number has a name or a hash beside it. Times are taken in UTC.
+    """
+    con.execute("SET TimeZone = 'UTC'")
+    columns = sorted(model.columns.keys() - VOLATILE)
+    rows = con.execute(f"SELECT {', '.join(columns)} FROM {model.name}").fetchall()
+    text = json.dumps([columns, *sorted(json.dumps(row, default=str) for row in rows)])
     return hashlib.sha256(text.encode()).hexdigest()
 
 

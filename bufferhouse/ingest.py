@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from bufferhouse.batch import ParsedBatch, Refusal, Sighting
 from bufferhouse.compression import CompressionError
 from bufferhouse.contents import parse_contents
-from bufferhouse.frames import merged
 from bufferhouse.identity import content_of, read_file_name
 from bufferhouse.known_files import unknown_files
 from bufferhouse.load import load
 from bufferhouse.run_changes import complete_runs
 from bufferhouse.sources import Discovery, Found, read
 from bufferhouse.summary import Summary
+from bufferhouse.tabulate import merged
 from bufferhouse.warehouse import Warehouse
 
 # One transaction: a fifth of a second goes into each, however small.
@@ -46,15 +46,20 @@ class ReadBatch:
         return len(self.new) >= BATCH_DUMPS or self.new_bytes >= BATCH_BYTES or len(self.sightings) >= _MOST_SIGHTINGS
 
 
-def read_batches(warehouse: Warehouse, dumps: Sequence[Found]) -> Iterator[ReadBatch]:
+Hold = Callable[[Found, Mapping[str, bytes] | Exception], bool]
+
+
+def read_batches(warehouse: Warehouse, dumps: Sequence[Found], *, hold: Hold | None = None) -> Iterator[ReadBatch]:
     """Read and hash dumps; yield a batch when about 1,000 new contents or 16 MB of new text are together.
+
+    A dump for which `hold` says so, which hears its bytes or why it cannot be read, is passed by.
 
     Most files of a fleet repeat a content, and a repeat costs a row: so it is contents that fill a batch. A batch
     must be loaded before the next one is asked for, which looks up what is known by then.
     """
     batch = ReadBatch()
     current = [batch]  # what is read while a chunk fills belongs to the batch of that moment
-    for sightings in _chunks(dumps, current):
+    for sightings in _chunks(dumps, current, hold):
         unasked = {s.content.dump_id for s in sightings} - batch.known.keys() - batch.new.keys()
         batch.known.update(warehouse.known_contents(unasked))
         for sighting in sightings:
@@ -66,11 +71,13 @@ def read_batches(warehouse: Warehouse, dumps: Sequence[Found]) -> Iterator[ReadB
         yield batch
 
 
-def _chunks(dumps: Sequence[Found], batch: list[ReadBatch]) -> Iterator[list[Sighting]]:
+def _chunks(dumps: Sequence[Found], batch: list[ReadBatch], hold: Hold | None = None) -> Iterator[list[Sighting]]:
     """Read and hash dumps, in pieces small enough to hold before it is known which of them are new."""
     chunk: list[Sighting] = []
     size = 0
     for dump, files in read(dumps):
+        if hold is not None and hold(dump, files):
+            continue
         if isinstance(files, CompressionError):
             data = {"combined": files.data}
             batch[0].refusals[content_of(data).dump_id] = Refusal(

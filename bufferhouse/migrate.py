@@ -19,9 +19,9 @@ def migrations(directory: Path = MIGRATIONS) -> dict[int, Path]:
 
 def applied_version(con: duckdb.DuckDBPyConnection) -> int:
     """Return the number of the newest migration a warehouse has, 0 for an empty file."""
-    if not con.execute(
-        "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'meta' AND table_name = 'migrations'"
-    ).fetchone():
+    try:
+        con.execute("PRAGMA table_info('meta.migrations')")  # to look it up in duckdb_tables() would load every table
+    except duckdb.CatalogException:
         return 0
     return con.execute("SELECT COALESCE(MAX(version), 0) FROM meta.migrations").fetchone()[0]
 

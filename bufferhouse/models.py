@@ -1,8 +1,7 @@
-"""dbt_like_models: read, order, qualify, build, check. The models are plain SQL, one SELECT per file.
+"""dbt_like_models: read, order, qualify. The models are plain SQL, one SELECT per file.
 
 sqlglot reads which tables a model names and orders them, and qualifies every column against the contracts before
-anything is built. What was built is kept in `meta.models`, so that a load can run the same statements on its batch
-without reading or parsing a file.
+anything is built.
 """
 
 import hashlib
@@ -11,8 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-
-import duckdb
 
 from bufferhouse.errors import ModelError
 from bufferhouse.layout import MODELS
@@ -42,6 +39,12 @@ class Model:
     def fingerprint(self) -> str:
         """Hash of the text; changes when the file does."""
         return hashlib.sha256(self.sql.encode()).hexdigest()
+
+    @property
+    def version(self) -> int | None:
+        """The N of a mart's `_vN`; None for what is no mart."""
+        found = _VERSIONED.match(self.name) if self.layer == "marts" else None
+        return int(found[2]) if found else None
 
 
 def fingerprint(directory: Path = MODELS) -> str:
@@ -122,7 +125,7 @@ def _check_header(model: Model, fields: dict[str, str]) -> None:
         raise ModelError(f"{model.path}:1:1: expected severity error or warn, found {model.severity!r}")
     if fields.get("materialized", "incremental by dump_id") != "incremental by dump_id":
         raise ModelError(f"{model.path}:1:1: expected materialized: incremental by dump_id")
-    if model.layer == "marts" and not _VERSIONED.match(model.name):
+    if model.layer == "marts" and model.version is None:
         raise ModelError(f"{model.path}:1:1: expected a mart's name to end in _vN")
     for column, comment in model.columns.items():
         if not comment:
@@ -186,115 +189,3 @@ def _place(model: Model, message: str, exp) -> tuple[int, int]:
         if column.name in quoted and "line" in meta:
             return meta["line"], meta["col"] - len(column.name) + 1
     return 1, 1
-
-
-def build(con: duckdb.DuckDBPyConnection, directory: Path = MODELS, *, force: bool = False) -> list[str]:
-    """Build what changed, in one transaction; return the names of the models that were built.
-
-    A view is replaced, with its comments; an incremental table is computed again over all dumps when its text, or
-    that of a model beneath it, changed.
-    """
-    current = fingerprint(directory)
-    stored = con.execute("SELECT value FROM meta.settings WHERE name = 'models'").fetchone()
-    if stored == (current,) and not force:
-        return []
-    models = read(directory)
-    qualify(models, _raw_columns(con))
-    built = dict(con.execute("SELECT model_name, fingerprint FROM meta.models").fetchall())
-    deep = _deep_fingerprints(models)
-    changed = [model for model in models if force or built.get(model.name) != deep[model.name]]
-    con.execute("BEGIN")
-    try:
-        for layer in LAYERS[1:]:
-            con.execute(f"CREATE SCHEMA IF NOT EXISTS {layer}")
-        _drop(con, [name for name in built if name not in deep], built)
-        for model in changed:
-            _drop_one(con, model.name)
-            con.execute(create_statement(model))
-            _comment(con, model.name, model, is_table=model.is_incremental)
-        _point(con, models)
-        con.execute("DELETE FROM meta.models")
-        for ordinal, model in enumerate(models):
-            con.execute(
-                "INSERT INTO meta.models VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, now())",
-                [
-                    model.name, model.layer, ordinal, model.is_incremental, model.severity, model.purpose,
-                    list(model.grain), list(model.reads), model.sql, deep[model.name],
-                ],
-            )  # fmt: skip
-        con.execute("DELETE FROM meta.settings WHERE name = 'models'")
-        con.execute("INSERT INTO meta.settings VALUES ('models', ?)", [current])
-        con.execute("COMMIT")
-    except BaseException:
-        con.execute("ROLLBACK")
-        raise
-    return [model.name for model in changed]
-
-
-def _raw_columns(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
-    tables: dict[str, dict[str, str]] = {}
-    for table, column, kind in con.execute(
-        "SELECT table_name, column_name, data_type FROM duckdb_columns()"
-        " WHERE schema_name = 'raw' AND database_name = current_database() ORDER BY column_index"
-    ).fetchall():
-        tables.setdefault(table, {})[column] = kind
-    return tables
-
-
-def _deep_fingerprints(models: list[Model]) -> dict[str, str]:
-    """Return a hash per model over its own text and those of all models beneath it."""
-    deep: dict[str, str] = {}
-    for model in models:
-        below = "".join(deep[table] for table in model.reads if table in deep)
-        deep[model.name] = hashlib.sha256((model.fingerprint + below).encode()).hexdigest()
-    return deep
-
-
-def create_statement(model: Model) -> str:
-    """Return the statement that creates a model."""
-    kind = "TABLE" if model.is_incremental else "VIEW"
-    return f"CREATE {kind} {model.name} AS\n{model.sql}"
-
-
-def _drop(con: duckdb.DuckDBPyConnection, names: list[str], built: dict[str, str]) -> None:
-    for name in names:
-        _drop_one(con, name)
-
-
-def _drop_one(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    layer, stem = name.split(".")
-    found = con.execute(
-        "SELECT table_type FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
-        " AND table_catalog = current_database()",
-        [layer, stem],
-    ).fetchone()
-    if found:
-        con.execute(f"DROP {'VIEW' if found[0] == 'VIEW' else 'TABLE'} {name}")
-
-
-def _comment(con: duckdb.DuckDBPyConnection, name: str, model: Model, *, is_table: bool) -> None:
-    con.execute(f"COMMENT ON {'TABLE' if is_table else 'VIEW'} {name} IS {_literal(model.purpose)}")
-    for column, comment in model.columns.items():
-        con.execute(f"COMMENT ON COLUMN {name}.{column} IS {_literal(comment)}")
-
-
-def _point(con: duckdb.DuckDBPyConnection, models: list[Model]) -> None:
-    """Let `marts.x` show the newest `marts.x_vN`."""
-    newest: dict[str, tuple[int, Model]] = {}
-    for model in models:
-        if model.layer == "marts" and (match := _VERSIONED.match(model.name)):
-            newest[match[1]] = max(newest.get(match[1], (0, model)), (int(match[2]), model), key=lambda pair: pair[0])
-    known = {*newest, *(model.name for model in models)}
-    for name in con.execute(
-        "SELECT 'marts.' || view_name FROM duckdb_views()"
-        " WHERE schema_name = 'marts' AND database_name = current_database()"
-    ).fetchall():
-        if name[0] not in known:
-            con.execute(f"DROP VIEW {name[0]}")  # it showed a mart that is gone
-    for name, (_, model) in newest.items():
-        con.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {model.name}")
-        _comment(con, name, model, is_table=False)
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

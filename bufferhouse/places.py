@@ -22,12 +22,12 @@ class Places:
 
     def of(self, entry: Entry) -> tuple[str, str]:
         """Return the name and the directory of the run a file belongs to."""
-        own = parent_of(entry.path)
-        place = self.places.get((own, entry.base))
+        key = entry.path.rpartition("/")[0], entry.base
+        place = self.places.get(key)
         if place is None:
-            directory = self.only_base or self._directory(entry.tree, own, entry.base)
+            directory = self.only_base or self._directory(entry.tree, parent_of(entry.path), entry.base)
             name = name_of(root_of(directory), self._content(entry.tree, directory), self.run_name)
-            place = self.places[own, entry.base] = name, directory
+            place = self.places[key] = name, directory
         return place
 
     def _content(self, tree: Tree, directory: str) -> dict[str, Any]:
@@ -51,10 +51,11 @@ class Places:
         mtimes: dict[str, int] = {}
         for dump in dumps:
             # A name with a time stamp begins with it; looking at the others would cost more than finding them.
-            name = dump.relative_path.rsplit("/", 1)[-1]
-            if name[:1].isdigit() and (stamp := read_file_name(name).dumped_at):
-                stamps.setdefault(dump.run_name, []).append(stamp)
-            mtimes[dump.run_name] = min(dump.mtime_ns, mtimes.get(dump.run_name, dump.mtime_ns))
+            run_name, path = dump.run_name, dump.relative_path
+            if path[path.rfind("/") + 1 :][:1].isdigit() and (stamp := read_file_name(path).dumped_at):
+                stamps.setdefault(run_name, []).append(stamp)
+            if run_name not in mtimes or dump.mtime_ns < mtimes[run_name]:
+                mtimes[run_name] = dump.mtime_ns
         runs = {}
         for name, (tree, directory) in directories.items():
             content = self._content(tree, directory)
@@ -89,7 +90,8 @@ def root_of(directory: str) -> str:
 
 def relative_to(path: str, directory: str) -> str:
     """Return the path of a file below a directory."""
-    directory = directory.rstrip("/")
+    if directory.endswith("/"):
+        directory = directory.rstrip("/")
     if directory and path.startswith(directory):
         return path[len(directory) :].lstrip("/")
     return os.path.relpath(path, directory or "/")

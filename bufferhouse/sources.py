@@ -21,12 +21,16 @@ _SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
 
 @dataclass(slots=True)
 class Discovery:
-    """All dumps of some sources, the runs they belong to, how many files are none, and what was refused at sight."""
+    """All dumps of some sources, the runs they belong to, how many files are none, and what was refused at sight.
+
+    `orphans` are values and live range files whose first file is not there; they count as ignored.
+    """
 
     dumps: list[Found] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
     ignored_count: int = 0
     refused: list[str] = field(default_factory=list)
+    orphans: list[str] = field(default_factory=list)
 
 
 @collector_paused()
@@ -37,23 +41,37 @@ def discover(
     labels: Mapping[str, str] | None = None,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    places: Places | None = None,
+    look_inside: bool = True,
+    is_lenient: bool = False,
 ) -> Discovery:
     """Find the dumps of files, globs, directories, archives and s3:// URLs, directories recursively.
 
     In a walk a candidate is named `*buffer-assignment.txt` (also compressed) or begins with the line
     `BufferAssignment:`; a file named explicitly is always one. A run is a directory with dumps in it, or the nearest
-    one above with a `run.json`; with `run_name` all dumps are of that run.
+    one above with a `run.json`; with `run_name` all dumps are of that run; `places` says it in another way. Without
+    `look_inside` names alone decide. With `is_lenient` a run.json that cannot be read refuses its own run only.
 
     Raises:
         UsageError: a source does not exist, two runs have one name, or a run.json cannot be read.
     """
     found = Discovery()
     files = _listed([tree for source in sources for tree in _trees(os.fspath(source))], found, include, exclude)
-    candidates, siblings = _candidates(files, found)
-    runs = Places(run_name, labels, _common_base(candidates) if run_name else None)
+    candidates, siblings = _candidates(files, found, look_inside)
+    runs = places or Places(run_name, labels, _common_base(candidates) if run_name else None)
     directories: dict[str, tuple[Tree, str]] = {}
     for entry in candidates:
-        name, directory = runs.of(entry)
+        try:
+            place = runs.of(entry)
+        except UsageError as error:
+            if not is_lenient:
+                raise
+            found.refused.append(f"{entry.path}: {error}")
+            continue
+        if place is None:
+            found.ignored_count += 1
+            continue
+        name, directory = place
         first = directories.setdefault(name, (entry.tree, directory))[1]
         if first != directory and root_of(first) != root_of(directory):
             raise UsageError(
@@ -61,11 +79,28 @@ def discover(
                 "name their runs with --run, or with run_name in a run.json in each"
             )
         found.dumps.append(_grouped(entry, siblings, name, directory))
-    found.runs = runs.describe(found.dumps, directories)
+    found.runs = _described(found, runs, directories) if is_lenient else runs.describe(found.dumps, directories)
     if siblings:
         used = {part.path for dump in found.dumps for part in dump.parts.values()}
+        found.orphans = [path for path in siblings if path not in used and not _has_main(path, files)]
         found.ignored_count += sum(path not in used for path in siblings)
     return found
+
+
+def _described(found: Discovery, places: Places, directories: Mapping[str, tuple[Tree, str]]) -> dict[str, Run]:
+    """Describe all runs, without those whose description does not hold."""
+    try:
+        return places.describe(found.dumps, directories)
+    except UsageError:
+        pass
+    runs: dict[str, Run] = {}
+    for name in directories:
+        try:
+            runs.update(places.describe(found.dumps, {name: directories[name]}))
+        except UsageError as error:
+            found.refused += [f"{dump.uri}: {error}" for dump in found.dumps if dump.run_name == name]
+    found.dumps = [dump for dump in found.dumps if dump.run_name in runs]
+    return runs
 
 
 def _listed(
@@ -181,17 +216,26 @@ def _main_of(path: str) -> str:
     return path
 
 
-def _candidates(files: Mapping[str, Entry], found: Discovery) -> tuple[list[Entry], dict[str, Entry]]:
+def _candidates(
+    files: Mapping[str, Entry], found: Discovery, look_inside: bool
+) -> tuple[list[Entry], dict[str, Entry]]:
     """Part the files into dumps, their siblings by path, and what is ignored (counted in `found`)."""
     candidates: list[Entry] = []
     siblings: dict[str, Entry] = {}
     for path, entry in files.items():
+        if path.endswith("buffer-assignment.txt"):
+            candidates.append(entry)  # asked first, as most files are such
+            continue
         name = compression.plain_name(path)
         if name.endswith(_SIBLINGS) and (not entry.is_explicit or _has_main(path, files)):
             siblings[path] = entry
         elif path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
             continue
-        elif entry.is_explicit or name.endswith("buffer-assignment.txt") or entry.tree.begins_like_a_dump(entry):
+        elif (
+            entry.is_explicit
+            or name.endswith("buffer-assignment.txt")
+            or (look_inside and entry.tree.begins_like_a_dump(entry))
+        ):
             candidates.append(entry)
         else:
             found.ignored_count += 1
@@ -215,8 +259,9 @@ def _common_base(entries: Sequence[Entry]) -> str | None:
 def _grouped(entry: Entry, siblings: Mapping[str, Entry], run_name: str, directory: str) -> Found:
     """Join a dump with its values and live range files, which share its name up to the suffix."""
     relative_path = relative_to(entry.path, directory)
-    plain = compression.plain_name(entry.path)
-    if not (siblings or entry.is_explicit) or not plain.endswith(SUFFIXES["allocations"]):
+    is_alone = not (siblings or entry.is_explicit)
+    plain = "" if is_alone else compression.plain_name(entry.path)
+    if is_alone or not plain.endswith(SUFFIXES["allocations"]):
         return Found(run_name, relative_path, {"combined": entry}, entry.size_bytes, entry.mtime_ns)
     parts = {"allocations": entry}
     stem = plain.removesuffix(SUFFIXES["allocations"])

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 from stat import S_ISLNK, S_ISREG
 from typing import Protocol
 
@@ -14,6 +15,13 @@ from bufferhouse.errors import UsageError
 FIRST_BYTES = FIRST_LINE.encode()
 ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".zip")
 _ARCHIVE_MARK = re.compile(rf"(?:{'|'.join(map(re.escape, ARCHIVE_SUFFIXES))})!")
+
+
+class StillWritten(OSError):
+    """A file is not what it was when it was listed: somebody is writing it. Trying again later can help."""
+
+    def __init__(self) -> None:
+        super().__init__("it changed while it was read")
 
 
 @dataclass(slots=True)
@@ -83,15 +91,15 @@ class Directory:
             yield Entry(self, path, os.path.dirname(path) or ".", stat.st_size, stat.st_mtime_ns, True)
 
     def _walk(self, directory: str, root: str) -> Iterator[Entry]:
-        try:
-            with os.scandir(directory) as found:
-                items = sorted(found, key=lambda item: item.name)
-        except OSError as error:
-            self.refused.append(f"{directory}: {error.strerror}")
-            return
-        for item in items:
+        # A pile of what is left of each directory, not a generator in a generator: every file would pass through all.
+        pile = [self._items(directory)]
+        while pile:
+            item = next(pile[-1], None)
+            if item is None:
+                pile.pop()
+                continue
             if item.is_dir(follow_symlinks=False):
-                yield from self._walk(item.path, root)
+                pile.append(self._items(item.path))
                 continue
             try:
                 stat = item.stat() if not item.is_symlink() else self._linked(item, root)
@@ -103,6 +111,14 @@ class Directory:
             elif stat is not None and S_ISLNK(stat.st_mode):
                 # It leads nowhere: where its name is that of a dump, reading it says so.
                 yield Entry(self, item.path, self.base, 0, stat.st_mtime_ns)
+
+    def _items(self, directory: str) -> Iterator[os.DirEntry]:
+        try:
+            with os.scandir(directory) as found:
+                return iter(sorted(found, key=attrgetter("name")))
+        except OSError as error:
+            self.refused.append(f"{directory}: {error.strerror}")
+            return iter(())
 
     def _linked(self, item: os.DirEntry, root: str) -> os.stat_result | None:
         """Return what a link leads to, itself where that is nothing, None where it leaves the tree."""
@@ -144,10 +160,13 @@ class Directory:
             try:
                 with open(entry.path, "rb") as file:
                     data = file.read()
+                    stat = os.fstat(file.fileno())
             except OSError as error:
                 yield entry, error
             else:
-                yield entry, data
+                # Under its old size and time the new content would be taken for known, and never be read again.
+                is_same = (stat.st_size, stat.st_mtime_ns) == (entry.size_bytes, entry.mtime_ns)
+                yield entry, data if is_same and len(data) == stat.st_size else StillWritten()
 
 
 def split_at_archive(path: str) -> tuple[str, str | None]:

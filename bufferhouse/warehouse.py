@@ -11,7 +11,7 @@ from types import TracebackType
 
 import duckdb
 
-from bufferhouse import migrate, models
+from bufferhouse import building, migrate
 from bufferhouse.copying import copy_file, flush, lacks_space
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, WarehouseFull
 from bufferhouse.lock import WriterLock
@@ -63,7 +63,7 @@ class Warehouse:
         try:
             migrate.migrate(self.con, self.path)
             if self.build_models:
-                models.build(self.con)
+                building.build(self.con)
         except duckdb.Error as error:
             raise _full(self.path, error) or WarehouseError(
                 f"{self.path} cannot be brought to this version, and is as it was: {_first_line(error)}"

@@ -6,7 +6,9 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import active_children, get_context, parent_process
+from multiprocessing import active_children, parent_process
+
+from bufferhouse.spawning import lean_context
 
 SMALLEST_INPUT_BYTES = 16 << 20  # below it, starting a process costs more than it saves
 
@@ -27,7 +29,7 @@ def executor(workers: int) -> Iterator[Executor | None]:
     if workers < 2:
         yield None
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin) as pool:
+    with ProcessPoolExecutor(workers, mp_context=lean_context(), initializer=_begin) as pool:
         try:
             yield pool
         except BaseException:

@@ -2,10 +2,13 @@
 
 import os
 
-# Before Prefect reads them: nothing leaves the machine, and a slow machine may take its time to start a server.
+# Before Prefect reads them: nothing leaves the machine, a slow machine may take its time to start a server, and a
+# request is tried again for four minutes while the server is away, so that no flow run fails that has begun.
 for _name, _value in {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "60",
+    "PREFECT_CLIENT_MAX_RETRIES": "7",
+    "PREFECT_API_REQUEST_TIMEOUT": "30",
 }.items():
     os.environ.setdefault(_name, _value)

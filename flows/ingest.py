@@ -1,4 +1,4 @@
-"""The flow `ingest`: discover → parse and validate → load → publish, one task a batch.
+"""The flow `ingest`: each source into its runs. Discover → parse and validate → load → publish, one task a batch.
 
 A Prefect task costs about 20 ms of server time and a dump a fraction of a millisecond, so nothing here is done per
 dump. Batches travel between tasks in memory, never through Prefect's storage.
@@ -7,61 +7,38 @@ dump. Batches travel between tasks in memory, never through Prefect's storage.
 import argparse
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from prefect import flow, get_run_logger, task
-from prefect.artifacts import create_markdown_artifact
-from prefect.cache_policies import NO_CACHE
+from prefect import flow, get_run_logger, runtime, tags
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
+from bufferhouse import config as configuration
 from bufferhouse import ingest as steps
-from bufferhouse import sources as finding
-from bufferhouse.errors import ModelError, UsageError, WarehouseBusy, WarehouseError
+from bufferhouse import passes
+from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseBusy
 from bufferhouse.load import Loaded
 from bufferhouse.load import load as load_batch
-from bufferhouse.report.summary import lines, markdown
-from bufferhouse.warehouse import Warehouse, default_path
+from bufferhouse.passes import Pass, Source
+from bufferhouse.report.passes import pass_summary
+from bufferhouse.report.summary import lines
+from bufferhouse.warehouse import Warehouse
 from bufferhouse.workers import executor, worker_count
-
-_EXPECTED = (UsageError, WarehouseError, ModelError, WarehouseBusy)  # their messages say all there is to say
-_PERMANENT = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError)
+from flows.steps import EXPECTED, Held, Progress, leave_summary, step
 
 
-class Held:
-    """A large object on its way between tasks: Prefect looks for futures in arguments, but not inside this."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-def is_transient(_task: Any, _run: Any, state: State) -> bool:
-    """Say whether trying again can help: a lock or an I/O error may pass, a bad call or a bad dump never does."""
-    error = state.result(raise_on_failure=False)
-    return isinstance(error, WarehouseBusy | OSError) and not isinstance(error, _PERMANENT)
+@step(name="discover", task_run_name="discover {name}")
+def discover(name: str, source: Held) -> Held:
+    """List what is in one source: a walk, no dump is read."""
+    return Held(passes.look(source.value))
 
 
-_step = task(
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retries=3,
-    retry_delay_seconds=[1, 5, 20],
-    retry_jitter_factor=0.5,
-    retry_condition_fn=is_transient,
-    log_prints=False,
-)
-
-
-@_step(name="discover")
-def discover(sources: list[str], run: str | None, labels: dict[str, str]) -> Held:
-    """Find the dumps of all sources and the runs they belong to."""
-    return Held(finding.discover(sources, run_name=run, labels=labels))
-
-
-@_step(name="parse", task_run_name="parse batch {number}")
+@step(name="parse", task_run_name="parse batch {number}")
 def parse(number: int, batch: Held, pool: Held) -> Held:
     """Parse and tabulate the new contents of one batch."""
     workers: Executor | None
@@ -69,78 +46,167 @@ def parse(number: int, batch: Held, pool: Held) -> Held:
     return Held(steps.parse_batch(batch.value, executor=workers, workers=count))
 
 
-@_step(name="load", task_run_name="load batch {number}")
+@step(name="load", task_run_name="load batch {number}")
 def load(number: int, parsed: Held, warehouse: Held, runs: Held, started_at: datetime) -> Held:
     """Load one batch in one transaction, models and checks included."""
     return Held(load_batch(warehouse.value, parsed.value, runs.value, started_at))
 
 
-@_step(name="publish")
+@step(name="publish")
 def publish(warehouse: Held) -> str:
     """Publish a copy for readers."""
     return str(warehouse.value.publish())
 
 
-@flow(name="ingest", log_prints=False, validate_parameters=True)
+def _name() -> str:
+    sources = runtime.flow_run.parameters.get("sources") or ["all sources"]
+    return f"ingest {', '.join(map(str, sources))[:80]} {datetime.now(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+@flow(name="ingest", flow_run_name=_name, log_prints=False, validate_parameters=True)
 def ingest(
-    sources: Annotated[list[str], Field(min_length=1)],
+    sources: Annotated[list[str], Field(min_length=1)] | None = None,
     warehouse: str | None = None,
     run: str | None = None,
     labels: dict[str, str] | None = None,
     workers: Annotated[int | None, Field(ge=1)] = None,
-    publish_copy: bool = True,
-    wait_seconds: Annotated[float, Field(ge=0)] = 300.0,
-    failing_share: Annotated[float, Field(ge=0, le=1)] = 0.5,
+    publish_copy: bool | None = None,
+    wait_seconds: Annotated[float | None, Field(ge=0)] = None,
+    failing_share: Annotated[float | None, Field(ge=0, le=1)] = None,
+    config: str | None = None,
+    settings: list[str] | None = None,
 ) -> State:
-    """Load the dumps of some sources into the warehouse, one transaction a batch, and publish it.
+    """Load the new dumps of some sources into the warehouse, one transaction a batch, and publish it.
 
     Ends Completed, named `Completed with rejects` where dumps were refused, and Failed where too many were or the
     call cannot be carried out. The artifact `ingest-summary` says what was done.
 
     Args:
-        sources: Files, globs or directories with dumps.
-        warehouse: The warehouse file; else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb in the working directory.
-        run: Name of the run all dumps belong to; else each directory is one.
+        sources: Names of configured sources, or files, directories, globs and URLs; else all configured sources.
+        warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
+        run: Name of the run all dumps belong to; else the source or each directory says it.
         labels: Facts about the runs, such as track: nightly.
         workers: Processes that parse; else by the size of the input.
-        publish_copy: Publish a copy for readers at the end.
-        wait_seconds: How long to wait for another writer.
-        failing_share: The flow fails when more than this share of the dumps is refused or cannot be read.
+        publish_copy: Publish a copy for readers at the end; else as configured, else yes.
+        wait_seconds: How long to wait for another writer; else as configured, else 300.
+        failing_share: The flow fails when more than this share of the dumps is refused or cannot be read; else 0.5.
+        config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
+        settings: Values that take the place of configured ones, such as thresholds.failing_share=0.2.
     """
     started = time.monotonic()
-    summary = steps.Summary()
-    path = Path(warehouse) if warehouse else default_path()
+    total, by_source = Pass(), {}
     try:
-        found = discover(sources, run, labels or {}).value
-        count = worker_count(workers, sum(dump.size_bytes for dump in found.dumps))
-        with executor(count) as pool, Warehouse(path, wait=wait_seconds) as writer:
-            _load_batches(writer, found, summary, Held((pool, count)))
-            published = publish(Held(writer)) if publish_copy else None
-    except _EXPECTED as error:
+        conf = configuration.load(configuration.find(config), flags=settings or ())
+        path = Path(warehouse) if warehouse else conf.warehouse
+        wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
+        chosen = _chosen(conf, sources, run, labels or {})
+        by_source = {source.name: Pass() for source in chosen}
+        seen = {source.name: _look(source, by_source[source.name]) for source in chosen}
+        published = None
+        if any(seen.values()):
+            with Warehouse(path, wait=wait) as writer:
+                _load_all(writer, chosen, seen, by_source, workers or conf["warehouse"]["workers"])
+                should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
+                published = publish(Held(writer)) if should_publish else None
+    except EXPECTED as error:
         # Were it raised, Prefect would log its traceback and pickle it into the storage of results.
         return Failed(message=str(error), data=error)
-    summary.seconds = round(time.monotonic() - started, 3)
-    for line in lines(summary):
+    for one in by_source.values():
+        total.include(one)
+    total.seconds = round(time.monotonic() - started, 3)
+    for line in lines(total):
         get_run_logger().info(line)
-    create_markdown_artifact(markdown(summary, published), key="ingest-summary", description="What the ingest did.")
-    return _final_state(summary, failing_share)
+    size = path.stat().st_size if path.exists() else None
+    markdown = pass_summary(total, by_source, published=published, warehouse_bytes=size)
+    leave_summary("ingest-summary", markdown, "What the ingest did.")
+    share = conf["thresholds"]["failing_share"] if failing_share is None else failing_share
+    return _final_state(total, share, by_source)
 
 
-def _load_batches(writer: Warehouse, found: finding.Discovery, summary: steps.Summary, pool: Held) -> None:
-    """Read, parse and load what is new, batch by batch, and count it in `summary`."""
-    fresh = steps.unknown_files(writer, found, summary)
-    for number, batch in enumerate(steps.read_batches(writer, fresh), 1):
-        started_at = datetime.now(UTC)
-        summary.unreadable += batch.unreadable
-        parsed = parse(number, Held(batch), pool)
-        loaded: Loaded = load(number, parsed, Held(writer), Held(found.runs), started_at).value
-        summary.add(loaded)
-        get_run_logger().info(
-            "batch %d: %d new, %d known, %d rejected", number, summary.new, summary.known, summary.rejected
-        )
+def _chosen(
+    conf: configuration.Config, names: list[str] | None, run: str | None, labels: dict[str, str]
+) -> list[Source]:
+    """Return the configured sources of some names, and one source of all that is no such name."""
+    if names is None and not conf.sources:
+        where = f" in {conf.path}" if conf.path else ""
+        raise UsageError(f"expected sources, or [[sources]]{where or f' in a {configuration.FILE_NAME}'}; found none")
+    named = conf.sources if names is None else [one for one in conf.sources if one["name"] in names]
+    chosen = [Source.configured(one, map(conf.place, one["paths"])) for one in named]
+    known = {source.name for source in chosen}
+    paths = [name for name in names or () if name not in known]
+    if paths:
+        chosen.append(Source(", ".join(paths), paths))
+    for source in chosen:
+        source.run_name = run
+        source.labels = {**source.labels, **labels}
+    return chosen
 
 
-def _final_state(summary: steps.Summary, failing_share: float) -> State:
+def _look(source: Source, result: Pass) -> passes.Seen | None:
+    """List a source; None where that cannot be done, which stops no other source."""
+    try:
+        return discover(source.name[:80], Held(source)).value
+    except EXPECTED as error:
+        result.fault, result.error = str(error), error
+        return None
+
+
+def _load_all(
+    writer: Warehouse,
+    chosen: list[Source],
+    seen: dict[str, passes.Seen | None],
+    by_source: dict[str, Pass],
+    workers: int | None,
+) -> None:
+    """Read, parse and load what is new and ready in all sources, batch by batch."""
+    work = []
+    for source in chosen:
+        found, result = seen[source.name], by_source[source.name]
+        if found is not None:
+            with _faults_of(result):
+                work.append((found, passes.choose(writer, source, found, result), result))
+    ready = [dump for _, arrivals, _ in work for dump in arrivals.ready]
+    count = worker_count(workers, sum(dump.size_bytes for dump in ready))
+    progress = Progress("ingest-progress", "Share of the new dumps that is loaded.")
+    number = done = 0
+    with executor(count) as pool:
+        for found, arrivals, result in work:
+            with _faults_of(result):
+                for batch in steps.read_batches(writer, arrivals.ready, hold=arrivals.hold):
+                    number += 1
+                    _load_one(writer, number, batch, found, result, Held((pool, count)))
+                    done += len(batch.sightings) + len(batch.unreadable)
+                    progress.reach(done, len(ready))
+            passes.finish(arrivals, result)
+    progress.reach(1, 1)
+
+
+def _load_one(
+    writer: Warehouse, number: int, batch: steps.ReadBatch, found: passes.Seen, result: Pass, pool: Held
+) -> None:
+    started_at = datetime.now(UTC)
+    result.unreadable += batch.unreadable
+    parsed = parse(number, Held(batch), pool)
+    loaded: Loaded = load(number, parsed, Held(writer), Held(found.discovery.runs), started_at).value
+    result.add(loaded)
+    get_run_logger().info(
+        "batch %d: %d new, %d known, %d rejected", number, loaded.new_count, loaded.known_count, len(loaded.rejects)
+    )
+
+
+@contextmanager
+def _faults_of(result: Pass) -> Iterator[None]:
+    """Note what stops one source; what concerns the warehouse stops all."""
+    try:
+        yield
+    except (UsageError, SourceUnavailable) as error:
+        result.fault, result.error = str(error), error
+
+
+def _final_state(summary: Pass, failing_share: float, by_source: Mapping[str, Pass]) -> State:
+    faults = [one for one in by_source.values() if one.fault]
+    if faults:
+        return Failed(message="; ".join(one.fault for one in faults), data=faults[0].error)
     refused = summary.rejected + summary.known_rejected + len(summary.unreadable)
     if summary.seen and refused / summary.seen > failing_share:
         return Failed(
@@ -150,9 +216,10 @@ def _final_state(summary: steps.Summary, failing_share: float) -> State:
         return Completed(
             name="Completed with rejects",
             message=f"{summary.rejected} of {summary.seen} dumps were refused, {len(summary.unreadable)} not readable",
-            data=summary.as_dict(),
+            data=summary.told(),
         )
-    return Completed(message=f"{summary.new} new, {summary.known} known", data=summary.as_dict())
+    waiting = f", {len(summary.waiting)} waiting" if summary.waiting else ""
+    return Completed(message=f"{summary.new} new, {summary.known} known{waiting}", data=summary.told())
 
 
 def main() -> int:
@@ -163,13 +230,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m flows.ingest", description="Load dumps into the warehouse as a Prefect flow."
     )
-    parser.add_argument("sources", nargs="+", help="files, globs or directories with dumps")
+    parser.add_argument("sources", nargs="*", help="configured sources, files, globs or directories; else all sources")
     parser.add_argument("--warehouse", help="warehouse file; else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb here")
     parser.add_argument("--run", help="name of the run all dumps belong to")
-    parser.add_argument("--wait", type=float, default=300.0, help="seconds to wait for another writer")
+    parser.add_argument("--wait", type=float, help="seconds to wait for another writer; else 300")
+    parser.add_argument("--config", help="the configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml here")
     call = parser.parse_args()
     try:
-        state = ingest(call.sources, warehouse=call.warehouse, run=call.run, wait_seconds=call.wait, return_state=True)
+        with tags("bufferhouse", "ingest"):
+            state = ingest(
+                call.sources or None,
+                warehouse=call.warehouse,
+                run=call.run,
+                wait_seconds=call.wait,
+                config=call.config,
+                return_state=True,
+            )
     except KeyboardInterrupt:
         print("bufferhouse: interrupted; what was committed is kept", file=sys.stderr)
         return 130
@@ -177,7 +253,7 @@ def main() -> int:
         return 0 if state.name == "Completed" else 1
     print(f"bufferhouse: {state.message}", file=sys.stderr)
     error = state.result(raise_on_failure=False)
-    return 3 if isinstance(error, WarehouseBusy) else 2 if isinstance(error, _EXPECTED) else 1
+    return 3 if isinstance(error, WarehouseBusy | SourceUnavailable) else 2 if isinstance(error, EXPECTED) else 1
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bufferhouse.dump import DumpError, parse, render
 from bufferhouse.dump.parse import decode
-from tests.corpus import of_fleet
+from tests.samples import of_fleet
 
 # What stands in dumps, what nearly does, and what breaks readers.
 PIECES = [

@@ -5,6 +5,7 @@ import json
 import duckdb
 import pytest
 
+from bufferhouse import building
 from bufferhouse.layout import MODELS
 from tests.commands import call
 
@@ -17,20 +18,21 @@ def test_the_fleet_passes_every_check(example, name):
     assert [] == example.execute(f"FROM checks.{name}").fetchall()
 
 
-# What is done to the rows of one dump, and in which table, so that the check finds it.
+# The one row of a dump that is changed by one byte, or points elsewhere, so that the check finds it.
 BROKEN = {
-    "allocations_sum_to_total": ("raw.dumps", "total_bytes = total_bytes + 1"),
-    "values_have_an_allocation": ("raw.hlo_values", "allocation_index = 999"),
-    "padding_closes": ("intermediate.padding_at_peak", "occupied_bytes = occupied_bytes + 1"),
-    "slots_inside_allocations": ("raw.hlo_values", "offset_bytes = offset_bytes + 1"),
-    "peak_within_reserved": ("intermediate.peaks", "occupied_peak_bytes = 1000000"),
-    "listed_lines_match_values": ("raw.peak_buffers", "listed_bytes = listed_bytes + 1"),
-    "cumulative_bytes_add_up": ("raw.peak_buffers", "cumulative_bytes = cumulative_bytes + 1"),
-    "printed_peak_is_reproduced": ("raw.dumps", "reported_peak_position = reported_peak_position + 1"),
-    "uses_point_at_values": ("raw.uses", "value_id = 999"),
+    "allocations_sum_to_total": "raw.allocations SET size_bytes = size_bytes + 1 WHERE allocation_index = 0",
+    "values_have_an_allocation": "raw.hlo_values SET allocation_index = 999 WHERE instruction_id = 0",
+    "balances_close": "intermediate.balances SET element_bytes = element_bytes + 1 WHERE allocation_index = 0",
+    "padding_closes": "intermediate.padding_at_peak SET occupied_bytes = occupied_bytes + 1 WHERE kind = 'output'",
+    "slots_inside_allocations": "raw.hlo_values SET offset_bytes = offset_bytes + 1 WHERE instruction_id = 0",
+    "peak_within_reserved": "raw.allocations SET size_bytes = size_bytes - 1 WHERE allocation_index = 0",
+    "listed_lines_match_values": "raw.peak_buffers SET listed_bytes = listed_bytes + 1 WHERE ordinal = 0",
+    "cumulative_bytes_add_up": "raw.peak_buffers SET cumulative_bytes = cumulative_bytes + 1 WHERE ordinal = 0",
+    "printed_peak_is_reproduced": "raw.dumps SET reported_peak_position = reported_peak_position + 1 WHERE TRUE",
+    "uses_point_at_values": "raw.uses SET value_id = 999 WHERE operand_number = 0",
 }
-# Only where values share bytes can a single number open a balance: a live range that is longer by one makes two values
-# overlap for two positions, where the sum of slots alive says more than all slots ever cover.
+# Only where values share bytes can a single number of a dump open a balance: a live range that is longer by one makes
+# two values overlap for two positions, where the sum of slots alive says more than all slots ever cover.
 OPENED = """
     UPDATE raw.live_ranges AS r SET end_position = r.end_position + 1 FROM staging.hlo_values AS v, (
         SELECT dump_id, ending_value_id FROM intermediate.touching_slots AS t
@@ -44,18 +46,14 @@ OPENED = """
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_check_finds_the_one_dump_that_breaks_it(own_warehouse, name):
-    """A wrong number in the rows of one dump is found by the check that is about it; an error makes exit 1."""
+def test_one_byte_in_one_row_is_found(own_warehouse, name):
+    """The check that is about it names the one dump it is in; an error makes exit 1."""
     with duckdb.connect(str(own_warehouse)) as con:
-        if name == "balances_close":
-            [(dump,)] = con.execute(OPENED).fetchall()
-        else:
-            table, change = BROKEN[name]
-            dump = con.execute(
-                "SELECT dump_id FROM raw.observations WHERE module_name = 'jit_scalar_add' AND compile_target = 'cpu'"
-                " ORDER BY run_id DESC LIMIT 1"
-            ).fetchone()[0]
-            con.execute(f"UPDATE {table} SET {change} WHERE dump_id = ?", [dump])
+        dump = con.execute(
+            "SELECT dump_id FROM raw.observations WHERE module_name = 'jit_scalar_add' AND compile_target = 'cpu'"
+            " ORDER BY run_id DESC LIMIT 1"
+        ).fetchone()[0]
+        assert [(dump,)] == con.execute(f"UPDATE {BROKEN[name]} AND dump_id = {dump} RETURNING dump_id").fetchall()
         assert [(dump,)] == con.execute(f"SELECT DISTINCT dump_id FROM checks.{name}").fetchall()
     outcome = call("check", "--warehouse", own_warehouse, "--format", "json")
     found = {row["check"]: row for row in json.loads(outcome.out)}
@@ -63,6 +61,14 @@ def test_a_check_finds_the_one_dump_that_breaks_it(own_warehouse, name):
     failed = {check for check, row in found.items() if row["offenders"] and row["severity"] == "error"}
     assert outcome.code == int(bool(failed))
     assert (name in failed) == (found[name]["severity"] == "error")
+
+
+def test_a_live_range_that_is_too_long_opens_a_balance(own_warehouse):
+    """One position in one row, computed anew, is found by what can no longer be true of the bytes."""
+    with duckdb.connect(str(own_warehouse)) as con:
+        [(dump,)] = con.execute(OPENED).fetchall()
+        building.build(con, force=True)
+        assert [(dump,)] == con.execute("SELECT DISTINCT dump_id FROM checks.balances_close").fetchall()
 
 
 def test_the_printed_peak_of_every_dump_with_texts_has_an_answer(example):

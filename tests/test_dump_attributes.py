@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bufferhouse.dump import parse
 from bufferhouse.dump.attributes import AttributeColumns, Attributes, attributes, read
-from tests.corpus import of_fleet
+from tests.samples import of_fleet
 
 
 def row_of(columns: AttributeColumns, row: int) -> Attributes:

@@ -13,8 +13,8 @@ import pytest
 
 from bufferhouse.dump import DumpError, parse, render
 from bufferhouse.dump.errors import QUOTE_LIMIT
-from tests.corpus import SIBLINGS, SUFFIX, of_fleet, samples
 from tests.fuzz import damaged, outcome
+from tests.samples import SIBLINGS, SUFFIX, of_fleet, samples
 
 INVALID = Path(__file__).parent / "data" / "invalid"
 with (INVALID / "messages.tsv").open(encoding="utf-8", newline="") as lines:

@@ -4,18 +4,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from bufferhouse.dump import Dump, DumpError, parse, render
-from tests.corpus import (
-    Count,
-    Sample,
-    facts,
-    facts_for_proto,
-    facts_of_proto,
-    of_archive,
-    of_fleet,
-    oracle_facts,
-)
+from tests.corpus import Count
 from tests.dump_strategies import dumps
+from tests.facts import facts, facts_for_proto, facts_of_proto, oracle_facts
 from tests.fuzz import HOSTILE, outcome
+from tests.samples import Sample, of_archive, of_fleet
 
 FLEET = of_fleet()
 BUILDS = (

@@ -14,7 +14,8 @@ import pytest
 from bufferhouse.dump import Dump, DumpError, parse, render
 from bufferhouse.dump.columns import PeakBuffers
 from tests import oracle
-from tests.corpus import facts, of_fleet
+from tests.facts import facts
+from tests.samples import of_fleet
 
 SAMPLES = {sample.name: sample.files for sample in of_fleet()}
 # Small dumps of every dialect the examples have, and the seeds.

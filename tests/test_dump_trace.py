@@ -3,8 +3,8 @@
 import pytest
 
 from bufferhouse.dump import DumpError, parse, render
-from tests.corpus import of_fleet
 from tests.fuzz import used_values
+from tests.samples import of_fleet
 
 TEXT = "%v = f32[] parameter(0)"
 

@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import sqlglot
 
+from bufferhouse.layout import REPORTS
 from bufferhouse.models import LAYERS, read
 from tests.commands import CHECKOUT, run
 
@@ -146,3 +148,13 @@ def test_models_read_from_their_own_layer_and_below():
             layer = table.split(".")[0]
             assert LAYERS.index(layer) <= LAYERS.index(model.layer), (model.name, table)
             assert layer != "raw" or model.layer in ("staging", "checks"), (model.name, table)
+
+
+@pytest.mark.parametrize("path", sorted(REPORTS.glob("*.sql")), ids=lambda path: path.stem)
+def test_reports_read_versions_of_marts_and_nothing_else(path):
+    """What a report shows has a version in its name, whose meaning never changes."""
+    found = sqlglot.parse_one(path.read_text(), dialect="duckdb")
+    common = {cte.alias for cte in found.find_all(sqlglot.exp.CTE)}
+    tables = {f"{t.db}.{t.name}" for t in found.find_all(sqlglot.exp.Table) if t.db or t.name not in common}
+    assert tables
+    assert tables <= {model.name for model in read() if model.layer == "marts"}

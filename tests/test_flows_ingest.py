@@ -25,11 +25,12 @@ from prefect.exceptions import ParameterTypeError
 from prefect.states import Failed, State
 
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
-from bufferhouse.ingest import Summary
 from bufferhouse.ingesting import run_ingest
 from bufferhouse.lock import WriterLock
+from bufferhouse.passes import Pass
 from bufferhouse.warehouse import published_path
-from flows.ingest import _final_state, _step, ingest, is_transient, main
+from flows.ingest import _final_state, ingest, main
+from flows.steps import is_transient, step
 
 pytest_plugins = ["tests.prefect_server"]
 
@@ -98,8 +99,8 @@ def task_runs(state: State, last: str) -> list[TaskRun]:
 
 
 def task_name(run: TaskRun) -> str:
-    """Return the name of a task run without the random letters that Prefect appends where none is given."""
-    return re.sub(r"-\w{3}$", "", run.name)
+    """Return the name of a task run without the random letters that Prefect appends, and without a source's name."""
+    return re.sub(r"-\w{3}$", "", "discover" if run.name.startswith("discover ") else run.name)
 
 
 def query(warehouse: Path, sql: str) -> list[tuple]:
@@ -114,13 +115,15 @@ def raw_rows(warehouse: Path) -> dict[str, int]:
 
 
 def artifact(state: State) -> str:
-    """Return the Markdown of the artifact of a flow run, which must be its only one."""
+    """Return the Markdown of the summary of a flow run, beside which it leaves its progress."""
     with get_client(sync_client=True) as client:
         found = client.read_artifacts(
             artifact_filter=ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[flow_run_of(state)]))
         )
-    assert ["ingest-summary"] == [one.key for one in found]
-    return str(found[0].data)
+    by_key = {one.key: one.data for one in found}
+    assert ["ingest-progress", "ingest-summary"] == sorted(by_key)
+    assert 100.0 == by_key["ingest-progress"]
+    return str(by_key["ingest-summary"])
 
 
 def figures(markdown: str) -> dict[str, str]:
@@ -258,20 +261,20 @@ def test_a_folder_of_bad_dumps_fails(prefect_server, seeds, tmp_path):
 @pytest.mark.parametrize(
     ("summary", "share", "expected"),
     [
-        (Summary(seen=0), 0.0, "Completed"),
-        (Summary(seen=4, new=4), 0.0, "Completed"),
-        (Summary(seen=4, rejected=2), 0.5, "Completed with rejects"),
-        (Summary(seen=4, rejected=3), 0.5, "Failed"),
-        (Summary(seen=4, rejected=1, known_rejected=2), 0.5, "Failed"),
-        (Summary(seen=4, unreadable=["a", "b", "c"]), 0.5, "Failed"),
-        (Summary(seen=4, unreadable=["a"]), 0.5, "Completed with rejects"),
-        (Summary(seen=4, rejected=4), 1.0, "Completed with rejects"),
-        (Summary(seen=4, rejected=1), 0.0, "Failed"),
+        (Pass(seen=0), 0.0, "Completed"),
+        (Pass(seen=4, new=4), 0.0, "Completed"),
+        (Pass(seen=4, rejected=2), 0.5, "Completed with rejects"),
+        (Pass(seen=4, rejected=3), 0.5, "Failed"),
+        (Pass(seen=4, rejected=1, known_rejected=2), 0.5, "Failed"),
+        (Pass(seen=4, unreadable=["a", "b", "c"]), 0.5, "Failed"),
+        (Pass(seen=4, unreadable=["a"]), 0.5, "Completed with rejects"),
+        (Pass(seen=4, rejected=4), 1.0, "Completed with rejects"),
+        (Pass(seen=4, rejected=1), 0.0, "Failed"),
     ],
 )
 def test_the_failing_share(summary, share, expected):
     """Failed when more than the share was refused or not readable, now or before; exactly the share is not more."""
-    assert expected == _final_state(summary, share).name
+    assert expected == _final_state(summary, share, {}).name
 
 
 def test_a_missing_source_fails_at_once(prefect_server, tmp_path):
@@ -295,7 +298,7 @@ def test_a_transient_error_is_tried_again(prefect_server):
     """A step whose first call meets an I/O error is called a second time, and its run ends Completed."""
     calls = []
 
-    @_step(name="flaky", retry_delay_seconds=0)
+    @step(name="flaky", retry_delay_seconds=0)
     def flaky() -> int:
         calls.append(len(calls))
         if len(calls) == 1:
@@ -364,14 +367,15 @@ def test_invalid_parameters_are_refused(prefect_server, tmp_path, parameters):
 
 
 def test_every_parameter_is_described():
-    """Who starts the flow from Prefect's page reads there what each parameter is; only the sources are needed."""
+    """Who starts the flow from Prefect's page reads there what each parameter is; none is needed."""
     properties = ingest.parameters.properties
     expected = [
-        "sources", "warehouse", "run", "labels", "workers", "publish_copy", "wait_seconds", "failing_share"
+        "sources", "warehouse", "run", "labels", "workers", "publish_copy", "wait_seconds", "failing_share", "config",
+        "settings",
     ]  # fmt: skip
     assert expected == list(properties)
     assert [] == [name for name, schema in properties.items() if not schema.get("description", "").endswith(".")]
-    assert ["sources"] == ingest.parameters.required
+    assert [] == ingest.parameters.required
 
 
 def test_the_command_line_exits_with_1_or_2_where_something_is_wrong(prefect_server, seeds, tmp_path):

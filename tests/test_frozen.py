@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse import frozen, models
+from bufferhouse import building, frozen, models
 from bufferhouse.layout import MODELS
 from bufferhouse.memory import in_memory
 
@@ -41,7 +41,7 @@ def changed(own_warehouse: Path, tmp_path: Path):
             (directory / "marts" / f"{name}.sql").write_text(sql)
         with duckdb.connect(str(own_warehouse)) as con:
             con.execute("SET TimeZone = 'UTC'")
-            models.build(con, directory)
+            building.build(con, directory)
             return frozen.fingerprints(con, directory)
 
     return fingerprints

@@ -1,75 +1,26 @@
-"""The models: how they must be written, what is built and when, and that they hold over the example fleet."""
+"""The models: how they must be written, and that they hold over the example fleet."""
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from bufferhouse import migrate, models
+from bufferhouse import building, migrate, models
 from bufferhouse.errors import ModelError
 from bufferhouse.layout import MODELS
 from bufferhouse.warehouse import Warehouse
 from tests.commands import CHECKOUT, run
+from tests.small_models import ALL, MART, SIZES, STAGING, write_models
 from tests.synthetic import small_dump
-from tests.warehouses import load_texts, rows
-
-STAGING = """\
--- Contents.
--- grain: dump_id
-SELECT
-    dump_id,  -- The dump.
-    text_bytes  -- Bytes of text.
-FROM raw.dumps
-"""
-SIZES = """\
--- Sizes of contents.
--- They come from staging.
--- grain: dump_id
--- materialized: incremental by dump_id
-SELECT
-    d.dump_id,  -- The dump.
-    d.text_bytes * 2 AS twice_bytes  -- Twice its bytes; 'quoted'.
-FROM staging.contents AS d
-"""
-MART = """\
--- What people read.
--- grain: dump_id
-SELECT
-    dump_id,  -- The dump.
-    twice_bytes  -- Twice its bytes.
-FROM intermediate.sizes
-"""
-CHECK = """\
--- No content is empty.
--- severity: error
-SELECT
-    dump_id,  -- The dump.
-    'text' AS expected,  -- What there should be.
-    'nothing' AS found  -- What there is.
-FROM staging.contents
-WHERE text_bytes = 0
-"""
-ALL = {
-    "staging/contents": STAGING, "intermediate/sizes": SIZES, "marts/sizes_v1": MART, "checks/not_empty": CHECK,
-}  # fmt: skip
+from tests.warehouses import load_texts
 
 
 @pytest.fixture
 def directory(tmp_path: Path):
     """A function that writes models and returns their directory; None removes one."""
-
-    def write(**changed: str | None) -> Path:
-        for name, sql in {**ALL, **{name.replace("__", "/"): sql for name, sql in changed.items()}}.items():
-            path = tmp_path / "models" / f"{name}.sql"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if sql is None:
-                path.unlink(missing_ok=True)
-            else:
-                path.write_text(sql)
-        return tmp_path / "models"
-
-    return write
+    return partial(write_models, tmp_path / "models")
 
 
 @pytest.fixture
@@ -78,13 +29,6 @@ def con():
     with duckdb.connect() as con:
         migrate.migrate(con)
         yield con
-
-
-def add_dump(con, dump_id: int, text_bytes: int = 100) -> None:
-    columns = {row[0]: row[1] for row in con.execute("DESCRIBE raw.dumps").fetchall()}
-    values = {"BIGINT": "0", "VARCHAR": "''", "BOOLEAN": "FALSE"}
-    cells = {**{name: values[kind] for name, kind in columns.items()}, "dump_id": dump_id, "text_bytes": text_bytes}
-    con.execute(f"INSERT INTO raw.dumps SELECT {', '.join(map(str, cells.values()))}")
 
 
 # How models must be written
@@ -171,7 +115,7 @@ def test_unknown_columns_and_tables_are_found_before_anything_is_built(directory
     """File, line and column of the name that nothing has; the warehouse stays without models."""
     path = directory(**{model: ALL[model].replace(old, new)})
     with pytest.raises(ModelError) as error:
-        models.build(con, path)
+        building.build(con, path)
     assert f"{path}/{model}.sql:{message}" in str(error.value)
     assert [(0,)] == con.execute("SELECT COUNT(*) FROM meta.models").fetchall()
 
@@ -194,95 +138,6 @@ def test_an_error_of_a_model_ends_a_command_with_2(warehouse, tmp_path):
     assert (2, "") == (outcome.code, outcome.out)
     assert outcome.err.startswith(f"bufferhouse: {broken}:")
     assert "Traceback" not in outcome.err
-
-
-# What is built, and when
-
-
-def test_only_what_changed_is_built_again_with_what_reads_it(directory, con):
-    """Nothing when nothing changed; a changed model and all above it; all of them by force."""
-    assert {name.replace("/", ".") for name in ALL} == set(models.build(con, directory()))
-    assert [] == models.build(con, directory())
-    assert ["marts.sizes_v1"] == models.build(con, directory(marts__sizes_v1=MART + "-- More.\n"))
-    changed = models.build(
-        con, directory(staging__contents=STAGING.replace("text_bytes  --", "text_bytes + 1 AS text_bytes  --"))
-    )
-    assert {"staging.contents", "intermediate.sizes", "marts.sizes_v1", "checks.not_empty"} == set(changed)
-    assert 4 == len(models.build(con, directory(), force=True))
-
-
-def test_a_changed_incremental_model_is_computed_over_all_dumps(directory, con):
-    """A new text, or one of a model beneath it, recomputes the table; until then it keeps what loads gave it."""
-    models.build(con, directory())
-    add_dump(con, 1, 100)
-    con.execute("INSERT INTO intermediate.sizes VALUES (1, -1)")
-    assert [] == models.build(con, directory())
-    assert [(1, -1)] == con.execute("FROM marts.sizes_v1").fetchall()
-    models.build(con, directory(intermediate__sizes=SIZES.replace("* 2", "* 3")))
-    assert [(1, 300)] == con.execute("FROM marts.sizes_v1").fetchall()
-    add_dump(con, 2, 10)
-    beneath = STAGING.replace("text_bytes  --", "text_bytes + 1 AS text_bytes  --")
-    models.build(con, directory(staging__contents=beneath))
-    assert [(1, 202), (2, 22)] == con.execute("FROM marts.sizes_v1 ORDER BY ALL").fetchall()
-
-
-def test_a_model_that_is_gone_is_dropped_with_the_name_that_showed_it(directory, con):
-    """Neither a view nor a table nor a pointer stays behind."""
-    models.build(con, directory())
-    models.build(con, directory(marts__sizes_v1=None, intermediate__sizes=None))
-    found = con.execute(
-        "SELECT table_schema || '.' || table_name FROM information_schema.tables"
-        " WHERE table_schema IN ('staging', 'intermediate', 'marts', 'checks')"
-    ).fetchall()
-    assert {"staging.contents", "checks.not_empty"} == {name for (name,) in found}
-
-
-def test_a_model_may_become_a_table_and_a_view_again(directory, con):
-    """Kinds change without anybody dropping anything by hand."""
-    view = SIZES.replace("-- materialized: incremental by dump_id\n", "")
-    for sql, kind in ((SIZES, "BASE TABLE"), (view, "VIEW"), (SIZES, "BASE TABLE")):
-        models.build(con, directory(intermediate__sizes=sql))
-        assert [(kind,)] == con.execute(
-            "SELECT table_type FROM information_schema.tables"
-            " WHERE table_name = 'sizes' AND table_schema = 'intermediate'"
-        ).fetchall()
-
-
-def test_a_build_that_fails_changes_nothing(directory, con):
-    """What DuckDB alone can see, such as a function that does not exist, takes the whole build back."""
-    models.build(con, directory())
-    before = con.execute("SELECT model_name, fingerprint, built_at FROM meta.models ORDER BY ALL").fetchall()
-    broken = SIZES.replace("d.text_bytes * 2", "no_such_function(d.text_bytes)")
-    with pytest.raises(duckdb.Error, match="no_such_function"):
-        models.build(con, directory(intermediate__sizes=broken, staging__contents=STAGING + "-- More.\n"))
-    assert before == con.execute("SELECT model_name, fingerprint, built_at FROM meta.models ORDER BY ALL").fetchall()
-    assert [] == con.execute("FROM marts.sizes").fetchall()
-
-
-def test_the_name_without_a_version_shows_the_newest(directory, con):
-    """marts.sizes is marts.sizes_v10, not _v2 or _v9, with its comments; every version stays readable."""
-    add_dump(con, 1)
-    models.build(con, directory())
-    for number in (2, 9, 10):
-        newer = MART.replace("    twice_bytes  -- Twice its bytes.", f"    {number} AS version  -- Version {number}.")
-        models.build(con, directory(**{f"marts__sizes_v{number}": newer}))
-        assert [(1, number)] == con.execute("FROM marts.sizes").fetchall()
-    assert [("Version 10.",)] == con.execute(
-        "SELECT comment FROM duckdb_columns() WHERE table_name = 'sizes' AND column_name = 'version'"
-    ).fetchall()
-    assert [("dump_id",), ("twice_bytes",)] == [row[:1] for row in con.execute("DESCRIBE marts.sizes_v1").fetchall()]
-
-
-def test_opening_a_warehouse_brings_its_models_up_to_date(own_warehouse):
-    """A warehouse that an older checkout built gets the models of this one, computed over what it holds."""
-    with duckdb.connect(str(own_warehouse)) as con:
-        con.execute("UPDATE meta.models SET fingerprint = 'older' WHERE model_name = 'intermediate.peaks'")
-        con.execute("UPDATE meta.settings SET value = 'older' WHERE name = 'models'")
-        before = con.execute("FROM intermediate.peaks ORDER BY ALL").fetchall()
-        con.execute("DELETE FROM intermediate.peaks")
-    with Warehouse(own_warehouse):
-        pass
-    assert before == rows(own_warehouse, "FROM intermediate.peaks ORDER BY ALL")
 
 
 # The models of this checkout over the example fleet

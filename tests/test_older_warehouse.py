@@ -5,10 +5,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import zstandard
 
-from bufferhouse import migrate
+from bufferhouse import frozen, migrate
 from tests.commands import call, run
-from tests.ingests import write_dumps
+from tests.ingests import ingest, write_dumps
+from tests.test_export import hashes
 from tests.warehouses import rows
 
 # The program of a later release, whose migrations are those of a folder.
@@ -119,3 +121,54 @@ def test_a_database_of_somebody_else_is_left_alone(tmp_path):
     assert (2, "") == (outcome.code, outcome.out)
     assert f"{path} holds tables, and not those of a warehouse" in outcome.err
     assert [("mine",)] == rows(path, "SELECT table_name FROM duckdb_tables()")
+
+
+# One warehouse of the seeds by each schema, as it was written then.
+KEPT = Path(__file__).parent / "data" / "warehouses"
+
+
+def tables(path: Path) -> list[tuple]:
+    """The columns of raw, with their types, as a database has them."""
+    return rows(
+        path,
+        "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() WHERE schema_name = 'raw'"
+        " ORDER BY table_name, column_index",
+    )
+
+
+def kept(number: int, directory: Path) -> Path:
+    """Unpack the warehouse that was written by a schema."""
+    path = directory / f"{number:04}.duckdb"
+    path.write_bytes(zstandard.decompress((KEPT / f"{path.name}.zst").read_bytes()))
+    return path
+
+
+def test_the_newest_schema_has_a_warehouse_that_is_kept(request, warehouse, fleet, tmp_path):
+    """Before a release --golden-update writes it anew, after one a change of the schema is a migration of its own."""
+    if request.config.getoption("--golden-update") and not frozen.LOCK.exists():
+        ingest(tmp_path / "new.duckdb", fleet / "seeds")
+        with duckdb.connect(str(tmp_path / "new.duckdb")) as con:  # where this checkout lies is nobody's business
+            con.execute("UPDATE raw.runs SET root = replace(root, ?, '/srv/train')", [str(fleet)])
+            con.execute("UPDATE raw.observations SET source_uri = replace(source_uri, ?, '/srv/train')", [str(fleet)])
+        assert 0 == call("compact", "--warehouse", tmp_path / "new.duckdb").code
+        KEPT.mkdir(exist_ok=True)
+        data = zstandard.ZstdCompressor(19).compress((tmp_path / "new.duckdb").read_bytes())
+        (KEPT / f"{NOW:04}.duckdb.zst").write_bytes(data)
+    assert tables(warehouse) == tables(kept(NOW, tmp_path))
+
+
+@pytest.mark.parametrize("number", migrate.migrations())
+def test_a_warehouse_of_each_schema_opens_and_loses_nothing(number, warehouse, fleet, tmp_path):
+    """It gets the tables of today, proves every dump, gives back the seeds, and goes on loading."""
+    path = kept(number, tmp_path)
+    assert number == version(path)
+    assert 0 == call("build", "--warehouse", path).code
+    assert (NOW, tables(warehouse)) == (version(path), tables(path))
+    assert "5 of 5 dumps proved\n" == call("verify", "--warehouse", path).out
+    assert 0 == call("export", "--all", "-o", tmp_path / "out", "--warehouse", path).code
+    seeds = {name: digest for name, digest in hashes(fleet / "seeds").items() if name.endswith(".txt")}
+    assert seeds == hashes(tmp_path / "out" / "seeds")
+    write_dumps(tmp_path / "more", [1])
+    code, summary = ingest(path, tmp_path / "more")
+    assert (0, 1) == (code, summary["new"])
+    assert 0 == call("check", "--warehouse", path).code

@@ -10,6 +10,7 @@ from bufferhouse.commands.shared import (
     FormatOption,
     WaitOption,
     WarehouseOption,
+    back_filling,
     check_format,
     guarded,
     progress_of,
@@ -33,14 +34,27 @@ def publish(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
 def build(
     warehouse: WarehouseOption = None,
     force: Annotated[bool, typer.Option("--force", help="Build all models, changed or not.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what would be built and back-filled; write nothing.")
+    ] = False,
     wait: WaitOption = 0.0,
+    output_format: Annotated[str, typer.Option("--format", help="Of --plan: table or json.")] = "table",
 ) -> None:
-    """Build the models that changed, and print their names."""
-    from bufferhouse import models
+    """Build the models that changed, compute stored ones again over all dumps, and print the names."""
+    from bufferhouse import building
+    from bufferhouse.tables import formatted
     from bufferhouse.warehouse import Warehouse
 
-    with Warehouse(warehouse_path(warehouse, must_exist=True), wait=wait, build_models=False) as writer:
-        for name in models.build(writer.con, force=force):
+    check_format(output_format, "table", "json")
+    path = warehouse_path(warehouse, must_exist=True)
+    if plan:
+        with reading(path, wait) as con:
+            steps = building.plan(con, force=force)
+        rows = [(s.name, s.kind, s.reason, s.dump_count) for s in steps]
+        print(formatted(("model", "kind", "reason", "dumps_to_back_fill"), rows, output_format))
+        return
+    with Warehouse(path, wait=wait, build_models=False) as writer, back_filling() as step:
+        for name in building.build(writer.con, force=force, progress=step):
             print(name)
 
 

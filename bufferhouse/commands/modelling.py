@@ -18,29 +18,34 @@ from bufferhouse.commands.shared import (
 
 @guarded
 def models(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
-    """List the models of a warehouse: version, grain, when they were built, how many rows."""
+    """List the models of a warehouse: version, kind, grain, freshness, rows.
+
+    The freshness is the end of the newest load that the rows stand for. A view is computed when it is asked, so that is
+    the newest load of all; a table holds what was stored for each dump, so it is the newest load that brought one of
+    the dumps in it.
+    """
     from bufferhouse.frozen import locked
+    from bufferhouse.listing import listed_models
     from bufferhouse.tables import formatted
 
     check_format(output_format, "table", "json")
-    frozen = locked()
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
-        built = con.execute(
-            "SELECT model_name, is_incremental, severity, grain, built_at, purpose FROM meta.models ORDER BY ordinal"
-        ).fetchall()
-        rows = [
-            (
-                name,
-                "table" if is_incremental else "check" if severity else "view",
-                ", ".join(grain) or severity,
-                "frozen" if name in frozen else "",
-                built_at,
-                con.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0],
-                purpose if output_format == "json" else purpose.split(". ")[0].rstrip("."),
-            )
-            for name, is_incremental, severity, grain, built_at, purpose in built
-        ]
-    print(formatted(("model", "kind", "grain", "version", "built_at", "rows", "purpose"), rows, output_format))
+        found = listed_models(con, locked())
+    is_short = output_format == "table"
+    rows = [
+        (
+            m.name,
+            m.version,
+            m.kind,
+            m.grain,
+            m.fresh_at,
+            m.row_count,
+            m.purpose.split(". ")[0].rstrip(".") if is_short else m.purpose,
+        )
+        for m in found
+    ]
+    columns = ("model", "version", "kind", "grain", "freshness", "rows", "purpose")
+    print(formatted(columns, rows, output_format))
 
 
 @guarded

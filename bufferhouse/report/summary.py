@@ -2,7 +2,6 @@
 
 from bufferhouse.ingest import Summary
 from bufferhouse.report.figures import human_bytes
-from bufferhouse.tables import formatted
 
 _SHOWN_REJECTS = 20
 
@@ -30,22 +29,3 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
     for name, count in summary.warnings.items():
         result.append(f"warning: check {name} found {count} offender{'s' if count != 1 else ''}")
     return result
-
-
-def markdown(summary: Summary, published: str | None) -> str:
-    """Return the summary as the Markdown of a Prefect artifact."""
-    rows = [
-        ("dumps seen", summary.seen),
-        ("new contents", summary.new),
-        ("known", summary.known),
-        ("other files ignored", summary.ignored),
-        ("rejected", summary.rejected),
-        ("rejected before", summary.known_rejected),
-        ("unreadable", len(summary.unreadable)),
-        ("text", human_bytes(summary.bytes)),
-        ("seconds", f"{summary.seconds:.1f}"),
-        ("published", published or "no"),
-    ]
-    table = formatted(("", "dumps"), rows, "markdown")
-    rejects = [f"* `{line}`" for line in [*summary.reject_lines, *summary.unreadable][:_SHOWN_REJECTS]]
-    return "\n".join([table, *(["", "Refused:", "", *rejects] if rejects else [])])

@@ -1,5 +1,6 @@
 -- Where the bytes of an allocation go, at its own occupied peak, each byte once. Null without live ranges.
 -- grain: dump_id, allocation_index
+-- materialized: incremental by dump_id
 WITH parts AS (
     SELECT
         a.dump_id,

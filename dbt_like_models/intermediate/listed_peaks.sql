@@ -5,8 +5,8 @@ WITH summed AS (
     SELECT
         dump_id,
         position_in_schedule,
-        SUM(change_bytes) AS change_bytes
-    FROM intermediate.listed_changes
+        SUM(listed_change_bytes) AS change_bytes
+    FROM intermediate.space_changes
     GROUP BY dump_id, position_in_schedule
 ),
 

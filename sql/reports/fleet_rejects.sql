@@ -2,17 +2,16 @@
 -- grain: reject_id
 -- parameters: rejects (how many)
 SELECT
-    j.reject_id,  -- The reject.
-    r.run_name,  -- The run it was found in.
-    j.relative_path,  -- Path below the run's root.
-    j.rule,  -- grammar, contract:<table.column> or check:<name>.
-    j.line_number,  -- Line of the fault, from 1.
-    j.column_number,  -- Column of the fault, from 1.
-    j.expected,  -- What was expected there.
-    j.found,  -- What was found.
-    j.rejected_at  -- When it was refused (UTC).
-FROM raw.rejects AS j
-INNER JOIN staging.runs AS r ON j.run_id = r.run_id
-WHERE j.state = 'open'
-ORDER BY j.rejected_at DESC, j.reject_id DESC
+    reject_id,  -- The reject.
+    run_name,  -- The run it was found in.
+    relative_path,  -- Path below the run's root.
+    rule,  -- grammar, contract:<table.column> or check:<name>.
+    line_number,  -- Line of the fault, from 1.
+    column_number,  -- Column of the fault, from 1.
+    expected,  -- What was expected there.
+    found,  -- What was found.
+    rejected_at  -- When it was refused (UTC).
+FROM marts.rejects_v1
+WHERE state = 'open'
+ORDER BY rejected_at DESC, reject_id DESC
 LIMIT $rejects

@@ -5,14 +5,14 @@
 WITH series_runs AS (
     SELECT
         t.*,
-        r.natural_name,
+        r.run_order,
         COUNT(*) OVER series AS series_run_count,
         MAX(ABS(t.reserved_change_bytes)) OVER series AS largest_change_bytes,
         FIRST_VALUE(t.reserved_bytes) OVER in_order AS first_reserved_bytes,
         LAST_VALUE(t.reserved_bytes) OVER in_order AS last_reserved_bytes,
         MIN(t.program_id) OVER name <> MAX(t.program_id) OVER name AS has_namesakes
     FROM marts.memory_space_trend_v1 AS t
-    INNER JOIN staging.runs AS r ON t.run_id = r.run_id
+    INNER JOIN marts.runs_v1 AS r ON t.run_id = r.run_id
     WINDOW
         series AS (PARTITION BY t.platform, t.track, t.memory_space, t.program_id, t.compile_target),
         in_order AS (
@@ -41,7 +41,7 @@ ranked AS (
         ) AS series_rank,
         DENSE_RANK() OVER (
             PARTITION BY platform, track, memory_space
-            ORDER BY started_at DESC, natural_name DESC, run_id DESC
+            ORDER BY run_order DESC
         ) AS run_newness
     FROM series_runs
 )

@@ -1,0 +1,55 @@
+"""The models of a warehouse at a glance: what each is, how fresh, how large."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+import duckdb
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """One model as it is built.
+
+    `version` is `v1`, with `frozen` behind it where a release froze it, and empty for what is no mart. `kind` is view,
+    table (stored for each dump) or check; a check has its severity for a grain, and its rows are offenders.
+    `fresh_at` is the end of the newest load that the rows stand for: of a table, the newest that brought one of its
+    dumps; of what is computed when it is asked, the newest of all; None before the first.
+    """
+
+    name: str
+    version: str
+    kind: str
+    grain: str
+    fresh_at: datetime | None
+    row_count: int
+    purpose: str
+
+
+def listed_models(con: duckdb.DuckDBPyConnection, frozen: Collection[str]) -> list[ListedModel]:
+    """Return the models in the order in which they are built; `frozen` are the names of those that are."""
+    newest = con.execute("SELECT MAX(finished_at) FROM raw.loads").fetchone()[0]
+    found = []
+    for name, layer, is_incremental, severity, grain, purpose in con.execute(
+        "SELECT model_name, layer, is_incremental, severity, grain, purpose FROM meta.models ORDER BY ordinal"
+    ).fetchall():
+        version = f"v{name.rpartition('_v')[2]}" if layer == "marts" else ""
+        found.append(
+            ListedModel(
+                name,
+                f"{version} frozen" if name in frozen else version,
+                "table" if is_incremental else "check" if severity else "view",
+                ", ".join(grain) or severity,
+                _stored_at(con, name) if is_incremental else newest,
+                con.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0],
+                purpose,
+            )
+        )
+    return found
+
+
+def _stored_at(con: duckdb.DuckDBPyConnection, table: str) -> datetime | None:
+    return con.execute(
+        f"SELECT MAX(l.finished_at) FROM raw.dumps AS d JOIN raw.loads AS l USING (load_id)"
+        f" WHERE d.dump_id IN (SELECT dump_id FROM {table})"
+    ).fetchone()[0]

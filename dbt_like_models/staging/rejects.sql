@@ -1,0 +1,19 @@
+-- Refused dumps, without their bytes.
+-- grain: reject_id
+SELECT
+    reject_id,  -- Number of the reject in this warehouse.
+    run_id,  -- The run it was found in.
+    load_id,  -- The load that refused it.
+    source_uri,  -- Where it was read from.
+    relative_path,  -- Path below the run's root.
+    sha256,  -- SHA-256 of its content.
+    role,  -- Which file of the dump is at fault.
+    rule,  -- grammar, contract:TABLE.COLUMN or check:NAME.
+    line_number,  -- Line of the fault, from 1.
+    column_number,  -- Column of the fault, from 1.
+    expected,  -- What was expected there.
+    found,  -- What was found.
+    parser_version,  -- Version of bufferhouse that refused it.
+    state,  -- open, replayed (a later parser took it) or resolved (the file was repaired).
+    rejected_at  -- When it was refused (UTC).
+FROM raw.rejects

@@ -1,0 +1,98 @@
+"""The flow `backfill`: parse again, or build again, what is in the warehouse, by run or by date."""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+from prefect import flow
+from prefect.states import Completed, Failed, State
+from pydantic import Field
+
+from bufferhouse import backfilling, models
+from bufferhouse import config as configuration
+from bufferhouse.errors import UsageError
+from bufferhouse.reparse import Reparsed
+from bufferhouse.reparse import reparse as parse_again
+from bufferhouse.report.passes import bullets, figures
+from bufferhouse.warehouse import Warehouse
+from flows.ingest import publish
+from flows.steps import EXPECTED, Held, Progress, leave_summary, step
+
+
+@step(name="reparse")
+def reparse(writer: Held, dump_ids: Held, progress: Held) -> Held:
+    """Parse dumps again, from their rows, in batches of a transaction each."""
+    return Held(parse_again(writer.value, dump_ids.value, progress=progress.value.reach))
+
+
+@step(name="rebuild")
+def rebuild(writer: Held, dump_ids: Held, progress: Held) -> Held:
+    """Build the models, and compute the rows of the incremental ones anew for some dumps."""
+    models.build(writer.value.con)
+    return Held(Reparsed(backfilling.rebuild(writer.value, dump_ids.value, progress=progress.value.reach)))
+
+
+@flow(name="backfill", flow_run_name=lambda: f"backfill {datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
+def backfill(
+    work: Literal["reparse", "rebuild"] = "reparse",
+    runs: list[str] | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    every: bool = False,
+    warehouse: str | None = None,
+    publish_copy: bool | None = None,
+    wait_seconds: Annotated[float | None, Field(ge=0)] = None,
+    config: str | None = None,
+    settings: list[str] | None = None,
+) -> State:
+    """Parse dumps again with the parser of today, or compute the rows of the incremental models again.
+
+    The bytes come from the warehouse itself; the sources need not be there. The artifact `backfill-summary` says what
+    was done.
+
+    Args:
+        work: Parse again, which includes the models, or only build the models again.
+        runs: Only dumps that these runs have seen; else of all runs.
+        since: Only dumps of runs that started at this moment or later.
+        until: Only dumps of runs that started before this moment.
+        every: Parse again also what this version of the parser has parsed.
+        warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
+        publish_copy: Publish a copy for readers at the end; else as configured, else yes.
+        wait_seconds: How long to wait for another writer; else as configured, else 300.
+        config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
+        settings: Values that take the place of configured ones, such as warehouse.wait=1h.
+    """
+    started = time.monotonic()
+    try:
+        conf = configuration.load(configuration.find(config), flags=settings or ())
+        path = Path(warehouse) if warehouse else conf.warehouse
+        if not path.exists():
+            raise UsageError(f"there is no warehouse at {path}; an ingest makes one")
+        wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
+        progress = Progress("backfill-progress", "Share of the chosen dumps that is done.")
+        with Warehouse(path, wait=wait) as writer:
+            is_outdated_only = work == "reparse" and not every
+            ids = backfilling.dumps_of(
+                writer.con, runs=runs or (), since=since, until=until, outdated_only=is_outdated_only
+            )
+            carry_out = reparse if work == "reparse" else rebuild
+            done: Reparsed = carry_out(Held(writer), Held(ids), Held(progress)).value
+            should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
+            published = publish(Held(writer)) if should_publish else "no"
+    except EXPECTED as error:
+        return Failed(message=str(error), data=error)
+    progress.reach(1, 1)
+    rows = {
+        "work": work,
+        "dumps chosen": len(ids),
+        "dumps done": done.count,
+        "refused": len(done.refused),
+        "published": published,
+        "seconds": f"{time.monotonic() - started:.1f}",
+    }
+    parts = [figures(rows), *bullets("Kept as they were", done.refused)]
+    leave_summary("backfill-summary", "\n\n".join(parts), "What the backfill did.")
+    if done.refused:
+        return Completed(name="Completed with rejects", message=f"{len(done.refused)} of {len(ids)} kept their rows")
+    return Completed(message=f"{done.count} dumps: {work}", data=rows)

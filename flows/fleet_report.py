@@ -1,0 +1,94 @@
+"""The flow `fleet_report`: the fleet report into a folder or bucket, with a link to it."""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+from prefect import flow
+from prefect.states import Completed, Failed, State
+from pydantic import Field
+
+from bufferhouse import config as configuration
+from bufferhouse.delivering import deliver, link_to
+from bufferhouse.errors import UsageError
+from bufferhouse.report.fleet import read_fleet
+from bufferhouse.report.passes import figures
+from flows.steps import EXPECTED, Held, leave_link, leave_summary, step
+
+NEWEST = "fleet.html"
+
+
+@step(name="render")
+def render(warehouse: str, wait_seconds: float) -> Held:
+    """Ask the warehouse and make the page of the answers."""
+    from bufferhouse.report.fleet_page import fleet_page  # Altair takes half a second to import
+
+    fleet = read_fleet(Path(warehouse), wait=wait_seconds)
+    return Held((fleet_page(fleet), fleet))
+
+
+@step(name="deliver", task_run_name="deliver {name}")
+def write(page: Held, target: str, name: str) -> str:
+    """Put the page where people look for it."""
+    return deliver(page.value, target, name)
+
+
+@flow(name="fleet_report", flow_run_name=lambda: f"fleet report {datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
+def fleet_report(
+    warehouse: str | None = None,
+    target: str | None = None,
+    history: bool | None = None,
+    url: str | None = None,
+    wait_seconds: Annotated[float | None, Field(ge=0)] = None,
+    config: str | None = None,
+    settings: list[str] | None = None,
+) -> State:
+    """Write the fleet report, and leave a link to it.
+
+    The newest is always fleet.html; with history each one stays under its date as well. The artifacts
+    `fleet-report` and `fleet-report-summary` say where it is and what it shows.
+
+    Args:
+        warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
+        target: A folder or an s3:// URL; else as configured, else the folder reports beside the warehouse.
+        history: Keep each report under its date; else as configured, else yes.
+        url: Where people see the target, for links; else as configured.
+        wait_seconds: How long to wait for a writer, where there is no published copy; else as configured, else 300.
+        config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
+        settings: Values that take the place of configured ones, such as report.history=false.
+    """
+    started, moment = time.monotonic(), datetime.now(UTC)
+    try:
+        conf = configuration.load(configuration.find(config), flags=settings or ())
+        path = Path(warehouse) if warehouse else conf.warehouse
+        given = target or (conf["report"]["target"] and conf.place(conf["report"]["target"]))
+        place = given or str(path.absolute().parent / "reports")
+        wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
+        page, fleet = render(str(path), wait).value
+        names = [f"history/fleet-{moment:%Y%m%dT%H%M%SZ}.html"] if _or(history, conf["report"]["history"]) else []
+        places = {name: write(Held(page), place, name) for name in [NEWEST, *names]}
+    except EXPECTED as error:
+        return Failed(message=str(error), data=error)
+    except OSError as error:
+        return Failed(message=f"{place}: {error.strerror or error}", data=UsageError(str(error)))
+    seen_at = url or conf["report"]["url"]
+    links = {name: link_to(where, name, seen_at) for name, where in places.items()}
+    facts = fleet.overview
+    rows = {
+        "runs": facts["run_count"],
+        "dumps": facts["dump_count"],
+        "contents": facts["content_count"],
+        "programs": facts["program_count"],
+        "rejects": facts["reject_count"],
+        "bytes": len(page.encode("utf-8")),
+        "seconds": f"{time.monotonic() - started:.1f}",
+        **{name: f"[{name}]({link})" for name, link in links.items()},
+    }
+    leave_summary("fleet-report-summary", figures(rows) + (f"\n\n{fleet.note}" if fleet.note else ""), "The report.")
+    leave_link("fleet-report", links[names[0] if names else NEWEST], "fleet report", "The fleet report of this run.")
+    return Completed(message=links[NEWEST], data=links)
+
+
+def _or(given: bool | None, configured: bool) -> bool:
+    return configured if given is None else given

@@ -1,0 +1,115 @@
+"""The flow `maintain`: forget old runs, give space back, prove a sample, publish."""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+from prefect import flow
+from prefect.states import Completed, Failed, State
+from pydantic import Field
+
+from bufferhouse import config as configuration
+from bufferhouse import housekeeping, verify
+from bufferhouse.errors import UsageError
+from bufferhouse.report.passes import bullets, figures
+from bufferhouse.warehouse import Warehouse
+from flows.ingest import publish
+from flows.steps import EXPECTED, Held, Progress, leave_summary, step
+
+_DAY_SECONDS = 86400
+
+
+@step(name="prune")
+def prune(writer: Held, keep_runs: int | None, older_than_days: float | None) -> Held:
+    """Remove the runs that are beyond a limit, and what no other run sees."""
+    if keep_runs is None and older_than_days is None:
+        return Held(housekeeping.Pruned([], 0, 0))
+    chosen = housekeeping.runs_to_prune(writer.value.con, keep_runs=keep_runs, older_than_days=older_than_days)
+    return Held(housekeeping.remove_runs(writer.value, chosen) if chosen else housekeeping.Pruned([], 0, 0))
+
+
+@step(name="compact")
+def compact(writer: Held) -> tuple[int, int]:
+    """Write the warehouse anew without free space; sizes before and after."""
+    return housekeeping.compact(writer.value)
+
+
+@step(name="verify")
+def prove(writer: Held, sample: int) -> Held:
+    """Prove some dumps, chosen at random: how many, and what does not hold."""
+    ids = verify.chosen_dumps(writer.value.con, sample=sample)
+    return Held((len(ids), verify.verify(writer.value.con, ids)))
+
+
+@flow(name="maintain", flow_run_name=lambda: f"maintain {datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
+def maintain(
+    warehouse: str | None = None,
+    keep_runs: Annotated[int | None, Field(ge=1)] = None,
+    older_than_days: Annotated[float | None, Field(gt=0)] = None,
+    compact_file: bool | None = None,
+    verify_sample: Annotated[int | None, Field(ge=1)] = None,
+    publish_copy: bool | None = None,
+    wait_seconds: Annotated[float | None, Field(ge=0)] = None,
+    config: str | None = None,
+    settings: list[str] | None = None,
+) -> State:
+    """Remove old runs, compact the warehouse, prove a sample of it, and publish it.
+
+    Fails, and publishes nothing, where a dump does not prove itself. The artifact `maintain-summary` says what was
+    done.
+
+    Args:
+        warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
+        keep_runs: Keep this many of the newest runs; else as configured, else all.
+        older_than_days: Remove runs older than this; else as configured, else none.
+        compact_file: Give free space back; else as configured, else yes.
+        verify_sample: How many dumps to prove; else as configured, else 100.
+        publish_copy: Publish a copy for readers at the end; else as configured, else yes.
+        wait_seconds: How long to wait for another writer; else as configured, else 300.
+        config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
+        settings: Values that take the place of configured ones, such as retention.verify_sample=1000.
+    """
+    started = time.monotonic()
+    try:
+        conf = configuration.load(configuration.find(config), flags=settings or ())
+        path = Path(warehouse) if warehouse else conf.warehouse
+        if not path.exists():
+            raise UsageError(f"there is no warehouse at {path}; an ingest makes one")
+        keep = conf["retention"]
+        if keep_runs is None and older_than_days is None:
+            keep_runs = keep["keep_runs"]
+            older_than_days = keep["older_than"] and keep["older_than"] / _DAY_SECONDS
+        wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
+        progress = Progress("maintain-progress", "Prune, compact, verify, publish.")
+        with Warehouse(path, wait=wait) as opened:
+            writer = Held(opened)
+            pruned = prune(writer, keep_runs, older_than_days).value
+            progress.reach(1, 4)
+            is_wanted = keep["compact"] if compact_file is None else compact_file
+            before, after = compact(writer) if is_wanted else (path.stat().st_size, path.stat().st_size)
+            progress.reach(2, 4)
+            proved, faults = prove(writer, verify_sample or keep["verify_sample"]).value
+            progress.reach(3, 4)
+            should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
+            published = publish(writer) if should_publish and not faults else "no"
+    except EXPECTED as error:
+        return Failed(message=str(error), data=error)
+    progress.reach(4, 4)
+    rows = {
+        "runs removed": len(pruned.runs),
+        "observations removed": pruned.observation_count,
+        "dumps removed": pruned.dump_count,
+        "warehouse bytes before": before,
+        "warehouse bytes after": after,
+        "dumps proved": proved - len(faults),
+        "dumps with faults": len(faults),
+        "published": published,
+        "seconds": f"{time.monotonic() - started:.1f}",
+    }
+    faulty = [f"dump {fault.dump_id}: {fault.what}" for fault in faults]
+    parts = [figures(rows), *bullets("Removed", pruned.runs), *bullets("Not proved", faulty)]
+    leave_summary("maintain-summary", "\n\n".join(parts), "What the maintenance did.")
+    if faults:
+        return Failed(message=f"{len(faults)} of {proved} dumps do not prove themselves; nothing was published")
+    return Completed(message=f"{len(pruned.runs)} runs removed, {proved} dumps proved", data=rows)

@@ -1,0 +1,61 @@
+"""A Prefect server of our own on loopback, where none is configured."""
+
+import os
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_settings
+
+from bufferhouse.errors import UsageError
+
+_START_SECONDS = 120.0
+
+
+@contextmanager
+def server(port: int) -> Iterator[str]:
+    """Yield the URL of the server in use: the one configured, one that answers on the port, or a new one.
+
+    A new one ends with this process.
+
+    Raises:
+        UsageError: it does not start.
+    """
+    if url := get_current_settings().api.url:
+        yield str(url)
+        return
+    url = f"http://127.0.0.1:{port}/api"
+    child = None if _answers(url) else _start(port)
+    try:
+        deadline = time.monotonic() + _START_SECONDS
+        while child and not _answers(url):
+            if child.poll() is not None or time.monotonic() > deadline:
+                raise UsageError(f"no Prefect server starts on port {port}; give another with --port")
+            time.sleep(0.2)
+        # Flow runs are processes of their own, and read it there.
+        os.environ["PREFECT_API_URL"] = url
+        with temporary_settings({PREFECT_API_URL: url}):
+            yield url
+    finally:
+        if child:
+            child.terminate()
+            child.wait()
+
+
+def _start(port: int) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"],
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/health", timeout=5) as answer:
+            return answer.status == 200
+    except OSError:
+        return False

@@ -1,0 +1,107 @@
+"""All flows on their schedules, in one process: what `bufferhouse serve` runs."""
+
+import multiprocessing
+import multiprocessing.forkserver
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import prefect.flow_engine
+from prefect import serve as serve_deployments
+from prefect.deployments.runner import RunnerDeployment
+from prefect.schedules import Cron, Interval, Schedule
+
+from bufferhouse.config import Config
+from bufferhouse.spawning import main_module_hidden
+from flows.backfill import backfill
+from flows.fleet_report import fleet_report
+from flows.ingest import ingest
+from flows.maintain import maintain
+
+NAME = "bufferhouse"
+
+
+def deployments(conf: Config, settings: Sequence[str] = ()) -> list[RunnerDeployment]:
+    """Return a deployment of each flow, and one of `ingest` for each source that has a schedule of its own."""
+    parameters: dict[str, Any] = {"config": conf.path and str(Path(conf.path).absolute())}
+    if settings:
+        parameters["settings"] = list(settings)
+    zone = conf["schedule"]["timezone"]
+    own = [source for source in conf.sources if source["schedule"] is not None]
+    others = [source["name"] for source in conf.sources if source["schedule"] is None]
+    made = []
+    if others:
+        # With no name given, a source that is added to the file needs no new deployment.
+        chosen = {**parameters, "sources": others} if own else parameters
+        made.append(_deployment(ingest, NAME, conf["schedule"]["ingest"], zone, chosen, _tags(others)))
+    for source in own:
+        chosen = {**parameters, "sources": [source["name"]]}
+        made.append(_deployment(ingest, source["name"], source["schedule"], zone, chosen, _tags([source["name"]])))
+    made.append(_deployment(fleet_report, NAME, conf["schedule"]["fleet_report"], zone, parameters))
+    made.append(_deployment(maintain, NAME, conf["schedule"]["maintain"], zone, parameters))
+    made.append(_deployment(backfill, NAME, None, zone, parameters))
+    return made
+
+
+def _tags(sources: Sequence[str]) -> list[str]:
+    return [f"source:{name}" for name in sources]
+
+
+def _deployment(
+    flow: Any, name: str, when: float | str | None, zone: str, parameters: dict[str, Any], tags: Sequence[str] = ()
+) -> RunnerDeployment:
+    return flow.to_deployment(
+        name, schedule=_schedule(when, zone), parameters=parameters, tags=[NAME, flow.name, *tags],
+        description=flow.description,
+    )  # fmt: skip
+
+
+def _schedule(when: float | str | None, zone: str) -> Schedule | None:
+    if when is None:
+        return None
+    return Cron(when, timezone=zone) if isinstance(when, str) else Interval(timedelta(seconds=when))
+
+
+def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 10.0) -> None:
+    """Run all flows on their schedules until the process is told to end; one flow run at a time has the warehouse.
+
+    `poll_seconds` is how often the server is asked what is due.
+    """
+    with flow_runs_forked():
+        serve_deployments(*deployments(conf, settings), print_starting_message=False, query_seconds=poll_seconds)
+
+
+class _Process(ForkServerProcess):
+    @staticmethod
+    def _Popen(process: Any) -> Any:
+        with main_module_hidden():
+            return ForkServerProcess._Popen(process)
+
+
+class _Context(ForkServerContext):
+    Process = _Process
+
+
+@contextmanager
+def flow_runs_forked() -> Iterator[None]:
+    """Start flow runs as forks of a process that has imported Prefect, and nothing that has threads.
+
+    Prefect spawns a new Python for each, which imports Prefect again: seconds of work for a pass of milliseconds.
+    Each flow run is still a process of its own, that can be cancelled or die alone.
+    """
+    context = _Context()
+    context.set_forkserver_preload(["flows.preloaded"])
+    with main_module_hidden():
+        multiprocessing.forkserver.ensure_running()
+    own = prefect.flow_engine.multiprocessing
+    prefect.flow_engine.multiprocessing = SimpleNamespace(
+        get_context=lambda method: context, context=multiprocessing.context
+    )
+    try:
+        yield
+    finally:
+        prefect.flow_engine.multiprocessing = own

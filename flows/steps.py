@@ -1,0 +1,97 @@
+"""What all flows share: what a task is, which errors are tried again, artifacts that no flow run fails for."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+from prefect import get_run_logger, task
+from prefect.artifacts import (
+    create_link_artifact,
+    create_markdown_artifact,
+    create_progress_artifact,
+    update_progress_artifact,
+)
+from prefect.cache_policies import NO_CACHE
+from prefect.states import State
+
+from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
+
+EXPECTED = (UsageError, WarehouseError, ModelError, WarehouseBusy, SourceUnavailable)  # messages that say all there is
+_PERMANENT = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError)
+_PATIENCE_SECONDS = 240.0
+_LONGEST_PAUSE_SECONDS = 10.0
+_BETWEEN_UPDATES_SECONDS = 2.0
+
+
+class Held:
+    """A large object on its way between tasks: Prefect looks for futures in arguments, but not inside this."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def is_transient(_task: Any, _run: Any, state: State) -> bool:
+    """Say whether trying again can help: a lock or an I/O error may pass, a bad call or a bad dump never does."""
+    error = state.result(raise_on_failure=False)
+    return isinstance(error, WarehouseBusy | SourceUnavailable | OSError) and not isinstance(error, _PERMANENT)
+
+
+step = task(
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    retries=3,
+    retry_delay_seconds=[1, 5, 20],
+    retry_jitter_factor=0.5,
+    retry_condition_fn=is_transient,
+    log_prints=False,
+)
+
+
+def patiently(call: Callable[[], Any], patience: float = _PATIENCE_SECONDS) -> Any:
+    """Return what a call to Prefect's server returns, tried again while the server is away; None when it stays away."""
+    deadline = time.monotonic() + patience
+    pause = 0.5
+    while True:
+        try:
+            return call()
+        except httpx.HTTPError as error:
+            is_refused = isinstance(error, httpx.HTTPStatusError) and error.response.status_code < 500
+            if is_refused or time.monotonic() >= deadline:
+                get_run_logger().warning("Prefect's server is away, so this is not told: %s", error)
+                return None
+        time.sleep(pause * random.uniform(0.5, 1.5))
+        pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+
+
+def leave_summary(key: str, markdown: str, description: str) -> None:
+    """Leave the summary of a flow run, as soon as the server can take it."""
+    patiently(lambda: create_markdown_artifact(markdown, key=key, description=description))
+
+
+def leave_link(key: str, link: str, text: str, description: str) -> None:
+    """Leave a link, as soon as the server can take it."""
+    patiently(lambda: create_link_artifact(link, link_text=text, key=key, description=description))
+
+
+class Progress:
+    """A progress artifact; where the server is away it is left as it is, and the work goes on."""
+
+    def __init__(self, key: str, description: str) -> None:
+        self._told_at = time.monotonic()
+        self._told = 0.0
+        self._id = patiently(lambda: create_progress_artifact(0.0, key=key, description=description), patience=0.0)
+
+    def reach(self, done: int, total: int) -> None:
+        """Say how much is done; told every few seconds, and at the end."""
+        percent = round(100 * done / total, 1) if total else 100.0
+        now = time.monotonic()
+        if (
+            self._id is None
+            or percent == self._told
+            or (done < total and now - self._told_at < _BETWEEN_UPDATES_SECONDS)
+        ):
+            return
+        self._told_at, self._told = now, percent
+        patiently(lambda: update_progress_artifact(self._id, percent), patience=0.0)
