@@ -7,14 +7,17 @@ would scan everything that is in it.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import duckdb
 import polars as pl
 
 from bufferhouse.batch import Refusal
-from bufferhouse.tabulate import COLUMNS
+from bufferhouse.tabulate import COLUMNS, Batch
+from bufferhouse.validate import without
 
 CATALOG = "bufferhouse_batch"
+REFUSING = (duckdb.DataError, duckdb.InvalidInputException)  # how DuckDB says that the numbers are to blame
 
 
 @dataclass(slots=True)
@@ -23,6 +26,14 @@ class Names:
 
     incremental: list[str]
     checks: list[tuple[str, str]]
+
+
+class Checked(NamedTuple):
+    """What is in the catalog, the offences that make rejects by dump_id, and offences per check that only warns."""
+
+    names: Names
+    offenders: Mapping[int, Refusal]
+    warnings: dict[str, int]
 
 
 @contextmanager
@@ -74,6 +85,25 @@ def run_checks(
         for dump_id, expected, found in rows:
             offenders.setdefault(dump_id, Refusal(f"check:{name.split('.')[1]}", expected, found))
     return offenders, warnings
+
+
+def uncomputable(con: duckdb.DuckDBPyConnection, batch: Batch) -> dict[int, Refusal]:
+    """Return the dumps of a batch on which a model or a check fails; found by halves.
+
+    Nothing in the contracts bounds a sum, say: sizes that are no real ones may be more than a BIGINT holds together.
+    """
+    dump_ids = batch.frames["dumps"]["dump_id"].to_list()
+    try:
+        with batch_catalog(con, batch.frames) as names:
+            run_checks(con, names.checks)
+    except REFUSING as error:
+        if len(dump_ids) == 1:
+            found = str(error).split("\n", 1)[0]
+            return {dump_ids[0]: Refusal("model", "numbers that every model can compute with", found)}
+        middle = len(dump_ids) // 2
+        halves = (dump_ids[:middle], dump_ids[middle:])
+        return {key: found for half in halves for key, found in uncomputable(con, without(batch, set(half))).items()}
+    return {}
 
 
 def copy_in(con: duckdb.DuckDBPyConnection, bad: set[int], incremental: list[str]) -> dict[str, int]:

@@ -1,19 +1,17 @@
 """The command line: one function per verb, in `commands/`; its docstring is its help.
 
 Data goes to standard output, progress and messages to standard error. Exit 0 good, 1 something was refused or a check
-found offenders, 2 a wrong call, 3 the warehouse or a source is busy or away.
+found offenders, 2 a wrong call, 3 the warehouse or a source is busy or away, 130 Ctrl-C.
 """
 
 import os
 import sys
-import time
 from typing import Annotated
 
 import typer
 
 from bufferhouse import __version__
 from bufferhouse.commands import asking, cataloging, configuring, ingesting, keeping, managing, modelling, serving
-from bufferhouse.commands.shared import say
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -49,13 +47,9 @@ def _main(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C ends it with 130 and no traceback."""
-    started = time.monotonic()
+    """Run the command line."""
     try:
         app()
-    except KeyboardInterrupt:
-        say(f"bufferhouse: interrupted after {time.monotonic() - started:.1f} s; what was committed is kept")
-        sys.exit(130)
     except BrokenPipeError:
         # Whoever read standard output went away: nothing more can be said there, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -73,17 +73,17 @@ def _next(name: str) -> str:
     return f"{stem}_v{int(number) + 1}"
 
 
-def main() -> int:
+def main(lock: Path = LOCK) -> int:
     """Add marts that are not in the lock file yet; 1 when one that is there has changed."""
     from bufferhouse.memory import in_memory
 
-    frozen = locked()
+    frozen = locked(lock)
     with in_memory([str(FLEET)]) as con:
         current = fingerprints(con)
     if sentences := broken(current, frozen):
         print("\n".join(sentences), file=sys.stderr)
         return 1
-    LOCK.write_text(json.dumps({**current, **frozen}, indent=1, sort_keys=True) + "\n")
+    lock.write_text(json.dumps({**current, **frozen}, indent=1, sort_keys=True) + "\n")
     print(f"{len(current) - len(frozen)} marts frozen, {len(frozen)} were")
     return 0
 

@@ -59,8 +59,16 @@ def _read_stem(stem: str) -> FileName:
         stage=match["stage"],
         compile_target=target,
         compiler_revision=match["revision"],
-        dumped_at=datetime.fromtimestamp(int(stamp) / 1_000_000, UTC) if stamp and len(stamp) >= 15 else None,
+        dumped_at=_moment(stamp) if stamp and len(stamp) >= 15 else None,
     )
+
+
+def _moment(stamp: str) -> datetime | None:
+    """Return the time of a number of microseconds since 1970, None beyond the calendar: then it was no time stamp."""
+    try:
+        return datetime.fromtimestamp(int(stamp) / 1_000_000, UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def program_name(module_name: str | None) -> str:

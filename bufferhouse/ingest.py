@@ -3,15 +3,19 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import duckdb
+
+from bufferhouse import __version__, interrupts
 from bufferhouse.batch import ParsedBatch, Refusal, Sighting
 from bufferhouse.compression import CompressionError
 from bufferhouse.contents import parse_contents
 from bufferhouse.identity import content_of, read_file_name
 from bufferhouse.known_files import unknown_files
-from bufferhouse.load import load
+from bufferhouse.load import load, next_number
 from bufferhouse.run_changes import complete_runs
 from bufferhouse.sources import Discovery, Found, read
 from bufferhouse.summary import Summary
@@ -60,6 +64,7 @@ def read_batches(warehouse: Warehouse, dumps: Sequence[Found], *, hold: Hold | N
     batch = ReadBatch()
     current = [batch]  # what is read while a chunk fills belongs to the batch of that moment
     for sightings in _chunks(dumps, current, hold):
+        interrupts.check()
         unasked = {s.content.dump_id for s in sightings} - batch.known.keys() - batch.new.keys()
         batch.known.update(warehouse.known_contents(unasked))
         for sighting in sightings:
@@ -172,6 +177,25 @@ def ingest(
     `summary` may be given to see what was committed when this is interrupted.
     """
     summary = summary if summary is not None else Summary()
+    summary.last_load_id = next_number(warehouse.con, "loads", "load_id") - 1
+    try:
+        _ingest(warehouse, discovery, summary, rehash, executor, workers, progress)
+    except BaseException:
+        _count_committed(warehouse, summary)
+        raise
+    return summary
+
+
+def _ingest(
+    warehouse: Warehouse,
+    discovery: Discovery,
+    summary: Summary,
+    rehash: bool,
+    executor: Executor | None,
+    workers: int,
+    progress: Callable[[int, int, Summary], None] | None,
+) -> None:
+    interrupts.check()
     fresh = unknown_files(warehouse, discovery, summary, rehash=rehash)
     complete_runs(warehouse.con, discovery.runs)
     done = 0
@@ -179,8 +203,47 @@ def ingest(
         started_at = datetime.now(UTC)
         summary.unreadable += batch.unreadable
         parsed = parse_batch(batch, executor=executor, workers=workers)
+        interrupts.check()
         summary.add(load(warehouse, parsed, discovery.runs, started_at))
         done += len(batch.sightings) + len(batch.unreadable)
         if progress:
             progress(done, len(fresh), summary)
-    return summary
+
+
+def _count_committed(warehouse: Warehouse, summary: Summary) -> None:
+    """Count the load that an interrupt met between its commit and its count, if there is one."""
+    with suppress(duckdb.Error):  # after a fatal error (a full disk) DuckDB answers nothing more
+        missed = warehouse.con.execute(
+            "SELECT new_count, known_count, (SELECT COUNT(*) FROM raw.rejects AS r WHERE r.load_id = l.load_id)"
+            " FROM raw.loads AS l WHERE load_id > ?",
+            [summary.last_load_id],
+        ).fetchall()
+        for new, known, rejected in missed:
+            summary.new += new
+            summary.known += known
+            summary.rejected += rejected
+
+
+def plan(warehouse: Warehouse, discovery: Discovery, summary: Summary, *, rehash: bool = False) -> None:
+    """Count in `summary` what `ingest` would do; what it would read is read and hashed, and nothing is written.
+
+    Nothing is parsed either: what would be refused counts as new, unless this parser has refused the content before.
+    """
+    batch = ReadBatch()
+    taken: set[int] = set()
+    for sightings in _chunks(unknown_files(warehouse, discovery, summary, rehash=rehash), [batch]):
+        taken |= warehouse.known_contents({s.content.dump_id for s in sightings} - taken).keys()
+        spoken = warehouse.known_refusals((s.content.sha256 for s in sightings), __version__)
+        refused = {sha256 for _, _, sha256 in spoken}
+        for sighting in sightings:
+            content = sighting.content
+            if (sighting.run_name, sighting.relative_path, content.sha256) in spoken:
+                summary.known_rejected += 1
+            elif content.dump_id in batch.refusals or content.sha256 in refused:
+                summary.rejected += 1
+            elif content.dump_id in taken:
+                summary.known += 1
+            else:
+                summary.new += 1
+                taken.add(content.dump_id)
+    summary.unreadable += batch.unreadable

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bufferhouse import sources as finding
-from bufferhouse.ingest import Summary, ingest, unknown_files
+from bufferhouse.ingest import Summary, ingest
+from bufferhouse.ingest import plan as count_only
+from bufferhouse.interrupts import remembered
 from bufferhouse.warehouse import Warehouse, only_asked
 from bufferhouse.workers import executor, worker_count
 
@@ -38,13 +40,15 @@ def run_ingest(
     summary = Summary()
     discovery = finding.discover(sources, run_name=run_name, labels=labels, include=include, exclude=exclude)
     if plan:
-        with only_asked(path, wait=wait) as warehouse:
-            summary.new = len(unknown_files(warehouse, discovery, summary, rehash=rehash))
+        with only_asked(path, wait=wait) as (warehouse, note):
+            if note:
+                print(f"bufferhouse: {note}", file=sys.stderr)
+            count_only(warehouse, discovery, summary, rehash=rehash)
         summary.seconds = round(time.monotonic() - started, 3)
         return summary
     count = worker_count(workers, sum(dump.size_bytes for dump in discovery.dumps))
     try:
-        with executor(count) as pool, Warehouse(path, wait=wait) as warehouse, _progress() as advance:
+        with remembered(), executor(count) as pool, Warehouse(path, wait=wait) as warehouse, _progress() as advance:
             if reparse:
                 _reparse(warehouse, summary, every=rehash)
             ingest(warehouse, discovery, rehash=rehash, executor=pool, workers=count, progress=advance, summary=summary)

@@ -1,12 +1,14 @@
 """Which files a warehouse has seen already, and which run they are of."""
 
+import os
+
 from bufferhouse import __version__
 from bufferhouse.collecting import collector_paused
 from bufferhouse.errors import UsageError
 from bufferhouse.identity import content_of
 from bufferhouse.sources import Discovery, Found, read
 from bufferhouse.summary import Summary
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse import Warehouse, published_path
 
 
 @collector_paused()
@@ -16,6 +18,7 @@ def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, 
     Raises:
         UsageError: a run of that name is in the warehouse, from another root and with nothing in common.
     """
+    _pass_by_itself(warehouse, discovery)
     summary.seen = len(discovery.dumps)
     summary.ignored = discovery.ignored_count
     summary.unreadable += discovery.refused
@@ -35,6 +38,23 @@ def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, 
         else:
             summary.known += 1
     return fresh
+
+
+def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
+    """Take the warehouse's own files out of what was named, as when a shell expands `*` beside it.
+
+    To read the database here would drop DuckDB's lock on it, which is gone when this process closes any descriptor.
+    """
+    if warehouse.path is None:
+        return
+    copy = published_path(warehouse.path)
+    own = {os.path.realpath(f"{path}{suffix}") for path in (warehouse.path, copy) for suffix in ("", ".wal", ".lock")}
+    # In a walk only what is named or begins like a dump comes as far as this.
+    named = [dump for dump in discovery.dumps if next(iter(dump.parts.values())).is_explicit]
+    passed = {id(dump) for dump in named if os.path.realpath(dump.uri) in own}
+    if passed:
+        discovery.dumps = [dump for dump in discovery.dumps if id(dump) not in passed]
+        discovery.ignored_count += len(passed)
 
 
 def _follow_renames(warehouse: Warehouse, discovery: Discovery) -> None:

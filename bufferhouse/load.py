@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 import polars as pl
 import zstandard
 
-from bufferhouse import __version__
+from bufferhouse import __version__, interrupts
 from bufferhouse.batch import ParsedBatch, Refusal, Sighting
-from bufferhouse.batch_catalog import Names, batch_catalog, copy_in, run_checks
+from bufferhouse.batch_catalog import REFUSING, Checked, Names, batch_catalog, copy_in, run_checks, uncomputable
 from bufferhouse.identity import facts_of_name
 from bufferhouse.run_changes import complete_runs
 from bufferhouse.runs import Run
@@ -71,9 +71,9 @@ def load(
     load_id = next_number(con, "loads", "load_id")
     refusals = dict(parsed.refusals)
     result = Loaded(load_id)
-    with _new_dumps(con, parsed, refusals, load_id) as names:
-        offenders, result.warnings = run_checks(con, names.checks)
+    with _new_dumps(con, parsed, refusals, load_id) as (names, offenders, warnings):
         refusals.update(offenders)
+        result.warnings = warnings
         observed, again = _unseen(con, [s for s in parsed.sightings if s.content.dump_id not in refusals])
         refused = [s for s in parsed.sightings if s.content.dump_id in refusals]
         spoken = warehouse.known_refusals((s.content.sha256 for s in refused), __version__)
@@ -81,9 +81,10 @@ def load(
         result.rejects = [(s, refusals[s.content.dump_id]) for s in fresh]
         result.known_reject_count = len(refused) - len(fresh)
         result.known_count = again
-        closed = [s for s in (replayed or {}).values() if s.content.dump_id not in refusals]
+        closed = [number for number, s in (replayed or {}).items() if s.content.dump_id not in refusals]
         if not (observed or result.rejects or closed):
             return result  # Everything is as it was: a load that would add nothing is none.
+        interrupts.check()
         with transaction(con):
             run_ids = _add_runs(con, runs, {s.run_name for s in parsed.sightings})
             result.rows = copy_in(con, set(offenders), names.incremental) if names.checks else {"dumps": 0}
@@ -93,8 +94,8 @@ def load(
             result.rows["observations"] = _observe(con, observed, run_ids, load_id, parsed.signature_ids)
             if replayed is None:
                 _resolve(con, load_id)
-            else:
-                _close(con, replayed, refusals, result.rejects)
+            elif closed:
+                _close(con, closed)
             # Of a content seen several times in the batch only one sighting keeps the bytes.
             kept = {s.content.sha256: s.files for s in refused if s.files}
             result.rows["rejects"] = _reject(con, result.rejects, kept, run_ids, load_id)
@@ -109,15 +110,31 @@ def load(
 
 
 @contextmanager
-def _new_dumps(con, parsed: ParsedBatch, refusals: dict[int, Refusal], load_id: int) -> Iterator[Names]:
-    """Put the new dumps of a batch into a catalog of their own, without those that break a contract."""
-    if not len(parsed.tables.frames["dumps"]):
-        yield Names([], [])  # what is only seen again needs no catalog
-        return
-    refusals.update(breaches(parsed.tables))
-    new = numbered(con, without(parsed.tables, set(refusals)), load_id)
-    with batch_catalog(con, new.frames) as names:
-        yield names
+def _new_dumps(con, parsed: ParsedBatch, refusals: dict[int, Refusal], load_id: int) -> Iterator[Checked]:
+    """Put the new dumps of a batch into a catalog of their own and check them there.
+
+    Those that break a contract, or on which a model fails, are not in it but among the `refusals`.
+    """
+    new = parsed.tables
+    if len(new.frames["dumps"]):
+        refusals.update(breaches(new))
+        new = without(new, set(refusals))
+    while len(new.frames["dumps"]):
+        batch = numbered(con, new, load_id)
+        is_checked = False
+        try:
+            with batch_catalog(con, batch.frames) as names:
+                checked = Checked(names, *run_checks(con, names.checks))
+                is_checked = True
+                yield checked
+                return
+        except REFUSING:
+            bad = {} if is_checked else uncomputable(con, batch)
+            if not bad:
+                raise
+            refusals.update(bad)
+            new = without(new, set(bad))
+    yield Checked(Names([], []), {}, {})  # what is only seen again needs no catalog
 
 
 def next_number(con, table: str, column: str) -> int:
@@ -150,7 +167,10 @@ def _shape_ids(con, shapes: pl.DataFrame) -> pl.Series:
 
 
 def _unseen(con, sightings: list[Sighting]) -> tuple[list[Sighting], int]:
-    """Return the sightings that no observation tells already, and how many it does: same file, time and content."""
+    """Return the sightings that no observation tells already, and how many it does: same file, time and content.
+
+    A file that was refused since it was seen, and is back as it was, is seen anew: that closes its reject.
+    """
     if not sightings:
         return [], 0
     names = sorted({s.run_name for s in sightings})
@@ -158,7 +178,9 @@ def _unseen(con, sightings: list[Sighting]) -> tuple[list[Sighting], int]:
         con.execute(
             "SELECT r.run_name, o.relative_path, o.dump_id, o.source_size_bytes, o.source_mtime_ns"
             " FROM staging.observations AS o JOIN raw.runs AS r USING (run_id)"
-            " WHERE r.run_name IN (SELECT unnest(CAST(? AS VARCHAR[])))",
+            " WHERE r.run_name IN (SELECT unnest(CAST(? AS VARCHAR[])))"
+            " AND (o.run_id, o.relative_path) NOT IN (SELECT (run_id, relative_path) FROM raw.rejects"
+            " WHERE state = 'open')",
             [names],
         ).fetchall()
     )
@@ -217,18 +239,18 @@ def _resolve(con, load_id: int) -> None:
     )
 
 
-def _close(
-    con,
-    replayed: Mapping[int, Sighting],
-    refusals: Mapping[int, Refusal],
-    rejects: list[tuple[Sighting, Refusal]],
-) -> None:
-    """Close rejects whose bytes are a dump now, and those that a newer parser refuses in a row of its own."""
-    again = {id(sighting) for sighting, _ in rejects}
-    for reject_id, sighting in replayed.items():
-        state = "resolved" if id(sighting) in again else "replayed"
-        if state == "resolved" or sighting.content.dump_id not in refusals:
-            con.execute("UPDATE raw.rejects SET state = ? WHERE reject_id = ?", [state, reject_id])
+def _close(con, reject_ids: list[int]) -> None:
+    """Close rejects whose bytes are a dump now, and open ones of the same files that are older."""
+    con.execute(
+        "UPDATE raw.rejects SET state = 'replayed' WHERE reject_id IN (SELECT unnest(CAST(? AS BIGINT[])))",
+        [reject_ids],
+    )
+    con.execute(
+        "UPDATE raw.rejects AS old SET state = 'resolved' FROM raw.rejects AS new WHERE old.state = 'open'"
+        " AND new.reject_id IN (SELECT unnest(CAST(? AS BIGINT[]))) AND old.run_id = new.run_id"
+        " AND old.relative_path = new.relative_path AND old.reject_id < new.reject_id",
+        [reject_ids],
+    )
 
 
 def _reject(
@@ -248,7 +270,15 @@ def _reject(
         )
         for i, (s, r) in enumerate(rejects)
     ]  # fmt: skip
-    return _insert(con, "rejects", _REJECTS, rows)
+    count = _insert(con, "rejects", _REJECTS, rows)
+    # What an older parser refused for its own reason is told by the new row from now on.
+    con.execute(
+        "UPDATE raw.rejects SET state = 'resolved' WHERE state = 'open' AND load_id < $1"
+        " AND (run_id, relative_path, sha256) IN"
+        " (SELECT (run_id, relative_path, sha256) FROM raw.rejects WHERE load_id = $1)",
+        [load_id],
+    )
+    return count
 
 
 def packed(files: Mapping[str, bytes]) -> bytes:

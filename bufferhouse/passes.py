@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from bufferhouse import sources as finding
@@ -17,7 +18,7 @@ from bufferhouse.run_changes import complete_runs
 from bufferhouse.sources import Discovery, Found
 from bufferhouse.summary import Summary
 from bufferhouse.trees import ARCHIVE_SUFFIXES
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse import Warehouse, published_path
 
 
 @dataclass(slots=True)
@@ -145,6 +146,13 @@ def choose(warehouse: Warehouse, source: Source, seen: Seen, result: Pass) -> Ar
     complete_runs(warehouse.con, discovery.runs)
     result.late = sum(dump.run_name in complete for dump in arrivals.ready)
     return arrivals
+
+
+def is_published(path: Path) -> bool:
+    """Say whether the published copy of a warehouse has all that was committed before this pass."""
+    copy = published_path(path)
+    log = path.with_name(f"{path.name}.wal")
+    return copy.exists() and not log.exists() and copy.stat().st_mtime_ns > path.stat().st_mtime_ns
 
 
 def finish(arrivals: Arrivals, result: Pass) -> None:

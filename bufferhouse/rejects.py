@@ -105,17 +105,24 @@ def replay(
     result = Replayed()
     batch = ReadBatch()
     replayed: dict[int, Sighting] = {}
+    places: set[tuple[str, str]] = set()
     for done, reject_id in enumerate(chosen, 1):
         sighting = _sighting(warehouse.con, reject_id)
         if isinstance(sighting, str):
             result.refused.append((reject_id, sighting))
         else:
+            place = (sighting.run_name, sighting.relative_path)
+            if place in places:
+                # Of a file that was refused twice the later content is the newest, so it belongs into a later load.
+                _load(warehouse, batch, replayed, result)
+                batch, replayed, places = ReadBatch(), {}, set()
+            places.add(place)
             batch.known.update(warehouse.known_contents([sighting.content.dump_id]))
             sort_in(batch, sighting)
             replayed[reject_id] = sighting
         if replayed and (batch.is_full or done == len(chosen)):
             _load(warehouse, batch, replayed, result)
-            batch, replayed = ReadBatch(), {}
+            batch, replayed, places = ReadBatch(), {}, set()
         if progress:
             progress(done, len(chosen))
     return result

@@ -22,9 +22,12 @@ class Summary:
     bytes: int = 0
     seconds: float = 0.0
     runs: list[str] = field(default_factory=list)
+    last_load_id: int = 0
 
     def add(self, loaded: Loaded) -> None:
         """Count one load in."""
+        if loaded.rows:  # else it added nothing, and there is no load of that number
+            self.last_load_id = loaded.load_id
         self.new += loaded.new_count
         self.known += loaded.known_count
         self.rejected += len(loaded.rejects)

@@ -52,8 +52,11 @@ class Warehouse:
             if self.path is not None:
                 if not self.path.absolute().parent.is_dir():
                     raise UsageError(f"the folder of the warehouse does not exist: {self.path.absolute().parent}")
+                deadline = time.monotonic() + self.wait
                 stack.enter_context(WriterLock(self.path, self.wait))
-            self._connect()
+                self._connect(max(0.0, deadline - time.monotonic()))
+            else:
+                self._connect(0.0)
             stack.callback(lambda: self.con.close())
             self._prepare()
             self._stack = stack.pop_all()
@@ -78,8 +81,8 @@ class Warehouse:
         if isinstance(error, duckdb.Error) and (full := _full(self.path, error)):
             raise full from error
 
-    def _connect(self) -> None:
-        self.con = _connect(self.path, read_only=False, wait=self.wait)
+    def _connect(self, wait: float) -> None:
+        self.con = _connect(self.path, read_only=False, wait=wait)
         self.con.execute("SET TimeZone = 'UTC'")
         self.con.execute("SET zstd_min_string_length = 64")
 
@@ -89,7 +92,7 @@ class Warehouse:
             raise UsageError("an in-memory warehouse has no file")
         self.con.close()
         os.replace(new, self.path)
-        self._connect()
+        self._connect(self.wait)
 
     def known_contents(self, dump_ids: Iterable[int]) -> dict[int, tuple[str, int]]:
         """Return SHA-256 and signature id of those of `dump_ids` whose content is stored."""
@@ -233,16 +236,19 @@ def open_reader(path: Path, *, wait: float = 0.0) -> tuple[duckdb.DuckDBPyConnec
 
 
 @contextmanager
-def only_asked(path: Path, *, wait: float = 0.0) -> Iterator[Warehouse]:
-    """Yield a warehouse to look things up in, which is neither made, nor migrated, nor locked."""
+def only_asked(path: Path, *, wait: float = 0.0) -> Iterator[tuple[Warehouse, str | None]]:
+    """Yield a warehouse to look things up in, and the note of `open_reader`.
+
+    It is neither made, nor migrated, nor locked; where there is none, it is an empty one in memory.
+    """
     if not path.exists():
         with Warehouse(None) as warehouse:
-            yield warehouse
+            yield warehouse, None
         return
     warehouse = Warehouse(path)
-    warehouse.con, _ = open_reader(path, wait=wait)
+    warehouse.con, note = open_reader(path, wait=wait)
     with warehouse.con:
-        yield warehouse
+        yield warehouse, note
 
 
 def _is_current(published: Path, path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Worker processes that parse: started before any connection, and gone when their parent is."""
+"""Worker processes that parse: they inherit neither lock nor connection, and are gone when their parent is."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ def executor(workers: int) -> Iterator[Executor | None]:
     if workers < 2:
         yield None
         return
-    with ProcessPoolExecutor(workers, mp_context=lean_context(), initializer=_begin) as pool:
+    with _Pool(workers, mp_context=lean_context(), initializer=_begin) as pool:
         try:
             yield pool
         except BaseException:
@@ -38,6 +38,18 @@ def executor(workers: int) -> Iterator[Executor | None]:
             for worker in active_children():
                 worker.terminate()
             raise
+
+
+class _Pool(ProcessPoolExecutor):
+    """Starts its processes at the first `submit`, deaf to Ctrl-C from their first instruction on."""
+
+    def submit(self, *args, **kwargs):
+        # A process that is being started inherits the mask; until `_begin` it would die of Ctrl-C with a traceback.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return super().submit(*args, **kwargs)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin() -> None:

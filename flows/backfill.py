@@ -9,7 +9,7 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse import backfilling, models
+from bufferhouse import backfilling
 from bufferhouse import config as configuration
 from bufferhouse.errors import UsageError
 from bufferhouse.reparse import Reparsed
@@ -28,8 +28,7 @@ def reparse(writer: Held, dump_ids: Held, progress: Held) -> Held:
 
 @step(name="rebuild")
 def rebuild(writer: Held, dump_ids: Held, progress: Held) -> Held:
-    """Build the models, and compute the rows of the incremental ones anew for some dumps."""
-    models.build(writer.value.con)
+    """Compute the rows of the incremental models anew for some dumps; the models were built on opening."""
     return Held(Reparsed(backfilling.rebuild(writer.value, dump_ids.value, progress=progress.value.reach)))
 
 

@@ -27,7 +27,7 @@ from bufferhouse.load import load as load_batch
 from bufferhouse.passes import Pass, Source
 from bufferhouse.report.passes import pass_summary
 from bufferhouse.report.summary import lines
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse import Warehouse, published_path
 from bufferhouse.workers import executor, worker_count
 from flows.steps import EXPECTED, Held, Progress, leave_summary, step
 
@@ -102,12 +102,12 @@ def ingest(
         chosen = _chosen(conf, sources, run, labels or {})
         by_source = {source.name: Pass() for source in chosen}
         seen = {source.name: _look(source, by_source[source.name]) for source in chosen}
-        published = None
         if any(seen.values()):
             with Warehouse(path, wait=wait) as writer:
-                _load_all(writer, chosen, seen, by_source, workers or conf["warehouse"]["workers"])
+                number = _load_all(writer, chosen, seen, by_source, workers or conf["warehouse"]["workers"])
                 should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
-                published = publish(Held(writer)) if should_publish else None
+                if should_publish and (number or not passes.is_published(path)):
+                    publish(Held(writer))
     except EXPECTED as error:
         # Were it raised, Prefect would log its traceback and pickle it into the storage of results.
         return Failed(message=str(error), data=error)
@@ -117,6 +117,7 @@ def ingest(
     for line in lines(total):
         get_run_logger().info(line)
     size = path.stat().st_size if path.exists() else None
+    published = str(published_path(path)) if published_path(path).exists() else None
     markdown = pass_summary(total, by_source, published=published, warehouse_bytes=size)
     leave_summary("ingest-summary", markdown, "What the ingest did.")
     share = conf["thresholds"]["failing_share"] if failing_share is None else failing_share
@@ -157,8 +158,8 @@ def _load_all(
     seen: dict[str, passes.Seen | None],
     by_source: dict[str, Pass],
     workers: int | None,
-) -> None:
-    """Read, parse and load what is new and ready in all sources, batch by batch."""
+) -> int:
+    """Read, parse and load what is new and ready in all sources, batch by batch; return how many batches there were."""
     work = []
     for source in chosen:
         found, result = seen[source.name], by_source[source.name]
@@ -179,6 +180,7 @@ def _load_all(
                     progress.reach(done, len(ready))
             passes.finish(arrivals, result)
     progress.reach(1, 1)
+    return number
 
 
 def _load_one(

@@ -14,6 +14,11 @@ from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_se
 from bufferhouse.errors import UsageError
 
 _START_SECONDS = 120.0
+# Services for many workers: on SQLite they get in the way of the others' transactions, and log that at length.
+_SERVICES = {
+    "PREFECT_SERVER_SERVICES_LATE_RUNS_ENABLED": "false",
+    "PREFECT_SERVER_SERVICES_FOREMAN_ENABLED": "false",
+}
 
 
 @contextmanager
@@ -50,6 +55,7 @@ def _start(port: int) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"],
         stdout=subprocess.DEVNULL,
+        env={**os.environ, **_SERVICES},
     )
 
 

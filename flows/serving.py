@@ -72,7 +72,10 @@ def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 1
     `poll_seconds` is how often the server is asked what is due.
     """
     with flow_runs_forked():
-        serve_deployments(*deployments(conf, settings), print_starting_message=False, query_seconds=poll_seconds)
+        # Several at once would only wait for one another, each with a batch in memory.
+        serve_deployments(
+            *deployments(conf, settings), print_starting_message=False, query_seconds=poll_seconds, limit=1
+        )
 
 
 class _Process(ForkServerProcess):

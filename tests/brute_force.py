@@ -4,7 +4,8 @@ Where the models sum what changes and take off what pairs of values share, this 
 by segment and joins the times at which somebody is alive there. `dump` is what the oracle reads.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from itertools import accumulate
 
 from tests import oracle
@@ -30,8 +31,8 @@ def values_in(dump: dict, allocation: dict) -> list[dict]:
     return [] if allocation["is_thread_local"] else [value for value in values if value["live_range"]]
 
 
-def occupied(values: list[dict], position_count: int) -> list[int]:
-    """Bytes in the union of the live slots of one allocation's values, at every position."""
+def occupied_changes(values: list[dict]) -> Counter[int]:
+    """By how much the union of the live slots of one allocation's values changes, by position."""
     slots: dict[tuple[int, int], Spans] = defaultdict(list)
     for value in values:
         if value["size"]:
@@ -41,7 +42,7 @@ def occupied(values: list[dict], position_count: int) -> list[int]:
     for slot in taken:
         borders[slot[0]][0].append(slot)
         borders[slot[1]][1].append(slot)
-    changes = [0] * (position_count + 1)
+    changes: Counter[int] = Counter()
     here: set[tuple[int, int]] = set()
     left = 0
     for right in sorted(borders):
@@ -52,34 +53,38 @@ def occupied(values: list[dict], position_count: int) -> list[int]:
         here.update(begun)
         here.difference_update(ended)
         left = right
-    return list(accumulate(changes[:position_count]))
+    return changes
 
 
-def alive(values: list[dict], position_count: int, weight) -> list[int]:
-    """The sum of `weight` over the values alive at every position."""
-    changes = [0] * (position_count + 1)
+def alive_changes(values: list[dict], weight: Callable[[dict], int]) -> Counter[int]:
+    """By how much the sum of `weight` over the values alive changes, by position."""
+    changes: Counter[int] = Counter()
     for value in values:
         start, end = value["live_range"]
         changes[start] += weight(value)
         changes[end + 1] -= weight(value)
-    return list(accumulate(changes[:position_count]))
+    return changes
+
+
+def occupied_peak(values: list[dict]) -> int:
+    """The most bytes in the union of the live slots of one allocation's values."""
+    return max(accumulate(change for _, change in sorted(occupied_changes(values).items())), default=0)
 
 
 def figures(dump: dict) -> tuple[dict[int, list[tuple]], dict[int, int]]:
     """Occupied bytes, listed bytes and values alive at every position by memory space; occupied peaks by allocation."""
-    count = 0 if dump["max_position"] is None else dump["max_position"] + 1
-    sums: dict[int, list[list[int]]] = {}
+    positions = range(0 if dump["max_position"] is None else dump["max_position"] + 1)
+    sums: dict[int, tuple[Counter[int], ...]] = {}
     peaks = {}
     for allocation in dump["allocations"]:
         values = values_in(dump, allocation)
-        own = [
-            occupied(values, count),
-            alive(values, count, lambda value: oracle.logical_bytes(value["shape"])),
-            alive(values, count, lambda value: 1),
-        ]
-        peaks[allocation["index"]] = max(own[0], default=0)
-        space = sums.setdefault(allocation["memory_space"], [[0] * count for _ in own])
-        for total, more in zip(space, own, strict=True):
-            if any(more):
-                total[:] = map(int.__add__, total, more)
-    return {space: list(zip(*rows, strict=True)) for space, rows in sums.items()}, peaks
+        space = sums.setdefault(allocation["memory_space"], (Counter(), Counter(), Counter()))
+        space[0].update(occupied_changes(values))
+        space[1].update(alive_changes(values, lambda value: oracle.logical_bytes(value["shape"])))
+        space[2].update(alive_changes(values, lambda value: 1))
+        peaks[allocation["index"]] = occupied_peak(values)
+    rows = {
+        space: list(zip(*(list(accumulate(map(changes.__getitem__, positions))) for changes in three), strict=True))
+        for space, three in sums.items()
+    }
+    return rows, peaks

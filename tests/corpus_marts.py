@@ -5,7 +5,7 @@ from collections import Counter
 import duckdb
 
 from tests import oracle
-from tests.brute_force import figures, occupied, values_in
+from tests.brute_force import figures, occupied_peak, values_in
 from tests.heap_trace import trace_of
 from tests.readings import by_dump
 
@@ -74,11 +74,11 @@ class MartCount:
 
     def _balances(self, dump_id: int, dump: dict, own_peaks: dict[int, int]) -> list[str]:
         faults = []
-        for index, size, occupied_peak, *parts in self.balances[dump_id]:
+        for index, size, own_peak, *parts in self.balances[dump_id]:
             if dump["live_ranges"] is None:
-                is_closed = occupied_peak is None and parts == [None] * 8
+                is_closed = own_peak is None and parts == [None] * 8
             else:
-                is_closed = sum(parts) == size and min(parts) >= 0 and occupied_peak == own_peaks[index]
+                is_closed = sum(parts) == size and min(parts) >= 0 and own_peak == own_peaks[index]
                 self.counts["balances"] += 1
             faults += [] if is_closed else [f"the balance of allocation {index} is open"]
         if len(self.balances[dump_id]) != len(dump["allocations"]):
@@ -112,7 +112,7 @@ class MartCount:
             peak, buffers = traced
             mine = own_peaks[allocation["index"]]
             values = [value for value in values_in(dump, allocation) if value["id"] in buffers]
-            with_event = max(occupied(values, dump["max_position"] + 1), default=0)
+            with_event = occupied_peak(values)
             self.counts["traced"] += 1
             if mine < peak:
                 faults.append(f"allocation {allocation['index']} is occupied by {mine}, its trace by {peak}")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socket import SHUT_RDWR
 
 import boto3
 import pytest
@@ -67,9 +68,15 @@ def environment(monkeypatch, tmp_path, server):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
 
 
+DROPPED, CUT = -1, -2  # no answer at all; an answer whose body breaks off in the middle
+
+
 @contextmanager
 def before(url: str, answer: Callable[[int, str], int | None]) -> Iterator[str]:
-    """A server in front of another one: `answer(number, path)` gives the status of a request that it refuses."""
+    """A server in front of another one: `answer(number, path)` gives the status of a request that it refuses.
+
+    Beside a status it may be DROPPED or CUT.
+    """
     requests: list[str] = []
     lock = threading.Lock()
     host = url.removeprefix("http://")
@@ -81,19 +88,23 @@ def before(url: str, answer: Callable[[int, str], int | None]) -> Iterator[str]:
             with lock:
                 requests.append(self.path)
                 status = answer(len(requests), self.path)
-            if status is not None:
+            if status == DROPPED:
+                self.connection.shutdown(SHUT_RDWR)
+                self.close_connection = True
+                return
+            if status is not None and status > 0:
                 self.reply(status, {}, b"")
                 return
             behind = HTTPConnection(host, timeout=30)
             headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
             behind.request(self.command, self.path, headers=headers)
             response = behind.getresponse()
-            self.reply(response.status, dict(response.getheaders()), response.read())
+            self.reply(response.status, dict(response.getheaders()), response.read(), is_cut=status == CUT)
             behind.close()
 
         do_HEAD = do_GET
 
-        def reply(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        def reply(self, status: int, headers: dict[str, str], body: bytes, *, is_cut: bool = False) -> None:
             self.send_response(status)
             for name, value in headers.items():
                 if name.lower() not in ("content-length", "transfer-encoding", "connection"):
@@ -102,7 +113,8 @@ def before(url: str, answer: Callable[[int, str], int | None]) -> Iterator[str]:
             self.send_header("Content-Length", length)
             self.end_headers()
             if self.command != "HEAD":
-                self.wfile.write(body)
+                self.wfile.write(body[: len(body) // 2] if is_cut else body)
+            self.close_connection = self.close_connection or is_cut
 
         def log_message(self, *words: object) -> None:
             pass
@@ -166,14 +178,15 @@ def test_a_large_bucket_is_read_piece_by_piece(warehouse, fleet_bucket, monkeypa
 def test_a_server_that_fails_every_third_request_is_asked_again(
     example_warehouse, fleet_bucket, server, tmp_path, monkeypatch
 ):
-    """Be it with 500 or with 503: the rows are the same, and nobody hears of it."""
+    """With 500 or 503, without an answer, or with half of one: the rows are the same, and nobody hears of it."""
     refused = []
+    ways = [500, 503, DROPPED, CUT]
 
     def third(number: int, path: str) -> int | None:
         if number % 3:
             return None
         refused.append(path)
-        return 500 if len(refused) % 2 else 503
+        return ways[len(refused) % len(ways)]
 
     with before(server, third) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
@@ -183,12 +196,47 @@ def test_a_server_that_fails_every_third_request_is_asked_again(
     assert len(refused) > 50
 
 
+@pytest.fixture
+def hundred(fleet_bucket, server, tmp_path, monkeypatch) -> str:
+    """An archive in the bucket, of a hundred dumps; it is fetched in small pieces."""
+    monkeypatch.setattr(bucket, "_PIECE_BYTES", 4096)
+    texts = {name_of(number): small_dump(number) for number in range(100)}
+    client_of(server).upload_file(str(archived(tmp_path / "hundred.tar", texts)), "dumps", "hundred.tar")
+    return f"{fleet_bucket}/hundred.tar"
+
+
+def test_an_archive_from_a_server_that_fails_every_third_request(warehouse, hundred, server, monkeypatch):
+    """It is streamed over many requests, and none that fails is missed."""
+    ways = [500, 503, DROPPED, CUT]
+    with before(server, lambda number, _: None if number % 3 else ways[number // 3 % 4]) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        code, summary = ingest(warehouse, hundred)
+    assert (0, 100, []) == (code, summary["new"], summary["unreadable"])
+
+
+@pytest.mark.parametrize("way", [503, DROPPED, CUT])
+def test_an_archive_from_a_server_that_goes_away(warehouse, hundred, server, monkeypatch, way):
+    """Exit 3, and the half of the archive that came is no whole one: nothing of it is loaded, or refused."""
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
+    asked = []
+    with before(server, lambda number, _: asked.append(number)) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        assert 0 == call("ingest", hundred, "--warehouse", warehouse, "--plan").code
+    with before(server, lambda number, _: way if number > 0.8 * len(asked) else None) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        outcome = call("ingest", hundred, "--warehouse", warehouse)
+    assert (3, "") == (outcome.code, outcome.out)
+    assert "cannot be reached: " in outcome.err
+    assert (0, 0, 0) == tuple(counts(warehouse)[table] for table in ("dumps", "rejects", "loads"))
+
+
 @pytest.mark.slow
-def test_a_server_that_goes_away_leaves_whole_batches(warehouse, fleet_bucket, server, monkeypatch):
+@pytest.mark.parametrize("way", [503, DROPPED])
+def test_a_server_that_goes_away_leaves_whole_batches(warehouse, fleet_bucket, server, monkeypatch, way):
     """Exit 3 with the object that could not be read; what was committed is whole, the same command ends the work."""
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
     monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "10")
-    with before(server, lambda number, _: 503 if number > 80 else None) as proxy:
+    with before(server, lambda number, _: way if number > 80 else None) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
         outcome = run("ingest", f"{fleet_bucket}/fleet", "--warehouse", warehouse)
     assert (3, "") == (outcome.code, outcome.out)

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from bufferhouse import building, frozen, models
+from bufferhouse.ingesting import run_ingest
 from bufferhouse.layout import MODELS
 from bufferhouse.memory import in_memory
 
@@ -54,6 +55,27 @@ def test_models_as_released_break_nothing(released):
         now = frozen.fingerprints(con)
     assert released == now
     assert [] == frozen.broken(now, released)
+
+
+def test_results_do_not_hang_on_how_the_fleet_was_loaded(released, fleet, tmp_path):
+    """Run by run, the last first, each file a batch of its own, in several processes: other numbers of runs, loads and
+    shapes, and other rows beneath, but the same results."""
+    path = tmp_path / "otherwise.duckdb"
+    for number, run in enumerate(sorted((run for run in fleet.iterdir() if run.is_dir()), reverse=True)):
+        if run.name == "jaxlib-0.8.0":
+            for dump in sorted(run.glob("*-buffer-assignment.txt"), reverse=True):
+                assert 0 == run_ingest([str(run)], path, include=[dump.name]).exit_code
+        assert 0 == run_ingest([str(run)], path, workers=2 if number == 0 else 1).exit_code
+    with duckdb.connect(str(path)) as con:
+        assert 20 < con.execute("SELECT COUNT(*) FROM raw.loads").fetchone()[0]
+        assert released == frozen.fingerprints(con)
+
+
+def test_the_time_zone_of_a_reader_is_no_change(released, own_warehouse):
+    """Moments are compared in UTC."""
+    with duckdb.connect(str(own_warehouse)) as con:
+        con.execute("SET TimeZone = 'Asia/Tokyo'")
+        assert released == frozen.fingerprints(con)
 
 
 def test_a_comment_or_another_way_to_the_same_result_is_no_change(released, changed):
@@ -120,3 +142,22 @@ def test_without_a_lock_file_nothing_is_frozen(tmp_path):
 def test_what_is_committed_as_frozen_is_unchanged(released):
     """The marts of this checkout are those of the lock file, where a release has made one."""
     assert [] == frozen.broken(released, frozen.locked())
+
+
+def test_a_release_adds_what_is_new_and_changes_nothing(released, tmp_path, capsys):
+    """The first release locks every mart; a later one keeps their lines, and refuses when one has changed."""
+    lock = tmp_path / "models.lock"
+    assert 0 == frozen.main(lock)
+    assert f"{len(released)} marts frozen, 0 were\n" == capsys.readouterr().out
+    first = lock.read_text()
+    assert released == json.loads(first)
+    assert 0 == frozen.main(lock)
+    assert f"0 marts frozen, {len(released)} were\n" == capsys.readouterr().out
+    lock.write_text(first.replace(released[NAME]["sql"], "0" * 64))
+    was = lock.read_text()
+    assert 1 == frozen.main(lock)
+    assert (
+        "marts.footprint_v1 is frozen and its SQL changed; write marts.footprint_v2 beside it\n"
+        == capsys.readouterr().err
+    )
+    assert was == lock.read_text()

@@ -28,6 +28,8 @@ CPU, GPU, TPU = "cpu_after_optimizations", "gpu_after_optimizations", "after_opt
             "1700000000123456.module_0001.jit_f.cpu_after_optimizations",
             FileName(1, "jit_f", CPU, "cpu", None, datetime(2023, 11, 14, 22, 13, 20, 123456, UTC)),
         ),
+        # Beyond the calendar it is no time, but still no part of the name.
+        ("253402300800000000.module_0001.jit_f.cpu_after_optimizations", FileName(1, "jit_f", CPU, "cpu")),
         ("module_0001.a.b-c.1__Xla=true_x.cpu_after_optimizations", FileName(1, "a.b-c.1__Xla=true_x", CPU, "cpu")),
         ("000_f7d316536d8a2672", FileName()),
         ("module_0001", FileName()),

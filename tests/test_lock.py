@@ -23,6 +23,12 @@ with Warehouse(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.readline()
 """
+READER = """
+import sys, duckdb
+con = duckdb.connect(sys.argv[1], read_only=True)
+print("held", flush=True)
+sys.stdin.readline()
+"""
 # A writer whose worker processes are busy when it is killed.
 PARENT = """
 import multiprocessing, os, sys, time
@@ -79,6 +85,23 @@ def test_a_second_writer_is_told_who_holds_the_warehouse(warehouse, holder, dump
     assert (3, "") == (outcome.code, outcome.out)
     assert f"{warehouse} is being written by process {holder.pid} on " in outcome.err
     assert "--wait SECONDS" in outcome.err
+
+
+def test_a_wait_that_is_over_is_told_who_holds_the_warehouse(warehouse, holder, dumps):
+    """As without one, whoever it is: the writer, or a reader of the file itself once the writer has gone."""
+    outcome = call("ingest", dumps, "--warehouse", warehouse, "--wait", 0.3)
+    assert (3, "") == (outcome.code, outcome.out)
+    assert f"{warehouse} is being written by process {holder.pid} on " in outcome.err
+    kill_group(holder)
+    reader = start(warehouse, code=READER, stdin=subprocess.PIPE)
+    try:
+        assert "held\n" == reader.stdout.readline()
+        outcome = call("ingest", dumps, "--warehouse", warehouse, "--wait", 0.3)
+    finally:
+        kill_group(reader)
+    assert (3, "") == (outcome.code, outcome.out)
+    assert f"{warehouse} is open in another process (PID {reader.pid})" in outcome.err
+    assert 0 == counts(warehouse)["dumps"]
 
 
 def test_waiting_lasts_until_the_holder_lets_go(tmp_path):

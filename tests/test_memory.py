@@ -32,6 +32,17 @@ def test_several_sources_of_any_kind(fleet, tmp_path):
     assert (0, "3") == (outcome.code, outcome.out.splitlines()[1])
 
 
+def test_a_report_needs_no_warehouse(example_warehouse, fleet, tmp_path, monkeypatch):
+    """It says what it says of a warehouse with the same dumps, but for what it is called; the page is written."""
+    monkeypatch.chdir(tmp_path)
+    outcome = call("report", "fleet", "--from", fleet, "--html", "page.html")
+    expected = call("report", "fleet", "--warehouse", example_warehouse)
+    own = outcome.out.replace("report: page.html\n", "")
+    assert (0, 0) == (outcome.code, expected.code)
+    assert expected.out.replace(example_warehouse.name, "fleet") == own
+    assert ["page.html"] == [path.name for path in tmp_path.iterdir()]
+
+
 def test_what_is_refused_is_said_and_can_be_asked_for(tmp_path):
     """One bad dump stops only itself; its line is on standard error, its row in raw.rejects."""
     good, bad = write_dumps(tmp_path / "run", [1, 2])
@@ -53,8 +64,9 @@ def test_it_is_read_only_all_the_same(fleet):
 )
 def test_wrong_calls(words):
     """A source that is there, and one place to ask."""
-    outcome = call("query", COUNT, *words)
-    assert (2, "") == (outcome.code, outcome.out)
+    for verb in (["query", COUNT], ["report", "fleet"]):
+        outcome = call(*verb, *words)
+        assert (2, "") == (outcome.code, outcome.out)
 
 
 def test_the_connection_is_closed_behind_it(fleet):

@@ -1,6 +1,8 @@
 """What was refused: kept, listed, shown, tried again."""
 
+import hashlib
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -55,33 +57,34 @@ def split_dump(fleet: Path, directory: Path) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def thousand(fleet, tmp_path_factory) -> tuple[Path, dict[str, int], int]:
-    """A thousand real dumps that all differ, fifty broken: where, the broken ones with lines, how many have a color."""
+def thousand(fleet, tmp_path_factory) -> tuple[Path, dict[str, tuple[int, int]], int]:
+    """A thousand real dumps that all differ, fifty broken: where, the broken ones' places, how many have a color."""
     directory = tmp_path_factory.mktemp("thousand") / "run"
     directory.mkdir()
     texts = sorted(sources(fleet), key=len)[:40]
     assert any(b", color " in text for text in texts)
-    kinds, lines, colored = list(DAMAGES), {}, 0
+    kinds, places, colored = list(DAMAGES), {}, 0
     for number in range(1000):
         text = renamed(texts[number % len(texts)], number)
         if number % 20 == 7:
-            text, lines[name_of(number)] = damaged(text, kinds[len(lines) % len(kinds)])
+            text, places[name_of(number)] = damaged(text, kinds[len(places) % len(kinds)])
         else:
             colored += b", color " in text
         (directory / name_of(number)).write_bytes(text)
-    return directory, lines, colored
+    return directory, places, colored
 
 
 @pytest.mark.slow
-def test_fifty_of_a_thousand_are_refused_at_the_right_line(thousand, tmp_path):
-    """Broken in ten ways: 950 load, 50 are rejects that name file and line, exit 1."""
-    directory, lines, _ = thousand
+def test_fifty_of_a_thousand_are_refused_at_the_right_place(thousand, tmp_path):
+    """Broken in 26 ways: 950 load, 50 are rejects that name file, line and column and keep the bytes, exit 1."""
+    directory, places, _ = thousand
     code, summary = ingest(tmp_path / "w.duckdb", directory)
     assert (1, 1000, 950, 50) == (code, summary["seen"], summary["new"], summary["rejected"])
-    assert 50 == len(lines)
-    assert lines == dict(rows(tmp_path / "w.duckdb", "SELECT relative_path, line_number FROM raw.rejects"))
+    assert (50, 26) == (len(places), len(DAMAGES))
+    found = rows(tmp_path / "w.duckdb", "SELECT relative_path, line_number, column_number FROM raw.rejects")
+    assert places == {name: (line, column) for name, line, column in found}
     kept = rows(tmp_path / "w.duckdb", "SELECT relative_path, content FROM raw.rejects")
-    assert {name: (directory / name).read_bytes() for name in lines} == {
+    assert {name: (directory / name).read_bytes() for name in places} == {
         name: zstandard.decompress(content) for name, content in kept
     }
 
@@ -90,7 +93,7 @@ def test_fifty_of_a_thousand_are_refused_at_the_right_line(thousand, tmp_path):
 def test_replay_brings_in_what_only_a_missing_rule_refused(thousand, tmp_path):
     """With a rule of the grammar switched off more is refused; a replay by the whole grammar loads just that, and then
     every table has the rows of an ingest that never missed the rule. The rejects keep their history."""
-    directory, lines, colored = thousand
+    directory, places, colored = thousand
     path = tmp_path / "w.duckdb"
     outcome = run("ingest", directory, "--warehouse", path, "--format", "json", code=WITHOUT_COLOR)
     summary = json.loads(outcome.out)
@@ -104,7 +107,7 @@ def test_replay_brings_in_what_only_a_missing_rule_refused(thousand, tmp_path):
     assert {("open", 50), ("replayed", colored)} == set(
         rows(path, "SELECT state, COUNT(*) FROM raw.rejects GROUP BY state")
     )
-    assert set(lines) == {name for (name,) in rows(path, "SELECT relative_path FROM raw.rejects WHERE state = 'open'")}
+    assert set(places) == {name for (name,) in rows(path, "SELECT relative_path FROM raw.rejects WHERE state = 'open'")}
     ingest(tmp_path / "whole.duckdb", directory)
     expected, found = contents(tmp_path / "whole.duckdb"), contents(path)
     for table in expected.keys() - {"rejects", "loads"}:
@@ -256,3 +259,79 @@ def test_wrong_calls(warehouse, tmp_path, words):
     ingest(warehouse, tmp_path / "run")
     outcome = call("rejects", "replay", *words, "--warehouse", warehouse)
     assert (2, "") == (outcome.code, outcome.out)
+
+
+# One file that is refused more than once
+
+
+def write(path: Path, data: bytes, seconds: int) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    os.utime(path, ns=(0, seconds * 10**9))
+
+
+def seen(warehouse: Path) -> list[bytes]:
+    """The content that staging.observations shows, as its hash."""
+    return rows(warehouse, "SELECT sha256 FROM staging.observations JOIN raw.dumps USING (dump_id)")
+
+
+def colored(number: int) -> bytes:
+    """A dump that the reader without colors refuses."""
+    return small_dump(number).replace(b"preallocated-temp", b"color 1, preallocated-temp")
+
+
+def hash_of(data: bytes) -> list[tuple[str]]:
+    return [(hashlib.sha256(data).hexdigest(),)]
+
+
+def test_a_file_that_is_put_back_as_it_was_resolves_its_reject(warehouse, tmp_path):
+    """Also with its old time, as `cp -p` does it: it is seen again, once, and is then what the file holds."""
+    path = tmp_path / "run" / name_of(1)
+    write(path, small_dump(1), 1)
+    ingest(warehouse, path.parent)
+    write(path, broken(1), 2)
+    assert 1 == ingest(warehouse, path.parent)[0]
+    write(path, small_dump(1), 1)
+    for _ in range(2):
+        code, summary = ingest(warehouse, path.parent)
+        assert (0, 0, 1) == (code, summary["new"], summary["known"])
+    assert [(1, path.name, "resolved")] == states(warehouse)
+    assert (1, 2, 3) == tuple(counts(warehouse)[table] for table in ("dumps", "observations", "loads"))
+
+
+def test_both_refused_contents_of_a_file_are_replayed_in_order(warehouse, tmp_path):
+    """Each is seen by a load of its own, so that the later one is what the file holds."""
+    path = tmp_path / "run" / name_of(1)
+    for number in (1, 2):
+        write(path, colored(number), number)
+        assert 1 == run("ingest", path.parent, "--warehouse", warehouse, code=WITHOUT_COLOR).code
+    assert [(1, path.name, "open"), (2, path.name, "open")] == states(warehouse)
+    assert "2 loaded, 0 still refused\n" == call("rejects", "replay", "--all", "--warehouse", warehouse).out
+    assert [(1, path.name, "replayed"), (2, path.name, "replayed")] == states(warehouse)
+    assert hash_of(colored(2)) == seen(warehouse)
+    code, summary = ingest(warehouse, path.parent)
+    assert (0, 0, 1) == (code, summary["new"], summary["known"])
+
+
+def test_a_replay_leaves_what_the_file_held_later(warehouse, tmp_path):
+    """A later refusal of the file stays open when an earlier one loads; an earlier one is resolved by a later one."""
+    path = tmp_path / "run" / name_of(1)
+    for number, data in enumerate([colored(1), broken(2), colored(3)], 1):
+        write(path, data, number)
+        assert 1 == run("ingest", path.parent, "--warehouse", warehouse, code=WITHOUT_COLOR).code
+    assert 0 == call("rejects", "replay", 1, "--warehouse", warehouse).code
+    assert ["replayed", "open", "open"] == [state for _, _, state in states(warehouse)]
+    assert hash_of(colored(1)) == seen(warehouse)
+    assert 0 == call("rejects", "replay", 3, "--warehouse", warehouse).code
+    assert ["replayed", "resolved", "replayed"] == [state for _, _, state in states(warehouse)]
+    assert hash_of(colored(3)) == seen(warehouse)
+
+
+def test_an_ingest_by_a_newer_parser_leaves_one_open_reject(warehouse, tmp_path):
+    """What the older one refused for its own reason stays as history."""
+    [path] = write_dumps(tmp_path / "run", [1], broken)
+    ingest(warehouse, tmp_path / "run")
+    with duckdb.connect(str(warehouse)) as con:
+        con.execute("UPDATE raw.rejects SET parser_version = '0.0.1', found = 'something else'")
+    assert 1 == ingest(warehouse, tmp_path / "run")[0]
+    assert [(1, path.name, "resolved"), (2, path.name, "open")] == states(warehouse)

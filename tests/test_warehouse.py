@@ -8,6 +8,8 @@ import duckdb
 import pytest
 
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.ingest import ingest
+from bufferhouse.sources import discover
 from bufferhouse.warehouse import Warehouse, default_path, open_reader, published_path
 from tests.commands import call, kill_group, start
 from tests.synthetic import small_dump
@@ -220,3 +222,28 @@ def test_opening_the_file_a_second_time_would_lose_that_lock(warehouse):
     with Warehouse(warehouse):
         warehouse.open("rb").close()
         assert "opened" == foreign(warehouse)
+
+
+def test_a_warehouse_among_the_sources_is_passed_by(warehouse):
+    """As when a shell expands `*` beside it: none of its files is read, and DuckDB's lock on it holds on."""
+    directory = warehouse.parent
+    with Warehouse(warehouse) as writer:
+        writer.publish()
+    (directory / "x-buffer-assignment.txt").write_bytes(small_dump(1))
+    words = ["ingest", *sorted(directory.iterdir()), "--run", "here", "--warehouse", warehouse]
+    outcome = call(*words)
+    assert 0 == outcome.code
+    assert "1 dumps of 1 run seen: 1 new, 0 known, 0 rejected; 3 other files ignored" in outcome.out
+    assert 0 == call(*words).code
+    assert [(1, 0)] == rows(warehouse, "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.rejects)")
+
+
+def test_a_writer_that_is_handed_its_own_file_keeps_its_lock(warehouse):
+    """To read it and close it again would give the lock up, and let a second writer in."""
+    dump = warehouse.with_name("x-buffer-assignment.txt")
+    dump.write_bytes(small_dump(1))
+    found = discover([str(warehouse), str(dump)], run_name="here")
+    with Warehouse(warehouse) as writer:
+        summary = ingest(writer, found)
+        assert "locked" == foreign(warehouse)
+    assert (1, 1, 0, 1) == (summary.seen, summary.new, summary.rejected, summary.ignored)

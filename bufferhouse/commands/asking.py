@@ -8,13 +8,17 @@ import typer
 from bufferhouse.commands.shared import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
 from bufferhouse.errors import UsageError
 
+FromOption = Annotated[
+    list[str] | None, typer.Option("--from", help="Ask these dumps instead; no warehouse is needed. Repeat for more.")
+]
+
 
 @guarded
 def query(
     sql: Annotated[str | None, typer.Argument(help="One statement that reads.")] = None,
     file: Annotated[Path | None, typer.Option("-f", "--file", help="Read the statement from a file.")] = None,
     warehouse: WarehouseOption = None,
-    source: Annotated[list[str] | None, typer.Option("--from", help="Ask these dumps; no warehouse is needed.")] = None,
+    source: FromOption = None,
     output_format: Annotated[str, typer.Option("--format", help="table, csv, json or markdown.")] = "table",
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file.")] = None,
     wait: WaitOption = 0.0,
@@ -62,12 +66,16 @@ report = typer.Typer(no_args_is_help=True, help="Show what the warehouse knows."
 @guarded
 def report_fleet(
     warehouse: WarehouseOption = None,
+    source: FromOption = None,
     html: Annotated[Path | None, typer.Option(help="Write one self-contained page.")] = None,
     wait: WaitOption = 0.0,
 ) -> None:
     """Show how the memory of all programs moves over the runs, the biggest movers first."""
     from bufferhouse.report.fleet import fleet_report
 
-    note = fleet_report(warehouse_path(warehouse, must_exist=True), html=html, wait=wait)
+    if source and warehouse is not None:
+        raise UsageError("expected --warehouse or --from, not both")
+    path = None if source else warehouse_path(warehouse, must_exist=True)
+    note = fleet_report(path, sources=source or [], html=html, wait=wait)
     if note:
         say(f"bufferhouse: {note}")

@@ -2,6 +2,7 @@
 
 import errno
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -31,11 +32,13 @@ def say(message: str) -> None:
 def guarded(verb: Callable) -> Callable:
     """Turn the errors that end a command into a message and an exit code.
 
-    2 for a wrong call, 3 for what may be better later: a warehouse in use, a source that is away, a full disk.
+    2 for a wrong call, 3 for what may be better later: a warehouse in use, a source that is away, a full disk; 130 for
+    Ctrl-C.
     """
 
     @wraps(verb)
     def call(*args: Any, **kwargs: Any) -> Any:
+        started = time.monotonic()
         try:
             return verb(*args, **kwargs)
         except (UsageError, WarehouseError, ModelError) as error:
@@ -49,10 +52,12 @@ def guarded(verb: Callable) -> Callable:
         except OSError as error:
             say(f"bufferhouse: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}")
             raise typer.Exit(3 if error.errno in _FULL else 2) from None
-        except RuntimeError as error:
-            if isinstance(error.__cause__, KeyboardInterrupt):
-                raise KeyboardInterrupt from None  # DuckDB wraps a Ctrl-C that meets it in a statement
-            raise
+        except (KeyboardInterrupt, RuntimeError) as error:
+            # DuckDB wraps a Ctrl-C that meets it in a statement.
+            if not isinstance(error, KeyboardInterrupt) and not isinstance(error.__cause__, KeyboardInterrupt):
+                raise
+            say(f"bufferhouse: interrupted after {time.monotonic() - started:.1f} s; what was committed is kept")
+            raise typer.Exit(130) from None
 
     return call
 

@@ -3,6 +3,7 @@
 Every figure comes from a statement in `sql/reports/`. The terminal and the page show the same answers.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -97,10 +98,13 @@ class Fleet:
         return self.answers["fleet_runs"].records
 
 
-def fleet_report(path: Path, *, html: Path | None = None, wait: float = 0.0) -> str | None:
+def fleet_report(
+    path: Path | None, *, sources: Sequence[str] = (), html: Path | None = None, wait: float = 0.0
+) -> str | None:
     """Print the report on standard output and, with `html`, write the page and print its path as the last line.
 
-    Returns a note where the warehouse is being written and the published copy was read.
+    It is about the warehouse at `path`, or about the dumps of `sources`, for which none is needed. Returns a note where
+    the warehouse is being written and the published copy was read.
 
     Raises:
         UsageError: there is no warehouse at `path`, or the page cannot be written to `html`.
@@ -110,7 +114,7 @@ def fleet_report(path: Path, *, html: Path | None = None, wait: float = 0.0) -> 
 
     if html is not None and not html.absolute().parent.is_dir():
         raise UsageError(f"the folder of the page does not exist: {html.absolute().parent}")
-    fleet = read_fleet(path, wait=wait)
+    fleet = read_sources(sources) if path is None else read_fleet(path, wait=wait)
     print_fleet(fleet)
     if html is not None:
         from bufferhouse.report.fleet_page import fleet_page  # Altair takes half a second to import
@@ -131,15 +135,31 @@ def read_fleet(path: Path, *, wait: float = 0.0) -> Fleet:
     """
     con, note = open_reader(path, wait=wait)
     with con:
-        answers = {
-            "fleet_overview": ask(con, "fleet_overview"),
-            "fleet_runs": ask(con, "fleet_runs"),
-            "fleet_spaces": ask(con, "fleet_spaces"),
-            "fleet_trend": ask(con, "fleet_trend", shown=SHOWN_SERIES, runs=SHOWN_RUNS),
-            "fleet_padding": ask(con, "fleet_padding", padded=SHOWN_PADDING),
-            "fleet_rejects": ask(con, "fleet_rejects", rejects=SHOWN_REJECTS),
-        }
-    return Fleet(path.name, datetime.now(UTC), note, answers, _spaces(answers))
+        return _fleet(con, path.name, note)
+
+
+def read_sources(sources: Sequence[str]) -> Fleet:
+    """Ask all statements of the report of dumps that are read into memory.
+
+    Raises:
+        UsageError: a source does not exist.
+    """
+    from bufferhouse.memory import in_memory
+
+    with in_memory(sources) as con:
+        return _fleet(con, " ".join(os.path.basename(source.rstrip("/")) for source in sources), None)
+
+
+def _fleet(con: duckdb.DuckDBPyConnection, name: str, note: str | None) -> Fleet:
+    answers = {
+        "fleet_overview": ask(con, "fleet_overview"),
+        "fleet_runs": ask(con, "fleet_runs"),
+        "fleet_spaces": ask(con, "fleet_spaces"),
+        "fleet_trend": ask(con, "fleet_trend", shown=SHOWN_SERIES, runs=SHOWN_RUNS),
+        "fleet_padding": ask(con, "fleet_padding", padded=SHOWN_PADDING),
+        "fleet_rejects": ask(con, "fleet_rejects", rejects=SHOWN_REJECTS),
+    }
+    return Fleet(name, datetime.now(UTC), note, answers, _spaces(answers))
 
 
 def ask(con: duckdb.DuckDBPyConnection, name: str, **parameters: int) -> Answer:

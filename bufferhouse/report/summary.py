@@ -9,10 +9,9 @@ _SHOWN_REJECTS = 20
 def lines(summary: Summary, *, plan: bool = False) -> list[str]:
     """Return the lines `ingest` prints: counts, then what was refused and why."""
     runs = summary.runs if len(summary.runs) <= 12 else [*summary.runs[:11], f"… {len(summary.runs) - 11} more"]
-    verb = "would load" if plan else "loaded"
     result = [
         f"{summary.seen} dumps of {len(summary.runs)} run{'s' if len(summary.runs) != 1 else ''} seen: "
-        f"{summary.new} {'to read' if plan else 'new'}, {summary.known} known, {summary.rejected} rejected"
+        f"{summary.new} {'to load' if plan else 'new'}, {summary.known} known, {summary.rejected} rejected"
         + (f", {summary.known_rejected} rejected before" if summary.known_rejected else "")
         + (f"; {summary.ignored} other files ignored" if summary.ignored else ""),
     ]
@@ -20,7 +19,7 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
         result.append(f"runs: {', '.join(runs)}")
     if not plan:
         rows = sum(count for table, count in summary.rows.items() if table not in ("observations", "rejects"))
-        result.append(f"{verb} {rows:,} rows from {human_bytes(summary.bytes)} of text in {summary.seconds:.1f} s")
+        result.append(f"loaded {rows:,} rows from {human_bytes(summary.bytes)} of text in {summary.seconds:.1f} s")
     for line in summary.reject_lines[:_SHOWN_REJECTS]:
         result.append(f"rejected: {line}")
     if len(summary.reject_lines) > _SHOWN_REJECTS:

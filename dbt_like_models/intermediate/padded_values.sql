@@ -29,5 +29,4 @@ SELECT
 FROM staging.hlo_values AS v
 INNER JOIN staging.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
 INNER JOIN dumps AS d ON v.dump_id = d.dump_id
-LEFT JOIN intermediate.owned_slots AS o
-    ON v.dump_id = o.dump_id AND v.value_id = o.value_id AND o.moment = 'memory space peak'
+LEFT JOIN intermediate.peak_owners AS o ON v.dump_id = o.dump_id AND v.value_id = o.value_id

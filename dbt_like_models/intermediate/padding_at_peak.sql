@@ -12,6 +12,5 @@ SELECT
     CAST(SUM(layout_padding_bytes) AS BIGINT) AS layout_padding_bytes,  -- Of these, what tiles add.
     CAST(SUM(slack_bytes) AS BIGINT) AS slack_bytes,  -- Of these, what slots have beyond that.
     CAST(SUM(tuple_table_bytes) AS BIGINT) AS tuple_table_bytes  -- Of these, pointer tables of tuples.
-FROM intermediate.owned_slots
-WHERE moment = 'memory space peak'
+FROM intermediate.peak_owners
 GROUP BY dump_id, memory_space, kind

@@ -24,9 +24,8 @@ SELECT
     o.slack_bytes,  -- Of the owned: alias sets, alignment.
     o.tuple_table_bytes,  -- Of the owned: the pointer table of a tuple.
     CAST(o.owned_bytes AS DOUBLE) / NULLIF(p.occupied_peak_bytes, 0) AS peak_share  -- Share of the peak, 0 to 1.
-FROM intermediate.owned_slots AS o
+FROM intermediate.peak_owners AS o
 INNER JOIN intermediate.peaks AS p ON o.dump_id = p.dump_id AND o.memory_space = p.memory_space
 INNER JOIN staging.hlo_values AS v ON o.dump_id = v.dump_id AND o.value_id = v.value_id
 LEFT JOIN staging.instruction_texts AS t
     ON v.dump_id = t.dump_id AND v.instruction_text_id = t.instruction_text_id
-WHERE o.moment = 'memory space peak'

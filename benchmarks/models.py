@@ -1,0 +1,118 @@
+"""How fast marts answer over a fleet, and what models and checks cost while it is ingested.
+
+Every mart is asked for all its rows of one run, the one with the most dumps, and of one program, the one with the most
+runs; a figure is the median of the turns by the clock on the wall, rows fetched. A mart whose rows belong to no run or
+program is asked for the dumps that were seen of it. Below stands what models and checks took of an ingest of the same
+fleet with one worker, in seconds of the processor.
+"""
+
+import contextlib
+import io
+import re
+import tempfile
+from pathlib import Path
+from statistics import median
+from time import perf_counter, process_time
+
+import duckdb
+
+from benchmarks.corpus import CORPUS
+from bufferhouse import models
+from bufferhouse.ingest import ingest
+from bufferhouse.layout import CHECKOUT
+from bufferhouse.sources import discover
+from bufferhouse.warehouse import Warehouse
+
+TURNS = 5
+OF_MODELS = re.compile(
+    r"CREATE (TABLE|VIEW) (staging|intermediate|checks)\.|INSERT INTO intermediate\.|SELECT .* FROM \w+\.checks\."
+)
+LARGEST = {
+    "run_id": "SELECT run_id FROM marts.runs_v1 ORDER BY dump_count DESC, run_id LIMIT 1",
+    "program_id": "SELECT program_id FROM marts.program_history_v1 GROUP BY program_id"
+    " ORDER BY COUNT(*) DESC, program_id LIMIT 1",
+}
+
+
+class Clocked:
+    """A connection that counts the seconds its statements of models and checks take."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self.con = con
+        self.seconds = 0.0
+
+    def execute(self, sql: str, *parameters: object) -> duckdb.DuckDBPyConnection:
+        """Run a statement, by the clock if it is one of a model or a check."""
+        if not OF_MODELS.match(sql):
+            return self.con.execute(sql, *parameters)
+        start = process_time()
+        done = self.con.execute(sql, *parameters)
+        self.seconds += process_time() - start
+        return done
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.con, name)
+
+
+def source() -> Path:
+    """Return the fleet that is here."""
+    archives = sorted((CORPUS / "fleet").glob("*.tar.gz")) if CORPUS.is_dir() else []
+    return archives[0] if archives else CHECKOUT / "examples" / "fleet"
+
+
+def ingested(path: Path) -> tuple[float, float]:
+    """Ingest the fleet; return the seconds that models and checks took, and those of all the rest."""
+    start = process_time()
+    with Warehouse(path) as warehouse, contextlib.redirect_stderr(io.StringIO()):
+        clocked = warehouse.con = Clocked(warehouse.con)
+        try:
+            ingest(warehouse, discover([str(source())]))
+        finally:
+            warehouse.con = clocked.con
+    return clocked.seconds, process_time() - start - clocked.seconds
+
+
+def question(con: duckdb.DuckDBPyConnection, mart: models.Model, key: str) -> str:
+    """Return the statement that asks a mart for the rows of the largest run or of the longest history."""
+    value = con.execute(LARGEST[key]).fetchone()[0]
+    if key in mart.columns:
+        return f"SELECT * FROM {mart.name} WHERE {key} = {value}"
+    if "dump_id" in mart.columns:
+        return (
+            f"SELECT * FROM {mart.name}"
+            f" WHERE dump_id IN (SELECT dump_id FROM marts.observations_v1 WHERE {key} = {value})"
+        )
+    return f"SELECT * FROM {mart.name}"  # of runs, which have no program
+
+
+def asked(con: duckdb.DuckDBPyConnection, sql: str) -> tuple[float, int]:
+    """Return the median seconds that a question takes, and its rows."""
+    seconds, rows = [], 0
+    for _ in range(TURNS):
+        start = perf_counter()
+        rows = len(con.execute(sql).fetchall())
+        seconds.append(perf_counter() - start)
+    return median(seconds), rows
+
+
+def table() -> str:
+    """Return the figures as Markdown."""
+    lines = ["| mart | one run | one program's history |", "|---|---|---|"]
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "fleet.duckdb"
+        of_models, rest = ingested(path)
+        with duckdb.connect(str(path), read_only=True) as con:
+            for mart in models.read():
+                if mart.layer == "marts":
+                    cells = [asked(con, question(con, mart, key)) for key in LARGEST]
+                    lines.append(
+                        f"| `{mart.name}` | "
+                        + " | ".join(f"{seconds:.3f} s, {rows:,} rows" for seconds, rows in cells)
+                        + " |"
+                    )
+    lines += ["", f"Models and checks took {of_models:.1f} s of the ingest, all the rest {rest:.1f} s."]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table())
