@@ -145,6 +145,12 @@ def test_an_error_of_a_model_ends_a_command_with_2(warehouse, tmp_path):
 NAMES = sorted(f"{path.parent.name}.{path.stem}" for path in MODELS.glob("*/*.sql"))
 
 
+@pytest.mark.parametrize("path", sorted(MODELS.glob("*/*.sql")), ids=lambda path: path.stem)
+def test_a_model_is_short(path):
+    """One idea a model: what needs more than sixty lines is two."""
+    assert len(path.read_text().splitlines()) <= 60
+
+
 def test_comments_of_models_are_in_the_database(example):
     """Purpose and column descriptions are where DuckDB's catalog shows them, for every model and every pointer."""
     expected, purposes = set(), {}
