@@ -59,6 +59,9 @@ WRONG = {
     "raw from a mart": (
         "marts/sizes_v1", "intermediate.sizes", "raw.dumps", "6:6: a model of marts cannot read raw.dumps",
     ),
+    "a check from a mart": (
+        "marts/sizes_v1", "intermediate.sizes", "checks.not_empty", "a model of marts cannot read checks.not_empty",
+    ),
     "no such model": (
         "marts/sizes_v1", "intermediate.sizes", "intermediate.size", "6:6: reads intermediate.size, which is neither",
     ),
