@@ -32,8 +32,8 @@ demo: $(STAMP) ## Ingest examples/fleet and show what its memory did
 	$(BIN)/python -m flows.ingest examples/fleet --warehouse $(DEMO_WAREHOUSE)
 	$(BIN)/bufferhouse report fleet --warehouse $(DEMO_WAREHOUSE) --html $(DEMO_PAGE)
 
-test: $(STAMP) ## Run all tests (PYTEST_FLAGS=... adds options)
-	$(BIN)/python -m pytest -q $(PYTEST_FLAGS)
+test: $(STAMP) ## Run all tests, a process per core (PYTEST_FLAGS=... adds options)
+	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile $(PYTEST_FLAGS)
 
 check: $(STAMP) ## Lint, check the format, and check that the lock file names no registry
 	$(BIN)/ruff check .
