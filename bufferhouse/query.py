@@ -1,8 +1,8 @@
 """The read-only door for ad-hoc SQL.
 
 The barrier is the engine's own: a reading transaction, no files, no network, no extensions, no names of Python, and
-settings that are locked. What is said here about a statement before it runs gives better messages, and keeps out the few functions of
-DuckDB that change its state or open a file of their own though they stand in a SELECT.
+settings that are locked. What is said here about a statement before it runs gives better messages, and keeps out the
+few functions of DuckDB that change its state or open a file of their own though they stand in a SELECT.
 """
 
 import shutil
