@@ -13,7 +13,7 @@ def catalog(
         bool, typer.Option("--check", help="Write nothing; exit 1 when the page is not up to date.")
     ] = False,
 ) -> None:
-    """Write the pages that are made: docs/catalog.md of all tables and models, sql/queries/README.md of the cookbook."""
+    """Write the pages that are made: docs/catalog.md of tables and models, sql/queries/README.md of the cookbook."""
     from bufferhouse import cookbook
     from bufferhouse.catalog import PAGE, catalog_markdown
 
