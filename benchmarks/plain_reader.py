@@ -139,4 +139,5 @@ def shape(text: str) -> dict:
         order = [int(number) for number in row["layout"].split(",") if number]
         for number, step in zip(order, reversed(tile), strict=False):
             padded[number] = -(-padded[number] // step) * step
+        padded += tile[: max(len(tile) - len(order), 0)]
     return row | {"dims": dims, "logical": prod(dims) * bits // 8, "physical": prod(padded) * bits // 8}

@@ -13,6 +13,7 @@ import duckdb
 import polars as pl
 
 from bufferhouse.batch import Refusal
+from bufferhouse.models import LAYERS
 from bufferhouse.tabulate import COLUMNS, Batch
 from bufferhouse.validate import without
 
@@ -49,7 +50,7 @@ def batch_catalog(con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFr
             needed.update([name, *reads])
     con.execute(f"ATTACH ':memory:' AS {CATALOG}")
     try:
-        for layer in ("raw", "staging", "intermediate", "checks"):
+        for layer in LAYERS:
             con.execute(f"CREATE SCHEMA {CATALOG}.{layer}")
         for table, frame in frames.items():
             con.register("batch_frame", frame.to_arrow())
@@ -58,8 +59,9 @@ def batch_catalog(con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFr
         con.execute(f"USE {CATALOG}")
         for name, is_incremental, _, _, sql in built:
             if name in needed:
-                # Several models read each intermediate one: on a batch it is cheaper to keep it than to ask again.
-                kind = "TABLE" if is_incremental or name.startswith("intermediate.") else "VIEW"
+                # What several ask, other models or `run_checks`, is cheaper to keep on a batch than to compute again.
+                is_kept = is_incremental or name.startswith(("intermediate.", "checks."))
+                kind = "TABLE" if is_kept else "VIEW"
                 con.execute(f"CREATE {kind} {name} AS\n{sql}")
         con.execute(f'USE "{main}"')
         yield Names([row[0] for row in built if row[1]], [(row[0], row[2]) for row in built if row[2]])
@@ -77,11 +79,11 @@ def run_checks(
     offenders: dict[int, Refusal] = {}
     warnings: dict[str, int] = {}
     for name, severity in checks:
-        rows = con.execute(f"SELECT dump_id, expected, found FROM {CATALOG}.{name}").fetchall()
         if severity == "warn":
-            if rows:
-                warnings[name.split(".")[1]] = len(rows)
+            if count := con.execute(f"SELECT COUNT(*) FROM {CATALOG}.{name}").fetchone()[0]:
+                warnings[name.split(".")[1]] = count
             continue
+        rows = con.execute(f"SELECT dump_id, expected, found FROM {CATALOG}.{name}").fetchall()
         for dump_id, expected, found in rows:
             offenders.setdefault(dump_id, Refusal(f"check:{name.split('.')[1]}", expected, found))
     return offenders, warnings

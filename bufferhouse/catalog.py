@@ -22,7 +22,7 @@ _LAYERS = {
     "marts": "Made to be quoted. The meaning of a version never changes; the name without it shows the newest.",
     "staging": "The tables of `raw` with names, shapes and live ranges put back in their places.",
     "intermediate": "Steps between staging and marts; they may change at any time.",
-    "checks": "Each finds offenders; no rows means pass. An error makes a reject of the dump, a warning is counted.",
+    "checks": "Each finds offenders; no rows means pass. Errors make rejects of dumps, warnings are kept as rows.",
 }
 _RAW = "What was ingested, names and shapes interned. Declared in `schemas/`, where every load is held to it."
 

@@ -1,6 +1,7 @@
 """Put a report where people look for it: a folder or a bucket."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -33,7 +34,8 @@ def deliver(text: str, target: str, name: str) -> str:
     except OSError as error:
         raise UsageError(f"the report cannot be written to {path}: {error.strerror}") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
     return str(path.absolute())
 
 

@@ -11,9 +11,10 @@ import duckdb
 
 from bufferhouse import __version__, interrupts
 from bufferhouse.batch import ParsedBatch, Refusal, Sighting
+from bufferhouse.collecting import collector_paused
 from bufferhouse.compression import CompressionError
 from bufferhouse.contents import parse_contents
-from bufferhouse.identity import content_of, read_file_name
+from bufferhouse.identity import Content, content_of, read_file_name
 from bufferhouse.known_files import unknown_files
 from bufferhouse.load import load, next_number
 from bufferhouse.run_changes import complete_runs
@@ -26,6 +27,7 @@ from bufferhouse.warehouse import Warehouse
 BATCH_DUMPS = int(os.environ.get("BUFFERHOUSE_BATCH_DUMPS", 1000))
 BATCH_BYTES = int(os.environ.get("BUFFERHOUSE_BATCH_BYTES", 16 << 20))
 _MOST_SIGHTINGS = 50_000
+_CHUNK_SIGHTINGS = 10_000
 _CHUNK_DUMPS = min(1000, BATCH_DUMPS)
 _CHUNK_BYTES = min(4 << 20, BATCH_BYTES)
 
@@ -49,6 +51,12 @@ class ReadBatch:
         """Say whether it is time to load the batch."""
         return len(self.new) >= BATCH_DUMPS or self.new_bytes >= BATCH_BYTES or len(self.sightings) >= _MOST_SIGHTINGS
 
+    def has(self, content: Content) -> bool:
+        """Say whether the bytes of a content are here, or in the warehouse."""
+        if content.dump_id in self.known:
+            return self.known[content.dump_id][0] == content.sha256
+        return content.dump_id in self.new and self.new[content.dump_id].content.sha256 == content.sha256
+
 
 Hold = Callable[[Found, Mapping[str, bytes] | Exception], bool]
 
@@ -63,7 +71,8 @@ def read_batches(warehouse: Warehouse, dumps: Sequence[Found], *, hold: Hold | N
     """
     batch = ReadBatch()
     current = [batch]  # what is read while a chunk fills belongs to the batch of that moment
-    for sightings in _chunks(dumps, current, hold):
+    chunks = _chunks(dumps, current, hold)
+    while sightings := _next(chunks):
         interrupts.check()
         unasked = {s.content.dump_id for s in sightings} - batch.known.keys() - batch.new.keys()
         batch.known.update(warehouse.known_contents(unasked))
@@ -76,10 +85,15 @@ def read_batches(warehouse: Warehouse, dumps: Sequence[Found], *, hold: Hold | N
         yield batch
 
 
+@collector_paused()
+def _next(chunks: Iterator[list[Sighting]]) -> list[Sighting] | None:
+    return next(chunks, None)
+
+
 def _chunks(dumps: Sequence[Found], batch: list[ReadBatch], hold: Hold | None = None) -> Iterator[list[Sighting]]:
     """Read and hash dumps, in pieces small enough to hold before it is known which of them are new."""
     chunk: list[Sighting] = []
-    size = 0
+    count = size = 0
     for dump, files in read(dumps):
         if hold is not None and hold(dump, files):
             continue
@@ -93,10 +107,14 @@ def _chunks(dumps: Sequence[Found], batch: list[ReadBatch], hold: Hold | None = 
             batch[0].unreadable.append(f"{dump.uri}: {getattr(files, 'strerror', None) or files}")
             continue
         chunk.append(_sighting(dump, files))
-        size += chunk[-1].text_bytes
-        if len(chunk) >= _CHUNK_DUMPS or size >= _CHUNK_BYTES:
+        if batch[0].has(chunk[-1].content):
+            chunk[-1].files = None  # a repeat: what it costs is a row
+        else:
+            count += 1
+            size += chunk[-1].text_bytes
+        if count >= _CHUNK_DUMPS or size >= _CHUNK_BYTES or len(chunk) >= _CHUNK_SIGHTINGS:
             yield chunk
-            chunk, size = [], 0
+            chunk, count, size = [], 0, 0
     if chunk:
         yield chunk
 

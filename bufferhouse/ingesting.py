@@ -39,6 +39,10 @@ def run_ingest(
     started = time.monotonic()
     summary = Summary()
     discovery = finding.discover(sources, run_name=run_name, labels=labels, include=include, exclude=exclude)
+    if discovery.archives:
+        first, count = discovery.archives[0], len(discovery.archives)
+        others = f" and {count - 1} more" if count > 1 else ""
+        print(f"bufferhouse: {first}{others}: archives beside dumps are opened only when named", file=sys.stderr)
     if plan:
         with only_asked(path, wait=wait) as (warehouse, note):
             if note:

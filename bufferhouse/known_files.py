@@ -27,17 +27,42 @@ def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, 
     _refuse_strangers(warehouse, discovery)
     if rehash:
         return discovery.dumps
-    fresh: list[Found] = []
-    known = warehouse.known_files(discovery.runs, __version__)
-    for dump in discovery.dumps:
-        size, mtime, refused = known.get((dump.run_name, dump.relative_path), (None, None, False))
-        if (size, mtime) != (dump.size_bytes, dump.mtime_ns):
-            fresh.append(dump)
-        elif refused:
-            summary.known_rejected += 1
-        else:
-            summary.known += 1
-    return fresh
+    others = _not_known(warehouse, discovery.dumps)
+    summary.known_rejected += sum(others.values())
+    summary.known += len(discovery.dumps) - len(others)
+    return [discovery.dumps[number] for number, is_refused in others.items() if not is_refused]
+
+
+def _not_known(warehouse: Warehouse, dumps: list[Found]) -> dict[int, bool]:
+    """Return the numbers of the dumps that are not as they were last seen, False, or were refused then, True.
+
+    The rows of a run may be many: they are compared where they lie, and only what is different comes out.
+    """
+    import pyarrow as pa
+
+    runs = dict(warehouse.con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
+    columns = {
+        "number": pa.array(range(len(dumps)), pa.int64()),
+        "run_id": pa.array([runs.get(dump.run_name) for dump in dumps], pa.int64()),
+        "relative_path": pa.array([dump.relative_path for dump in dumps], pa.string()),
+        "size_bytes": pa.array([dump.size_bytes for dump in dumps], pa.int64()),
+        "mtime_ns": pa.array([dump.mtime_ns for dump in dumps], pa.int64()),
+    }
+    warehouse.con.register("asked", pa.table(columns))
+    # Of the rows of one file that of the last load stands; 1 is known, 2 is known and refused.
+    rows = warehouse.con.execute(
+        "WITH told AS (SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, 1 AS state"
+        " FROM raw.observations UNION ALL"
+        " SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, 2 AS state"
+        " FROM raw.rejects WHERE parser_version = ? AND state = 'open')"
+        " SELECT a.number, COALESCE(ARG_MAX(CASE WHEN t.source_size_bytes = a.size_bytes"
+        " AND t.source_mtime_ns IS NOT DISTINCT FROM a.mtime_ns THEN t.state ELSE 0 END, t.load_id), 0) AS found"
+        " FROM asked AS a LEFT JOIN told AS t USING (run_id, relative_path)"
+        " GROUP BY a.number HAVING found <> 1 ORDER BY a.number",
+        [__version__],
+    ).fetchall()
+    warehouse.con.unregister("asked")
+    return {number: state == 2 for number, state in rows}
 
 
 def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:

@@ -38,6 +38,10 @@ _REJECTS = {
     "source_size_bytes": pl.Int64, "source_mtime_ns": pl.Int64, "content": pl.Binary,
     "parser_version": pl.String, "state": pl.String, "rejected_at": pl.Datetime("us", "UTC"),
 }  # fmt: skip
+_SIGHTINGS = {
+    "number": pl.Int64, "run_name": pl.String, "relative_path": pl.String, "dump_id": pl.Int64, "size_bytes": pl.Int64,
+    "mtime_ns": pl.Int64,
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -173,22 +177,21 @@ def _unseen(con, sightings: list[Sighting]) -> tuple[list[Sighting], int]:
     """
     if not sightings:
         return [], 0
-    names = sorted({s.run_name for s in sightings})
-    told = set(
-        con.execute(
-            "SELECT r.run_name, o.relative_path, o.dump_id, o.source_size_bytes, o.source_mtime_ns"
-            " FROM staging.observations AS o JOIN raw.runs AS r USING (run_id)"
-            " WHERE r.run_name IN (SELECT unnest(CAST(? AS VARCHAR[])))"
-            " AND (o.run_id, o.relative_path) NOT IN (SELECT (run_id, relative_path) FROM raw.rejects"
-            " WHERE state = 'open')",
-            [names],
-        ).fetchall()
-    )
-    fresh = [
-        s for s in sightings
-        if (s.run_name, s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns) not in told
-    ]  # fmt: skip
-    return fresh, len(sightings) - len(fresh)
+    rows = [
+        (i, s.run_name, s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns) for i, s in enumerate(sightings)
+    ]
+    con.register("sightings", pl.DataFrame(rows, schema=_SIGHTINGS, orient="row").to_arrow())
+    fresh = con.execute(
+        "SELECT s.number FROM sightings AS s ANTI JOIN ("
+        " SELECT r.run_name, o.* FROM staging.observations AS o JOIN raw.runs AS r USING (run_id)"
+        " WHERE (o.run_id, o.relative_path) NOT IN (SELECT (run_id, relative_path) FROM raw.rejects"
+        " WHERE state = 'open')) AS o"
+        " ON s.run_name = o.run_name AND s.relative_path = o.relative_path AND s.dump_id = o.dump_id"
+        " AND s.size_bytes = o.source_size_bytes AND s.mtime_ns IS NOT DISTINCT FROM o.source_mtime_ns"
+        " ORDER BY s.number"
+    ).fetchall()
+    con.unregister("sightings")
+    return [sightings[number] for (number,) in fresh], len(sightings) - len(fresh)
 
 
 def _add_runs(con, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:

@@ -15,6 +15,7 @@ from bufferhouse.errors import ModelError
 from bufferhouse.layout import MODELS
 
 LAYERS = ("raw", "staging", "intermediate", "marts", "checks")
+WARNINGS = "marts.warnings"  # keeps the offenders of checks as rows: its versions alone read from the layer above
 _VERSIONED = re.compile(r"(.+)_v([0-9]+)$")
 _HEADER_FIELD = re.compile(r"(grain|materialized|severity): *(.+)$")
 
@@ -139,8 +140,14 @@ def _check_stairs(model: Model, table: str, models: dict[str, Model]) -> None:
     layer = table.split(".")[0]
     if layer not in LAYERS or (layer != "raw" and table not in models):
         raise ModelError(f"{_place_of(model, table)}: reads {table}, which is neither a table of raw nor a model")
-    if LAYERS.index(layer) > LAYERS.index(model.layer) or (model.layer in LAYERS[2:4] and layer == "raw"):
+    is_above = LAYERS.index(layer) > LAYERS.index(model.layer) and not (layer == "checks" and keeps_warnings(model))
+    if is_above or (model.layer in LAYERS[2:4] and layer == "raw"):
         raise ModelError(f"{_place_of(model, table)}: a model of {model.layer} cannot read {table}")
+
+
+def keeps_warnings(model: Model) -> bool:
+    """Say whether a model is a version of the mart that keeps what checks of severity warn find."""
+    return model.version is not None and model.name == f"{WARNINGS}_v{model.version}"
 
 
 def _place_of(model: Model, table: str) -> str:

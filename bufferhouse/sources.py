@@ -13,7 +13,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.identity import SUFFIXES
 from bufferhouse.places import Places, relative_to, root_of
 from bufferhouse.runs import RUN_FILE, Run
-from bufferhouse.trees import ARCHIVE_SUFFIXES, Entry, Found, Tree, split_at_archive, tree_of
+from bufferhouse.trees import ARCHIVE_SUFFIXES, Directory, Entry, Found, Tree, split_at_archive, tree_of
 from bufferhouse.waiting import Place, Waiting
 
 _SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
@@ -23,7 +23,8 @@ _SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
 class Discovery:
     """All dumps of some sources, the runs they belong to, how many files are none, and what was refused at sight.
 
-    `orphans` are values and live range files whose first file is not there; they count as ignored.
+    `orphans` are values and live range files whose first file is not there, `archives` those that a walk came by and
+    did not open; both count as ignored.
     """
 
     dumps: list[Found] = field(default_factory=list)
@@ -31,6 +32,7 @@ class Discovery:
     ignored_count: int = 0
     refused: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
+    archives: list[str] = field(default_factory=list)
 
 
 @collector_paused()
@@ -48,9 +50,10 @@ def discover(
     """Find the dumps of files, globs, directories, archives and s3:// URLs, directories recursively.
 
     In a walk a candidate is named `*buffer-assignment.txt` (also compressed) or begins with the line
-    `BufferAssignment:`; a file named explicitly is always one. A run is a directory with dumps in it, or the nearest
-    one above with a `run.json`; with `run_name` all dumps are of that run; `places` says it in another way. Without
-    `look_inside` names alone decide. With `is_lenient` a run.json that cannot be read refuses its own run only.
+    `BufferAssignment:`; a file named explicitly is always one. Archives are opened where they are named, and where a
+    walk finds them and no dump. A run is a directory with dumps in it, or the nearest one above with a `run.json`;
+    with `run_name` all dumps are of that run; `places` says it in another way. Without `look_inside` names alone
+    decide. With `is_lenient` a run.json that cannot be read refuses its own run only.
 
     Raises:
         UsageError: a source does not exist, two runs have one name, or a run.json cannot be read.
@@ -58,6 +61,12 @@ def discover(
     found = Discovery()
     files = _listed([tree for source in sources for tree in _trees(os.fspath(source))], found, include, exclude)
     candidates, siblings = _candidates(files, found, look_inside)
+    found.archives = [path for path, entry in files.items() if path.endswith(ARCHIVE_SUFFIXES) and _is_walked(entry)]
+    if found.archives and not candidates:
+        found.ignored_count -= len(found.archives)
+        files = _listed([tree_of(path) for path in found.archives], found, include, exclude)
+        candidates, siblings = _candidates(files, found, look_inside)
+        found.archives = []
     runs = places or Places(run_name, labels, _common_base(candidates) if run_name else None)
     directories: dict[str, tuple[Tree, str]] = {}
     for entry in candidates:
@@ -85,6 +94,10 @@ def discover(
         found.orphans = [path for path in siblings if path not in used and not _has_main(path, files)]
         found.ignored_count += sum(path not in used for path in siblings)
     return found
+
+
+def _is_walked(entry: Entry) -> bool:
+    return isinstance(entry.tree, Directory) and not entry.is_explicit
 
 
 def _described(found: Discovery, places: Places, directories: Mapping[str, tuple[Tree, str]]) -> dict[str, Run]:

@@ -83,7 +83,7 @@ class Warehouse:
 
     def _connect(self, wait: float) -> None:
         self.con = _connect(self.path, read_only=False, wait=wait)
-        self.con.execute("SET TimeZone = 'UTC'")
+        _settle(self.con)
         self.con.execute("SET zstd_min_string_length = 64")
 
     def replace_file(self, new: Path) -> None:
@@ -139,6 +139,13 @@ class Warehouse:
         target = published_path(self.path)
         copy_file(self.path, target)
         return target
+
+
+def _settle(con: duckdb.DuckDBPyConnection) -> None:
+    """Make a connection answer alike wherever it is opened."""
+    con.execute("SET TimeZone = 'UTC'")
+    con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
+    con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours
 
 
 def _connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnection:
@@ -225,7 +232,7 @@ def open_reader(path: Path, *, wait: float = 0.0) -> tuple[duckdb.DuckDBPyConnec
             con = _connect(published, read_only=True, wait=wait)
             moment = datetime.fromtimestamp(published.stat().st_mtime, UTC)
             note = f"{path} is being written; this is the published copy, as of {moment:%Y-%m-%d %H:%M:%S} UTC"
-    con.execute("SET TimeZone = 'UTC'")
+    _settle(con)
     version = migrate.applied_version(con)
     if version != max(migrate.migrations()):
         con.close()

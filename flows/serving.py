@@ -2,9 +2,13 @@
 
 import multiprocessing
 import multiprocessing.forkserver
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from contextvars import copy_context
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,8 +16,20 @@ from typing import Any
 
 import prefect.flow_engine
 from prefect import serve as serve_deployments
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterExpectedStartTime,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+    FlowRunFilterTags,
+)
+from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments.runner import RunnerDeployment
+from prefect.logging import get_logger
 from prefect.schedules import Cron, Interval, Schedule
+from prefect.states import Cancelled
 
 from bufferhouse.config import Config
 from bufferhouse.spawning import main_module_hidden
@@ -23,6 +39,7 @@ from flows.ingest import ingest
 from flows.maintain import maintain
 
 NAME = "bufferhouse"
+SERVED = "bufferhouse-serve"  # a tag: flow runs of these deployments are ours to schedule
 
 
 def deployments(conf: Config, settings: Sequence[str] = ()) -> list[RunnerDeployment]:
@@ -55,7 +72,7 @@ def _deployment(
     flow: Any, name: str, when: float | str | None, zone: str, parameters: dict[str, Any], tags: Sequence[str] = ()
 ) -> RunnerDeployment:
     return flow.to_deployment(
-        name, schedule=_schedule(when, zone), parameters=parameters, tags=[NAME, flow.name, *tags],
+        name, schedule=_schedule(when, zone), parameters=parameters, tags=[NAME, SERVED, flow.name, *tags],
         description=flow.description,
     )  # fmt: skip
 
@@ -72,10 +89,44 @@ def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 1
     `poll_seconds` is how often the server is asked what is due.
     """
     with flow_runs_forked():
+        # Prefect's settings are in the context, and a thread has none of its own.
+        watch = partial(copy_context().run, _pass_over_overtaken, poll_seconds)
+        threading.Thread(target=watch, daemon=True).start()
         # Several at once would only wait for one another, each with a batch in memory.
         serve_deployments(
             *deployments(conf, settings), print_starting_message=False, query_seconds=poll_seconds, limit=1
         )
+
+
+def _pass_over_overtaken(poll_seconds: float) -> None:
+    """Cancel scheduled flow runs that are due while a later one of the same deployment is due, too.
+
+    They pile up while a pass takes longer than its schedule, or nobody served; the oldest are first in line, and would
+    keep all other flows waiting to find nothing new.
+    """
+    while True:
+        try:
+            with get_client(sync_client=True) as client:
+                while True:
+                    for run in _overtaken(client):
+                        client.set_flow_run_state(run.id, Cancelled(message="overtaken by a later one"))
+                    time.sleep(poll_seconds)
+        except Exception as error:  # the server is away, or busy: nothing is lost by looking again later
+            get_logger("bufferhouse").debug("overtaken flow runs are left as they are: %s", error)
+            time.sleep(poll_seconds)
+
+
+def _overtaken(client: SyncPrefectClient) -> list[FlowRun]:
+    due = client.read_flow_runs(
+        flow_run_filter=FlowRunFilter(
+            tags=FlowRunFilterTags(all_=[SERVED, "auto-scheduled"]),
+            state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED])),
+            expected_start_time=FlowRunFilterExpectedStartTime(before_=datetime.now(UTC)),
+        ),
+        sort=FlowRunSort.EXPECTED_START_TIME_DESC,
+    )
+    newest: dict = {}
+    return [run for run in due if newest.setdefault(run.deployment_id, run) is not run]
 
 
 class _Process(ForkServerProcess):

@@ -14,6 +14,7 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 from prefect.cache_policies import NO_CACHE
+from prefect.settings import PREFECT_API_REQUEST_TIMEOUT, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import State
 
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
@@ -23,6 +24,7 @@ _PERMANENT = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryE
 _PATIENCE_SECONDS = 240.0
 _LONGEST_PAUSE_SECONDS = 10.0
 _BETWEEN_UPDATES_SECONDS = 2.0
+_AFTER_A_FAILURE_SECONDS = 60.0
 
 
 class Held:
@@ -79,19 +81,24 @@ class Progress:
     """A progress artifact; where the server is away it is left as it is, and the work goes on."""
 
     def __init__(self, key: str, description: str) -> None:
-        self._told_at = time.monotonic()
         self._told = 0.0
-        self._id = patiently(lambda: create_progress_artifact(0.0, key=key, description=description), patience=0.0)
+        self._not_before = time.monotonic() + _BETWEEN_UPDATES_SECONDS
+        self._id = self._try(lambda: create_progress_artifact(0.0, key=key, description=description))
 
     def reach(self, done: int, total: int) -> None:
         """Say how much is done; told every few seconds, and at the end."""
         percent = round(100 * done / total, 1) if total else 100.0
-        now = time.monotonic()
-        if (
-            self._id is None
-            or percent == self._told
-            or (done < total and now - self._told_at < _BETWEEN_UPDATES_SECONDS)
-        ):
+        if self._id is None or percent == self._told or (done < total and time.monotonic() < self._not_before):
             return
-        self._told_at, self._told = now, percent
-        patiently(lambda: update_progress_artifact(self._id, percent), patience=0.0)
+        self._told, self._not_before = percent, time.monotonic() + _BETWEEN_UPDATES_SECONDS
+        self._try(lambda: update_progress_artifact(self._id, percent))
+
+    def _try(self, call: Callable[[], Any]) -> Any:
+        """Call the server once, for a moment: the work must not wait for it."""
+        with temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0, PREFECT_API_REQUEST_TIMEOUT: 5.0}):
+            try:
+                return call()
+            except httpx.HTTPError as error:
+                get_run_logger().warning("Prefect's server is away, so progress is not told: %s", error)
+                self._not_before = time.monotonic() + _AFTER_A_FAILURE_SECONDS
+                return None

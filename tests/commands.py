@@ -44,10 +44,10 @@ def start(*words: object, code: str | None = None, **options) -> subprocess.Pope
     )
 
 
-def run(*words: object, **options) -> Outcome:
-    """Run a command in a process of its own."""
+def run(*words: object, timeout: float = 120, **options) -> Outcome:
+    """Run a command in a process of its own; one that takes longer than `timeout` seconds hangs."""
     process = start(*words, **options)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=timeout)
     return Outcome(process.returncode, out, err)
 
 

@@ -162,7 +162,8 @@ def test_what_was_back_filled_is_what_the_loads_gave(own_warehouse, monkeypatch)
         before = {name: con.execute(f"FROM {name} ORDER BY ALL").fetchall() for name in names}
         building.build(con, force=True)
         assert before == {name: con.execute(f"FROM {name} ORDER BY ALL").fetchall() for name in names}
-    assert all(before.values())
+    # No dump of the fleet breaks a soft rule: tests/test_warnings.py back-fills those that do.
+    assert ["marts.warnings_v1"] == [name for name, found in before.items() if not found]
 
 
 def test_the_command_plans_and_then_back_fills_with_a_line_a_batch(own_warehouse):

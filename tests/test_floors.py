@@ -142,11 +142,16 @@ def test_help_loads_nothing_heavy():
 
 
 def test_models_read_from_their_own_layer_and_below():
-    """SQL has the same stairs: raw ← staging ← intermediate ← marts; raw is read by staging alone, and by checks."""
+    """SQL has the same stairs: raw ← staging ← intermediate ← marts; raw is read by staging alone, and by checks.
+
+    The mart that keeps the offenders of checks stands above them: marts.warnings, and no other.
+    """
+    beside_the_stairs = {(model.name, "checks") for model in read() if model.name.startswith("marts.warnings_v")}
     for model in read():
         for table in model.reads:
             layer = table.split(".")[0]
-            assert LAYERS.index(layer) <= LAYERS.index(model.layer), (model.name, table)
+            is_allowed = LAYERS.index(layer) <= LAYERS.index(model.layer) or (model.name, layer) in beside_the_stairs
+            assert is_allowed, (model.name, table)
             assert layer != "raw" or model.layer in ("staging", "checks"), (model.name, table)
 
 

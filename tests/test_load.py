@@ -217,7 +217,8 @@ def test_a_check_that_warns_counts_and_lets_the_dump_in(warehouse):
     changed(batch.tables, "allocations", content_of({"combined": texts[0]}).dump_id, has_strict_overlap=True)
     with Warehouse(warehouse) as writer:
         loaded = load_parsed(writer, batch)
-    assert ({"slots_inside_allocations": 1}, 2) == (loaded.warnings, loaded.new_count)
+    warnings = {"slots_inside_allocations": 1, "slots_share_one_instant": 1, "one_output_shape": 2}
+    assert (warnings, 2) == (loaded.warnings, loaded.new_count)
 
 
 def test_a_breach_no_dump_can_be_blamed_for_stops_the_load(warehouse):

@@ -59,6 +59,9 @@ WRONG = {
     "raw from a mart": (
         "marts/sizes_v1", "intermediate.sizes", "raw.dumps", "6:6: a model of marts cannot read raw.dumps",
     ),
+    "a check from a mart": (
+        "marts/sizes_v1", "intermediate.sizes", "checks.not_empty", "a model of marts cannot read checks.not_empty",
+    ),
     "no such model": (
         "marts/sizes_v1", "intermediate.sizes", "intermediate.size", "6:6: reads intermediate.size, which is neither",
     ),
@@ -143,6 +146,12 @@ def test_an_error_of_a_model_ends_a_command_with_2(warehouse, tmp_path):
 # The models of this checkout over the example fleet
 
 NAMES = sorted(f"{path.parent.name}.{path.stem}" for path in MODELS.glob("*/*.sql"))
+
+
+@pytest.mark.parametrize("path", sorted(MODELS.glob("*/*.sql")), ids=lambda path: path.stem)
+def test_a_model_is_short(path):
+    """One idea a model: what needs more than sixty lines is two."""
+    assert len(path.read_text().splitlines()) <= 60
 
 
 def test_comments_of_models_are_in_the_database(example):

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import naive_reader
+from benchmarks import lean_reader, plain_reader
+from bufferhouse.dump import attributes
+from bufferhouse.shape import parse_shape
 from tests import oracle
 
 CORPUS = Path(__file__).parents[1] / ".." / "shared" / "corpus"
@@ -170,9 +172,9 @@ def test_seed_has_the_bytes_of_the_corpus_table(number):
 
 
 @pytest.mark.parametrize("number", SEED_ROWS)
-def test_naive_reader_finds_the_rows_of_the_corpus_table(number):
+def test_lean_reader_finds_the_rows_of_the_corpus_table(number):
     """The reader of the benchmark reads the seeds whole, one instruction text with its opcode per value."""
-    tables = naive_reader.read(seed_text(number))
+    tables = lean_reader.read(seed_text(number))
     names = ("allocations", "values", "positions", "uses", "schedule", "live_ranges", "peak_lines")
     counts, total, maximum, (peak_position, _), _ = SEED_ROWS[number]
     assert counts == tuple(len(tables[name]) for name in names)
@@ -180,15 +182,49 @@ def test_naive_reader_finds_the_rows_of_the_corpus_table(number):
     assert counts[1] == len([row for row in tables["instructions"] if row[2] is not None])
 
 
-def test_naive_reader_takes_glued_lines_and_split_files_apart():
+def test_lean_reader_takes_glued_lines_and_split_files_apart():
     """Both shapes of file that a plain line reader stumbles over give one instruction text per value."""
     for build in ("jaxlib-0.4.25", "jaxlib-0.10.0"):
         for texts in sampled_texts(build):
             parts = (SUFFIX, "-buffer-assignment-values.txt", "-live-range.txt")
-            tables = naive_reader.read("".join(texts.get(part, "") for part in parts))
+            tables = lean_reader.read("".join(texts.get(part, "") for part in parts))
             values = sorted(read(texts)["values"].values(), key=lambda value: value["id"])
             expected = [(value["id"], value["instruction_text"]) for value in values]
             assert expected == [row[:2] for row in tables["instructions"]]
+
+
+def plain_rows(text: str) -> dict[str, list[dict]]:
+    tables: dict[str, list[dict]] = {}
+    plain_reader.read(text, lambda table, row: tables.setdefault(table, []).append(row))
+    return tables
+
+
+@pytest.mark.parametrize("number", SEED_ROWS)
+def test_plain_reader_finds_the_rows_of_the_corpus_table(number):
+    """The other reader of the benchmark reads the seeds whole, with the bytes of every shape."""
+    tables = plain_rows(seed_text(number))
+    names = ("allocations", "hlo_values", "positions", "uses", "schedule", "live_ranges", "peak_buffers")
+    counts, total, maximum, (peak_position, _), _ = SEED_ROWS[number]
+    assert counts == tuple(len(tables.get(name, ())) for name in names)
+    [numbers] = [{k: v for row in tables["dumps"] for k, v in row.items() if k in ("total", "max", "peak")}]
+    assert {"total": total, "max": maximum, "peak": peak_position} == numbers
+    shapes = [row["shape"] for row in tables["hlo_values"] if "logical" in row["shape"]]
+    parsed = [parse_shape(shape["text"]) for shape in shapes]
+    assert [(p.logical_bytes, p.dims) for p in parsed] == [(s["logical"], tuple(s["dims"])) for s in shapes]
+    assert [p.physical_bytes for p in parsed if p.layout_memory_space != 2] == [
+        s["physical"] for s, p in zip(shapes, parsed, strict=True) if p.layout_memory_space != 2
+    ]
+
+
+def test_plain_reader_reads_what_instructions_say():
+    """Opcode, name, place and operands of every instruction of a build are those of the project's own reader."""
+    for build in ("jaxlib-0.4.25", "tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8"):
+        for texts in sampled_texts(build):
+            rows = plain_rows("".join(texts.get(part, "") for part in (SUFFIX,)))["instruction_texts"]
+            own = attributes.read([row["text"] for row in rows])
+            for column in ("opcode", "op_name", "source_file", "source_line", "stack_frame_id", "custom_call_target"):
+                assert getattr(own, column) == [row.get(column) for row in rows]
+            assert own.operands == [tuple(row["operands"]) for row in rows]
 
 
 @pytest.mark.parametrize("build", BUILDS)

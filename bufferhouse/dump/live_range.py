@@ -156,6 +156,10 @@ def _recovered(names: tuple[str, ...], covering: list[tuple[str, str]]) -> list[
 
     Lines and ranges stand in the same order, so the k-th line of a name is its k-th range.
     """
+    by_name = dict(covering)
+    if len(by_name) == len(covering):  # nearly always
+        indices = list(map(by_name.get, names))
+        return None if None in indices else indices
     pending: dict[str, list[str]] = {}
     for name, index in reversed(covering):
         pending.setdefault(name, []).append(index)

@@ -22,6 +22,8 @@ SELECT
     d.total_bytes,  -- Sum of all allocation sizes as XLA prints it; not a peak.
     d.max_position,  -- Number of schedule lines.
     d.reported_peak_position,  -- Position XLA prints as its peak.
-    p.reported_peak_bytes  -- Sum of XLA's peak lines; before jaxlib 0.6.0 they weigh whole instructions.
+    p.reported_peak_bytes,  -- Sum of XLA's peak lines; before jaxlib 0.6.0 they weigh whole instructions.
+    d.text_encoding,  -- utf-8 or latin-1.
+    d.stack_trace  -- The stack trace breakdown of the peak, verbatim.
 FROM raw.dumps AS d
 LEFT JOIN reported AS p ON d.dump_id = p.dump_id

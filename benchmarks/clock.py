@@ -1,0 +1,211 @@
+"""What a pass costs that finds nothing, and what Prefect adds to one.
+
+*Known files*: a pass over a folder of 100,000 files that are known, beside a bare walk that asks each file for its size
+and time; and how many files were opened, as the interpreter's own audit hook hears it.
+
+*Prefect*: `bufferhouse serve` with its own server on loopback. CPU seconds of the server, of the serving process and of
+the flow runs, less those of an idle stretch of the same length, and less those of the same pass without Prefect, in a
+new process each. A batch has two tasks, one that parses and one that loads.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+from bufferhouse.arrivals import Rules
+from bufferhouse.ingest import parse_batch, read_batches
+from bufferhouse.load import load
+from bufferhouse.passes import Pass, Source, choose, look
+from bufferhouse.warehouse import Warehouse
+from tests.clock import Clock, free_port, until
+from tests.ingests import write_dumps
+
+FOLDERS, FILES_IN_EACH = 100, 1000
+EMPTY_RUNS = 8
+BATCHES, DUMPS_IN_EACH = 40, 5
+IDLE_SECONDS = 30
+_TICKS = os.sysconf("SC_CLK_TCK")
+_CORE = """
+import sys, time
+from benchmarks.clock import one_pass
+from pathlib import Path
+one_pass(Path(sys.argv[1]), sys.argv[2])
+print(time.process_time())
+"""
+_CONFIG = """
+[schedule]
+ingest = "off"
+fleet_report = "off"
+maintain = "off"
+[[sources]]
+name = "drop"
+paths = ["drop"]
+settle = "0s"
+"""
+
+
+def one_pass(warehouse: Path, folder: str) -> Pass:
+    """Carry out one pass over a folder without Prefect, publishing included where something was loaded."""
+    source = Source("benchmark", [folder], Rules(settle=0.001), look_inside=False)
+    result = Pass()
+    with Warehouse(warehouse) as writer:
+        seen = look(source)
+        arrivals = choose(writer, source, seen, result)
+        for batch in read_batches(writer, arrivals.ready, hold=arrivals.hold):
+            result.add(load(writer, parse_batch(batch), seen.discovery.runs, datetime.now(UTC)))
+        if result.new or result.rows:
+            writer.publish()
+    return result
+
+
+def known_files(root: Path) -> tuple[float, float, float, int]:
+    """Return seconds of a bare walk, of a pass and of its listing, and how many files of the folder the pass opened."""
+    folder = root / "known"
+    (first,) = write_dumps(folder / "0000", [1])
+    text = first.read_bytes()
+    for number in range(FOLDERS):
+        below = folder / f"{number:04}"
+        below.mkdir(exist_ok=True)
+        for file in range(FILES_IN_EACH):
+            (below / f"{file:04}-buffer-assignment.txt").write_bytes(text)
+    first.unlink()
+    warehouse = root / "known.duckdb"
+    one_pass(warehouse, str(folder))
+    opened: list[str] = []
+    is_hearing = [True]
+
+    def hear(event: str, arguments: tuple) -> None:
+        if is_hearing and event == "open" and str(arguments[0]).endswith("-buffer-assignment.txt"):
+            opened.append(str(arguments[0]))
+
+    sys.addaudithook(hear)
+    walks, passes, looks = [], [], []
+    for _ in range(3):
+        started = time.perf_counter()
+        _walk(folder)
+        walked = time.perf_counter()
+        look(Source("benchmark", [str(folder)], Rules(settle=1), look_inside=False))
+        looked = time.perf_counter()
+        result = one_pass(warehouse, str(folder))
+        walks.append(walked - started)
+        looks.append(looked - walked)
+        passes.append(time.perf_counter() - looked)
+        assert (result.known, result.new) == (FOLDERS * FILES_IN_EACH, 0), result
+    is_hearing.clear()
+    return median(walks), median(passes), median(looks), len(opened)
+
+
+def _walk(folder: Path) -> int:
+    count = 0
+    with os.scandir(folder) as found:
+        for item in found:
+            count += _walk(Path(item.path)) if item.is_dir() else bool(item.stat().st_mtime_ns)
+    return count
+
+
+def cpu_seconds(pid: int, *, children: bool = False) -> float:
+    """Return user and system time of a process, and of those of its children that it has waited for."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return sum(map(int, fields[11 : 15 if children else 13])) / _TICKS
+
+
+class Served(Clock):
+    """`bufferhouse serve`, and the CPU time of all its processes."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """As for the tests, with batches of a few dumps."""
+        return {**super().environment, "BUFFERHOUSE_BATCH_DUMPS": str(DUMPS_IN_EACH)}
+
+    def spent(self) -> dict[str, float]:
+        """Return CPU seconds so far: of the server, of serve itself, and of the flow runs that have ended."""
+        pid = self.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        words = {one: Path(f"/proc/{one}/cmdline").read_bytes() for one in children}
+        (server,) = (int(one) for one, line in words.items() if b"server" in line and b"prefect" in line)
+        (forks,) = (int(one) for one, line in words.items() if b"flows.preloaded" in line)
+        runs = cpu_seconds(forks, children=True)
+        return {"server": cpu_seconds(server), "serve": cpu_seconds(pid), "flow runs": runs}
+
+    def carry_out(self, count: int) -> tuple[dict[str, float], float]:
+        """Run the flow some times, one after the other; return CPU seconds spent meanwhile, and seconds."""
+        deployment = self.ask("deployments/name/ingest/bufferhouse")["id"]
+        before, started = self.spent(), time.monotonic()
+        for _ in range(count):
+            run = self.ask(f"deployments/{deployment}/create_flow_run", {"state": {"type": "SCHEDULED"}})
+            until(lambda run=run: self.ask(f"flow_runs/{run['id']}")["state_type"] == "COMPLETED", "a flow run")
+            time.sleep(1.0)  # its process ends, and the server stores its task runs
+        after = self.spent()
+        return {name: after[name] - before[name] for name in after}, time.monotonic() - started
+
+
+def core_seconds(warehouse: Path, folder: Path) -> float:
+    """Return CPU seconds of one pass without Prefect in a new process."""
+    environment = {**os.environ, "BUFFERHOUSE_BATCH_DUMPS": str(DUMPS_IN_EACH)}
+    words = [sys.executable, "-c", _CORE, str(warehouse), str(folder)]
+    return float(subprocess.run(words, check=True, capture_output=True, text=True, env=environment).stdout)
+
+
+def prefect_costs(root: Path) -> dict[str, float]:
+    """Return CPU seconds: of an empty flow run by process, what of it is Prefect's, and Prefect's part of a task."""
+    clock = Served(root / "served", free_port())
+    clock.drop.mkdir(parents=True)
+    clock.config.write_text(_CONFIG)
+    write_dumps(clock.drop / "run", [0])
+    clock.start()
+    try:
+        until(lambda: clock.ask("deployments/count", {}) == 4, "all deployments")
+        clock.carry_out(2)  # the first ones load and fill caches
+        before = clock.spent()
+        time.sleep(IDLE_SECONDS)
+        idle = {name: (value - before[name]) / IDLE_SECONDS for name, value in clock.spent().items()}
+        empty, seconds = clock.carry_out(EMPTY_RUNS)
+        empty = {name: (value - idle[name] * seconds) / EMPTY_RUNS for name, value in empty.items()}
+        other = root / "core.duckdb"
+        core_seconds(other, clock.drop)
+        core = median(core_seconds(other, clock.drop) for _ in range(3))
+        write_dumps(clock.drop / "run", range(1, BATCHES * DUMPS_IN_EACH + 1))
+        full, seconds = clock.carry_out(1)
+        full_cpu = sum(value - idle[name] * seconds for name, value in full.items())
+        full_core = core_seconds(other, clock.drop)
+    finally:
+        clock.stop()
+    fixed = sum(empty.values()) - core
+    return {
+        **empty,
+        "core": core,
+        "fixed": fixed,
+        "task": (full_cpu - full_core - fixed) / (2 * BATCHES),
+    }
+
+
+def table() -> str:
+    """Return the figures as tables."""
+    with tempfile.TemporaryDirectory() as name:
+        walk, whole, listing, opened = known_files(Path(name))
+        costs = prefect_costs(Path(name))
+    print(json.dumps({"walk": walk, "pass": whole, **costs}), file=sys.stderr)
+    return (
+        f"| {FOLDERS * FILES_IN_EACH:,} known files | |\n| --- | ---: |\n"
+        f"| a bare walk | {walk:.2f} s |\n"
+        f"| listing them as dumps of runs | {listing:.2f} s |\n"
+        f"| the whole pass, warehouse opened and asked | {whole:.2f} s |\n"
+        f"| files opened | {opened} |\n\n"
+        "| a flow run of `ingest` with nothing new | CPU seconds |\n| --- | ---: |\n"
+        f"| Prefect's server | {costs['server']:.2f} |\n"
+        f"| `bufferhouse serve` | {costs['serve']:.2f} |\n"
+        f"| the flow run's process | {costs['flow runs']:.2f} |\n"
+        f"| of these, the pass itself, without Prefect | {costs['core']:.2f} |\n"
+        f"| **fixed cost of Prefect** (at most 2) | **{costs['fixed']:.2f}** |\n"
+        f"| **per task of a batch** (at most 0.030) | **{costs['task']:.3f}** |"
+    )
+
+
+if __name__ == "__main__":
+    print(table())

@@ -1,0 +1,15 @@
+-- All values of one instruction show the same text (HloValue::ToString prints the defining HloInstruction::ToString).
+-- severity: warn
+WITH differing AS (
+    SELECT dump_id, instruction_id, COUNT(DISTINCT instruction_text_id) AS text_count
+    FROM raw.hlo_values
+    GROUP BY dump_id, instruction_id
+    HAVING MIN(instruction_text_id) <> MAX(instruction_text_id)
+)
+
+SELECT
+    x.dump_id,  -- The dump.
+    'one text of ' || i.instruction_name AS expected,  -- The instruction.
+    CAST(x.text_count AS VARCHAR) || ' texts' AS found  -- How many it has.
+FROM differing AS x
+INNER JOIN raw.instructions AS i ON x.dump_id = i.dump_id AND x.instruction_id = i.instruction_id
