@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -25,14 +26,12 @@ def test_marts_are_on_the_search_path(own_warehouse):
 
 
 def test_it_reads_and_never_writes(own_warehouse):
-    """Nothing can be changed through it; a frame of the notebook can be joined."""
-    import polars as pl
-
+    """Nothing can be changed through it; a table of the notebook can be joined."""
     with bufferhouse.connect(str(own_warehouse)) as con:
         for sql in ("DELETE FROM raw.dumps", "CREATE TABLE raw.mine AS SELECT 1"):
             with pytest.raises(duckdb.InvalidInputException, match="read-only"):
                 con.execute(sql)
-        mine = pl.DataFrame({"run_name": ["seeds"]})  # noqa: F841 - DuckDB finds it by its name
+        con.register("mine", pa.table({"run_name": ["seeds"]}))
         assert [(5,)] == con.sql("SELECT COUNT(*) FROM observations JOIN mine USING (run_name)").fetchall()
 
 
