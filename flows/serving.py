@@ -1,11 +1,12 @@
 """All flows on their schedules, in one process: what `bufferhouse serve` runs."""
 
+import asyncio
 import multiprocessing
 import multiprocessing.forkserver
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -15,7 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import prefect.flow_engine
-from prefect import serve as serve_deployments
+from prefect import Flow
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import (
     FlowRunFilter,
@@ -26,8 +27,8 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.client.schemas.sorting import FlowRunSort
-from prefect.deployments.runner import RunnerDeployment
 from prefect.logging import get_logger
+from prefect.runner import Runner
 from prefect.schedules import Cron, Interval, Schedule
 from prefect.states import Cancelled
 
@@ -42,39 +43,36 @@ NAME = "bufferhouse"
 SERVED = "bufferhouse-serve"  # a tag: flow runs of these deployments are ours to schedule
 
 
-def deployments(conf: Config, settings: Sequence[str] = ()) -> list[RunnerDeployment]:
-    """Return a deployment of each flow, and one of `ingest` for each source that has a schedule of its own."""
+def deployments(conf: Config, settings: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return a deployment of each flow, and one of `ingest` for each source that has a schedule of its own.
+
+    Each is what `Runner.add_flow` takes.
+    """
     parameters: dict[str, Any] = {"config": conf.path and str(Path(conf.path).absolute())}
     if settings:
         parameters["settings"] = list(settings)
-    zone = conf["schedule"]["timezone"]
+    when, zone = conf["schedule"], conf["schedule"]["timezone"]
     own = [source for source in conf.sources if source["schedule"] is not None]
     others = [source["name"] for source in conf.sources if source["schedule"] is None]
     made = []
     if others:
         # With no name given, a source that is added to the file needs no new deployment.
         chosen = {**parameters, "sources": others} if own else parameters
-        made.append(_deployment(ingest, NAME, conf["schedule"]["ingest"], zone, chosen, _tags(others)))
+        made.append(_deployment(ingest, NAME, _schedule(when["ingest"], zone), chosen, others))
     for source in own:
         chosen = {**parameters, "sources": [source["name"]]}
-        made.append(_deployment(ingest, source["name"], source["schedule"], zone, chosen, _tags([source["name"]])))
-    made.append(_deployment(fleet_report, NAME, conf["schedule"]["fleet_report"], zone, parameters))
-    made.append(_deployment(maintain, NAME, conf["schedule"]["maintain"], zone, parameters))
-    made.append(_deployment(backfill, NAME, None, zone, parameters))
+        made.append(_deployment(ingest, source["name"], _schedule(source["schedule"], zone), chosen, [source["name"]]))
+    made.append(_deployment(fleet_report, NAME, _schedule(when["fleet_report"], zone), parameters))
+    made.append(_deployment(maintain, NAME, _schedule(when["maintain"], zone), parameters))
+    made.append(_deployment(backfill, NAME, None, parameters))
     return made
 
 
-def _tags(sources: Sequence[str]) -> list[str]:
-    return [f"source:{name}" for name in sources]
-
-
 def _deployment(
-    flow: Any, name: str, when: float | str | None, zone: str, parameters: dict[str, Any], tags: Sequence[str] = ()
-) -> RunnerDeployment:
-    return flow.to_deployment(
-        name, schedule=_schedule(when, zone), parameters=parameters, tags=[NAME, SERVED, flow.name, *tags],
-        description=flow.description,
-    )  # fmt: skip
+    flow: Flow, name: str, schedule: Schedule | None, parameters: dict[str, Any], sources: Sequence[str] = ()
+) -> dict[str, Any]:
+    tags = [NAME, SERVED, flow.name, *(f"source:{source}" for source in sources)]
+    return {"flow": flow, "name": name, "schedule": schedule, "parameters": parameters, "tags": tags}
 
 
 def _schedule(when: float | str | None, zone: str) -> Schedule | None:
@@ -92,10 +90,12 @@ def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 1
         # Prefect's settings are in the context, and a thread has none of its own.
         watch = partial(copy_context().run, _pass_over_overtaken, poll_seconds)
         threading.Thread(target=watch, daemon=True).start()
-        # Several at once would only wait for one another, each with a batch in memory.
-        serve_deployments(
-            *deployments(conf, settings), print_starting_message=False, query_seconds=poll_seconds, limit=1
-        )
+        # Several flow runs at once would only wait for one another, each with a batch in memory.
+        runner = Runner(name=NAME, query_seconds=poll_seconds, limit=1)
+        for deployment in deployments(conf, settings):
+            runner.add_flow(**deployment)
+        with suppress(KeyboardInterrupt):
+            asyncio.run(runner.start())
 
 
 def _pass_over_overtaken(poll_seconds: float) -> None:

@@ -61,6 +61,20 @@ def seen(clock):
     return rows
 
 
+def children_of(pid):
+    """Return the processes that a process has started and that have not ended."""
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def command_of(pid):
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def forkserver_of(pid):
+    (server,) = (child for child in children_of(pid) if b"flows.preloaded" in command_of(child))
+    return server
+
+
 def test_what_lies_there_and_what_is_dropped_is_published(clock):
     """Dumps appear in the published warehouse by themselves, in their runs, with the source's track."""
     until(lambda: len(seen(clock)) == 2, "the first two dumps")
@@ -124,12 +138,17 @@ def test_the_artifacts_hold_the_right_numbers(clock):
 
 
 def test_flow_runs_are_forks_of_a_process_with_one_thread(clock):
-    """What flow runs are forked from has imported Prefect, and nothing that starts threads: a fork would lose them."""
-    children = Path(f"/proc/{clock.process.pid}/task/{clock.process.pid}/children").read_text().split()
-    (server,) = (one for one in children if b"flows.preloaded" in Path(f"/proc/{one}/cmdline").read_bytes())
+    """What flow runs are forked from has imported Prefect, and nothing that starts threads: a fork would lose them.
+
+    Were they started in another way, each would import Prefect anew; so there is no such process.
+    """
+    server = forkserver_of(clock.process.pid)
     assert 1 == len(os.listdir(f"/proc/{server}/task"))
     maps = Path(f"/proc/{server}/maps").read_text()
     assert (True, False, False) == ("pydantic" in maps, "duckdb" in maps, "polars" in maps)
+    until(lambda: children_of(server), "a flow run")
+    others = [command_of(child) for child in children_of(clock.process.pid) if child != server]
+    assert [] == [command for command in others if b"prefect.engine" in command or b"spawn_main" in command]
 
 
 def test_reports_and_maintenance_run_when_they_are_asked_for(clock):
