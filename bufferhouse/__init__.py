@@ -1,3 +1,32 @@
-"""bufferhouse: a data warehouse for the memory decisions of XLA."""
+"""bufferhouse: a data warehouse for the memory decisions of XLA.
+
+import bufferhouse
+con = bufferhouse.connect("warehouse.duckdb")
+con.sql("FROM peak_memory WHERE memory_space = 0").df()
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import os
+
+    import duckdb
 
 __version__ = "0.1.0.dev0"
+
+
+def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) -> "duckdb.DuckDBPyConnection":
+    """Return a read-only DuckDB connection to a warehouse, for notebooks and scripts.
+
+    Names of marts need no schema; staging and raw come behind them. Without a warehouse it is $BUFFERHOUSE_WAREHOUSE,
+    else `warehouse.duckdb` here. While somebody writes it is the published copy, and a warning says as of when; without
+    one, the call waits up to `wait` seconds. As long as the connection is open nobody can write to the file it reads.
+
+    Raises:
+        UsageError: there is no warehouse.
+        WarehouseBusy: it is being written, there is no published copy, and `wait` is over.
+        WarehouseError: it is one of another version.
+    """
+    from bufferhouse.notebooks import connect
+
+    return connect(warehouse, wait=wait)

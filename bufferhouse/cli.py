@@ -22,7 +22,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(ingesting.ingest)
-app.command()(asking.query)
+app.command(cls=asking.SqlFirst)(asking.query)
 app.add_typer(asking.report, name="report")
 app.add_typer(managing.runs, name="runs")
 app.command()(managing.programs)

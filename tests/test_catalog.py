@@ -35,7 +35,7 @@ def test_every_column_of_every_table_and_model_is_on_the_page():
 @pytest.mark.slow
 def test_check_tells_whether_the_page_is_up_to_date(tmp_path):
     """`catalog --check` writes nothing: exit 0 and silence when the page is as it should be, else 1 and the way out."""
-    for part in ("bufferhouse", "schemas", "dbt_like_models"):
+    for part in ("bufferhouse", "schemas", "dbt_like_models", "sql"):
         shutil.copytree(CHECKOUT / part, tmp_path / part)
     page = tmp_path / "docs" / "catalog.md"
     page.parent.mkdir()
@@ -49,7 +49,13 @@ def test_check_tells_whether_the_page_is_up_to_date(tmp_path):
         )
         assert before == (page.read_text() if page.exists() else None)
     outcome = run("catalog", cwd=tmp_path)
-    assert (0, f"{page}\n") == (outcome.code, outcome.out)
+    cookbook = tmp_path / "sql" / "queries" / "README.md"
+    assert (0, f"{page}\n{cookbook}\n") == (outcome.code, outcome.out)
     assert PAGE.read_text() == page.read_text()
+    cookbook.write_text("by hand\n")
+    outcome = run("catalog", "--check", cwd=tmp_path)
+    assert (1, "") == (outcome.code, outcome.out)
+    assert f"{cookbook} is not what sql/queries/ says; write it with: bufferhouse catalog" in outcome.err
+    assert 0 == run("catalog", cwd=tmp_path).code
     outcome = run("catalog", "--check", cwd=tmp_path)
     assert (0, "", "") == (outcome.code, outcome.out, outcome.err)

@@ -204,7 +204,13 @@ def test_a_memory_space_where_nothing_lives_is_empty_not_unknown(laboratory):
 
 
 # Of marts with a row for each value or position only these runs are kept; brute force looks at all of them.
-LARGE = {"allocation_balance_v1", "memory_timeline_v1", "padding_by_source_v1", "peak_buffers_v1"}
+LARGE = {
+    "allocation_balance_v1",
+    "buffer_lifetimes_v1",
+    "memory_timeline_v1",
+    "padding_by_source_v1",
+    "peak_buffers_v1",
+}
 OF_SOME_RUNS = """
     WHERE dump_id IN (
         SELECT o.dump_id FROM raw.observations AS o JOIN raw.runs AS r USING (run_id)

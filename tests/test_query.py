@@ -7,6 +7,9 @@ import json
 
 import pytest
 
+from bufferhouse.errors import UsageError
+from bufferhouse.memory import in_memory
+from bufferhouse.query import door
 from tests.commands import call, run
 
 # The two tables at the end of the corpus's README, which an independent reader computed. By seed: allocations, values,
@@ -96,11 +99,14 @@ def test_parts_of_the_seeds_are_those_of_padding_waste(example_warehouse):
 
 
 @pytest.fixture
-def unchanged(own_warehouse):
-    """A warehouse of which not one byte may differ afterwards."""
+def unchanged(own_warehouse, tmp_path_factory, monkeypatch):
+    """A warehouse of which not one byte may differ afterwards, and beside which no temporary file may be left."""
+    temporary = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
     before = hashlib.sha256(own_warehouse.read_bytes()).hexdigest()
     yield own_warehouse
     assert before == hashlib.sha256(own_warehouse.read_bytes()).hexdigest()
+    assert [] == list(temporary.iterdir())
 
 
 REFUSED = {
@@ -151,6 +157,31 @@ REFUSED = {
     "secrets": "FROM duckdb_secrets()",
     "extension": "FROM sqlite_scan('{0}/x', 'y')",
     "delete in a string": "FROM query('DELETE FROM raw.dumps')",
+    "select in a string": "FROM query('SELECT ' || '1')",
+    "serialized": "FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))",
+    "merge": "MERGE INTO raw.dumps USING raw.runs ON false WHEN NOT MATCHED THEN INSERT VALUES (1)",
+    "delete in a CTE": "WITH d AS (DELETE FROM raw.dumps RETURNING *) SELECT * FROM d",
+    "variable": "SET VARIABLE x = 1",
+    "macro": "CREATE MACRO one() AS 1",
+    "secret": "CREATE SECRET (TYPE s3, KEY_ID 'x', SECRET 'y')",
+    "attached network": "ATTACH 'https://localhost:1/x.duckdb' AS other",
+    "copied database": "COPY FROM DATABASE own TO memory",
+    "profile to a file": "FROM enable_profiling(format = 'json', save_location = '{0}/profile.json')",
+    "profile, disguised": "FROM system.main.\"enable_Profiling\" /* ( */ (save_location = '{0}/profile.json')",
+    "profile, explained": "EXPLAIN ANALYZE FROM enable_profiling(save_location = '{0}/profile.json')",
+    "log to a file": "FROM enable_logging(storage = 'file', storage_path = '{0}/log')",
+    "log": "SELECT write_log('x')",
+    "checkpoint in a select": "FROM checkpoint()",
+    "pointer": "FROM arrow_scan(1, 2, 3)",
+    "name of Python": "FROM limits",
+    "parquet metadata": "FROM parquet_metadata('{0}/in.csv')",
+    "sniff": "FROM sniff_csv('{0}/in.csv')",
+    "other database": "FROM read_duckdb('{0}/own.duckdb')",
+    "json": "FROM read_json('{0}/in.csv')",
+    "file in a subquery": "SELECT (SELECT content FROM read_text('{0}/in.csv'))",
+    "environment": "SELECT getenv('HOME')",
+    "settings": "PRAGMA memory_limit = '100GB'",
+    "temporary directory": "SET temp_directory = '{0}'",
     "nothing": "",
     "only a comment": "/* SELECT 1 */",
     "no SQL": "how much memory?",
@@ -268,6 +299,24 @@ def test_formats_that_do_not_exist_are_a_wrong_call(example_warehouse):
     assert 2 == outcome.code
     assert "--format: expected" in outcome.err
     assert "markdown" in outcome.err
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_only_read_is_refused_in_memory_too(small_door, tmp_path, name):
+    """Dumps in memory could be written to: the transaction cannot. Nothing wedges the door for the next statement."""
+    (tmp_path / "in.csv").write_text("secret\n1\n")
+    before = small_door.ask("SELECT COUNT(*) FROM raw.dumps").rows
+    with pytest.raises(UsageError):
+        small_door.ask(REFUSED[name].format(tmp_path))
+    assert before == small_door.ask("SELECT COUNT(*) FROM raw.dumps").rows
+    assert ["in.csv"] == [path.name for path in tmp_path.iterdir()]
+
+
+@pytest.fixture(scope="module")
+def small_door(fleet):
+    """A door to the seeds, read into memory."""
+    with in_memory([str(fleet / "seeds")]) as con, door(con) as opened:
+        yield opened
 
 
 def test_dumps_can_be_asked_without_a_warehouse(fleet, tmp_path, monkeypatch):

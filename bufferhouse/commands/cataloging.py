@@ -1,4 +1,4 @@
-"""`bufferhouse catalog`."""
+"""`bufferhouse catalog`: the pages that are made from schemas/, dbt_like_models/ and sql/queries/."""
 
 from typing import Annotated
 
@@ -13,13 +13,17 @@ def catalog(
         bool, typer.Option("--check", help="Write nothing; exit 1 when the page is not up to date.")
     ] = False,
 ) -> None:
-    """Write docs/catalog.md, the page of all tables and models, anew from schemas/ and dbt_like_models/."""
+    """Write the pages that are made: docs/catalog.md of tables and models, sql/queries/README.md of the cookbook."""
+    from bufferhouse import cookbook
     from bufferhouse.catalog import PAGE, catalog_markdown
 
-    text = catalog_markdown()
-    if not check:
-        PAGE.write_text(text)
-        print(PAGE)
-    elif not PAGE.exists() or PAGE.read_text() != text:
-        say(f"bufferhouse: {PAGE} is not what schemas/ and dbt_like_models/ say; write it with: bufferhouse catalog")
-        raise typer.Exit(1)
+    for path, text, origin in (
+        (PAGE, catalog_markdown(), "schemas/ and dbt_like_models/ say"),
+        (cookbook.PAGE, cookbook.page(), "sql/queries/ says"),
+    ):
+        if not check:
+            path.write_text(text)
+            print(path)
+        elif not path.exists() or path.read_text() != text:
+            say(f"bufferhouse: {path} is not what {origin}; write it with: bufferhouse catalog")
+            raise typer.Exit(1)

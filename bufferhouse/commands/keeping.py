@@ -153,12 +153,27 @@ def export(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder to write into.")] = None,
     run: Annotated[str | None, typer.Option(help="All dumps of a run.")] = None,
     every: Annotated[bool, typer.Option("--all", help="All dumps of all runs.")] = False,
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", help="Write tables and marts as Parquet files into this folder.")
+    ] = None,
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Write the original files back, byte for byte, as OUTPUT/<run>/<relative path>."""
+    """Write the original files back, byte for byte, as OUTPUT/<run>/<relative path>.
+
+    With --parquet the tables of raw and the marts instead, as DIR/raw/<table>.parquet and DIR/marts/<mart>.parquet.
+    """
     from bufferhouse.export import choose, export
 
+    if parquet is not None:
+        if dump_id is not None or run is not None or every or output is not None:
+            raise UsageError("expected --parquet DIR alone: it writes whole tables")
+        from bufferhouse.notebooks import export_parquet
+
+        with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("tables") as step:
+            files = export_parquet(con, parquet, progress=step)
+        print(f"{len(files)} files written to {parquet}")
+        return
     if sum((dump_id is not None, run is not None, every)) != 1:
         raise UsageError("expected one of DUMP_ID, --run NAME and --all")
     if output is None:

@@ -1,0 +1,49 @@
+"""How fast the questions of the cookbook answer over a fleet.
+
+Every question of `sql/queries` is asked with its defaults, as `query --run` asks it, on a connection that is open; a
+figure is the median of the turns by the clock on the wall, all rows fetched.
+"""
+
+import tempfile
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from benchmarks.models import source
+from bufferhouse.cookbook import questions
+from bufferhouse.ingesting import run_ingest
+from bufferhouse.query import door
+from bufferhouse.warehouse import open_reader
+
+TURNS = 5
+
+
+def timed(path: Path) -> list[tuple[str, float, int]]:
+    """Return name, median seconds and rows of every question, asked of the warehouse at `path`."""
+    found = []
+    con, _ = open_reader(path)
+    with con, door(con) as opened:
+        for question in questions().values():
+            seconds, rows = [], 0
+            for _ in range(TURNS):
+                start = perf_counter()
+                rows = len(opened.ask(question.sql, question.values({})).rows)
+                seconds.append(perf_counter() - start)
+            found.append((question.name, median(seconds), rows))
+    return found
+
+
+def table() -> str:
+    """Return the figures as Markdown, the slowest question first."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "fleet.duckdb"
+        run_ingest([str(source())], path)
+        found = timed(path)
+    lines = ["| question | seconds | rows |", "|---|---|---|"]
+    for name, seconds, rows in sorted(found, key=lambda one: -one[1]):
+        lines.append(f"| `{name}` | {seconds:.3f} | {rows:,} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table())

@@ -1,0 +1,74 @@
+"""What was meant: a helpful line behind DuckDB's message about a table or column that is not there."""
+
+import re
+from difflib import get_close_matches
+
+import duckdb
+
+_TABLE = re.compile(
+    r'Table with name "?([\w.]+?)"? does not exist(?:!| because schema "?(\w+)"? does not exist)', re.IGNORECASE
+)
+_COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
+_OWN_SUGGESTION = re.compile(r'Did you mean "[^"\n]*"\?\n*')
+_SHOWN = 4
+_NAMES = """
+    SELECT schema_name || '.' || view_name AS name FROM duckdb_views()
+    WHERE NOT internal AND schema_name IN ('marts', 'staging', 'intermediate', 'checks')
+    UNION ALL
+    SELECT schema_name || '.' || table_name FROM duckdb_tables()
+    WHERE NOT internal AND schema_name IN ('intermediate', 'raw', 'meta')
+"""
+_OF_A_COLUMN = """
+    SELECT DISTINCT schema_name || '.' || table_name AS name, schema_name
+    FROM duckdb_columns()
+    WHERE NOT internal AND lower(column_name) = lower($column) AND schema_name IN ('marts', 'staging', 'raw')
+    ORDER BY CASE schema_name WHEN 'marts' THEN 0 WHEN 'staging' THEN 1 ELSE 2 END, name
+"""
+# The layers in the order in which people should read them.
+_LAYERS = ("marts", "staging", "intermediate", "raw", "checks", "meta")
+
+
+def explained(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> str:
+    """Return the message of an error, with what may have been meant where a name is not known."""
+    message = str(error).strip()
+    if found := _TABLE.search(message):
+        # DuckDB names the table without its schema, and quotes the line it stands in.
+        written = re.search(rf"\w+\.{re.escape(found[1])}\b", message)
+        near = tables_like(con, written[0] if written else found[1])
+        message = _OWN_SUGGESTION.sub("", message)
+        hint = f"Did you mean {_either(near)}?" if near else "SHOW ALL TABLES lists them."
+        return f"{message.strip()}\n\n{hint}"
+    if found := _COLUMN.search(message):
+        owners = tables_with(con, found[1])
+        if owners:
+            more = ", …" if len(owners) > _SHOWN else ""
+            message += f"\n\n{found[1]} is a column of {', '.join(owners[:_SHOWN])}{more}"
+        return message
+    if "operations are disabled by configuration" in message or "disabled through configuration" in message:
+        message += (
+            "\n\nquery reads the warehouse and nothing else; dumps that are in none can be asked with --from SOURCE"
+        )
+    return message
+
+
+def tables_like(con: duckdb.DuckDBPyConnection, name: str) -> list[str]:
+    """Return up to two tables and views whose names are near `name`, given with or without a schema."""
+    known = [row[0] for row in con.execute(_NAMES).fetchall()]
+    schema, _, stem = name.lower().rpartition(".")
+    stems: dict[str, list[str]] = {}
+    for full in sorted(known, key=lambda full: _LAYERS.index(full.split(".")[0])):
+        stems.setdefault(full.split(".")[1], []).append(full)
+    near = [full for found in get_close_matches(stem, stems, 3, 0.7) for full in stems[found]]
+    # Those of the schema that was written come first, those of the steps in between last.
+    near.sort(key=lambda full: (full.split(".")[0] != schema, full.startswith("intermediate.")))
+    return near[:2]
+
+
+def tables_with(con: duckdb.DuckDBPyConnection, column: str) -> list[str]:
+    """Return the tables and views that have a column, marts first; of a mart the name without its version."""
+    names = [row[0] for row in con.execute(_OF_A_COLUMN, {"column": column}).fetchall()]
+    return [name for name in names if name.rpartition("_v")[0] not in names]
+
+
+def _either(names: list[str]) -> str:
+    return " or ".join(names)

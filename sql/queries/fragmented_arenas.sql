@@ -1,0 +1,20 @@
+-- Which arenas of temporaries are larger than what is ever alive in them, and why?
+-- topic: Capacity
+-- param: rows = 20  rows at most
+SELECT
+    o.program_name,
+    f.dump_id,
+    f.allocation_index,
+    f.memory_space,
+    f.size_bytes,
+    f.occupied_peak_bytes,
+    f.gap_bytes,
+    f.stride_bytes,
+    f.unused_bytes
+FROM marts.fragmentation_v1 AS f
+INNER JOIN (
+    SELECT dump_id, MAX(program_name) AS program_name FROM marts.observations_v1 GROUP BY dump_id
+) AS o ON f.dump_id = o.dump_id
+WHERE f.gap_bytes > 0
+ORDER BY f.gap_bytes DESC, o.program_name, f.dump_id, f.allocation_index
+LIMIT $rows

@@ -1,0 +1,19 @@
+-- How did one program's memory go from run to run?
+-- topic: Changes
+-- param: program = 'jit_mlp_train_step'  pattern of program names
+-- param: memory_space = 0  memory space
+-- param: rows = 200  rows at most
+SELECT
+    program_name,
+    compile_target,
+    run_number,
+    run_name,
+    compiler_version,
+    reserved_bytes,
+    reserved_change_bytes,
+    occupied_peak_bytes,
+    occupied_change_bytes
+FROM marts.memory_space_trend_v1
+WHERE program_name LIKE $program AND memory_space = $memory_space
+ORDER BY program_name, program_id, compile_target, platform, track, run_number
+LIMIT $rows

@@ -1,0 +1,7 @@
+-- Which dumps were refused, and what stood there instead of what was expected?
+-- topic: Compilations
+-- param: rows = 20  rows at most
+SELECT run_name, relative_path, rule, line_number, column_number, expected, found, state
+FROM marts.rejects_v1
+ORDER BY rejected_at DESC, run_name, relative_path, reject_id
+LIMIT $rows
