@@ -36,7 +36,7 @@ PADDING = """
     FROM marts.padding_waste_v1
 """
 CHANGES = """
-    SELECT dump_id, memory_space, position_in_schedule, change_bytes FROM intermediate.occupied_changes
+    SELECT dump_id, memory_space, position_in_schedule, occupied_change_bytes FROM intermediate.space_changes
 """
 
 
