@@ -5,7 +5,8 @@ and time; and how many files were opened, as the interpreter's own audit hook he
 
 *Prefect*: `bufferhouse serve` with its own server on loopback. CPU seconds of the server, of the serving process and of
 the flow runs, less those of an idle stretch of the same length, and less those of the same pass without Prefect, in a
-new process each. A batch has two tasks, one that parses and one that loads.
+new process each. Tasks are those of the flows with nothing in them; a batch has two, to parse and to load. Other work on
+the machine makes CPU seconds longer, up to twice where it shares the cores' halves.
 """
 
 import json
@@ -28,7 +29,7 @@ from tests.ingests import write_dumps
 
 FOLDERS, FILES_IN_EACH = 100, 1000
 EMPTY_RUNS = 8
-BATCHES, DUMPS_IN_EACH = 40, 5
+TASKS = 200
 IDLE_SECONDS = 30
 _TICKS = os.sysconf("SC_CLK_TCK")
 _CORE = """
@@ -37,6 +38,34 @@ from benchmarks.clock import one_pass
 from pathlib import Path
 one_pass(Path(sys.argv[1]), sys.argv[2])
 print(time.process_time())
+"""
+_TASKS = """
+import flows, json, sys, time
+from prefect import flow
+from benchmarks.clock import TASKS, cpu_seconds
+from flows.steps import Held, step
+
+@step(name="parse", task_run_name="parse batch {number}")
+def nothing(number, batch):
+    return Held(number)
+
+@flow(name="tasks")
+def tasks(count):
+    for number in range(count):
+        nothing(number, Held(number))
+
+def spent():
+    return time.process_time() + cpu_seconds(int(sys.argv[1]))
+
+tasks(5)
+costs = []
+for count in (1, TASKS, 1, TASKS):
+    time.sleep(8)  # the server stores task runs a while after they have ended
+    before = spent()
+    tasks(count)
+    time.sleep(8)
+    costs.append(spent() - before)
+print(json.dumps((costs[1] + costs[3] - costs[0] - costs[2]) / (2 * (TASKS - 1))))
 """
 _CONFIG = """
 [schedule]
@@ -118,17 +147,19 @@ def cpu_seconds(pid: int, *, children: bool = False) -> float:
 class Served(Clock):
     """`bufferhouse serve`, and the CPU time of all its processes."""
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """As for the tests, with batches of a few dumps."""
-        return {**super().environment, "BUFFERHOUSE_BATCH_DUMPS": str(DUMPS_IN_EACH)}
+    def server(self) -> int:
+        """Return the number of the process of Prefect's server."""
+        pid = self.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        (server,) = (int(one) for one in children if b"prefect" in Path(f"/proc/{one}/cmdline").read_bytes())
+        return server
 
     def spent(self) -> dict[str, float]:
         """Return CPU seconds so far: of the server, of serve itself, and of the flow runs that have ended."""
         pid = self.process.pid
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         words = {one: Path(f"/proc/{one}/cmdline").read_bytes() for one in children}
-        (server,) = (int(one) for one, line in words.items() if b"server" in line and b"prefect" in line)
+        server = self.server()
         (forks,) = (int(one) for one, line in words.items() if b"flows.preloaded" in line)
         runs = cpu_seconds(forks, children=True)
         return {"server": cpu_seconds(server), "serve": cpu_seconds(pid), "flow runs": runs}
@@ -147,9 +178,15 @@ class Served(Clock):
 
 def core_seconds(warehouse: Path, folder: Path) -> float:
     """Return CPU seconds of one pass without Prefect in a new process."""
-    environment = {**os.environ, "BUFFERHOUSE_BATCH_DUMPS": str(DUMPS_IN_EACH)}
     words = [sys.executable, "-c", _CORE, str(warehouse), str(folder)]
-    return float(subprocess.run(words, check=True, capture_output=True, text=True, env=environment).stdout)
+    return float(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+
+
+def task_seconds(clock: Served) -> float:
+    """Return CPU seconds of one task that does nothing, client and server together."""
+    words = [sys.executable, "-c", _TASKS, str(clock.server())]
+    environment = {**clock.environment, "PREFECT_API_URL": clock.url}
+    return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout)
 
 
 def prefect_costs(root: Path) -> dict[str, float]:
@@ -170,19 +207,10 @@ def prefect_costs(root: Path) -> dict[str, float]:
         other = root / "core.duckdb"
         core_seconds(other, clock.drop)
         core = median(core_seconds(other, clock.drop) for _ in range(3))
-        write_dumps(clock.drop / "run", range(1, BATCHES * DUMPS_IN_EACH + 1))
-        full, seconds = clock.carry_out(1)
-        full_cpu = sum(value - idle[name] * seconds for name, value in full.items())
-        full_core = core_seconds(other, clock.drop)
+        task = task_seconds(clock)
     finally:
         clock.stop()
-    fixed = sum(empty.values()) - core
-    return {
-        **empty,
-        "core": core,
-        "fixed": fixed,
-        "task": (full_cpu - full_core - fixed) / (2 * BATCHES),
-    }
+    return {**empty, "core": core, "fixed": sum(empty.values()) - core, "task": task}
 
 
 def table() -> str:
