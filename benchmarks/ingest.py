@@ -64,9 +64,10 @@ def unpacked() -> Iterator[tuple[str, Path, Path]]:
 def peak_memory_mb(source: Path, warehouse: Path) -> float:
     """Return the peak memory of a fresh process that ingests a source with one worker, imports included."""
     code = (
-        "import resource, sys\nfrom pathlib import Path\nfrom bufferhouse.ingesting import run_ingest\n"
+        "import sys\nfrom pathlib import Path\nfrom benchmarks.memory import peak_mb\n"
+        "from bufferhouse.ingesting import run_ingest\n"
         "run_ingest([sys.argv[1]], Path(sys.argv[2]), workers=1)\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)\n"
+        "print(peak_mb())\n"
     )
     done = subprocess.run([sys.executable, "-c", code, source, warehouse], capture_output=True, text=True, check=True)
     return float(done.stdout)

@@ -321,12 +321,13 @@ def test_members_of_a_zip_are_refused_one_by_one(warehouse, tmp_path):
 # Memory
 
 INGEST = """
-import resource, sys
+import sys
 from pathlib import Path
+from benchmarks.memory import peak_mb
 from bufferhouse.ingesting import run_ingest
 summary = run_ingest([sys.argv[1]], Path(sys.argv[2]), workers=1)
 print()  # behind a bar that DuckDB may have drawn
-print(summary.seen, summary.new, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(summary.seen, summary.new, peak_mb())
 """
 
 

@@ -16,12 +16,12 @@ from tests.warehouses import counts, rows
 pytestmark = [pytest.mark.slow, pytest.mark.corpus]
 
 INGEST = """
-import json, resource, sys
+import json, sys
 from pathlib import Path
+from benchmarks.memory import peak_mb
 from bufferhouse.ingesting import run_ingest
 summary = run_ingest(sys.argv[2:], Path(sys.argv[1]), workers=1)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print("\\n" + json.dumps({**summary.as_dict(), "megabytes": peak >> 10, "exit_code": summary.exit_code}))
+print("\\n" + json.dumps({**summary.as_dict(), "megabytes": peak_mb(), "exit_code": summary.exit_code}))
 """
 
 
