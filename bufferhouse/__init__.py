@@ -2,7 +2,7 @@
 
 import bufferhouse
 con = bufferhouse.connect("warehouse.duckdb")
-con.sql("FROM peak_memory WHERE memory_space = 0").df()
+con.sql("FROM peak_memory WHERE memory_space = 0").pl()
 """
 
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 
 def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) -> "duckdb.DuckDBPyConnection":

@@ -47,7 +47,7 @@ ALLOCATIONS = table(
         ),
         "has_strict_overlap": column(
             BOOLEAN,
-            "Values share bytes at more than one instant; occupied bytes are then swept per address segment.",
+            "Values share bytes otherwise than in pairs that touch; occupied bytes are then swept per address segment.",
         ),
     },
 )

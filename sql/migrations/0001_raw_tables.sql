@@ -314,7 +314,7 @@ COMMENT ON COLUMN raw.allocations.parameter_number IS 'Entry parameter it holds.
 COMMENT ON COLUMN raw.allocations.parameter_shape_index IS 'Which leaf of the parameter.';
 COMMENT ON COLUMN raw.allocations.parameter_shape_id IS 'Shape printed for the parameter: the whole one before jaxlib 0.7.2, the leaf''s since.';
 COMMENT ON COLUMN raw.allocations.output_shape_id IS 'Shape of the program''s output, on the one allocation that holds its root.';
-COMMENT ON COLUMN raw.allocations.has_strict_overlap IS 'Values share bytes at more than one instant; occupied bytes are then swept per address segment.';
+COMMENT ON COLUMN raw.allocations.has_strict_overlap IS 'Values share bytes otherwise than in pairs that touch; occupied bytes are then swept per address segment.';
 COMMENT ON TABLE raw.hlo_values IS 'One value placed in an allocation (HloValue).';
 COMMENT ON COLUMN raw.hlo_values.dump_id IS 'The dump: the first 63 bits of its SHA-256.';
 COMMENT ON COLUMN raw.hlo_values.value_id IS 'Id of the HLO value in its dump (HloValue::id).';
