@@ -20,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test check golden corpus fuzz bench lock clean
+.PHONY: help install demo test check golden corpus fuzz soak bench lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,7 +33,7 @@ demo: $(STAMP) ## Ingest examples/fleet and show what its memory did
 	$(BIN)/bufferhouse report fleet --warehouse $(DEMO_WAREHOUSE) --html $(DEMO_PAGE)
 
 test: $(STAMP) ## Run all tests, a process per core (PYTEST_FLAGS=... adds options)
-	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
 
 check: $(STAMP) ## Lint, check the format, and check that the lock file names no registry
 	$(BIN)/ruff check .
@@ -48,6 +48,9 @@ corpus: $(STAMP) ## Read the whole corpus, a line per build: byte for byte, and 
 
 fuzz: $(STAMP) ## Feed the reader 20,000 damaged dumps (MUTATIONS=... for more)
 	$(BIN)/python -m tests.fuzz --mutations $(MUTATIONS)
+
+soak: $(STAMP) ## Run the tests that take minutes each
+	$(BIN)/python -m pytest -q -m soak
 
 bench: $(STAMP) ## Run the benchmarks
 	$(BIN)/python -m benchmarks

@@ -92,6 +92,7 @@ def test_the_archive_comes_back(ingested, archive, tmp_path):
     assert expected == found
 
 
+@pytest.mark.soak
 def test_memory_does_not_grow_with_the_fleet(ingested, archive, tmp_path):
     """Three times the fleet, every content of it a new one, take what one takes and 5 KB for each further file."""
     path = tmp_path / "three.tar"
@@ -121,6 +122,7 @@ def share_after_compact(path: Path) -> float:
     return path.stat().st_size / text_bytes
 
 
+@pytest.mark.soak
 def test_all_the_corpus_is_smaller(ingested, corpus, tmp_path):
     """Fleet, builds and large dumps together take at most a quarter of the bytes of their distinct dumps; only the
     dumps of TensorFlow 1.15 are refused, each by name; the largest dump, 37 MB, takes less than 1.5 GB of memory."""
