@@ -13,8 +13,8 @@ import duckdb
 import polars as pl
 
 from bufferhouse.batch import Refusal
+from bufferhouse.frames import COLUMNS, Batch
 from bufferhouse.models import LAYERS
-from bufferhouse.tabulate import COLUMNS, Batch
 from bufferhouse.validate import without
 
 CATALOG = "bufferhouse_batch"

@@ -14,13 +14,13 @@ from bufferhouse.batch import ParsedBatch, Refusal, Sighting
 from bufferhouse.collecting import collector_paused
 from bufferhouse.compression import CompressionError
 from bufferhouse.contents import parse_contents
+from bufferhouse.frames import merged
 from bufferhouse.identity import Content, content_of, read_file_name
 from bufferhouse.known_files import unknown_files
 from bufferhouse.load import load, next_number
 from bufferhouse.run_changes import complete_runs
 from bufferhouse.sources import Discovery, Found, read
 from bufferhouse.summary import Summary
-from bufferhouse.tabulate import merged
 from bufferhouse.warehouse import Warehouse
 
 # One transaction: a fifth of a second goes into each, however small.

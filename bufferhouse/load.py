@@ -17,10 +17,10 @@ import zstandard
 from bufferhouse import __version__, interrupts
 from bufferhouse.batch import ParsedBatch, Refusal, Sighting
 from bufferhouse.batch_catalog import REFUSING, Checked, Names, batch_catalog, copy_in, run_checks, uncomputable
+from bufferhouse.frames import Batch
 from bufferhouse.identity import facts_of_name
 from bufferhouse.run_changes import complete_runs
 from bufferhouse.runs import Run
-from bufferhouse.tabulate import Batch
 from bufferhouse.transaction import transaction
 from bufferhouse.validate import breaches, without
 from bufferhouse.warehouse import Warehouse

@@ -64,9 +64,9 @@ def discover(
     found.archives = [path for path, entry in files.items() if path.endswith(ARCHIVE_SUFFIXES) and _is_walked(entry)]
     if found.archives and not candidates:
         found.ignored_count -= len(found.archives)
-        files = _listed([tree_of(path) for path in found.archives], found, include, exclude)
-        candidates, siblings = _candidates(files, found, look_inside)
-        found.archives = []
+        inside = _listed([tree_of(path) for path in found.archives], found, include, exclude)
+        candidates, more = _candidates(inside, found, look_inside)
+        files, siblings, found.archives = files | inside, siblings | more, []
     runs = places or Places(run_name, labels, _common_base(candidates) if run_name else None)
     directories: dict[str, tuple[Tree, str]] = {}
     for entry in candidates:

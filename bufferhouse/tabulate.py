@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from bufferhouse.dump import Dump
 from bufferhouse.dump.attributes import AttributeColumns, read
-from bufferhouse.frames import COLUMNS, Batch, merged  # noqa: F401 (moved)
+from bufferhouse.frames import COLUMNS, Batch
 from bufferhouse.identity import Content, key_of
 from bufferhouse.overlap import strict_overlaps
 from bufferhouse.shape import Shape, ShapeError, parse_shape

@@ -2,13 +2,16 @@
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from bufferhouse import migrate
 from bufferhouse.ingesting import run_ingest
 from bufferhouse.warehouse import Warehouse
+from tests.small_models import write_models
 
 CHECKOUT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
@@ -83,3 +86,17 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert path.read_text() == actual
 
     return compare
+
+
+@pytest.fixture
+def directory(tmp_path: Path):
+    """A function that writes models and returns their directory; None removes one."""
+    return partial(write_models, tmp_path / "models")
+
+
+@pytest.fixture
+def con():
+    """An empty warehouse in memory, without any model."""
+    with duckdb.connect() as con:
+        migrate.migrate(con)
+        yield con

@@ -65,12 +65,15 @@ def test_a_directory_of_archives_is_a_directory_of_dumps(tmp_path):
     box.mkdir()
     archived(box / "a.tar.gz", {f"run_a/{name_of(1)}": small_dump(1)})
     archived(box / "b.zip", {f"run_b/{name_of(2)}": small_dump(2), "run_b/notes.md": b"-"})
+    orphan = box / name_of(9).replace(SUFFIX, "-buffer-assignment-values.txt")
+    orphan.write_bytes(b"-")
     found = discover([str(box)])
-    assert (["run_a", "run_b"], 1, []) == ([dump.run_name for dump in found.dumps], found.ignored_count, found.archives)
+    assert [str(orphan)] == found.orphans
+    assert (["run_a", "run_b"], 2, []) == ([dump.run_name for dump in found.dumps], found.ignored_count, found.archives)
     assert [small_dump(1), small_dump(2)] == [files["combined"] for _, files in read(found.dumps)]
     (box / name_of(3)).write_bytes(small_dump(3))
     outcome = call("ingest", box, "--warehouse", tmp_path / "w.duckdb")
-    assert (0, "1 dumps of 1 run seen: 1 new, 0 known, 0 rejected; 2 other files ignored") == (
+    assert (0, "1 dumps of 1 run seen: 1 new, 0 known, 0 rejected; 3 other files ignored") == (
         outcome.code,
         outcome.out.split("\n")[0],
     )

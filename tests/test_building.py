@@ -1,33 +1,17 @@
 """Building models: what is built and when, what is back-filled, and what a plan says of it."""
 
 import json
-from functools import partial
-from pathlib import Path
 
 import duckdb
 import pytest
 
-from bufferhouse import building, migrate
+from bufferhouse import building
 from bufferhouse.listing import listed_models
 from bufferhouse.warehouse import Warehouse
 from tests.commands import call
-from tests.small_models import ALL, MART, SIZES, STAGING, add_dump, write_models
+from tests.small_models import ALL, MART, SIZES, STAGING, add_dump
 from tests.synthetic import small_dump
 from tests.warehouses import load_texts, rows
-
-
-@pytest.fixture
-def directory(tmp_path: Path):
-    """A function that writes models and returns their directory; None removes one."""
-    return partial(write_models, tmp_path / "models")
-
-
-@pytest.fixture
-def con():
-    """An empty warehouse in memory, without any model."""
-    with duckdb.connect() as con:
-        migrate.migrate(con)
-        yield con
 
 
 def test_only_what_changed_is_built_again_with_what_reads_it(directory, con):

@@ -1,35 +1,17 @@
 """The models: how they must be written, and that they hold over the example fleet."""
 
 import shutil
-from functools import partial
-from pathlib import Path
 
-import duckdb
 import pytest
 
-from bufferhouse import building, migrate, models
+from bufferhouse import building, models
 from bufferhouse.errors import ModelError
 from bufferhouse.layout import MODELS
 from bufferhouse.warehouse import Warehouse
 from tests.commands import CHECKOUT, run
-from tests.small_models import ALL, MART, SIZES, STAGING, write_models
+from tests.small_models import ALL, MART, SIZES, STAGING
 from tests.synthetic import small_dump
 from tests.warehouses import load_texts
-
-
-@pytest.fixture
-def directory(tmp_path: Path):
-    """A function that writes models and returns their directory; None removes one."""
-    return partial(write_models, tmp_path / "models")
-
-
-@pytest.fixture
-def con():
-    """An empty warehouse in memory, without any model."""
-    with duckdb.connect() as con:
-        migrate.migrate(con)
-        yield con
-
 
 # How models must be written
 

@@ -1,9 +1,10 @@
 """Buffer-assignment dumps: text to columns and back, byte for byte. Standard library only.
 
 Read the files in the order of a dump: `grammar` (what each line may be), `parse` (bytes to columns), `allocations`,
-`blocks` and `instruction` (the used values and their only free text), `live_range` and `trace` (the last sections),
-`tiling` (the proof that nothing was skipped), `columns` (what a parsed dump is), `render` (columns to the same bytes),
-`explain` and `productions` (where a refused input stops being a dump).
+`blocks` and `instruction` (the used values and where their only free text ends), `live_range` and `trace` (the last
+sections), `tiling` (the proof that no block was skipped), `columns` (what a parsed dump is), `attributes` (what the
+instruction texts say), `render` (columns to the same bytes), `explain` and `productions` (where a refused input stops
+being a dump).
 """
 
 from bufferhouse.dump.columns import Dump
