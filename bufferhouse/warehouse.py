@@ -12,6 +12,7 @@ from types import TracebackType
 import duckdb
 
 from bufferhouse import building, migrate
+from bufferhouse.closing import close
 from bufferhouse.copying import copy_file, flush, lacks_space
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, WarehouseFull
 from bufferhouse.lock import WriterLock
@@ -57,7 +58,7 @@ class Warehouse:
                 self._connect(max(0.0, deadline - time.monotonic()))
             else:
                 self._connect(0.0)
-            stack.callback(lambda: self.con.close())
+            stack.callback(lambda: close(self.con))
             self._prepare()
             self._stack = stack.pop_all()
         return self
@@ -90,7 +91,7 @@ class Warehouse:
         """Put a whole new file in the place of the warehouse, in one step; the writer's lock is held throughout."""
         if self.path is None:
             raise UsageError("an in-memory warehouse has no file")
-        self.con.close()
+        close(self.con)
         os.replace(new, self.path)
         self._connect(self.wait)
 
@@ -235,11 +236,25 @@ def open_reader(path: Path, *, wait: float = 0.0) -> tuple[duckdb.DuckDBPyConnec
     _settle(con)
     version = migrate.applied_version(con)
     if version != max(migrate.migrations()):
-        con.close()
+        close(con)
         known = max(migrate.migrations())
         way = "any ingest migrates it" if version < known else "install the newer bufferhouse that wrote it"
         raise WarehouseError(f"{path} has schema version {version}, this bufferhouse reads version {known}; {way}")
     return con, note
+
+
+@contextmanager
+def reading(path: Path, *, wait: float = 0.0) -> Iterator[tuple[duckdb.DuckDBPyConnection, str | None]]:
+    """Yield what `open_reader` returns, and close it.
+
+    Raises:
+        UsageError, WarehouseBusy, WarehouseError: as `open_reader`.
+    """
+    con, note = open_reader(path, wait=wait)
+    try:
+        yield con, note
+    finally:
+        close(con)
 
 
 @contextmanager
@@ -253,8 +268,7 @@ def only_asked(path: Path, *, wait: float = 0.0) -> Iterator[tuple[Warehouse, st
             yield warehouse, None
         return
     warehouse = Warehouse(path)
-    warehouse.con, note = open_reader(path, wait=wait)
-    with warehouse.con:
+    with reading(path, wait=wait) as (warehouse.con, note):
         yield warehouse, note
 
 

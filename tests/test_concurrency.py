@@ -15,13 +15,12 @@ from tests.warehouses import contents, counts
 READER = """
 import sys, time
 from pathlib import Path
-from bufferhouse.warehouse import open_reader
+from bufferhouse.warehouse import reading
 
 path, end = Path(sys.argv[1]), Path(sys.argv[2])
 polls, noted, most = 0, 0, 0
 while not end.exists():
-    con, note = open_reader(path, wait=60)
-    with con:
+    with reading(path, wait=60) as (con, note):
         [(dumps, brought)] = con.execute(
             "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COALESCE(SUM(new_count), 0) FROM raw.loads)"
         ).fetchall()

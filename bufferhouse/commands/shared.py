@@ -87,12 +87,11 @@ def check_format(given: str, *known: str) -> None:
 @contextmanager
 def reading(path: Path, wait: float = 0.0) -> Iterator[Any]:
     """Yield a reading connection, after a note on standard error where it is not the newest state."""
-    from bufferhouse.warehouse import open_reader
+    from bufferhouse import warehouse
 
-    con, note = open_reader(path, wait=wait)
-    if note:
-        say(f"bufferhouse: {note}")
-    with con:
+    with warehouse.reading(path, wait=wait) as (con, note):
+        if note:
+            say(f"bufferhouse: {note}")
         yield con
 
 

@@ -15,7 +15,7 @@ import duckdb
 from bufferhouse.errors import UsageError
 from bufferhouse.layout import REPORTS
 from bufferhouse.report.figures import printable
-from bufferhouse.warehouse import open_reader
+from bufferhouse.warehouse import reading
 
 SHOWN_SERIES = 15  # per table
 SHOWN_RUNS = 100  # newest runs per table, for charts and sparklines
@@ -131,10 +131,9 @@ def read_fleet(path: Path, *, wait: float = 0.0) -> Fleet:
     """Ask the warehouse at `path` all statements of the report.
 
     Raises:
-        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open_reader`.
+        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.reading`.
     """
-    con, note = open_reader(path, wait=wait)
-    with con:
+    with reading(path, wait=wait) as (con, note):
         return _fleet(con, path.name, note)
 
 
