@@ -14,6 +14,9 @@ export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 export PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS := 60
 
+# Commands and tests start hundreds of processes; without bytecode each would compile a thousand modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # A registry may stand behind a certificate that only the system knows.
 export UV_SYSTEM_CERTS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

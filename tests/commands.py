@@ -35,7 +35,7 @@ def start(*words: object, code: str | None = None, **options) -> subprocess.Pope
     program = ["-c", code] if code is not None else ["-m", "bufferhouse.cli"]
     return subprocess.Popen(
         [sys.executable, *program, *(str(word) for word in words)],
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "PYTHONFAULTHANDLER": "1"},  # a crash says where
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -97,6 +97,6 @@ def directory(tmp_path: Path):
 @pytest.fixture
 def con():
     """An empty warehouse in memory, without any model."""
-    with duckdb.connect() as con:
+    with duckdb.connect(config={"threads": 1}) as con:
         migrate.migrate(con)
         yield con

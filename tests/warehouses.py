@@ -1,6 +1,7 @@
 """Small warehouses for tests: what is in them, and how texts get in without files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,22 +19,29 @@ from schemas import TABLES
 _OF_THE_LOAD = {"load_id", "reject_id", "run_id", "started_at", "finished_at", "rejected_at"}
 
 
+@contextmanager
+def _asked(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    # One thread: opening and closing is most of the work, and nothing is at work when it closes (bufferhouse.closing).
+    with duckdb.connect(str(path), read_only=True, config={"threads": 1}) as con:
+        con.execute("SET TimeZone = 'UTC'")
+        yield con
+
+
 def rows(path: Path, sql: str, parameters: object = None) -> list[tuple]:
     """Ask a warehouse file that nobody has open."""
-    with duckdb.connect(str(path), read_only=True) as con:
-        con.execute("SET TimeZone = 'UTC'")
+    with _asked(path) as con:
         return con.execute(sql, parameters).fetchall()
 
 
 def counts(path: Path) -> dict[str, int]:
     """The number of rows of every table of raw."""
-    return {table: rows(path, f"SELECT COUNT(*) FROM raw.{table}")[0][0] for table in TABLES}
+    with _asked(path) as con:
+        return {table: con.execute(f"SELECT COUNT(*) FROM raw.{table}").fetchall()[0][0] for table in TABLES}
 
 
 def contents(path: Path) -> dict[str, list[tuple]]:
     """The rows of every table of raw, shapes by their text and without what every load numbers anew."""
-    with duckdb.connect(str(path), read_only=True) as con:
-        con.execute("SET TimeZone = 'UTC'")
+    with _asked(path) as con:
         return {
             table: con.execute(
                 f"SELECT {', '.join(_column(name) for name in contract.columns if name not in _OF_THE_LOAD)}"
