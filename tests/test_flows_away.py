@@ -13,7 +13,9 @@ import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from datetime import UTC, datetime
+from functools import partial
 from urllib.parse import urlsplit
 
 import duckdb
@@ -162,9 +164,10 @@ def test_two_flow_runs_of_one_source_load_nothing_twice(prefect_server, tmp_path
     """Both find the same files new; who comes second to the warehouse finds them known."""
     write_dumps(tmp_path / "run", range(50))
     warehouse = tmp_path / "warehouse.duckdb"
-    call = {"sources": [str(tmp_path / "run")], "warehouse": str(warehouse), "return_state": True}
+    call = partial(ingest, [str(tmp_path / "run")], warehouse=str(warehouse), return_state=True)
     with ThreadPoolExecutor(2) as pool:
-        states = [future.result() for future in [pool.submit(ingest, **call) for _ in range(2)]]
+        # Prefect's settings are in the context, and a thread has none of its own.
+        states = [future.result() for future in [pool.submit(copy_context().run, call) for _ in range(2)]]
     assert {"50 new, 0 known", "0 new, 50 known"} == {state.message for state in states}
     with duckdb.connect(str(warehouse), read_only=True) as con:
         assert (50, 50, 1) == con.execute(
