@@ -13,6 +13,7 @@ from bufferhouse.config import Config
 from bufferhouse.ingest import ReadBatch, Summary, ingest, parse_batch
 from bufferhouse.ingest import plan as count_only
 from bufferhouse.interrupts import remembered
+from bufferhouse.listings import Listings
 from bufferhouse.load import load
 from bufferhouse.passes import Pass, Seen, is_published, look
 from bufferhouse.warehouse import Warehouse, only_asked
@@ -95,7 +96,7 @@ def run_configured(
     seen: dict[str, Seen | None] = dict.fromkeys(by_source)
     for source in chosen:
         with faults_of(by_source[source.name]):
-            seen[source.name] = look(source)
+            seen[source.name] = look(source, Listings.beside(path))
     if not any(seen.values()):
         return by_source
     try:

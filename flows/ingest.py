@@ -23,6 +23,7 @@ from bufferhouse import ingest as steps
 from bufferhouse import passes
 from bufferhouse.all_sources import chosen_sources, load_ready, total_of
 from bufferhouse.errors import SourceUnavailable, WarehouseBusy
+from bufferhouse.listings import Listings
 from bufferhouse.load import Loaded
 from bufferhouse.load import load as load_batch
 from bufferhouse.passes import Pass, Source
@@ -33,9 +34,9 @@ from flows.steps import EXPECTED, Held, Progress, leave_summary, step
 
 
 @step(name="discover", task_run_name="discover {name}")
-def discover(name: str, source: Held) -> Held:
+def discover(name: str, source: Held, listings: Held) -> Held:
     """List what is in one source: a walk, no dump is read."""
-    return Held(passes.look(source.value))
+    return Held(passes.look(source.value, listings.value))
 
 
 @step(name="parse", task_run_name="parse batch {number}")
@@ -101,7 +102,7 @@ def ingest(
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         chosen = chosen_sources(conf, sources, run, labels)
         by_source = {source.name: Pass() for source in chosen}
-        seen = {source.name: _look(source, by_source[source.name]) for source in chosen}
+        seen = {source.name: _look(source, Listings.beside(path), by_source[source.name]) for source in chosen}
         if any(seen.values()):
             with Warehouse(path, wait=wait) as writer:
                 number = _load_all(writer, chosen, seen, by_source, workers or conf["warehouse"]["workers"])
@@ -123,10 +124,10 @@ def ingest(
     return _final_state(total, share, by_source)
 
 
-def _look(source: Source, result: Pass) -> passes.Seen | None:
+def _look(source: Source, listings: Listings, result: Pass) -> passes.Seen | None:
     """List a source; None where that cannot be done, which stops no other source."""
     try:
-        return discover(source.name[:80], Held(source)).value
+        return discover(source.name[:80], Held(source), Held(listings)).value
     except EXPECTED as error:
         result.fault, result.error = str(error), error
         return None
