@@ -3,12 +3,19 @@
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
+from bufferhouse import interrupts
 from bufferhouse import sources as finding
-from bufferhouse.ingest import Summary, ingest
+from bufferhouse.all_sources import chosen_sources, faults_of, load_ready, total_of
+from bufferhouse.config import Config
+from bufferhouse.ingest import ReadBatch, Summary, ingest, parse_batch
 from bufferhouse.ingest import plan as count_only
 from bufferhouse.interrupts import remembered
+from bufferhouse.listings import Listings
+from bufferhouse.load import load
+from bufferhouse.passes import Pass, Seen, is_published, look
 from bufferhouse.warehouse import Warehouse, only_asked
 from bufferhouse.workers import executor, worker_count
 
@@ -59,14 +66,66 @@ def run_ingest(
             if publish:
                 warehouse.publish()
     except KeyboardInterrupt:
-        print(
-            f"bufferhouse: committed before the interrupt: {summary.new} new, {summary.known} known, "
-            f"{summary.rejected} rejected; the same command goes on from there",
-            file=sys.stderr,
-        )
+        _tell_committed(summary)
         raise
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
+
+
+def run_configured(
+    conf: Config,
+    path: Path,
+    *,
+    run_name: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    workers: int | None = None,
+    publish: bool = False,
+    wait: float = 0.0,
+) -> dict[str, Pass]:
+    """Carry out one pass over the configured sources, as the flow `ingest` does; return what was done by source.
+
+    A source that is not there or does not answer stops no other: its pass has a `fault`. Published is where something
+    was loaded, or the published copy is not the newest state.
+
+    Raises:
+        UsageError, WarehouseError, WarehouseBusy: nothing was loaded.
+        KeyboardInterrupt: after a line that says what is committed.
+    """
+    chosen = chosen_sources(conf, None, run_name, labels)
+    by_source = {source.name: Pass() for source in chosen}
+    seen: dict[str, Seen | None] = dict.fromkeys(by_source)
+    for source in chosen:
+        with faults_of(by_source[source.name]):
+            seen[source.name] = look(source, Listings.beside(path))
+    if not any(seen.values()):
+        return by_source
+    try:
+        with remembered(), Warehouse(path, wait=wait) as warehouse, _progress() as advance:
+
+            def load_one(number: int, batch: ReadBatch, found: Seen, result: Pass, pool: tuple) -> None:
+                started_at = datetime.now(UTC)
+                parsed = parse_batch(batch, executor=pool[0], workers=pool[1])
+                interrupts.check()
+                result.add(load(warehouse, parsed, found.discovery.runs, started_at))
+
+            def reach(done: int, total: int) -> None:
+                advance(done, total, total_of(by_source))
+
+            count = load_ready(warehouse, chosen, seen, by_source, workers, load_one, reach)
+            if publish and (count or not is_published(path)):
+                warehouse.publish()
+    except KeyboardInterrupt:
+        _tell_committed(total_of(by_source))
+        raise
+    return by_source
+
+
+def _tell_committed(summary: Summary) -> None:
+    print(
+        f"bufferhouse: committed before the interrupt: {summary.new} new, {summary.known} known, "
+        f"{summary.rejected} rejected; the same command goes on from there",
+        file=sys.stderr,
+    )
 
 
 def _reparse(warehouse: Warehouse, summary: Summary, *, every: bool) -> None:

@@ -13,6 +13,7 @@ from bufferhouse import sources as finding
 from bufferhouse.arrivals import Arrivals, Rules, orphans
 from bufferhouse.completing import COMPLETED, declared_complete
 from bufferhouse.known_files import unknown_files
+from bufferhouse.listings import Listings
 from bufferhouse.naming import Named
 from bufferhouse.run_changes import complete_runs
 from bufferhouse.sources import Discovery, Found
@@ -89,8 +90,10 @@ class Pass(Summary):
         return {**Summary.as_dict(self), "waiting": self.waiting, "late": self.late}
 
 
-def look(source: Source) -> Seen:
+def look(source: Source, listings: Listings | None = None) -> Seen:
     """List what is in a source; no dump is opened, where `look_inside` does not ask for it.
+
+    With `listings` no archive is opened either, that was listed before and has not changed.
 
     Raises:
         UsageError, SourceUnavailable: as `sources.discover`.
@@ -106,6 +109,7 @@ def look(source: Source) -> Seen:
         places=Named(source.pattern, source.labels) if source.pattern else None,
         look_inside=source.look_inside,
         is_lenient=source.is_configured,
+        **({"entries_of": listings.entries} if listings else {}),
     )
     return seen
 

@@ -2,9 +2,11 @@
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import partial
+from operator import methodcaller
 
 from bufferhouse import compression
 from bufferhouse.collecting import collector_paused
@@ -16,6 +18,7 @@ from bufferhouse.runs import RUN_FILE, Run
 from bufferhouse.trees import ARCHIVE_SUFFIXES, Directory, Entry, Found, Tree, split_at_archive, tree_of
 from bufferhouse.waiting import Place, Waiting
 
+Listing = Callable[[Tree], Iterable[Entry]]
 _SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
 
 
@@ -46,6 +49,7 @@ def discover(
     places: Places | None = None,
     look_inside: bool = True,
     is_lenient: bool = False,
+    entries_of: Listing = methodcaller("entries"),
 ) -> Discovery:
     """Find the dumps of files, globs, directories, archives and s3:// URLs, directories recursively.
 
@@ -53,18 +57,19 @@ def discover(
     `BufferAssignment:`; a file named explicitly is always one. Archives are opened where they are named, and where a
     walk finds them and no dump. A run is a directory with dumps in it, or the nearest one above with a `run.json`;
     with `run_name` all dumps are of that run; `places` says it in another way. Without `look_inside` names alone
-    decide. With `is_lenient` a run.json that cannot be read refuses its own run only.
+    decide. With `is_lenient` a run.json that cannot be read refuses its own run only. `entries_of` lists a tree.
 
     Raises:
         UsageError: a source does not exist, two runs have one name, or a run.json cannot be read.
     """
     found = Discovery()
-    files = _listed([tree for source in sources for tree in _trees(os.fspath(source))], found, include, exclude)
+    listed = partial(_listed, found=found, include=include, exclude=exclude, entries_of=entries_of)
+    files = listed([tree for source in sources for tree in _trees(os.fspath(source))])
     candidates, siblings = _candidates(files, found, look_inside)
     found.archives = [path for path, entry in files.items() if path.endswith(ARCHIVE_SUFFIXES) and _is_walked(entry)]
     if found.archives and not candidates:
         found.ignored_count -= len(found.archives)
-        inside = _listed([tree_of(path) for path in found.archives], found, include, exclude)
+        inside = listed([tree_of(path) for path in found.archives])
         candidates, more = _candidates(inside, found, look_inside)
         files, siblings, found.archives = files | inside, siblings | more, []
     runs = places or Places(run_name, labels, _common_base(candidates) if run_name else None)
@@ -117,14 +122,14 @@ def _described(found: Discovery, places: Places, directories: Mapping[str, tuple
 
 
 def _listed(
-    trees: Sequence[Tree], found: Discovery, include: Sequence[str], exclude: Sequence[str]
+    trees: Sequence[Tree], found: Discovery, include: Sequence[str], exclude: Sequence[str], entries_of: Listing
 ) -> dict[str, Entry]:
     """Return the files of all trees by path; a file that two sources hold, by whatever spelling, is one file."""
     files: dict[str, Entry] = {}
     seen: set[str] = set()
     has_patterns = bool(include or exclude)
     for tree in trees:
-        for entry in tree.entries():
+        for entry in entries_of(tree):
             path = entry.path
             if not path.isascii() and not _is_text(path):
                 found.refused.append(f"{path.encode('utf-8', 'backslashreplace').decode()}: the name is not UTF-8")

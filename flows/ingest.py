@@ -7,10 +7,10 @@ dump. Batches travel between tasks in memory, never through Prefect's storage.
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -21,21 +21,22 @@ from pydantic import Field
 from bufferhouse import config as configuration
 from bufferhouse import ingest as steps
 from bufferhouse import passes
-from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseBusy
+from bufferhouse.all_sources import chosen_sources, load_ready, total_of
+from bufferhouse.errors import SourceUnavailable, WarehouseBusy
+from bufferhouse.listings import Listings
 from bufferhouse.load import Loaded
 from bufferhouse.load import load as load_batch
 from bufferhouse.passes import Pass, Source
 from bufferhouse.report.passes import pass_summary
 from bufferhouse.report.summary import lines
 from bufferhouse.warehouse import Warehouse, published_path
-from bufferhouse.workers import executor, worker_count
 from flows.steps import EXPECTED, Held, Progress, leave_summary, step
 
 
 @step(name="discover", task_run_name="discover {name}")
-def discover(name: str, source: Held) -> Held:
+def discover(name: str, source: Held, listings: Held) -> Held:
     """List what is in one source: a walk, no dump is read."""
-    return Held(passes.look(source.value))
+    return Held(passes.look(source.value, listings.value))
 
 
 @step(name="parse", task_run_name="parse batch {number}")
@@ -94,14 +95,14 @@ def ingest(
         settings: Values that take the place of configured ones, such as thresholds.failing_share=0.2.
     """
     started = time.monotonic()
-    total, by_source = Pass(), {}
+    by_source: dict[str, Pass] = {}
     try:
         conf = configuration.load(configuration.find(config), flags=settings or ())
         path = Path(warehouse) if warehouse else conf.warehouse
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
-        chosen = _chosen(conf, sources, run, labels or {})
+        chosen = chosen_sources(conf, sources, run, labels)
         by_source = {source.name: Pass() for source in chosen}
-        seen = {source.name: _look(source, by_source[source.name]) for source in chosen}
+        seen = {source.name: _look(source, Listings.beside(path), by_source[source.name]) for source in chosen}
         if any(seen.values()):
             with Warehouse(path, wait=wait) as writer:
                 number = _load_all(writer, chosen, seen, by_source, workers or conf["warehouse"]["workers"])
@@ -111,8 +112,7 @@ def ingest(
     except EXPECTED as error:
         # Were it raised, Prefect would log its traceback and pickle it into the storage of results.
         return Failed(message=str(error), data=error)
-    for one in by_source.values():
-        total.include(one)
+    total = total_of(by_source)
     total.seconds = round(time.monotonic() - started, 3)
     for line in lines(total):
         get_run_logger().info(line)
@@ -124,29 +124,10 @@ def ingest(
     return _final_state(total, share, by_source)
 
 
-def _chosen(
-    conf: configuration.Config, names: list[str] | None, run: str | None, labels: dict[str, str]
-) -> list[Source]:
-    """Return the configured sources of some names, and one source of all that is no such name."""
-    if names is None and not conf.sources:
-        where = f" in {conf.path}" if conf.path else ""
-        raise UsageError(f"expected sources, or [[sources]]{where or f' in a {configuration.FILE_NAME}'}; found none")
-    named = conf.sources if names is None else [one for one in conf.sources if one["name"] in names]
-    chosen = [Source.configured(one, map(conf.place, one["paths"])) for one in named]
-    known = {source.name for source in chosen}
-    paths = [name for name in names or () if name not in known]
-    if paths:
-        chosen.append(Source(", ".join(paths), paths))
-    for source in chosen:
-        source.run_name = run
-        source.labels = {**source.labels, **labels}
-    return chosen
-
-
-def _look(source: Source, result: Pass) -> passes.Seen | None:
+def _look(source: Source, listings: Listings, result: Pass) -> passes.Seen | None:
     """List a source; None where that cannot be done, which stops no other source."""
     try:
-        return discover(source.name[:80], Held(source)).value
+        return discover(source.name[:80], Held(source), Held(listings)).value
     except EXPECTED as error:
         result.fault, result.error = str(error), error
         return None
@@ -159,50 +140,28 @@ def _load_all(
     by_source: dict[str, Pass],
     workers: int | None,
 ) -> int:
-    """Read, parse and load what is new and ready in all sources, batch by batch; return how many batches there were."""
-    work = []
-    for source in chosen:
-        found, result = seen[source.name], by_source[source.name]
-        if found is not None:
-            with _faults_of(result):
-                work.append((found, passes.choose(writer, source, found, result), result))
-    ready = [dump for _, arrivals, _ in work for dump in arrivals.ready]
-    count = worker_count(workers, sum(dump.size_bytes for dump in ready))
+    """Load what is new and ready in all sources; return how many batches there were."""
     progress = Progress("ingest-progress", "Share of the new dumps that is loaded.")
-    number = done = 0
-    with executor(count) as pool:
-        for found, arrivals, result in work:
-            with _faults_of(result):
-                for batch in steps.read_batches(writer, arrivals.ready, hold=arrivals.hold):
-                    number += 1
-                    _load_one(writer, number, batch, found, result, Held((pool, count)))
-                    done += len(batch.sightings) + len(batch.unreadable)
-                    progress.reach(done, len(ready))
-            passes.finish(arrivals, result)
+    number = load_ready(writer, chosen, seen, by_source, workers, partial(_load_one, writer), progress.reach)
     progress.reach(1, 1)
     return number
 
 
 def _load_one(
-    writer: Warehouse, number: int, batch: steps.ReadBatch, found: passes.Seen, result: Pass, pool: Held
+    writer: Warehouse,
+    number: int,
+    batch: steps.ReadBatch,
+    found: passes.Seen,
+    result: Pass,
+    pool: tuple[Executor | None, int],
 ) -> None:
     started_at = datetime.now(UTC)
-    result.unreadable += batch.unreadable
-    parsed = parse(number, Held(batch), pool)
+    parsed = parse(number, Held(batch), Held(pool))
     loaded: Loaded = load(number, parsed, Held(writer), Held(found.discovery.runs), started_at).value
     result.add(loaded)
     get_run_logger().info(
         "batch %d: %d new, %d known, %d rejected", number, loaded.new_count, loaded.known_count, len(loaded.rejects)
     )
-
-
-@contextmanager
-def _faults_of(result: Pass) -> Iterator[None]:
-    """Note what stops one source; what concerns the warehouse stops all."""
-    try:
-        yield
-    except (UsageError, SourceUnavailable) as error:
-        result.fault, result.error = str(error), error
 
 
 def _final_state(summary: Pass, failing_share: float, by_source: Mapping[str, Pass]) -> State:

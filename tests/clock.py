@@ -20,6 +20,7 @@ import duckdb
 
 from bufferhouse.warehouse import published_path
 from tests.commands import CHECKOUT
+from tests.heard import heard
 
 PATIENCE_SECONDS = 240
 
@@ -42,10 +43,15 @@ def until(holds: Callable[[], Any], what: str, patience: float = PATIENCE_SECOND
 
 @dataclass
 class Clock:
-    """What is served: the folder dumps are dropped into, the warehouse, and where Prefect answers."""
+    """What is served: the folder dumps are dropped into, the warehouse, and where Prefect answers.
+
+    Where nobody answers on the port yet, `bufferhouse serve` starts a server of its own there. With `is_heard` the
+    addresses that its processes contact are written to a file, which takes a little time of each.
+    """
 
     root: Path
     port: int
+    is_heard: bool = False
     process: subprocess.Popen | None = None
 
     @property
@@ -61,6 +67,10 @@ class Clock:
         return self.root / "warehouse.duckdb"
 
     @property
+    def contacts(self) -> Path:
+        return self.root / "contacts"
+
+    @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/api"
 
@@ -68,10 +78,11 @@ class Clock:
     def environment(self) -> dict[str, str]:
         """The environment of a process beside the served ones: no server is configured but in Prefect's own home."""
         own = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "BUFFERHOUSE_"))}
-        return {**own, "PREFECT_HOME": str(self.root / "prefect"), "PYTHONPATH": str(CHECKOUT)}
+        path = heard(self.contacts) if self.is_heard else {"PYTHONPATH": str(CHECKOUT)}
+        return {**own, "PREFECT_HOME": str(self.root / "prefect"), **path}
 
     def start(self) -> None:
-        """Start `bufferhouse serve`, with its own Prefect server, and wait until that answers."""
+        """Start `bufferhouse serve`, and wait until a Prefect server answers."""
         with (self.root / "serve.log").open("w") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "bufferhouse.cli", "serve", "--config", self.config, "--port", str(self.port),

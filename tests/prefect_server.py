@@ -2,18 +2,24 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.clock import free_port
+from tests.heard import heard
+
 
 @dataclass(frozen=True, slots=True)
 class PrefectServer:
-    """Where the server answers, and the directory Prefect keeps its files in (results would lie in `storage`)."""
+    """Where the server answers, the directory of its files (results would lie in `storage`), and whom it contacted."""
 
     url: str
+    port: int
     home: Path
+    contacts: Path
 
     @property
     def environment(self) -> dict[str, str]:
@@ -27,19 +33,27 @@ class PrefectServer:
 
 @pytest.fixture(scope="session")
 def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
-    """Start a server with an empty database, once for the whole test run, and let Prefect use it."""
+    """Start a server as `bufferhouse serve` does, once for the whole test run, and let Prefect use it."""
     # Not at module top: `flows` sets the environment that Prefect reads when it is imported, which takes two seconds.
     import flows  # noqa: F401, I001
-    from prefect.settings import (
-        PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
-        PREFECT_HOME,
-        get_current_settings,
-        temporary_settings,
-    )
-    from prefect.testing.utilities import prefect_test_harness
+    from flows.server import server
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogWorker
+    from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, PREFECT_HOME, temporary_settings
 
-    home = tmp_path_factory.mktemp("prefect")
+    home, port = tmp_path_factory.mktemp("prefect"), free_port()
     # Ending the heartbeat of a flow run takes up to a second.
-    changed = {PREFECT_HOME: home, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
-    with temporary_settings(changed), prefect_test_harness(server_startup_timeout=120):
-        yield PrefectServer(str(get_current_settings().api.url), home)
+    changed = {PREFECT_HOME: home, PREFECT_API_URL: None, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
+    with pytest.MonkeyPatch.context() as outside, ExitStack() as stack:
+        for name in [name for name in os.environ if name.startswith("PREFECT_API")]:
+            outside.delenv(name)
+        stack.enter_context(temporary_settings(changed))
+        with pytest.MonkeyPatch.context() as starting:
+            for name, value in {**heard(home / "contacts"), "PREFECT_HOME": str(home)}.items():
+                starting.setenv(name, value)
+            url = stack.enter_context(server(port))
+        os.environ.pop("PREFECT_API_URL")  # only processes that are given `environment` are to use it
+        yield PrefectServer(url, port, home, home / "contacts")
+        # What is still to be told would be tried again for minutes once the server is gone.
+        APILogWorker.instance().drain()
+        EventsWorker.drain_all()

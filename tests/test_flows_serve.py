@@ -11,16 +11,18 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.clock import Clock, figures, free_port, until
+from tests.clock import Clock, figures, until
 from tests.commands import CHECKOUT
+from tests.heard import contacts, strangers
 from tests.ingests import name_of, write_dumps
 from tests.synthetic import small_dump
 
+pytest_plugins = ["tests.prefect_server"]
 pytestmark = pytest.mark.slow
 
 CONFIG = """
 [schedule]
-ingest = "6s"
+ingest = "3s"
 fleet_report = "off"
 maintain = "off"
 
@@ -36,16 +38,16 @@ name = "drop"
 paths = ["drop"]
 runs = "{run}/**/module_*"
 track = "nightly"
-settle = "2s"
+settle = "1s"
 grace = "30s"
 """
 SPLIT = CHECKOUT / "examples" / "fleet" / "jaxlib-0.10.0"
 
 
 @pytest.fixture(scope="module")
-def clock(tmp_path_factory):
-    """A served folder with two dumps of one run in it."""
-    clock = Clock(tmp_path_factory.mktemp("clock"), free_port())
+def clock(prefect_server, tmp_path_factory):
+    """A served folder with two dumps of one run in it, on the server of the whole test run."""
+    clock = Clock(tmp_path_factory.mktemp("clock"), prefect_server.port, is_heard=True)
     clock.config.write_text(CONFIG)
     write_dumps(clock.drop / "r1", [1, 2])
     clock.start()
@@ -79,9 +81,9 @@ def test_what_lies_there_and_what_is_dropped_is_published(clock):
     """Dumps appear in the published warehouse by themselves, in their runs, with the source's track."""
     until(lambda: len(seen(clock)) == 2, "the first two dumps")
     write_dumps(clock.drop / "r2", [3])
-    until(lambda: ("r2", name_of(3)) in seen(clock), "the dump of a new run")
     write_dumps(clock.drop / "r1", [4])
-    until(lambda: ("r1", name_of(4)) in seen(clock), "the late dump of an old run")
+    new = {("r2", name_of(3)), ("r1", name_of(4))}
+    until(lambda: new <= set(seen(clock)), "the dump of a new run and the late one of an old run")
     assert [("r1", "nightly"), ("r2", "nightly")] == clock.published(
         "SELECT run_name, track FROM raw.runs ORDER BY run_name"
     )
@@ -100,7 +102,7 @@ def test_half_written_damaged_and_split_dumps_are_treated_as_said(clock):
             with slow.open("ab") as file:
                 file.write(whole[: max(1, len(whole) // 20)])
                 whole = whole[max(1, len(whole) // 20) :]
-            time.sleep(0.8)
+            time.sleep(0.4)
     with slow.open("ab") as file:
         file.write(whole)
     until(lambda: len([row for row in seen(clock) if row[0] == "r3"]) == 2, "the whole and the split dump")
@@ -206,3 +208,12 @@ def test_deployments_of_prefect_yaml_on_a_worker_load_the_same_rows(clock, tmp_p
             "SELECT dump_id, value_id, size_bytes FROM raw.hlo_values ORDER BY ALL",
         ):
             assert clock.published(sql) == con.execute(sql).fetchall()
+
+
+def test_nothing_but_loopback_was_contacted(clock, prefect_server):
+    """Neither by the server, nor by what serves, flow runs, deploys or works: no telemetry leaves the machine."""
+    found = contacts(clock.contacts)
+    commands = {" ".join(one["command"]) for one in found}
+    for part in ("bufferhouse.cli serve", "forkserver", "prefect --no-prompt deploy", "worker start"):
+        assert [] != [command for command in commands if part in command], f"{part} is not among {commands}"
+    assert [] == strangers(found + contacts(prefect_server.contacts))
