@@ -12,6 +12,8 @@ SELECT
     o.program_id,  -- The program: its name and entry signature.
     o.program_name,  -- Its name; a weak key.
     o.compile_target,  -- cpu, tpu or a GPU architecture.
+    o.platform,  -- cpu, gpu or tpu.
+    r.track,  -- Label that tells series apart.
     r.compiler,  -- What embeds XLA, as the run says.
     r.compiler_version,  -- Version of the compiler, as the run says.
     o.compiler_revision,  -- CL number or source revision.
