@@ -30,7 +30,7 @@ ELEMENTS = {
 }
 ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "class", "id", "role", "aria-label", "aria-hidden", "scope"),
-    *("title", "tabindex", "type", "viewbox", "preserveaspectratio", "points"),
+    *("title", "tabindex", "type", "viewbox", "preserveaspectratio", "points", "data-key"),
 }
 
 
