@@ -9,6 +9,7 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import time
 import zlib
 from collections import Counter
@@ -27,6 +28,13 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 PATIENCE = 60.0  # seconds; a browser that hangs fails its test
+# The browser takes commands from descriptor 3 and answers on 4.
+_START = """
+import os, sys
+ends = [os.dup(int(end)) for end in sys.argv[1:3] for _ in range(5)][4::5]  # out of the way of 3 and 4
+os.dup2(ends[0], 3), os.dup2(ends[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 SIZE = {"width": 1280, "height": 900}
 
 
@@ -41,9 +49,8 @@ def browsing(profile: Path) -> Iterator["Browser"]:
         pytest.skip(missing)
     commands, ours = os.pipe()
     answers, theirs = os.pipe()
-    # The browser takes commands from descriptor 3 and answers on 4; a shell puts them there.
     process = subprocess.Popen(
-        ["sh", "-c", f'exec "$0" "$@" 3<&{commands} 4>&{theirs}', program, *FLAGS, f"--user-data-dir={profile}"],
+        [sys.executable, "-c", _START, str(commands), str(theirs), program, *FLAGS, f"--user-data-dir={profile}"],
         pass_fds=(commands, theirs),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -148,7 +155,7 @@ class Page:
     def wait_for(self, condition: str) -> None:
         """Wait until a piece of JavaScript is true."""
         until = time.monotonic() + PATIENCE
-        while not self.ask(condition):
+        while not self.ask(f"Boolean({condition})"):
             assert time.monotonic() < until, f"it never came true: {condition}"
             time.sleep(0.02)
 

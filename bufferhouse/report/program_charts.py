@@ -9,6 +9,7 @@ from bufferhouse.report.figures import exact_bytes, human_bytes, printable
 from bufferhouse.report.program import Program, Space
 
 _HEIGHT, _LOW_HEIGHT = 280, 180  # pixels
+_WIDTH = 1200  # pixels that a chart has at most
 _RUN_LENGTH = 40  # characters
 
 
@@ -27,7 +28,13 @@ def timeline_chart(space: Space, title: str) -> Chart | None:
         marks.append(_mark(facts["dump_reported_peak_position"], said))
     end = space.timeline[-1]["schedule_position"]
     high = max(row[name] for row in space.timeline for name in ("occupied_bytes", "listed_bytes"))
-    spec = _timeline(end, bytes_axis_from_zero(max(high, facts["reserved_bytes"])), facts["reserved_bytes"], marks)
+    spec = _timeline(
+        end,
+        bytes_axis_from_zero(max(high, facts["reserved_bytes"])),
+        facts["reserved_bytes"],
+        marks,
+        len(space.timeline),
+    )
     return Chart(
         spec=_without_address(spec),
         source="program_timeline",
@@ -87,7 +94,7 @@ def _mark(position: int, said: str) -> dict[str, Any]:
     return {"schedule_position": position, "said": said}
 
 
-def _timeline(end: int, occupied: alt.Y, reserved: int, marks: list[dict[str, Any]]) -> alt.LayerChart:
+def _timeline(end: int, occupied: alt.Y, reserved: int, marks: list[dict[str, Any]], stripes: int) -> alt.LayerChart:
     """Return the chart; a value alive at a position takes its bytes until the next one begins, hence the steps."""
     at = alt.X(
         "schedule_position:Q",
@@ -98,7 +105,8 @@ def _timeline(end: int, occupied: alt.Y, reserved: int, marks: list[dict[str, An
     listed = occupied.copy()
     listed.shorthand = "listed_bytes:Q"
     shown = alt.Chart(alt.NamedData("rows")).encode(x=at)
-    hover = alt.selection_point(fields=["schedule_position"], nearest=True, on="pointermove", empty=False)
+    # Of all marks stripes are pointed at most easily: what is nearest would lack texts in its tooltip (Vega-Lite 6.4).
+    hover = alt.selection_point(fields=["schedule_position"], on="pointerover", clear="pointerout", empty=False)
     marked = alt.Chart(alt.Data(values=marks)).encode(x=at)
     tooltip = [
         alt.Tooltip("schedule_position:Q", title="position", format=",d"),
@@ -127,12 +135,11 @@ def _timeline(end: int, occupied: alt.Y, reserved: int, marks: list[dict[str, An
             .encode(x=at, text="said:N")
             for row, mark in enumerate(marks)
         ),
-        shown.mark_circle(style="dot", size=40)
-        .encode(
-            y=occupied,
-            opacity=alt.condition(hover, alt.value(1), alt.value(0)),
-            tooltip=tooltip,
-        )
+        shown.mark_circle(style="dot", size=40, aria=False).encode(
+            y=occupied, opacity=alt.condition(hover, alt.value(1), alt.value(0))
+        ),
+        shown.mark_rule(opacity=0, strokeWidth=max(_WIDTH / stripes, 2), aria=False)
+        .encode(tooltip=tooltip)
         .add_params(hover),
     ).properties(width="container", height=_HEIGHT)
 

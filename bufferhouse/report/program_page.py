@@ -153,7 +153,7 @@ def _timeline(program: Program, space: Space, charts: list[Chart]) -> str:
             '<p class="soft">Filled: occupied, each byte once. Line: listed, as XLA counts, shared bytes for each of '
             "their values. Dashed: reserved.</p>"
         )
-    headings = ["", "bytes", "position"]
+    headings = ["figure", "bytes", "position"]
     figures = [("reserved", "reserved_bytes", None), ("occupied peak", "occupied_peak_bytes", "occupied_peak_position")]
     figures.append(("listed peak", "listed_peak_bytes", "listed_peak_position"))
     figures.append(("listed peak of all memory spaces together", "dump_listed_peak_bytes", "dump_listed_peak_position"))
