@@ -3,6 +3,7 @@
 Pictures of all pages are kept in build/screenshots.
 """
 
+import re
 import statistics
 from collections.abc import Callable
 from pathlib import Path
@@ -77,6 +78,16 @@ PIXELS = """
   return data.reduce((sum, part) => (sum * 31 + part) % 1e9, 0);
 })()
 """
+# The point of the window in the middle of a position, at an address of an allocation.
+POINT = """
+(() => {{
+  const {{ map }} = document.querySelector(".map"), {{ x, y }} = map.scales();
+  const frame = map.canvas.getBoundingClientRect();
+  const {{ base }} = map.allocations.find((one) => one.allocation_index === {allocation});
+  const {{ clientLeft, clientTop }} = map.canvas;
+  return {{ x: frame.left + clientLeft + x({position} + 0.5), y: frame.top + clientTop + y(base + {offset}) }};
+}})()
+"""
 MAP = 'document.querySelector(".map").map'
 TABLE = 'document.querySelector("table#{0}")'
 CELLS = "[...{0}.tBodies[0].rows].map((row) => [...row.cells].map((cell) => [cell.textContent, cell.title]))"
@@ -96,7 +107,7 @@ def files(example_warehouse: Path, blank_warehouse: Path, tmp_path_factory: pyte
     hostile, rejects = folder / "hostile.duckdb", folder / "rejects.duckdb"
     (folder / "hostile").mkdir()
     metadata = f'custom-call(), metadata={{op_name="{OPERATION}" source_file="{OPERATION}.py" source_line=3}}'
-    text = dump_text([Slot(0, 5, 0, 640), Slot(1, 3, 640, 128), Slot(2, 5, 768, 8)]).decode()
+    text = dump_text([Slot(0, 3, 0, 640), Slot(1, 3, 640, 128), Slot(3, 5, 0, 320)]).decode()
     name = "module_0001.jit_<img src=x onerror=alert(1)>\"'&\x1b\u202e.cpu_after_optimizations-buffer-assignment.txt"
     (folder / "hostile" / name).write_text(text.replace("custom-call()", metadata).replace("v2", "v" * 4000))
     assert 0 == run_ingest([str(folder / "hostile")], hostile, run_name=HOSTILE).exit_code
@@ -166,31 +177,51 @@ def owner(values: list[tuple], position: int, allocation: int, offset: float) ->
     return min(inside, key=lambda value: (-value[4], value[0]), default=None)
 
 
+def mapped(warehouse: Path, memory_space: int) -> list[tuple]:
+    """The values of the program in a memory space, as the mart has them."""
+    return rows(
+        warehouse,
+        "SELECT value_id, allocation_index, offset_bytes, size_bytes, start_position, end_position, instruction_name,"
+        f" element_bytes FROM marts.allocation_map_v1 WHERE {OF_THE_PROGRAM} AND memory_space = $1 ORDER BY 1",
+        [memory_space],
+    )
+
+
+def pointed_at(page: Page, place: dict[str, float], values: list[tuple]) -> tuple:
+    """The owner of the byte at a place, after the map has said of it what the mart does."""
+    page.mouse("mouseMoved", **place)
+    position, allocation, offset = page.ask(UNDER.format(**place))
+    found = owner(values, position, allocation, offset)
+    said = page.ask(f"{MAP}.tip.textContent")
+    assert f"slot{exact_bytes(found[3])} ({human_bytes(found[3])})" in said
+    assert f"value{found[6]}" in said
+    assert f"allocation {allocation} (" in said
+    assert f"positions {found[4]:,} to {found[5]:,}" in said
+    assert not found[7] or f"elements{exact_bytes(found[7])}" in said
+    return found
+
+
 def test_pointing_at_a_value_shows_its_bytes(program: Page, example_warehouse: Path):
     """In every memory space the map shows, under the pointer, the owner of the byte with what the mart says of it."""
-    shown = 0
+    seen = set()
     for space in (0, 1, 2, 6):
-        values = rows(
-            example_warehouse,
-            "SELECT value_id, allocation_index, offset_bytes, size_bytes, start_position, end_position,"
-            " instruction_name, element_bytes FROM marts.allocation_map_v1"
-            f" WHERE {OF_THE_PROGRAM} AND memory_space = $1 ORDER BY 1",
-            [space],
-        )
+        values = mapped(example_warehouse, space)
         program.ask(f'{MAP}.controls.space.value = "{space}"; {MAP}.chooseSpace()')
         for value_id, *_ in values[:: max(len(values) // 8, 1)]:
-            place = program.ask(f"{MAP}.placeOf({value_id})")
-            program.mouse("mouseMoved", **place)
-            position, allocation, offset = program.ask(UNDER.format(**place))
-            expected = owner(values, position, allocation, offset)
-            said = program.ask(f"{MAP}.tip.textContent")
-            assert f"slot{exact_bytes(expected[3])} ({human_bytes(expected[3])})" in said
-            assert f"value{expected[6]}" in said
-            assert f"allocation {allocation} (" in said
-            assert f"positions {expected[4]:,} to {expected[5]:,}" in said
-            assert not expected[7] or f"elements{exact_bytes(expected[7])}" in said
-            shown += 1
-    assert shown > 15
+            seen.add(pointed_at(program, program.ask(f"{MAP}.placeOf({value_id})"), values))
+    assert len(seen) > 15
+
+
+def test_a_shared_byte_belongs_to_the_value_that_starts_last(opened: Callable):
+    """Where one value ends and the next one starts in its bytes, pointing at them shows the next one."""
+    with opened("hostile-program") as page:
+        page.ask('document.querySelector(".map").scrollIntoView({ block: "center" })')
+        page.frame()
+        shown = []
+        for position, offset in ((2, 100), (3, 100), (3, 400), (4, 100)):
+            page.mouse("mouseMoved", **page.ask(POINT.format(position=position, allocation=0, offset=offset)))
+            shown.append(re.search(r"slot(\d+) B", page.ask(f"{MAP}.tip.textContent"))[1])
+        assert ["640", "320", "640", "320"] == shown
 
 
 def test_the_mouse_moves_and_zooms_the_map(program: Page):
@@ -242,9 +273,13 @@ def test_finding_and_colouring_values(program: Page):
     """Find counts what it finds and dims the rest; every way to colour draws its colours; the legend tells them."""
     program.ask(f"{MAP}.controls.find.focus()")
     program.write("copy-start")
+    program.frame()
     count = program.ask(f'{MAP}.values.filter((one) => one.opcode === "copy-start").length')
     assert program.ask(f"{MAP}.found.textContent").startswith(f"{count} of ")
+    dimmed = program.ask(PIXELS)
     program.ask(f'{MAP}.controls.find.value = ""; {MAP}.find()')
+    program.frame()
+    assert dimmed != program.ask(PIXELS)
     drawn = set()
     for mode in ("opcode", "element_type", "kind", "layout_padding", "slack"):
         program.ask(f'{MAP}.controls.mode.value = "{mode}"; {MAP}.chooseMode()')
