@@ -4,6 +4,7 @@ Pictures of all pages are kept in build/screenshots.
 """
 
 import re
+import shutil
 import statistics
 from collections.abc import Callable
 from pathlib import Path
@@ -104,7 +105,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory):
 def files(example_warehouse: Path, blank_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """All pages, by their names in PAGES."""
     folder = tmp_path_factory.mktemp("pages")
-    hostile, rejects = folder / "hostile.duckdb", folder / "rejects.duckdb"
+    hostile, rejects = (Path(shutil.copy(blank_warehouse, folder / name)) for name in ("hostile.duckdb", "no.duckdb"))
     (folder / "hostile").mkdir()
     metadata = f'custom-call(), metadata={{op_name="{OPERATION}" source_file="{OPERATION}.py" source_line=3}}'
     text = dump_text([Slot(0, 3, 0, 640), Slot(1, 3, 640, 128), Slot(3, 5, 0, 320)]).decode()
@@ -135,13 +136,22 @@ def opened(browser: Browser, files: dict[str, Path]) -> Callable:
     return lambda name, **options: browser.opened(files[name], **options)
 
 
-@pytest.fixture
-def program(opened: Callable):
-    """The page of the program, opened, its map in the middle of the window."""
-    with opened("program") as page:
-        page.ask('document.querySelector(".map").scrollIntoView({ block: "center" })')
-        page.frame()
+@pytest.fixture(scope="module")
+def open_program(browser: Browser, files: dict[str, Path]):
+    """The page of the program, opened once: `program` puts it back."""
+    with browser.opened(files["program"]) as page:
         yield page
+
+
+@pytest.fixture
+def program(open_program: Page) -> Page:
+    """The page of the program as it was opened, its map in the middle of the window."""
+    open_program.call("Page.bringToFront")
+    open_program.ask(f"{MAP}.controls.space.value = '0'; {MAP}.controls.mode.value = 'opcode';")
+    open_program.ask(f"{MAP}.controls.find.value = ''; {MAP}.chooseSpace(); document.activeElement.blur()")
+    open_program.ask('document.querySelector(".map").scrollIntoView({ block: "center" })')
+    open_program.frame()
+    return open_program
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -334,26 +344,24 @@ def test_tables_of_the_fleet_sort_and_search(opened: Callable, example_warehouse
         assert 2 == len(page.ask(CELLS.format(table)))
 
 
-def test_a_chart_shows_figures_when_pointed_at(opened: Callable, example_warehouse: Path):
+def test_a_chart_shows_figures_when_pointed_at(program: Page, example_warehouse: Path):
     """Over the timeline the occupied bytes of that position appear, as the mart has them."""
-    with opened("program") as page:
-        page.ask('document.querySelector("#chart-1").scrollIntoView({ block: "center" })')
-        page.frame()
-        box = page.ask('document.querySelector("#chart-1").getBoundingClientRect().toJSON()')
-        for step in (0.4, 0.5):
-            page.mouse("mouseMoved", box["x"] + box["width"] * step, box["y"] + box["height"] * 0.6)
-        page.wait_for('document.querySelector("#vg-tooltip-element.visible")')
-        keys = page.ask('[...document.querySelectorAll("#vg-tooltip-element td")].map((cell) => cell.textContent)')
-        said = dict(zip(keys[::2], keys[1::2], strict=True))
-        expected = rows(
-            example_warehouse,
-            f"SELECT occupied_bytes, listed_bytes FROM marts.memory_timeline_v1 WHERE {OF_THE_PROGRAM}"
-            " AND memory_space = 0 AND schedule_position = $1",
-            [int(said["position"])],
-        )
-        assert expected == [
-            (int(said["occupied (bytes)"].replace(",", "")), int(said["listed (bytes)"].replace(",", "")))
-        ]
+    program.ask('document.querySelector("#chart-1").scrollIntoView({ block: "center" })')
+    program.frame()
+    box = program.ask('document.querySelector("#chart-1").getBoundingClientRect().toJSON()')
+    for step in (0.4, 0.5):
+        program.mouse("mouseMoved", box["x"] + box["width"] * step, box["y"] + box["height"] * 0.6)
+    program.wait_for('document.querySelector("#vg-tooltip-element.visible")')
+    cells = program.ask('[...document.querySelectorAll("#vg-tooltip-element td")].map((cell) => cell.textContent)')
+    said = dict(zip(cells[::2], cells[1::2], strict=True))
+    expected = rows(
+        example_warehouse,
+        "SELECT instruction_name, occupied_bytes, listed_bytes FROM marts.memory_timeline_v1"
+        f" WHERE {OF_THE_PROGRAM} AND memory_space = 0 AND schedule_position = $1",
+        [int(said["position"])],
+    )
+    figures = [int(said[name].replace(",", "")) for name in ("occupied (bytes)", "listed (bytes)")]
+    assert expected == [(said["instruction"], *figures)]
 
 
 def test_hostile_names_are_shown_and_do_nothing(opened: Callable):
