@@ -206,6 +206,7 @@ def test_a_memory_space_where_nothing_lives_is_empty_not_unknown(laboratory):
 # Of marts with a row for each value or position only these runs are kept; brute force looks at all of them.
 LARGE = {
     "allocation_balance_v1",
+    "allocation_map_v1",
     "buffer_lifetimes_v1",
     "memory_timeline_v1",
     "padding_by_source_v1",

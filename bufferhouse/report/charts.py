@@ -44,8 +44,8 @@ def trend_chart(space: Space, title: str) -> Chart | None:
         return None
     seen = {run_id for series in movers for run_id in series.by_run}
     runs = [run for run in space.runs if run["run_id"] in seen]
-    run_texts = _distinct({str(run["run_id"]): printable(run["run_name"], _RUN_LENGTH) for run in runs})
-    labels = _distinct({str(series.rank): printable(series.label, _PROGRAM_LENGTH) for series in movers})
+    run_texts = distinct({str(run["run_id"]): printable(run["run_name"], _RUN_LENGTH) for run in runs})
+    labels = distinct({str(series.rank): printable(series.label, _PROGRAM_LENGTH) for series in movers})
     values = [
         row[column]
         for series in movers
@@ -64,8 +64,8 @@ def trend_chart(space: Space, title: str) -> Chart | None:
     )
 
 
-def _distinct(texts: dict[str, str]) -> dict[str, str]:
-    """Return texts none of which is there twice: what is drawn is told apart by them."""
+def distinct(texts: dict[str, str]) -> dict[str, str]:
+    """Return the texts, none of which is there twice: what is drawn is told apart by them."""
     again = {text for text, count in Counter(texts.values()).items() if count > 1}
     return {key: f"{text} ({key})" if text in again else text for key, text in texts.items()}
 
@@ -87,13 +87,20 @@ def bytes_axis(values: Sequence[int]) -> alt.Y:
         ticks = [0, *ticks] if low == 0 else ticks
         kind = {"type": "symlog", "constant": smallest} if low == 0 else {"type": "log", "base": 2}
         scale = alt.Scale(domain=domain, nice=False, **kind)
+    return _axis("reserved_bytes:Q", scale, ticks)
+
+
+def bytes_axis_from_zero(high: int) -> alt.Y:
+    """Return a linear axis from 0 for occupied bytes up to `high`, its ticks at multiples of a power of two."""
+    step = 2 ** max(math.ceil(math.log2(max(high / _TICKS, 1))), 0)
+    ticks = list(range(0, high + step, step))
+    return _axis("occupied_bytes:Q", alt.Scale(domain=[0, ticks[-1]], nice=False), ticks)
+
+
+def _axis(column: str, scale: alt.Scale, ticks: list[int]) -> alt.Y:
     texts = ", ".join(f'"{tick}": "{human_bytes(tick).replace(".0 ", " ")}"' for tick in ticks)
-    return alt.Y(
-        "reserved_bytes:Q",
-        scale=scale,
-        title=None,
-        axis=alt.Axis(values=ticks, labelExpr=f"({{{texts}}})[datum.value]", domain=False, ticks=False),
-    )
+    axis = alt.Axis(values=ticks, labelExpr=f"({{{texts}}})[datum.value]", domain=False, ticks=False)
+    return alt.Y(column, scale=scale, title=None, axis=axis)
 
 
 def _lines(runs: list[str], programs: list[str], reserved: alt.Y) -> alt.LayerChart:

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
-from bufferhouse.errors import UsageError
-from bufferhouse.layout import REPORTS
+from bufferhouse.report.answers import Answer, Record, ask
 from bufferhouse.report.figures import printable
+from bufferhouse.report.writing import check_page_path, write_page
 from bufferhouse.warehouse import reading
 
 SHOWN_SERIES = 15  # per table
@@ -23,21 +22,7 @@ SHOWN_PADDING = 10  # programs per table
 SHOWN_REJECTS = 10
 _ID_DIGITS = 6
 
-Record = dict[str, Any]
 SpaceKey = tuple[str | None, str | None, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Columns and rows that a statement returned."""
-
-    columns: list[str]
-    rows: list[tuple]
-
-    @property
-    def records(self) -> list[Record]:
-        """The rows, each as a mapping from column to value."""
-        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +97,14 @@ def fleet_report(
     """
     from bufferhouse.report.terminal import print_fleet
 
-    if html is not None and not html.absolute().parent.is_dir():
-        raise UsageError(f"the folder of the page does not exist: {html.absolute().parent}")
+    if html is not None:
+        check_page_path(html)
     fleet = read_sources(sources) if path is None else read_fleet(path, wait=wait)
     print_fleet(fleet)
     if html is not None:
         from bufferhouse.report.fleet_page import fleet_page  # Altair takes half a second to import
 
-        try:
-            html.write_text(fleet_page(fleet), encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"the page cannot be written to {html}: {error.strerror}") from None
+        write_page(html, fleet_page(fleet))
         print(f"report: {html}")
     return fleet.note
 
@@ -159,12 +141,6 @@ def _fleet(con: duckdb.DuckDBPyConnection, name: str, note: str | None) -> Fleet
         "fleet_rejects": ask(con, "fleet_rejects", rejects=SHOWN_REJECTS),
     }
     return Fleet(name, datetime.now(UTC), note, answers, _spaces(answers))
-
-
-def ask(con: duckdb.DuckDBPyConnection, name: str, **parameters: int) -> Answer:
-    """Return what the statement `sql/reports/<name>.sql` answers."""
-    cursor = con.execute((REPORTS / f"{name}.sql").read_text(encoding="utf-8"), parameters)
-    return Answer([column[0] for column in cursor.description], cursor.fetchall())
 
 
 def _spaces(answers: dict[str, Answer]) -> list[Space]:

@@ -3,15 +3,16 @@
 import html
 from collections.abc import Sequence
 
-from bufferhouse import __version__
+from bufferhouse.report.answers import Record
+from bufferhouse.report.blocks import footer, note, tiles
 from bufferhouse.report.charts import SERIES_IN_CHART, Chart, trend_chart
 from bufferhouse.report.figures import counted, exact_bytes, human_bytes, printable
-from bufferhouse.report.fleet import Fleet, Record, Series, Space
+from bufferhouse.report.fleet import Fleet, Series, Space
 from bufferhouse.report.page import chart_place, page, text
+from bufferhouse.report.tables import NAME_LENGTH, bytes_cell, html_table
 from bufferhouse.report.terminal import advice, left_out, moved_line, reject_line, title
 
 RUNS_IN_TABLE = 8  # and the change and trend of all runs beside them still fit the page
-_NAME_LENGTH = 60
 
 
 def fleet_page(fleet: Fleet) -> str:
@@ -28,7 +29,7 @@ def fleet_page(fleet: Fleet) -> str:
         parts.append(_padding(fleet.spaces))
     if fleet.runs:
         parts.append(_ingested(fleet))
-    parts.append(_footer(fleet))
+    parts.append(footer(fleet.warehouse, fleet.asked_at, fleet.overview["loaded_at"]))
     return page(f"Fleet memory: {html.escape(printable(fleet.warehouse))}", "\n".join(parts), fleet.answers, charts)
 
 
@@ -36,10 +37,10 @@ def _head(fleet: Fleet) -> str:
     facts = fleet.overview
     parts = ["<h1>Memory of the fleet</h1>"]
     if fleet.note:
-        parts.append(f'<p class="note">{text(fleet.note)}</p>')
+        parts.append(note(fleet.note))
     if facts["run_count"]:
         parts.append(
-            f'<p class="soft">Newest run: {text(facts["newest_run_name"], _NAME_LENGTH)}, '
+            f'<p class="soft">Newest run: {text(facts["newest_run_name"], NAME_LENGTH)}, '
             f"{facts['newest_started_at']:%Y-%m-%d %H:%M} UTC ({text(facts['newest_started_at_source'])})</p>"
         )
         names = {
@@ -49,11 +50,10 @@ def _head(fleet: Fleet) -> str:
             "program_count": "programs",
             "reject_count": "rejects",
         }
-        tiles = "".join(f"<div><dt>{name}</dt><dd>{facts[key]:,}</dd></div>" for key, name in names.items())
-        parts.append(f"<dl>{tiles}</dl>")
+        parts.append(tiles([(name, f"{facts[key]:,}") for key, name in names.items()]))
     else:
-        parts.append('<p class="note">The warehouse holds no runs yet.</p>')
-    parts += [f'<p class="note">{text(line)}</p>' for line in advice(fleet) if not line.startswith("rejected: ")]
+        parts.append(note("The warehouse holds no runs yet."))
+    parts += [note(line) for line in advice(fleet) if not line.startswith("rejected: ")]
     return "\n".join(parts)
 
 
@@ -74,7 +74,7 @@ def _space(space: Space, charts: list[Chart]) -> str:
 def _movers(space: Space) -> str:
     runs = space.runs[-RUNS_IN_TABLE:]
     has_trend, has_net = len(space.runs) > 2, len(space.runs) > 1
-    headings = [text(run["run_name"], _NAME_LENGTH) for run in runs]
+    headings = [text(run["run_name"], NAME_LENGTH) for run in runs]
     headings += ["trend"] * has_trend + ["net change"] * has_net
     rows = []
     for series in space.series:
@@ -86,26 +86,7 @@ def _movers(space: Space) -> str:
         rows.append((series.label, cells))
     hidden = len(space.runs) - len(runs)
     caption = f"The newest {len(runs)} of {len(space.runs)} runs" if hidden else ""
-    return _table(["program", *headings], rows, caption)
-
-
-def _table(
-    headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], caption: str = "", texts: int = 1
-) -> str:
-    """Return a table; headings are HTML, a row is its name as text and its cells as HTML.
-
-    The first `texts` columns hold text, the others numbers.
-    """
-    kinds = [' class="text"'] * texts + [""] * (len(headings) - texts)
-    head = "".join(f'<th scope="col"{kind}>{heading}</th>' for heading, kind in zip(headings, kinds, strict=True))
-    body = "\n".join(
-        f'<tr><th scope="row" class="text" title="{html.escape(printable(name))}">{text(name, _NAME_LENGTH)}</th>'
-        f"{''.join(cells)}</tr>"
-        for name, cells in rows
-    )
-    about = f"<caption>{caption}</caption>" if caption else ""
-    table = f"<table>{about}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
-    return f'<div class="wide" tabindex="0">{table}</div>'  # the keyboard can scroll what has the focus
+    return html_table(["program", *headings], rows, caption)
 
 
 def _bytes(record: Record | None) -> str:
@@ -116,15 +97,19 @@ def _bytes(record: Record | None) -> str:
     if change:
         exact += f", {exact_bytes(change, signed=True)}"
         mark = f'<span class="change {_way(change)}">{human_bytes(change, signed=True)}</span>'
-    return f'<td title="{exact}">{human_bytes(reserved)}{mark}</td>'
+    return f'<td data-key="{reserved}" title="{exact}">{human_bytes(reserved)}{mark}</td>'
+
+
+def _count(count: int) -> str:
+    return f'<td data-key="{count}">{count:,}</td>'
 
 
 def _net(series: Series) -> str:
     if not series.has_moved:
-        return '<td class="soft">one run</td>'
+        return '<td class="soft" data-key="">one run</td>'
     change = series.net_change_bytes
     shown = human_bytes(change, signed=True) if change else "±0 B"
-    return f'<td class="{_way(change)}" title="{exact_bytes(change, signed=True)}">{shown}</td>'
+    return f'<td class="{_way(change)}" data-key="{change}" title="{exact_bytes(change, signed=True)}">{shown}</td>'
 
 
 def _way(change: int) -> str:
@@ -162,13 +147,12 @@ def _padding(spaces: Sequence[Space]) -> str:
         rows = []
         for record in space.padding:
             cells = [f'<td class="text">{text(record["run_name"], 60)}</td>']
-            for column in columns:
-                count = record[f"{column}_bytes"]
-                cells.append(f'<td title="{exact_bytes(count)}">{human_bytes(count)}</td>')
-            cells.append(f"<td>{record['layout_padding_bytes'] / record['occupied_bytes']:.1%}</td>")
+            cells += [bytes_cell(record[f"{column}_bytes"]) for column in columns]
+            share = record["layout_padding_bytes"] / record["occupied_bytes"]
+            cells.append(f'<td data-key="{share:.6f}">{share:.1%}</td>')
             rows.append((record["label"], cells))
         if rows:
-            parts += [f"<h3>{text(title(space))}</h3>", _table(headings, rows, texts=2)]
+            parts += [f"<h3>{text(title(space))}</h3>", html_table(headings, rows, texts=2)]
     if bare := [text(title(space)) for space in spaces if not space.padding]:
         parts.append(f'<p class="soft">No layout padding, or no live ranges to know it by: {"; ".join(bare)}.</p>')
     return "\n".join(parts)
@@ -183,9 +167,9 @@ def _ingested(fleet: Fleet) -> str:
         cells = [f'<td class="text">{text(word, 60) if word else "–"}</td>' for word in words]
         cells.append(f'<td class="text">{run["started_at"]:%Y-%m-%d %H:%M}</td>')
         cells.append(f'<td class="text">{text(run["started_at_source"])}</td>')
-        cells += [f"<td>{run[f'{thing}_count']:,}</td>" for thing in ("dump", "content", "program", "reject")]
+        cells += [_count(run[f"{thing}_count"]) for thing in ("dump", "content", "program", "reject")]
         rows.append((run["run_name"], cells))
-    parts = ["<h2>What was ingested</h2>", _table(headings, rows, texts=7)]
+    parts = ["<h2>What was ingested</h2>", html_table(headings, rows, texts=7)]
     rejects = fleet.answers["fleet_rejects"].records
     if rejects:
         total = fleet.overview["reject_count"]
@@ -193,12 +177,3 @@ def _ingested(fleet: Fleet) -> str:
         lines = "\n".join(f"<li>{text(reject_line(reject).removeprefix('rejected: '))}</li>" for reject in rejects)
         parts.append(f"<h3>{which}</h3>\n<ul>\n{lines}\n</ul>")
     return "\n".join(parts)
-
-
-def _footer(fleet: Fleet) -> str:
-    loaded = fleet.overview["loaded_at"]
-    last = f", last loaded {loaded:%Y-%m-%d %H:%M} UTC" if loaded else ""
-    return (
-        f"<footer>Made {fleet.asked_at:%Y-%m-%d %H:%M} UTC by bufferhouse {__version__} "
-        f"from {text(fleet.warehouse)}{last}.</footer>"
-    )

@@ -1,0 +1,30 @@
+// Charts, drawn by Vega. It interprets expressions (ast) instead of compiling them, so that the policy need not allow eval.
+const charts = read("charts") ?? [];
+
+function chartRows(chart) {
+  const added = Object.entries(chart.texts);
+  return records(chart.source, chart.where)
+    .map((row) => added.reduce((all, [name, [from, texts]]) => ({ ...all, [name]: texts[row[from]] }), row));
+}
+
+function drawCharts() {
+  const soft = colour("soft"), ink = colour("ink");
+  const config = {
+    background: "transparent", font: getComputedStyle(document.body).fontFamily, view: { stroke: null },
+    axis: { labelColor: soft, titleColor: soft, gridColor: colour("line"), labelFontSize: 12, titleFontWeight: "normal" },
+    axisX: { grid: false },
+    legend: { labelColor: ink, labelFontSize: 12 },
+    range: { category: [1, 2, 3, 4, 5, 6, 7, 8].map((number) => colour(`c${number}`)) },
+    style: {
+      note: { color: ink, fontSize: 12 }, mark: { color: ink }, reserved: { color: soft }, dot: { color: ink },
+      occupied: { color: colour("c1") }, listed: { color: colour("c2") },
+    },
+  };
+  return Promise.all(charts.map((chart, i) =>
+    vegaEmbed(`#chart-${i + 1}`, { ...chart.spec, datasets: { rows: chartRows(chart) } }, {
+      mode: "vega-lite", ast: true, actions: false, renderer: "svg", config,
+      tooltip: { theme: dark.matches ? "dark" : "light" },
+    })));
+}
+drawCharts();
+dark.addEventListener("change", drawCharts);

@@ -1,0 +1,27 @@
+"""Where a page goes."""
+
+from pathlib import Path
+
+from bufferhouse.errors import UsageError
+
+
+def check_page_path(path: Path) -> None:
+    """Refuse a page that has nowhere to go, before any work is done for it.
+
+    Raises:
+        UsageError: its folder does not exist.
+    """
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"the folder of the page does not exist: {path.absolute().parent}")
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page.
+
+    Raises:
+        UsageError: it cannot be written there.
+    """
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"the page cannot be written to {path}: {error.strerror}") from None

@@ -1,0 +1,29 @@
+-- How the memory of a program moved from run to run: all of its series, the runs of each in order.
+-- grain: run_id, compile_target, platform, track, memory_space
+-- parameters: program_id
+SELECT
+    platform,  -- cpu, gpu or tpu; null where nobody said.
+    track,  -- Label that tells series apart.
+    compile_target,  -- cpu, tpu or a GPU architecture.
+    memory_space,  -- Memory space; 0 is the default (HBM on TPU).
+    run_number,  -- Place of the run in its series, from 1.
+    run_id,  -- The run.
+    run_name,  -- Its name.
+    started_at,  -- When it started (UTC).
+    compiler,  -- What embeds XLA.
+    compiler_version,  -- Version of the compiler.
+    dump_id,  -- The dump that stands for the run: the largest.
+    dump_count,  -- Files of the program in the run.
+    variant_count,  -- Different contents among them.
+    reserved_bytes,  -- Reserved bytes, without thread-local ones.
+    reserved_change_bytes,  -- Change against the previous run of the series; null in its first run.
+    occupied_peak_bytes,  -- Occupied peak; null without live ranges.
+    layout_padding_bytes  -- Layout padding alive at the occupied peak.
+FROM marts.memory_space_trend_v1
+WHERE program_id = $program_id
+ORDER BY
+    platform ASC NULLS LAST,
+    track ASC NULLS FIRST,
+    compile_target ASC NULLS FIRST,
+    memory_space ASC,
+    run_number ASC
