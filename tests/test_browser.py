@@ -453,3 +453,16 @@ def test_more_values_than_are_drawn_pan_smoothly(browser: Browser, tmp_path: Pat
     written = program_page(read_program(path, "jit_many"))
     assert "5,000 of 25,000 values are not drawn" in written
     assert panned(browser, tmp_path / "many.html", written) < 100
+
+
+@pytest.mark.parametrize(
+    ("ci", "outcome"), [("true", pytest.fail.Exception), ("", pytest.skip.Exception), ("false", pytest.skip.Exception)]
+)
+def test_a_missing_browser_fails_in_ci_and_skips_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ci: str, outcome: type[BaseException]
+):
+    """Where CI=true nothing passes unseen; elsewhere the tests say which programs they looked for."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CI", ci)
+    with pytest.raises(outcome, match="there is no browser: none of chromium, "), browsing(tmp_path):
+        pass
