@@ -15,10 +15,10 @@ def thread_count() -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the kernel lists threads on Linux only")
-def test_its_threads_are_gone_before_the_database_is():
+def test_its_threads_are_gone_before_the_database_is(tmp_path):
     """Seen while a second connection keeps the database: the threads are gone, the database answers."""
-    con = duckdb.connect(config={"threads": 5})
-    with closing(con.cursor()) as other:
+    con, other = (duckdb.connect(str(tmp_path / "w.duckdb"), config={"threads": 5}) for _ in range(2))
+    with closing(other):
         busy = thread_count()
         close(con)
         assert busy - 4 == thread_count()
