@@ -63,7 +63,7 @@ def _model(model: Model, pointer: str | None) -> str:
         facts.append("Stored as a table, computed once for each dump.")
     if pointer:
         facts.append(f"`{pointer}` shows it.")
-    facts.append(f"Reads {_words(model.reads)}.")
+    facts.append(f"Reads {_words(model.reads)}." if model.reads else "Reads nothing: it is written out in its file.")
     return _section(model.name, model.purpose, facts, ("column", "description"), _described(model))
 
 

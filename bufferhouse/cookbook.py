@@ -30,7 +30,7 @@ Questions that people ask of buffer assignments, each a statement that runs as i
     bufferhouse query --list
     bufferhouse query --run biggest_at_peak --param program=jit_train% --param rows=5
 
-Each reads marts, and staging or raw where no mart has the answer. Parameters ending in `_bytes` also take what XLA
+Each reads marts, and staging where no mart has the answer. Parameters ending in `_bytes` also take what XLA
 prints, such as `1.17G` or `68.00MiB`. To make a question your own, copy its file and ask it with `query -f`.
 
 This page is made from the files by `bufferhouse catalog`; edit those.

@@ -81,6 +81,8 @@ class _Tracer:
                 sources = [self.trace(*source) for source in self._direct(table, column)]
                 # A column that is computed from no other, such as COUNT(*), tells something about rows.
                 sources = sources or [Origin(f"rows of {name}") for name in self.models[table].reads]
+                # A table that is written out in its file reads nothing.
+                sources = sources or [Origin(f"text of {table}")]
                 self.known[key].sources = sources
         return self.known[key]
 

@@ -3,7 +3,9 @@
 Two lines per fleet, build and large archive. First: how many dumps were accepted, refused, written back byte for byte,
 and found equal to what the slow reader in `tests.oracle` and the compiler's own `BufferAssignmentProto` say. Second:
 how many positions, peaks, balances and peak lines of the marts are those of brute force, and how the occupied peaks
-compare with the compiler's heap simulator. Only the dumps of TensorFlow 1.15 may be refused, and those by name.
+compare with the compiler's heap simulator. A third line per build of which memory_analysis() is known: in how many
+programs its figures are those derived from the dump. Only the dumps of TensorFlow 1.15 may be refused, and those by
+name.
 """
 
 import sys
@@ -15,6 +17,7 @@ from bufferhouse.identity import content_of
 from bufferhouse.memory import in_memory
 from tests.corpus_marts import MartCount
 from tests.facts import facts, facts_for_proto, facts_of_proto, oracle_facts
+from tests.official import OfficialCount, said_in, tell_compiler
 from tests.samples import FLEET, Sample, of_archive, of_fleet
 
 CORPUS = Path(__file__).parents[1] / ".." / "shared" / "corpus"
@@ -79,12 +82,21 @@ def compare(name: str, path: Path) -> list[str]:
     refused = [f"{name}: refused"] if count.refused != (count.dumps if is_too_old else 0) else []
     if is_too_old:
         return count.problems + refused
+    said = {} if path == FLEET else said_in(path)
     with in_memory([str(path)]) as con:
         marts = MartCount(con)
+        if said:
+            tell_compiler(con, name)
+        official = OfficialCount(con)
     for dump_id, (sample, dump) in read.items():
         marts.add(sample.name, dump_id, dump, sample.truth)
     print(marts.line(), flush=True)
-    return count.problems + refused + marts.problems
+    protos = {Path(sample.name).name: sample.truth for sample, _ in read.values()}
+    for module_name, figures in said.items():
+        official.add(name, module_name, figures, protos)
+    if said:
+        print(official.line(), flush=True)
+    return count.problems + refused + marts.problems + official.problems
 
 
 def main() -> int:

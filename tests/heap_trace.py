@@ -1,13 +1,15 @@
 """The compiler's heap-simulator trace (`HeapSimulatorTrace`, hlo.proto), replayed over the buffers of one allocation.
 
 The trace's own allocation index is not reliable, so every trace is replayed for every allocation, restricted to the
-buffers that are assigned to it.
+buffers that are assigned to it. Beside it, the replay of `ComputePeakMemory`, which looks at no allocation.
 """
 
+from collections import Counter
 from collections.abc import Collection
 from itertools import pairwise
 
 FREE = 1  # the others are ALLOC (0) and SHARE_WITH (2), which both begin a buffer's life
+SHARE_WITH = 2
 
 
 def union(slots: Collection[tuple[int, int]]) -> int:
@@ -40,3 +42,26 @@ def trace_of(truth: dict, allocation: dict) -> tuple[int, set[int]] | None:
     if not traced:
         return None
     return max(replayed_peak(trace["events"], slots) for trace in truth["heap_simulator_traces"]), traced
+
+
+def replayed_bytes(truth: dict) -> int:
+    """The most bytes alive at once in all traces, one behind the other: what `ComputePeakMemory` puts on a static part.
+
+    A buffer that shares another's bytes keeps them alive; it adds nothing of its own. All memory spaces are mixed.
+    """
+    sizes = {buffer["id"]: buffer["size"] for buffer in truth["logical_buffers"]}
+    owners: dict[int, int] = {}
+    holders: Counter[int] = Counter()
+    alive = peak = 0
+    for event in (event for trace in truth["heap_simulator_traces"] for event in trace["events"]):
+        buffer = event["buffer_id"]
+        if event["kind"] == FREE:
+            owner = owners[buffer]
+            holders[owner] -= 1
+            alive -= 0 if holders[owner] else sizes[owner]
+        else:
+            owner = owners[buffer] = event["share_with"] if event["kind"] == SHARE_WITH else buffer
+            alive += 0 if holders[owner] else sizes[owner]
+            holders[owner] += 1
+        peak = max(peak, alive)
+    return peak

@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from bufferhouse.shape import parse_shape
 from bufferhouse.tables import formatted
 from bufferhouse.warehouse import open_reader
 from tests.commands import call
+from tests.ingests import ingest, write_dumps
 
 QUESTIONS = questions()
 EVERYTHING = {"rows": "1000000"}
@@ -27,6 +29,7 @@ ALSO = {
     "recompiles": {"run": "seeds"},
     "find_dump": {"path": "%jit_fft%"},
     "new_programs": {"rows": "3"},
+    "official_figures": {"program": "jit_while_simple"},
     "padded_values": {"times": "100.5", "rows": "5"},
 }
 
@@ -35,6 +38,25 @@ ALSO = {
 def ask(example_warehouse, tmp_path_factory):
     """A function that asks a question of the example fleet and returns columns and rows."""
     con, _ = open_reader(Path(shutil.copy(example_warehouse, tmp_path_factory.mktemp("asked") / "copy.duckdb")))
+    with con, door(con) as opened:
+        yield lambda name, given=None: opened.ask(question(name).sql, question(name).values(given or {}))
+
+
+@pytest.fixture(scope="module")
+def ask_of_refused(blank_warehouse, tmp_path_factory):
+    """The same of a warehouse where three dumps were refused: for a word, a number and a sum."""
+    directory = tmp_path_factory.mktemp("refused")
+    run, path = directory / "nightly", Path(shutil.copy(blank_warehouse, directory / "refused.duckdb"))
+    damages = (
+        (b"Used values:", b"Used valves:"),
+        (b"size=64", b"size=-64"),
+        (b"Total bytes used: ", b"Total bytes used: 9"),
+    )
+    [good, *broken] = write_dumps(run, range(1 + len(damages)))
+    for place, (was, instead) in zip(broken, damages, strict=True):
+        place.write_bytes(good.read_bytes().replace(was, instead, 1))
+    assert 1 == ingest(path, run)[0]
+    con, _ = open_reader(path)
     with con, door(con) as opened:
         yield lambda name, given=None: opened.ask(question(name).sql, question(name).values(given or {}))
 
@@ -51,8 +73,9 @@ def records(ask):
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_the_answer(ask, golden, name):
-    """Over the example fleet, with the defaults and with what ALSO says."""
+def test_the_answer(ask, ask_of_refused, golden, name):
+    """Over the example fleet, with the defaults and with what ALSO says; of what was refused over another warehouse."""
+    ask = ask_of_refused if name == "refused_dumps" else ask
     texts = []
     for given in [{}, ALSO[name]] if name in ALSO else [{}]:
         answer = ask(name, given)
@@ -114,6 +137,13 @@ def test_recompiles_are_counted(records, example):
     }
 
 
+def test_questions_read_what_people_read():
+    """Marts, and staging where no mart has the answer."""
+    read = {one.name: set(re.findall(r"\b(?<!DISTINCT )(?:FROM|JOIN) (\w+)\.", one.sql)) for one in QUESTIONS.values()}
+    assert {"marts", "staging"} == set().union(*read.values())
+    assert [] == [name for name, layers in read.items() if not layers]
+
+
 def test_an_exchanged_layout_is_what_its_shape_says(records):
     """other_layout against the sizes of the same shape text with its two minor dimensions exchanged."""
     found = records("other_layout", EVERYTHING)
@@ -121,6 +151,21 @@ def test_an_exchanged_layout_is_what_its_shape_says(records):
     for row in found:
         text = re.sub(r"\{(\d+),(\d+)", r"{\2,\1", row["shape_text"])
         assert parse_shape(text).physical_bytes == row["exchanged_bytes"], row
+
+
+def test_changes_of_official_figures_stay_within_a_rule(records):
+    """Every change that is named has the rule of the run before, and where a rule changed there is none."""
+    found = records("official_figures_over_time", {"program": "%", **EVERYTHING})
+    assert any(row["temp_change_bytes"] for row in found)
+    for before, row in pairwise(found):
+        is_same = before["program_name"] == row["program_name"] and before["compile_target"] == row["compile_target"]
+        for figure in ("temp", "peak"):
+            change, is_changed = row[f"{figure}_change_bytes"], f"{figure}: was" in (row["changed_meaning"] or "")
+            assert not (is_changed and change is not None), row
+            if change is not None:
+                assert is_same
+                assert row[f"{figure}_bytes"] - before[f"{figure}_bytes"] == change
+                assert before[f"{figure}_rule"] == row[f"{figure}_rule"]
 
 
 def test_idle_values_are_those_of_the_uses(records, example):

@@ -1,0 +1,43 @@
+-- By which rule a compiler makes the figures of `compiled.memory_analysis()`: sizes (argument, output and alias), temp
+-- and peak. Which compilers follow it, and with which it was compared: on the CPU jaxlib 0.4.13 to 0.10.2 with every
+-- release around a change, on a GPU 0.10.2, libtpu 0.0.8 and 0.0.33. Versions are numbers: 0.10.2 is 10002. A revision
+-- is a CL number of libtpu, and decides where there is one. What stands in no row is unknown.
+-- grain: platform, figure, rule
+SELECT
+    platform,  -- cpu, gpu or tpu.
+    compiler,  -- What embeds XLA there: jaxlib or libtpu.
+    figure,  -- sizes, temp or peak.
+    rule,  -- Name of the rule.
+    from_version,  -- First version that follows it.
+    below_version,  -- First version that is not known to follow it any more.
+    compared_from_version,  -- First version it was compared with.
+    compared_to_version,  -- Last version it was compared with.
+    from_revision,  -- First revision that follows it.
+    below_revision,  -- First revision that is not known to follow it any more.
+    compared_to_revision  -- Last revision it was compared with.
+FROM (
+    VALUES
+    -- Until PjRt's CPU client called PopulateBufferStatsFromAllocations, it left every figure 0.
+    ('cpu', 'jaxlib', 'sizes', 'all_zero', 4013, 4029, 4013, 4028, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'temp', 'all_zero', 4013, 4029, 4013, 4028, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'sizes', 'flags_of_allocations', 4029, NULL, 4029, 10002, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'temp', 'preallocated_temps', 4029, NULL, 4029, 10002, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'peak', 'not_reported', 4013, 7000, 4013, 6002, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'peak', 'static_and_replay', 7000, 7002, 7000, 7001, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'peak', 'static', 7002, NULL, 7002, 10002, NULL, NULL, NULL),
+    -- The GPU client calls the same functions; only one release could be compared.
+    ('gpu', 'jaxlib', 'sizes', 'flags_of_allocations', 4029, NULL, 10002, 10002, NULL, NULL, NULL),
+    ('gpu', 'jaxlib', 'temp', 'preallocated_temps', 4029, NULL, 10002, 10002, NULL, NULL, NULL),
+    ('gpu', 'jaxlib', 'peak', 'not_reported', 4029, 7000, NULL, NULL, NULL, NULL, NULL),
+    ('gpu', 'jaxlib', 'peak', 'static_and_replay', 7000, NULL, 10002, 10002, NULL, NULL, NULL),
+    -- CL 853872983 is libtpu 0.0.33, CL 1003875606 is 0.0.51: between them the rule for temp changed. The rules of
+    -- 0.0.51 held in 101 programs of a build that the tests cannot repeat.
+    ('tpu', 'libtpu', 'sizes', 'flags_of_allocations', 8, NULL, 8, 33, 1, NULL, 853872983),
+    ('tpu', 'libtpu', 'temp', 'twice_arena_less_covered', 8, 34, 8, 33, 1, 853872984, 853872983),
+    ('tpu', 'libtpu', 'temp', 'arena_in_16_kib', 51, NULL, NULL, NULL, 1003875606, NULL, NULL),
+    ('tpu', 'libtpu', 'peak', 'not_reported', 8, 9, 8, 8, NULL, NULL, NULL),
+    ('tpu', 'libtpu', 'peak', 'static_and_replay', 33, NULL, 33, 33, 853872983, NULL, 853872983)
+) AS written (
+    platform, compiler, figure, rule, from_version, below_version, compared_from_version, compared_to_version,
+    from_revision, below_revision, compared_to_revision
+)

@@ -1,0 +1,27 @@
+-- Which arguments could be donated, because they are read for the last time before an output of their size is born?
+-- topic: Capacity
+-- param: program = '%'  pattern of program names
+-- param: rows = 20  rows at most
+SELECT
+    o.program_name,
+    c.dump_id,
+    c.memory_space,
+    c.parameter_number,
+    c.parameter_shape_index,
+    c.parameter_shape,
+    c.last_use_position,
+    c.output_name,
+    c.output_shape,
+    c.birth_position,
+    c.has_same_shape,
+    c.size_bytes,
+    CAST(SUM(c.size_bytes) OVER (PARTITION BY c.dump_id, c.memory_space) AS BIGINT) AS program_bytes
+FROM marts.donation_candidates_v1 AS c
+INNER JOIN (
+    SELECT dump_id, MAX(program_name) AS program_name
+    FROM marts.observations_v1
+    WHERE program_name LIKE $program
+    GROUP BY dump_id
+) AS o ON c.dump_id = o.dump_id
+ORDER BY c.size_bytes DESC, o.program_name, c.dump_id, c.parameter_allocation_index
+LIMIT $rows

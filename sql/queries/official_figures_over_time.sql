@@ -1,0 +1,42 @@
+-- How did the figures of `compiled.memory_analysis()` go from run to run, where they mean the same?
+-- topic: Changes
+-- param: program = 'jit_while_simple'  pattern of program names
+-- param: rows = 50  rows at most
+WITH largest AS (
+    SELECT
+        f.*,
+        r.run_order,
+        ROW_NUMBER() OVER (
+            PARTITION BY f.run_id, f.program_id, f.compile_target ORDER BY f.footprint_bytes DESC, f.relative_path
+        ) AS place
+    FROM marts.official_figures_v1 AS f
+    INNER JOIN marts.runs_v1 AS r ON f.run_id = r.run_id
+    WHERE f.program_name LIKE $program
+),
+
+in_order AS (
+    SELECT
+        *,
+        LAG(temp_bytes) OVER series AS previous_temp_bytes,
+        LAG(temp_rule) OVER series AS previous_temp_rule,
+        LAG(peak_bytes) OVER series AS previous_peak_bytes,
+        LAG(peak_rule) OVER series AS previous_peak_rule
+    FROM largest
+    WHERE place = 1
+    WINDOW series AS (PARTITION BY program_id, compile_target, platform, track ORDER BY run_order)
+)
+
+SELECT
+    program_name,
+    compile_target,
+    run_name,
+    temp_rule,
+    temp_bytes,
+    CASE WHEN temp_rule = previous_temp_rule THEN temp_bytes - previous_temp_bytes END AS temp_change_bytes,
+    peak_rule,
+    peak_bytes,
+    CASE WHEN peak_rule = previous_peak_rule THEN peak_bytes - previous_peak_bytes END AS peak_change_bytes,
+    changed_meaning
+FROM in_order
+ORDER BY program_name, program_id, compile_target, platform, track, run_order
+LIMIT $rows
