@@ -132,7 +132,7 @@ def notes(comparison: Comparison) -> list[str]:
     if several:
         lines.append(f"In {several:,} rows a program has several different dumps in a run: the largest are compared.")
     if comparison.programs and all(row["status"] == "unchanged" for row in comparison.programs):
-        lines.append("Nothing changed.")
+        lines.append("Nothing that is compared has changed.")
     return lines
 
 

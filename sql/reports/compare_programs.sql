@@ -59,6 +59,7 @@ paired AS (
         t.only_after,
         BOOL_OR(p.is_before) OVER () AND BOOL_OR(p.is_after) OVER () AS has_both,
         MIN(p.program_id) OVER name <> MAX(p.program_id) OVER name AS has_namesakes,
+        MIN(p.compile_target) OVER platform <> MAX(p.compile_target) OVER platform AS has_targets,
         b.dump_id AS before_dump_id,
         a.dump_id AS after_dump_id,
         b.variant_count AS before_variant_count,
@@ -93,7 +94,7 @@ paired AS (
         ON
             a.run_id = $after_run_id AND s.program_id = a.program_id AND s.memory_space = a.memory_space
             AND s.compile_target IS NOT DISTINCT FROM a.compile_target
-    WINDOW name AS (PARTITION BY p.program_name)
+    WINDOW name AS (PARTITION BY p.program_name), platform AS (PARTITION BY p.platform)
 ),
 
 reasoned AS (
@@ -147,8 +148,8 @@ SELECT
     program_id,  -- The program.
     program_name
     || CASE WHEN has_namesakes THEN ' #' || LEFT(CAST(program_id AS VARCHAR), 8) ELSE '' END
-    || CASE WHEN compile_target <> platform THEN ' ' || compile_target ELSE '' END
-        AS program_label,  -- Its name; beside others of that name its id begins so, beside its platform its target.
+    || CASE WHEN has_targets THEN ' ' || compile_target ELSE '' END
+        AS program_label,  -- Its name; beside others of that name its id begins so; the target, if there are several.
     compile_target,  -- cpu, tpu or a GPU architecture.
     reason,  -- What could not be compared, and why; null where all could.
     COALESCE(has_same_content, FALSE) AS has_same_content,  -- Whether the same dump stands for both runs.

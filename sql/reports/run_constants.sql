@@ -4,10 +4,11 @@
 WITH programs AS (
     SELECT
         *,
-        MIN(program_id) OVER name <> MAX(program_id) OVER name AS has_namesakes
+        MIN(program_id) OVER name <> MAX(program_id) OVER name AS has_namesakes,
+        MIN(compile_target) OVER platform <> MAX(compile_target) OVER platform AS has_targets
     FROM marts.memory_space_trend_v1
     WHERE run_id = $run_id
-    WINDOW name AS (PARTITION BY program_name)
+    WINDOW name AS (PARTITION BY program_name), platform AS (PARTITION BY platform)
 ),
 
 ranked AS (
@@ -17,6 +18,7 @@ ranked AS (
         t.program_id,
         t.program_name,
         t.has_namesakes,
+        t.has_targets,
         t.compile_target,
         c.value_id,
         c.instruction_name,
@@ -47,8 +49,8 @@ SELECT
     program_id,  -- The program.
     program_name
     || CASE WHEN has_namesakes THEN ' #' || LEFT(CAST(program_id AS VARCHAR), 8) ELSE '' END
-    || CASE WHEN compile_target <> platform THEN ' ' || compile_target ELSE '' END
-        AS program_label,  -- Its name; beside others of that name its id begins so, beside its platform its target.
+    || CASE WHEN has_targets THEN ' ' || compile_target ELSE '' END
+        AS program_label,  -- Its name; beside others of that name its id begins so; the target, if there are several.
     compile_target,  -- cpu, tpu or a GPU architecture.
     value_id,  -- The value of the constant.
     instruction_name,  -- Instruction that defines it.

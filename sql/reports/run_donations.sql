@@ -5,10 +5,11 @@
 WITH programs AS (
     SELECT
         *,
-        MIN(program_id) OVER name <> MAX(program_id) OVER name AS has_namesakes
+        MIN(program_id) OVER name <> MAX(program_id) OVER name AS has_namesakes,
+        MIN(compile_target) OVER platform <> MAX(compile_target) OVER platform AS has_targets
     FROM marts.memory_space_trend_v1
     WHERE run_id = $run_id
-    WINDOW name AS (PARTITION BY program_name)
+    WINDOW name AS (PARTITION BY program_name), platform AS (PARTITION BY platform)
 ),
 
 candidates AS (
@@ -17,6 +18,7 @@ candidates AS (
         t.program_id,
         t.program_name,
         t.has_namesakes,
+        t.has_targets,
         t.compile_target,
         d.*,
         CAST(SUM(d.size_bytes) OVER program AS BIGINT) AS program_bytes,
@@ -50,8 +52,8 @@ SELECT
     program_id,  -- The program.
     program_name
     || CASE WHEN has_namesakes THEN ' #' || LEFT(CAST(program_id AS VARCHAR), 8) ELSE '' END
-    || CASE WHEN compile_target <> platform THEN ' ' || compile_target ELSE '' END
-        AS program_label,  -- Its name; beside others of that name its id begins so, beside its platform its target.
+    || CASE WHEN has_targets THEN ' ' || compile_target ELSE '' END
+        AS program_label,  -- Its name; beside others of that name its id begins so; the target, if there are several.
     compile_target,  -- cpu, tpu or a GPU architecture.
     program_bytes,  -- What donating all candidates of the program in this memory space saves.
     size_bytes,  -- Of these, this one: the bytes of parameter and output, each.
@@ -63,7 +65,7 @@ SELECT
     output_name,  -- Instruction that defines the output.
     output_shape,  -- Its shape.
     CASE WHEN has_same_shape THEN 'yes' ELSE 'no' END AS same_shape,  -- Whether the shapes agree, as JAX demands.
-    CASE WHEN is_meeting THEN 'yes' ELSE 'no' END AS in_place  -- Whether one instruction reads one and writes the other.
+    CASE WHEN is_meeting THEN 'yes' ELSE 'no' END AS in_place  -- Whether one instruction does both: reads, writes.
 FROM ranked
 WHERE donation_rank <= $donations
 ORDER BY donation_rank

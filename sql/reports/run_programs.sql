@@ -5,10 +5,11 @@
 WITH programs AS (
     SELECT
         *,
-        MIN(program_id) OVER name <> MAX(program_id) OVER name AS has_namesakes
+        MIN(program_id) OVER name <> MAX(program_id) OVER name AS has_namesakes,
+        MIN(compile_target) OVER platform <> MAX(compile_target) OVER platform AS has_targets
     FROM marts.memory_space_trend_v1
     WHERE run_id = $run_id
-    WINDOW name AS (PARTITION BY program_name)
+    WINDOW name AS (PARTITION BY program_name), platform AS (PARTITION BY platform)
 )
 
 SELECT
@@ -26,8 +27,8 @@ SELECT
     p.program_id,  -- The program.
     p.program_name
     || CASE WHEN p.has_namesakes THEN ' #' || LEFT(CAST(p.program_id AS VARCHAR), 8) ELSE '' END
-    || CASE WHEN p.compile_target <> p.platform THEN ' ' || p.compile_target ELSE '' END
-        AS program_label,  -- Its name; beside others of that name its id begins so, beside its platform its target.
+    || CASE WHEN p.has_targets THEN ' ' || p.compile_target ELSE '' END
+        AS program_label,  -- Its name; beside others of that name its id begins so; the target, if there are several.
     p.compile_target,  -- cpu, tpu or a GPU architecture.
     p.dump_id,  -- The dump that stands for it.
     p.dump_count,  -- Files of the program.
