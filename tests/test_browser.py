@@ -3,6 +3,8 @@
 Pictures of all pages are kept in build/screenshots.
 """
 
+import re
+import shutil
 import statistics
 from collections.abc import Callable
 from pathlib import Path
@@ -77,6 +79,16 @@ PIXELS = """
   return data.reduce((sum, part) => (sum * 31 + part) % 1e9, 0);
 })()
 """
+# The point of the window in the middle of a position, at an address of an allocation.
+POINT = """
+(() => {{
+  const {{ map }} = document.querySelector(".map"), {{ x, y }} = map.scales();
+  const frame = map.canvas.getBoundingClientRect();
+  const {{ base }} = map.allocations.find((one) => one.allocation_index === {allocation});
+  const {{ clientLeft, clientTop }} = map.canvas;
+  return {{ x: frame.left + clientLeft + x({position} + 0.5), y: frame.top + clientTop + y(base + {offset}) }};
+}})()
+"""
 MAP = 'document.querySelector(".map").map'
 TABLE = 'document.querySelector("table#{0}")'
 CELLS = "[...{0}.tBodies[0].rows].map((row) => [...row.cells].map((cell) => [cell.textContent, cell.title]))"
@@ -93,10 +105,10 @@ def browser(tmp_path_factory: pytest.TempPathFactory):
 def files(example_warehouse: Path, blank_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """All pages, by their names in PAGES."""
     folder = tmp_path_factory.mktemp("pages")
-    hostile, rejects = folder / "hostile.duckdb", folder / "rejects.duckdb"
+    hostile, rejects = (Path(shutil.copy(blank_warehouse, folder / name)) for name in ("hostile.duckdb", "no.duckdb"))
     (folder / "hostile").mkdir()
     metadata = f'custom-call(), metadata={{op_name="{OPERATION}" source_file="{OPERATION}.py" source_line=3}}'
-    text = dump_text([Slot(0, 5, 0, 640), Slot(1, 3, 640, 128), Slot(2, 5, 768, 8)]).decode()
+    text = dump_text([Slot(0, 3, 0, 640), Slot(1, 3, 640, 128), Slot(3, 5, 0, 320)]).decode()
     name = "module_0001.jit_<img src=x onerror=alert(1)>\"'&\x1b\u202e.cpu_after_optimizations-buffer-assignment.txt"
     (folder / "hostile" / name).write_text(text.replace("custom-call()", metadata).replace("v2", "v" * 4000))
     assert 0 == run_ingest([str(folder / "hostile")], hostile, run_name=HOSTILE).exit_code
@@ -124,13 +136,22 @@ def opened(browser: Browser, files: dict[str, Path]) -> Callable:
     return lambda name, **options: browser.opened(files[name], **options)
 
 
-@pytest.fixture
-def program(opened: Callable):
-    """The page of the program, opened, its map in the middle of the window."""
-    with opened("program") as page:
-        page.ask('document.querySelector(".map").scrollIntoView({ block: "center" })')
-        page.frame()
+@pytest.fixture(scope="module")
+def open_program(browser: Browser, files: dict[str, Path]):
+    """The page of the program, opened once: `program` puts it back."""
+    with browser.opened(files["program"]) as page:
         yield page
+
+
+@pytest.fixture
+def program(open_program: Page) -> Page:
+    """The page of the program as it was opened, its map in the middle of the window."""
+    open_program.call("Page.bringToFront")
+    open_program.ask(f"{MAP}.controls.space.value = '0'; {MAP}.controls.mode.value = 'opcode';")
+    open_program.ask(f"{MAP}.controls.find.value = ''; {MAP}.chooseSpace(); document.activeElement.blur()")
+    open_program.ask('document.querySelector(".map").scrollIntoView({ block: "center" })')
+    open_program.frame()
+    return open_program
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -166,31 +187,51 @@ def owner(values: list[tuple], position: int, allocation: int, offset: float) ->
     return min(inside, key=lambda value: (-value[4], value[0]), default=None)
 
 
+def mapped(warehouse: Path, memory_space: int) -> list[tuple]:
+    """The values of the program in a memory space, as the mart has them."""
+    return rows(
+        warehouse,
+        "SELECT value_id, allocation_index, offset_bytes, size_bytes, start_position, end_position, instruction_name,"
+        f" element_bytes FROM marts.allocation_map_v1 WHERE {OF_THE_PROGRAM} AND memory_space = $1 ORDER BY 1",
+        [memory_space],
+    )
+
+
+def pointed_at(page: Page, place: dict[str, float], values: list[tuple]) -> tuple:
+    """The owner of the byte at a place, after the map has said of it what the mart does."""
+    page.mouse("mouseMoved", **place)
+    position, allocation, offset = page.ask(UNDER.format(**place))
+    found = owner(values, position, allocation, offset)
+    said = page.ask(f"{MAP}.tip.textContent")
+    assert f"slot{exact_bytes(found[3])} ({human_bytes(found[3])})" in said
+    assert f"value{found[6]}" in said
+    assert f"allocation {allocation} (" in said
+    assert f"positions {found[4]:,} to {found[5]:,}" in said
+    assert not found[7] or f"elements{exact_bytes(found[7])}" in said
+    return found
+
+
 def test_pointing_at_a_value_shows_its_bytes(program: Page, example_warehouse: Path):
     """In every memory space the map shows, under the pointer, the owner of the byte with what the mart says of it."""
-    shown = 0
+    seen = set()
     for space in (0, 1, 2, 6):
-        values = rows(
-            example_warehouse,
-            "SELECT value_id, allocation_index, offset_bytes, size_bytes, start_position, end_position,"
-            " instruction_name, element_bytes FROM marts.allocation_map_v1"
-            f" WHERE {OF_THE_PROGRAM} AND memory_space = $1 ORDER BY 1",
-            [space],
-        )
+        values = mapped(example_warehouse, space)
         program.ask(f'{MAP}.controls.space.value = "{space}"; {MAP}.chooseSpace()')
         for value_id, *_ in values[:: max(len(values) // 8, 1)]:
-            place = program.ask(f"{MAP}.placeOf({value_id})")
-            program.mouse("mouseMoved", **place)
-            position, allocation, offset = program.ask(UNDER.format(**place))
-            expected = owner(values, position, allocation, offset)
-            said = program.ask(f"{MAP}.tip.textContent")
-            assert f"slot{exact_bytes(expected[3])} ({human_bytes(expected[3])})" in said
-            assert f"value{expected[6]}" in said
-            assert f"allocation {allocation} (" in said
-            assert f"positions {expected[4]:,} to {expected[5]:,}" in said
-            assert not expected[7] or f"elements{exact_bytes(expected[7])}" in said
-            shown += 1
-    assert shown > 15
+            seen.add(pointed_at(program, program.ask(f"{MAP}.placeOf({value_id})"), values))
+    assert len(seen) > 15
+
+
+def test_a_shared_byte_belongs_to_the_value_that_starts_last(opened: Callable):
+    """Where one value ends and the next one starts in its bytes, pointing at them shows the next one."""
+    with opened("hostile-program") as page:
+        page.ask('document.querySelector(".map").scrollIntoView({ block: "center" })')
+        page.frame()
+        shown = []
+        for position, offset in ((2, 100), (3, 100), (3, 400), (4, 100)):
+            page.mouse("mouseMoved", **page.ask(POINT.format(position=position, allocation=0, offset=offset)))
+            shown.append(re.search(r"slot(\d+) B", page.ask(f"{MAP}.tip.textContent"))[1])
+        assert ["640", "320", "640", "320"] == shown
 
 
 def test_the_mouse_moves_and_zooms_the_map(program: Page):
@@ -242,9 +283,13 @@ def test_finding_and_colouring_values(program: Page):
     """Find counts what it finds and dims the rest; every way to colour draws its colours; the legend tells them."""
     program.ask(f"{MAP}.controls.find.focus()")
     program.write("copy-start")
+    program.frame()
     count = program.ask(f'{MAP}.values.filter((one) => one.opcode === "copy-start").length')
     assert program.ask(f"{MAP}.found.textContent").startswith(f"{count} of ")
+    dimmed = program.ask(PIXELS)
     program.ask(f'{MAP}.controls.find.value = ""; {MAP}.find()')
+    program.frame()
+    assert dimmed != program.ask(PIXELS)
     drawn = set()
     for mode in ("opcode", "element_type", "kind", "layout_padding", "slack"):
         program.ask(f'{MAP}.controls.mode.value = "{mode}"; {MAP}.chooseMode()')
@@ -299,26 +344,24 @@ def test_tables_of_the_fleet_sort_and_search(opened: Callable, example_warehouse
         assert 2 == len(page.ask(CELLS.format(table)))
 
 
-def test_a_chart_shows_figures_when_pointed_at(opened: Callable, example_warehouse: Path):
+def test_a_chart_shows_figures_when_pointed_at(program: Page, example_warehouse: Path):
     """Over the timeline the occupied bytes of that position appear, as the mart has them."""
-    with opened("program") as page:
-        page.ask('document.querySelector("#chart-1").scrollIntoView({ block: "center" })')
-        page.frame()
-        box = page.ask('document.querySelector("#chart-1").getBoundingClientRect().toJSON()')
-        for step in (0.4, 0.5):
-            page.mouse("mouseMoved", box["x"] + box["width"] * step, box["y"] + box["height"] * 0.6)
-        page.wait_for('document.querySelector("#vg-tooltip-element.visible")')
-        keys = page.ask('[...document.querySelectorAll("#vg-tooltip-element td")].map((cell) => cell.textContent)')
-        said = dict(zip(keys[::2], keys[1::2], strict=True))
-        expected = rows(
-            example_warehouse,
-            f"SELECT occupied_bytes, listed_bytes FROM marts.memory_timeline_v1 WHERE {OF_THE_PROGRAM}"
-            " AND memory_space = 0 AND schedule_position = $1",
-            [int(said["position"])],
-        )
-        assert expected == [
-            (int(said["occupied (bytes)"].replace(",", "")), int(said["listed (bytes)"].replace(",", "")))
-        ]
+    program.ask('document.querySelector("#chart-1").scrollIntoView({ block: "center" })')
+    program.frame()
+    box = program.ask('document.querySelector("#chart-1").getBoundingClientRect().toJSON()')
+    for step in (0.4, 0.5):
+        program.mouse("mouseMoved", box["x"] + box["width"] * step, box["y"] + box["height"] * 0.6)
+    program.wait_for('document.querySelector("#vg-tooltip-element.visible")')
+    cells = program.ask('[...document.querySelectorAll("#vg-tooltip-element td")].map((cell) => cell.textContent)')
+    said = dict(zip(cells[::2], cells[1::2], strict=True))
+    expected = rows(
+        example_warehouse,
+        "SELECT instruction_name, occupied_bytes, listed_bytes FROM marts.memory_timeline_v1"
+        f" WHERE {OF_THE_PROGRAM} AND memory_space = 0 AND schedule_position = $1",
+        [int(said["position"])],
+    )
+    figures = [int(said[name].replace(",", "")) for name in ("occupied (bytes)", "listed (bytes)")]
+    assert expected == [(said["instruction"], *figures)]
 
 
 def test_hostile_names_are_shown_and_do_nothing(opened: Callable):
@@ -410,3 +453,16 @@ def test_more_values_than_are_drawn_pan_smoothly(browser: Browser, tmp_path: Pat
     written = program_page(read_program(path, "jit_many"))
     assert "5,000 of 25,000 values are not drawn" in written
     assert panned(browser, tmp_path / "many.html", written) < 100
+
+
+@pytest.mark.parametrize(
+    ("ci", "outcome"), [("true", pytest.fail.Exception), ("", pytest.skip.Exception), ("false", pytest.skip.Exception)]
+)
+def test_a_missing_browser_fails_in_ci_and_skips_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ci: str, outcome: type[BaseException]
+):
+    """Where CI=true nothing passes unseen; elsewhere the tests say which programs they looked for."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CI", ci)
+    with pytest.raises(outcome, match="there is no browser: none of chromium, "), browsing(tmp_path):
+        pass

@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from bufferhouse.errors import UsageError
@@ -162,6 +163,16 @@ def test_an_empty_warehouse_says_how_to_fill_it(blank_warehouse: Path):
     said = call("report", "program", "jit_fft", "--warehouse", blank_warehouse)
     assert 2 == said.code
     assert "there is no program 'jit_fft': no runs yet; load dumps with: bufferhouse ingest SOURCE" in said.err
+
+
+def test_an_older_warehouse_says_how_to_renew_it(own_warehouse: Path):
+    """A warehouse whose models an older bufferhouse built lacks marts: a message with the way out, no traceback."""
+    with duckdb.connect(str(own_warehouse)) as con:
+        con.execute("DROP VIEW marts.allocation_map; DROP VIEW marts.allocation_map_v1")
+    said = call("report", "program", "jit_fft", "--warehouse", own_warehouse)
+    assert (2, "") == (said.code, said.out)
+    assert "allocation_map_v1 does not exist" in said.err
+    assert "renew it with: bufferhouse build" in said.err
 
 
 def test_a_run_of_rejects_says_so(own_warehouse: Path, warehouse: Path, tmp_path: Path):

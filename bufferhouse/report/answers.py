@@ -5,6 +5,7 @@ from typing import Any
 
 import duckdb
 
+from bufferhouse.errors import WarehouseError
 from bufferhouse.layout import REPORTS
 
 Record = dict[str, Any]
@@ -24,6 +25,14 @@ class Answer:
 
 
 def ask(con: duckdb.DuckDBPyConnection, name: str, **parameters: int | str) -> Answer:
-    """Return what the statement `sql/reports/<name>.sql` answers."""
-    cursor = con.execute((REPORTS / f"{name}.sql").read_text(encoding="utf-8"), parameters)
+    """Return what the statement `sql/reports/<name>.sql` answers.
+
+    Raises:
+        WarehouseError: a mart that it reads is not there: an older bufferhouse built the models.
+    """
+    try:
+        cursor = con.execute((REPORTS / f"{name}.sql").read_text(encoding="utf-8"), parameters)
+    except duckdb.CatalogException as error:
+        first_line = str(error).split("\n", 1)[0]
+        raise WarehouseError(f"{first_line} An older bufferhouse built it; renew it with: bufferhouse build") from None
     return Answer([column[0] for column in cursor.description], cursor.fetchall())

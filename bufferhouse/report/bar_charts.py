@@ -8,7 +8,7 @@ import altair as alt
 
 from bufferhouse.report.answers import Record
 from bufferhouse.report.charts import Chart, distinct
-from bufferhouse.report.figures import human_bytes, printable
+from bufferhouse.report.figures import human_bytes, printable, tick_bytes
 
 BARS = 15  # in a chart
 _ROW = 22  # pixels
@@ -65,7 +65,7 @@ def _bytes(column: str, low: int, high: int) -> alt.X:
     """Return a linear axis that holds 0, its ticks at multiples of a power of two."""
     step = 2 ** max(math.ceil(math.log2(max((high - low) / _TICKS, 1))), 0)
     ticks = list(range(math.floor(low / step) * step, high + step, step))
-    texts = ", ".join(f'"{tick}": "{human_bytes(tick).replace(".0 ", " ")}"' for tick in ticks)
+    texts = ", ".join(f'"{tick}": "{tick_bytes(tick)}"' for tick in ticks)
     axis = alt.Axis(values=ticks, labelExpr=f"({{{texts}}})[datum.value]", domain=False, ticks=False, grid=True)
     return alt.X(column, scale=alt.Scale(domain=[ticks[0], ticks[-1]], nice=False), title=None, axis=axis)
 

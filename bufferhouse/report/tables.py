@@ -71,6 +71,8 @@ def answer_source(columns: Sequence[Column], source: str, where: dict[str, Any] 
 def _cell(value: Any, column: Column, is_first: bool, is_keyed: bool) -> str:
     tag, scope = ("th", ' scope="row"') if is_first else ("td", "")
     kind = ["text"] * column.is_text + ["soft"] * (value is None)
+    if column.kind == "change" and value:
+        kind.append("rise" if value > 0 else "fall")
     attributes = scope + (f' class="{" ".join(kind)}"' if kind else "")
     if value is None:
         return f"<{tag}{attributes}>–</{tag}>"

@@ -1,4 +1,4 @@
-// Charts, drawn by Vega. It interprets expressions (ast) instead of compiling them, so that the policy need not allow eval.
+// Charts, drawn by Vega. It interprets expressions (ast) instead of compiling them: the policy need not allow eval.
 const charts = read("charts") ?? [];
 
 function chartRows(chart) {
@@ -11,7 +11,9 @@ function drawCharts() {
   const soft = colour("soft"), ink = colour("ink");
   const config = {
     background: "transparent", font: getComputedStyle(document.body).fontFamily, view: { stroke: null },
-    axis: { labelColor: soft, titleColor: soft, gridColor: colour("line"), labelFontSize: 12, titleFontWeight: "normal" },
+    axis: {
+      labelColor: soft, titleColor: soft, gridColor: colour("line"), labelFontSize: 12, titleFontWeight: "normal",
+    },
     axisX: { grid: false },
     legend: { labelColor: ink, labelFontSize: 12 },
     range: { category: [1, 2, 3, 4, 5, 6, 7, 8].map((number) => colour(`c${number}`)) },

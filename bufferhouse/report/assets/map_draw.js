@@ -3,17 +3,22 @@ Object.assign(AllocationMap.prototype, {
   /** The rectangle of the canvas that holds values, in CSS pixels from its corner. */
   box() {
     const { left, right, top, bottom } = GUTTER;
-    return { left, top, width: this.canvas.clientWidth - left - right, height: this.canvas.clientHeight - top - bottom };
+    const { clientWidth, clientHeight } = this.canvas;
+    return { left, top, width: clientWidth - left - right, height: clientHeight - top - bottom };
   },
 
   /** Functions from position and address to pixels. */
   scales() {
     const { left, top, width, height } = this.box(), { x0, x1, y0, y1 } = this.view;
-    return { x: (position) => left + (position - x0) / (x1 - x0) * width, y: (address) => top + (y1 - address) / (y1 - y0) * height };
+    return {
+      x: (position) => left + (position - x0) / (x1 - x0) * width,
+      y: (address) => top + (y1 - address) / (y1 - y0) * height,
+    };
   },
 
   toData(event) {
-    const frame = this.canvas.getBoundingClientRect(), { left, top, width, height } = this.box(), { x0, x1, y0, y1 } = this.view;
+    const frame = this.canvas.getBoundingClientRect();
+    const { left, top, width, height } = this.box(), { x0, x1, y0, y1 } = this.view;
     return {
       x: x0 + (event.clientX - frame.left - this.canvas.clientLeft - left) / width * (x1 - x0),
       y: y1 - (event.clientY - frame.top - this.canvas.clientTop - top) / height * (y1 - y0),
@@ -38,7 +43,7 @@ Object.assign(AllocationMap.prototype, {
     return under(0, 0) ?? under((view.x1 - view.x0) / width, (view.y1 - view.y0) / height) ?? null;
   },
 
-  /** Where a value can be pointed at, in the window: for whoever looks for it by its id. Null where it is not in sight. */
+  /** Where in the window the value with an id can be pointed at; null where it is not in sight. */
   placeOf(id) {
     const value = this.values.find((one) => one.value_id === id);
     if (!value || !this.isSeen(value)) return null;
@@ -92,7 +97,8 @@ Object.assign(AllocationMap.prototype, {
       if (fill !== filled) context.fillStyle = filled = fill;
       context.globalAlpha = this.isShown(value) ? 1 : 0.12;
       // A hair between neighbours where there is room for it; and nothing so thin that it cannot be seen.
-      context.fillRect(left, top, Math.max(width > 4 ? width - 0.6 : width, 0.8), Math.max(height > 4 ? height - 0.6 : height, 0.8));
+      const seen = (length) => Math.max(length > 4 ? length - 0.6 : length, 0.8);
+      context.fillRect(left, top, seen(width), seen(height));
     }
     context.globalAlpha = 1;
   },
@@ -113,7 +119,8 @@ Object.assign(AllocationMap.prototype, {
     const peak = this.peaks().find(({ space }) => space === Number(this.controls.space.value));
     if (peak?.position !== null && peak?.position !== undefined) {
       context.setLineDash([2, 2]);
-      context.strokeRect(x(peak.position), box.top - 2, Math.max(x(peak.position + 1) - x(peak.position), 1), box.height + 4);
+      const left = x(peak.position), width = Math.max(x(peak.position + 1) - left, 1);
+      context.strokeRect(left, box.top - 2, width, box.height + 4);
       context.setLineDash([]);
     }
     for (const value of [this.pinned, this.pointed]) {

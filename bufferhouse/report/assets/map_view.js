@@ -2,8 +2,10 @@
 class AllocationMap {
   constructor(place) {
     const part = (name) => place.querySelector(name);
-    Object.assign(this, { place, canvas: part("canvas"), tip: part(".tip"), details: part(".details"), legend: part(".key") });
-    this.controls = Object.fromEntries(["space", "allocation", "mode", "find"].map((name) => [name, part(`[name=${name}]`)]));
+    Object.assign(this, { place, canvas: part("canvas"), tip: part(".tip"), details: part(".details") });
+    this.legend = part(".key");
+    const names = ["space", "allocation", "mode", "find"];
+    this.controls = Object.fromEntries(names.map((name) => [name, part(`[name=${name}]`)]));
     this.found = part("output");
     this.pinned = this.pointed = this.only = null;
     this.frames = []; // milliseconds that the last drawings took
@@ -35,7 +37,8 @@ class AllocationMap {
       this.drag = { x: event.clientX, y: event.clientY, view: this.view, moved: false };
       canvas.setPointerCapture(event.pointerId);
     });
-    canvas.addEventListener("pointermove", (event) => (this.drag ? this.dragged(event) : this.point(this.hit(event), event)));
+    canvas.addEventListener("pointermove", (event) =>
+      (this.drag ? this.dragged(event) : this.point(this.hit(event), event)));
     canvas.addEventListener("pointerup", (event) => {
       if (this.drag && !this.drag.moved) this.pin(this.hit(event));
       this.drag = null;
@@ -48,7 +51,8 @@ class AllocationMap {
   chooseSpace() {
     Object.assign(this, rectangles(Number(this.controls.space.value)));
     const sizes = this.allocations.toSorted((a, b) => b.size_bytes - a.size_bytes).slice(0, 200);
-    this.controls.allocation.replaceChildren(element("option", { value: "" }, `all ${grouped(this.allocations.length)}`),
+    const all = element("option", { value: "" }, `all ${grouped(this.allocations.length)}`);
+    this.controls.allocation.replaceChildren(all,
       ...sizes.map(({ allocation_index: index, kind, size_bytes: size }) =>
         element("option", { value: index }, `${index} (${kind}, ${humanBytes(size)})`)));
     this.pin(null);
@@ -78,8 +82,10 @@ class AllocationMap {
 
   find() {
     const words = this.controls.find.value.toLowerCase().split(/\s+/).filter(Boolean);
-    this.matches = words.length ? new Set(this.values.filter((value) => words.every((word) => value.words.includes(word)))) : null;
-    this.found.textContent = this.matches ? `${grouped(this.matches.size)} of ${grouped(this.values.length)} values` : "";
+    const fits = (value) => words.every((word) => value.words.includes(word));
+    this.matches = words.length ? new Set(this.values.filter(fits)) : null;
+    const total = `${grouped(this.values.length)} values`;
+    this.found.textContent = this.matches ? `${grouped(this.matches.size)} of ${total}` : "";
     this.paint();
   }
 
@@ -89,7 +95,8 @@ class AllocationMap {
     const doings = {
       ArrowLeft: () => this.move(-x, 0), ArrowRight: () => this.move(x, 0),
       ArrowUp: () => this.move(0, y), ArrowDown: () => this.move(0, -y),
-      "+": () => this.zoom(1 / ZOOM, 1 / ZOOM), "=": () => this.zoom(1 / ZOOM, 1 / ZOOM), "-": () => this.zoom(ZOOM, ZOOM),
+      "+": () => this.zoom(1 / ZOOM, 1 / ZOOM), "=": () => this.zoom(1 / ZOOM, 1 / ZOOM),
+      "-": () => this.zoom(ZOOM, ZOOM),
       0: () => this.reset(), n: () => this.step(1), p: () => this.step(-1), Escape: () => this.pin(null),
     };
     doings[key]?.();
@@ -106,8 +113,10 @@ class AllocationMap {
 
   show({ x0, x1, y0, y1 }) {
     const { home } = this;
-    const width = Math.min(Math.max(x1 - x0, 1), home.x1 - home.x0), height = Math.min(Math.max(y1 - y0, 1), home.y1 - home.y0);
-    const left = Math.min(Math.max(x0, home.x0), home.x1 - width), low = Math.min(Math.max(y0, home.y0), home.y1 - height);
+    const width = Math.min(Math.max(x1 - x0, 1), home.x1 - home.x0);
+    const height = Math.min(Math.max(y1 - y0, 1), home.y1 - home.y0);
+    const left = Math.min(Math.max(x0, home.x0), home.x1 - width);
+    const low = Math.min(Math.max(y0, home.y0), home.y1 - height);
     this.view = { x0: left, x1: left + width, y0: low, y1: low + height };
     this.paint();
   }
@@ -119,13 +128,17 @@ class AllocationMap {
 
   zoom(x, y, at = { x: (this.view.x0 + this.view.x1) / 2, y: (this.view.y0 + this.view.y1) / 2 }) {
     const { x0, x1, y0, y1 } = this.view;
-    this.show({ x0: at.x - (at.x - x0) * x, x1: at.x + (x1 - at.x) * x, y0: at.y - (at.y - y0) * y, y1: at.y + (y1 - at.y) * y });
+    this.show({
+      x0: at.x - (at.x - x0) * x, x1: at.x + (x1 - at.x) * x,
+      y0: at.y - (at.y - y0) * y, y1: at.y + (y1 - at.y) * y,
+    });
   }
 
   dragged(event) {
     const { x, y, view } = this.drag, box = this.box();
     if (Math.abs(event.clientX - x) + Math.abs(event.clientY - y) > 3) this.drag.moved = true;
-    const right = (x - event.clientX) / box.width * (view.x1 - view.x0), up = (event.clientY - y) / box.height * (view.y1 - view.y0);
+    const right = (x - event.clientX) / box.width * (view.x1 - view.x0);
+    const up = (event.clientY - y) / box.height * (view.y1 - view.y0);
     this.show({ x0: view.x0 + right, x1: view.x1 + right, y0: view.y0 + up, y1: view.y1 + up });
     this.point(null);
   }
@@ -151,7 +164,8 @@ class AllocationMap {
       const frame = this.place.getBoundingClientRect(), right = event.clientX - frame.left;
       const isLeft = right > frame.width / 2;
       Object.assign(this.tip.style, {
-        left: isLeft ? "" : `${right + 14}px`, right: isLeft ? `${frame.width - right + 14}px` : "", top: `${event.clientY - frame.top + 14}px`,
+        left: isLeft ? "" : `${right + 14}px`, right: isLeft ? `${frame.width - right + 14}px` : "",
+        top: `${event.clientY - frame.top + 14}px`,
       });
     }
     if (value !== this.pointed) this.paint();

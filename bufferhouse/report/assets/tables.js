@@ -22,6 +22,7 @@ function cell(value, column, isFirst) {
   }
   const [shown, exact] = CELLS[column.kind](value, column.limit);
   if (column.kind === "text") made.className = "text";
+  if (column.kind === "change" && value) made.className = value > 0 ? "rise" : "fall";
   if (exact && exact !== shown) made.title = exact;
   made.append(column.kind === "text" ? element("bdi", {}, shown) : shown);
   return made;
@@ -74,9 +75,11 @@ function prepare(table, spec) {
     const found = rows.filter((row) => words.every((word) => row.words.includes(word)));
     const shown = sorted(found, state.column, state.direction).slice(0, state.shown);
     table.tBodies[0].replaceChildren(...shown.map((row) => row.element()));
-    count.textContent = words.length ? `${grouped(found.length)} of ${grouped(rows.length)}` : `${grouped(rows.length)} rows`;
-    more.hidden = found.length <= shown.length;
-    more.textContent = `${grouped(found.length - shown.length)} more: show ${Math.min(MORE, found.length - shown.length)}`;
+    const total = grouped(rows.length);
+    count.textContent = words.length ? `${grouped(found.length)} of ${total}` : `${total} rows`;
+    const rest = found.length - shown.length;
+    more.hidden = rest <= 0;
+    more.textContent = `${grouped(rest)} more: show ${Math.min(MORE, rest)}`;
     headings.forEach((heading, i) => {
       if (i === state.column) heading.ariaSort = state.direction > 0 ? "ascending" : "descending";
       else heading.removeAttribute("aria-sort");
