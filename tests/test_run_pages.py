@@ -55,7 +55,8 @@ def test_nothing_is_asked_of_anybody(pages: dict[str, tuple[str, Parts]], name: 
     hashes = {f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in run}
     assert hashes == set(re.search(r"script-src ([^;]+)", policy)[1].split())
     (vega,) = [text for text in run if len(text) > 500_000]
-    assert [] == re.findall(r"https?:|//\w[\w.]+/|\$schema|@import|url\(|src=|href=", written.replace(vega, ""))
+    rest = re.sub(r"'sha256-[^']+'", "", written.replace(vega, ""))  # a hash in Base64 may hold //
+    assert [] == re.findall(r"https?:|//\w[\w.]+/|\$schema|@import|url\(|src=|href=", rest)
 
 
 @pytest.mark.parametrize("name", PAGES)
