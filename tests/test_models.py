@@ -127,6 +127,8 @@ def test_an_error_of_a_model_ends_a_command_with_2(warehouse, tmp_path):
 
 # The models of this checkout over the example fleet
 
+# Models that are written out in a file, and what reads nothing else: they have rows before anything was ingested.
+WRITTEN_OUT = {"intermediate.memory_space_names", "intermediate.official_rules", "marts.memory_spaces_v1"}
 NAMES = sorted(f"{path.parent.name}.{path.stem}" for path in MODELS.glob("*/*.sql"))
 
 
@@ -168,8 +170,9 @@ def test_rows_of_a_model_are_told_apart_by_its_grain(example, model):
 
 
 def test_models_of_an_empty_warehouse_answer_nothing(warehouse):
-    """Every view can be asked before anything was ingested."""
+    """Every view can be asked before anything was ingested, and has no rows that nobody wrote out."""
     with Warehouse(warehouse) as writer:
-        assert {name: [] for name in NAMES} == {name: writer.con.execute(f"FROM {name}").fetchall() for name in NAMES}
+        found = {name: writer.con.execute(f"FROM {name}").fetchall() for name in NAMES}
+        assert WRITTEN_OUT == {name for name, rows in found.items() if rows}
         load_texts(writer, [small_dump(1)])
         assert 1 == len(writer.con.execute("FROM marts.peak_memory").fetchall())

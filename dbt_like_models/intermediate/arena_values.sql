@@ -3,6 +3,7 @@
 -- hangs on that, and a dump does not show it. The opcodes are a heuristic: of single elements those of add, compare,
 -- convert, copy, parameter and while were seen to be kept so, those of fusion and reduce not.
 -- grain: dump_id
+-- materialized: incremental by dump_id
 WITH arenas AS (
     SELECT
         v.dump_id,

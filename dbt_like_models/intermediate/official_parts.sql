@@ -3,6 +3,7 @@
 -- `ComputePeakMemory`, the largest buffer of each parameter, constant and live-out allocation. Memory space 5 is the
 -- host (`Layout::kHostMemorySpace`), all others are the device.
 -- grain: dump_id
+-- materialized: incremental by dump_id
 WITH slots AS (
     SELECT dump_id, allocation_index, MAX(size_bytes) AS largest_bytes
     FROM staging.hlo_values
