@@ -11,7 +11,17 @@ from typing import Annotated
 import typer
 
 from bufferhouse import __version__
-from bufferhouse.commands import asking, cataloging, configuring, ingesting, keeping, managing, modelling, serving
+from bufferhouse.commands import (
+    asking,
+    cataloging,
+    configuring,
+    ingesting,
+    keeping,
+    managing,
+    modelling,
+    reporting,
+    serving,
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,7 +33,7 @@ app = typer.Typer(
 )
 app.command()(ingesting.ingest)
 app.command(cls=asking.SqlFirst)(asking.query)
-app.add_typer(asking.report, name="report")
+app.add_typer(reporting.report, name="report")
 app.add_typer(managing.runs, name="runs")
 app.command()(managing.programs)
 app.command()(keeping.export)

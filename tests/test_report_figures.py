@@ -2,7 +2,15 @@
 
 import pytest
 
-from bufferhouse.report.figures import counted, exact_bytes, human_bytes, printable, space_title, sparkline
+from bufferhouse.report.figures import (
+    counted,
+    exact_bytes,
+    human_bytes,
+    printable,
+    space_title,
+    sparkline,
+    tick_bytes,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +39,12 @@ def test_signed_bytes():
     assert ["+192 B", "-192 B", "0 B", "–"] == [human_bytes(n, signed=True) for n in (192, -192, 0, None)]
     assert ["+1,361,380 B", "-192 B", "0 B", "–"] == [exact_bytes(n, signed=True) for n in (1361380, -192, 0, None)]
     assert "6,691,772 B" == exact_bytes(6691772)
+
+
+def test_ticks_lose_nothing():
+    """A tick is written whole, in the largest unit that keeps a digit before the point."""
+    ticks = (0, 512, -(256 << 10), 5 << 18, 3 << 29)
+    assert ["0 B", "512 B", "-256 KiB", "1.25 MiB", "1.5 GiB"] == [tick_bytes(tick) for tick in ticks]
 
 
 def test_counts_have_their_plural():

@@ -57,7 +57,7 @@ def test_nothing_is_asked_of_anybody(example_parts: Parts):
 def test_no_address_in_what_the_page_adds(example_page: str, example_parts: Parts):
     """Outside Vega's own text the page holds no address of a host, no import and no url(): not in data or style."""
     (vega,) = [text for _, text in example_parts.scripts if len(text) > 500_000]
-    rest = example_page.replace(vega, "")
+    rest = re.sub(r"'sha256-[^']+'", "", example_page.replace(vega, ""))  # a hash in Base64 may hold //
     assert [] == re.findall(r"https?:|//\w|\$schema|@import|url\(|src=|href=", rest)
 
 

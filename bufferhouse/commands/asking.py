@@ -1,4 +1,4 @@
-"""`bufferhouse query` and `bufferhouse report`."""
+"""`bufferhouse query`."""
 
 import os
 import re
@@ -163,60 +163,3 @@ def _connection(warehouse: Path | None, source: list[str] | None, wait: float):
 
         return in_memory(source)
     return reading(warehouse_path(warehouse, must_exist=True), wait)
-
-
-report = typer.Typer(no_args_is_help=True, help="Show what the warehouse knows.")
-
-
-@report.command("fleet")
-@guarded
-def report_fleet(
-    warehouse: WarehouseOption = None,
-    source: FromOption = None,
-    html: Annotated[Path | None, typer.Option(help="Write one self-contained page.")] = None,
-    wait: WaitOption = 0.0,
-) -> None:
-    """Show how the memory of all programs moves over the runs, the biggest movers first."""
-    from bufferhouse.report.fleet import fleet_report
-
-    if source and warehouse is not None:
-        raise UsageError("expected --warehouse or --from, not both")
-    path = None if source else warehouse_path(warehouse, must_exist=True)
-    note = fleet_report(path, sources=source or [], html=html, wait=wait)
-    if note:
-        say(f"bufferhouse: {note}")
-
-
-@report.command("program")
-@guarded
-def report_program(
-    program: Annotated[str, typer.Argument(help="Its name or program_id, or the beginning of either.")],
-    run: Annotated[str | None, typer.Option("--run", help="The run; else the newest that has it.")] = None,
-    warehouse: WarehouseOption = None,
-    source: FromOption = None,
-    html: Annotated[Path | None, typer.Option(help="Write one self-contained page.")] = None,
-    output_format: Annotated[str, typer.Option("--format", help="table, markdown or json.")] = "table",
-    exact: Annotated[bool, typer.Option("--bytes", help="Write all bytes to the byte.")] = False,
-    wait: WaitOption = 0.0,
-) -> None:
-    """Show one program of one run: its memory over the schedule, who fills its peak, where its bytes go."""
-    from bufferhouse.report.program import read_program
-    from bufferhouse.report.program_terminal import FORMATS, program_text
-    from bufferhouse.report.writing import check_page_path, write_page
-
-    check_format(output_format, *FORMATS)
-    if source and warehouse is not None:
-        raise UsageError("expected --warehouse or --from, not both")
-    if html is not None:
-        check_page_path(html)
-    path = None if source else warehouse_path(warehouse, must_exist=True)
-    asked = read_program(path, program, run=run, sources=source or [], wait=wait)
-    if asked.note:
-        say(f"bufferhouse: {asked.note}")
-    print(program_text(asked, output_format, exact=exact))
-    if html is not None:
-        from bufferhouse.report.program_page import program_page  # Altair takes half a second to import
-
-        write_page(html, program_page(asked))
-        # What a program reads from standard output stays whole.
-        (print if output_format == "table" else say)(f"report: {html}")

@@ -32,6 +32,14 @@ def human_bytes(count: int | None, *, signed: bool = False) -> str:
     return f"{sign}{size:.0f} B" if unit == 0 else f"{sign}{size:.1f} {_UNITS[unit]}"
 
 
+def tick_bytes(count: int) -> str:
+    """Return bytes without loss, for the ticks of an axis, multiples of a power of two: 1.25 MiB, -256 KiB."""
+    power = 0
+    while abs(count) >= 1024 ** (power + 1) and power < len(_UNITS) - 1:
+        power += 1
+    return f"{count / 1024**power:.12g} {_UNITS[power]}"
+
+
 def exact_bytes(count: int | None, *, signed: bool = False) -> str:
     """Return bytes to the byte: 6,691,772 B, +192 B, –."""
     return "–" if count is None else f"{count:{'+' if signed and count else ''},} B"

@@ -3,7 +3,6 @@
 Every figure comes from a statement in `sql/reports/`. The terminal and the page show the same answers.
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,8 +12,8 @@ import duckdb
 
 from bufferhouse.report.answers import Answer, Record, ask
 from bufferhouse.report.figures import printable
+from bufferhouse.report.opening import opened
 from bufferhouse.report.writing import check_page_path, write_page
-from bufferhouse.warehouse import reading
 
 SHOWN_SERIES = 15  # per table
 SHOWN_RUNS = 100  # newest runs per table, for charts and sparklines
@@ -84,51 +83,52 @@ class Fleet:
 
 
 def fleet_report(
-    path: Path | None, *, sources: Sequence[str] = (), html: Path | None = None, wait: float = 0.0
+    path: Path | None,
+    *,
+    sources: Sequence[str] = (),
+    html: Path | None = None,
+    form: str = "table",
+    exact: bool = False,
+    wait: float = 0.0,
 ) -> str | None:
-    """Print the report on standard output and, with `html`, write the page and print its path as the last line.
+    """Print the report on standard output and, with `html`, write the page.
 
-    It is about the warehouse at `path`, or about the dumps of `sources`, for which none is needed. Returns a note where
+    It is about the warehouse at `path`, or about the dumps of `sources`, for which none is needed. `form` is table
+    (which ends with the path of the page), markdown or json; `exact` writes all bytes to the byte. Returns a note where
     the warehouse is being written and the published copy was read.
 
     Raises:
         UsageError: there is no warehouse at `path`, or the page cannot be written to `html`.
         WarehouseBusy: it is being written, there is no published copy, and `wait` is over.
     """
+    from bufferhouse.report.fleet_sections import fleet_text
     from bufferhouse.report.terminal import print_fleet
 
     if html is not None:
         check_page_path(html)
-    fleet = read_sources(sources) if path is None else read_fleet(path, wait=wait)
-    print_fleet(fleet)
+    fleet = read_fleet(path, sources=sources, wait=wait)
+    if form == "table":
+        print_fleet(fleet, exact=exact)
+    else:
+        print(fleet_text(fleet, form, exact=exact))
     if html is not None:
         from bufferhouse.report.fleet_page import fleet_page  # Altair takes half a second to import
 
         write_page(html, fleet_page(fleet))
-        print(f"report: {html}")
+        if form == "table":
+            print(f"report: {html}")
     return fleet.note
 
 
-def read_fleet(path: Path, *, wait: float = 0.0) -> Fleet:
-    """Ask the warehouse at `path` all statements of the report.
-
-    Raises:
-        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.reading`.
-    """
-    with reading(path, wait=wait) as (con, note):
-        return _fleet(con, path.name, note)
-
-
-def read_sources(sources: Sequence[str]) -> Fleet:
-    """Ask all statements of the report of dumps that are read into memory.
+def read_fleet(path: Path | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Fleet:
+    """Ask all statements of the report: of the warehouse at `path`, else of the dumps of `sources`, read into memory.
 
     Raises:
         UsageError: a source does not exist.
+        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.reading`.
     """
-    from bufferhouse.memory import in_memory
-
-    with in_memory(sources) as con:
-        return _fleet(con, " ".join(os.path.basename(source.rstrip("/")) for source in sources), None)
+    with opened(path, sources, wait) as (con, name, note):
+        return _fleet(con, name, note)
 
 
 def _fleet(con: duckdb.DuckDBPyConnection, name: str, note: str | None) -> Fleet:

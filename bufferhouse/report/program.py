@@ -3,9 +3,7 @@
 Every figure comes from a statement in `sql/reports/`. The terminal, the page and JSON show the same answers.
 """
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +13,7 @@ import duckdb
 from bufferhouse.errors import UsageError
 from bufferhouse.report.answers import Answer, Record, ask
 from bufferhouse.report.figures import counted, printable
-from bufferhouse.warehouse import reading
+from bufferhouse.report.opening import opened
 
 STRETCHES = 400  # of the schedule in the timeline: about one for each three pixels of a wide page
 MAP_VALUES = 20_000  # drawn in the allocation map
@@ -93,23 +91,6 @@ class Program:
             for row in self.trend
             if row["memory_space"] == memory_space and all(row[name] == self.dump[name] for name in key)
         ]
-
-
-@contextmanager
-def opened(path: Path | None, sources: Sequence[str], wait: float) -> Iterator[tuple]:
-    """Yield a connection, the name of what is asked, and a note: of the warehouse at `path`, else of dumps in memory.
-
-    Raises:
-        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.reading`.
-    """
-    if path is not None:
-        with reading(path, wait=wait) as (con, note):
-            yield con, path.name, note
-        return
-    from bufferhouse.memory import in_memory
-
-    with in_memory(sources) as con:
-        yield con, " ".join(os.path.basename(source.rstrip("/")) for source in sources), None
 
 
 def read_program(

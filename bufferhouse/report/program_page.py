@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from bufferhouse.report.answers import Record
 from bufferhouse.report.blocks import bytes_bar, footer, note, tiles
 from bufferhouse.report.charts import Chart
+from bufferhouse.report.columns import Column
 from bufferhouse.report.figures import counted, exact_bytes, human_bytes
 from bufferhouse.report.page import chart_place, page, text
 from bufferhouse.report.program import MAP_VALUES, PARTS, Program, Space
@@ -19,7 +20,7 @@ from bufferhouse.report.program_words import (
     space_name,
     subtitle,
 )
-from bufferhouse.report.tables import Column, answer_source, answer_table, bytes_cell, html_table
+from bufferhouse.report.tables import answer_source, answer_table, bytes_cell, html_table
 
 _PEAK = [
     Column("value_name", "value"),

@@ -6,28 +6,14 @@ from an embedded answer when somebody asks: `answer_table`.
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from bufferhouse.report.answers import Record
+from bufferhouse.report.columns import NAME_LENGTH, Column, said
 from bufferhouse.report.figures import exact_bytes, human_bytes, printable
 from bufferhouse.report.page import text
 
-NAME_LENGTH = 60  # characters
 FIRST_ROWS = 25  # of an answer, in the page itself
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of an answer, as a table shows it.
-
-    `kind` is text, bytes, change (bytes with a sign), count or share (0 to 1).
-    """
-
-    name: str
-    heading: str
-    kind: str = "text"
-    limit: int = NAME_LENGTH  # characters of a text, whose middle is left out
 
 
 def html_table(
@@ -57,16 +43,22 @@ def bytes_cell(count: int | None, *, signed: bool = False, way: str = "") -> str
     return f'<td{kind} data-key="{count}"{title}>{shown}</td>'
 
 
-def answer_table(name: str, columns: Sequence[Column], records: Sequence[Record], caption: str = "") -> str:
-    """Return the table `name` with the first rows of an answer; `answer_source` says where the others are."""
-    kinds = [' class="text"' if column.kind == "text" else "" for column in columns]
+def answer_table(
+    name: str, columns: Sequence[Column], records: Sequence[Record], caption: str = "", first: int | None = FIRST_ROWS
+) -> str:
+    """Return the table `name` with the first rows of an answer; `answer_source` says where the others are.
+
+    Without a source all rows have to be in the page: `first` is None.
+    """
+    kinds = [' class="text"' if column.is_text else "" for column in columns]
     head = "".join(
         f'<th scope="col"{kind}>{html.escape(column.heading)}</th>' for column, kind in zip(columns, kinds, strict=True)
     )
-    body = "\n".join(
-        f"<tr>{''.join(_cell(record[column.name], column, place == 0) for place, column in enumerate(columns))}</tr>"
-        for record in records[:FIRST_ROWS]
-    )
+    rows = [
+        [_cell(record[column.name], column, i == 0, first is None) for i, column in enumerate(columns)]
+        for record in records[:first]
+    ]
+    body = "\n".join(f"<tr>{''.join(cells)}</tr>" for cells in rows)
     return _framed(head, body, caption, f' id="{name}"')
 
 
@@ -76,27 +68,29 @@ def answer_source(columns: Sequence[Column], source: str, where: dict[str, Any] 
     return {"source": source, "where": where or {}, "columns": listed}
 
 
-def _cell(value: Any, column: Column, is_first: bool) -> str:
+def _cell(value: Any, column: Column, is_first: bool, is_keyed: bool) -> str:
     tag, scope = ("th", ' scope="row"') if is_first else ("td", "")
-    kind = ["text"] * (column.kind == "text") + ["soft"] * (value is None)
+    kind = ["text"] * column.is_text + ["soft"] * (value is None)
+    if column.kind == "change" and value:
+        kind.append("rise" if value > 0 else "fall")
     attributes = scope + (f' class="{" ".join(kind)}"' if kind else "")
     if value is None:
         return f"<{tag}{attributes}>–</{tag}>"
     shown, exact = _said(value, column)
+    if is_keyed and not column.is_text:
+        attributes += f' data-key="{value}"'  # what the script sorts by, which knows no answer
     if exact and exact != shown:
         attributes += f' title="{html.escape(exact)}"'
-    inside = f"<bdi>{html.escape(shown)}</bdi>" if column.kind == "text" else shown
+    inside = f"<bdi>{html.escape(shown)}</bdi>" if column.is_text else shown
     return f"<{tag}{attributes}>{inside}</{tag}>"
 
 
 def _said(value: Any, column: Column) -> tuple[str, str]:
     """Return what a cell shows and what it says when pointed at. The same as CELLS in assets/tables.js."""
-    if column.kind == "text":
-        return printable(value, column.limit), printable(value)
-    if column.kind in ("bytes", "change"):
-        signed = column.kind == "change"
-        return human_bytes(value, signed=signed), exact_bytes(value, signed=signed)
-    return (f"{value:.1%}" if column.kind == "share" else f"{value:,}"), ""
+    if column.is_text:
+        return printable(str(value), column.limit), said(value, column)
+    exact = said(value, column, exact=True) if column.kind in ("bytes", "change") else ""
+    return said(value, column), exact
 
 
 def _framed(head: str, body: str, caption: str, attributes: str = "") -> str:

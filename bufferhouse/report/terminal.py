@@ -1,8 +1,7 @@
 """The fleet report on a terminal: tables fitted to its width, colour only where there is a terminal that wants it."""
 
-import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -10,8 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bufferhouse.report.figures import counted, human_bytes, printable, space_title, sparkline
+from bufferhouse.report.figures import counted, exact_bytes, human_bytes, printable, space_title, sparkline
 from bufferhouse.report.fleet import Fleet, Record, Series, Space
+from bufferhouse.report.screen import FALL, RISE, console, fitted
 
 _GAP = 2
 _NAME_SHARE = 3  # the names take at most a third of the width
@@ -21,22 +21,21 @@ _HEADING_WIDTHS = (60, 20, 9)  # the widest with which all runs fit, else the na
 _TREND_WIDTH = 16  # bars; over more runs, each stands for the last of several
 _TREND_HEADING = "trend"
 _NET_HEADING = "net change"
-_RISE, _FALL = "red", "green"
+
+Bytes = Callable[..., str]  # human_bytes or exact_bytes
 
 
-def print_fleet(fleet: Fleet) -> None:
-    """Print the report on standard output."""
-    # NO_COLOR asks for no colour; whoever sets it is served best with no escape sequences at all.
-    colours = None if os.environ.get("NO_COLOR") else "auto"
-    console = Console(color_system=colours, highlight=False, markup=False, emoji=False)
+def print_fleet(fleet: Fleet, *, exact: bool = False) -> None:
+    """Print the report on standard output; `exact` writes all bytes to the byte."""
+    screen, shown = console(), exact_bytes if exact else human_bytes
     for line in overview_lines(fleet):
-        console.print(Text(line))
+        screen.print(Text(line))
     for space in fleet.spaces:
-        console.print()
-        _print_space(console, space)
+        screen.print()
+        _print_space(screen, space, shown)
     for line in advice(fleet):
-        console.print()
-        console.print(Text(line))
+        screen.print()
+        screen.print(Text(line))
 
 
 def overview_lines(fleet: Fleet) -> list[str]:
@@ -128,39 +127,50 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """Which parts of a table there is room for: the width of the names, the newest runs, whether a trend."""
+    """Which parts of a table there is room for: the width of the names, the newest runs, whether a trend.
+
+    `nets` are the net changes, none where there is one run only.
+    """
 
     name: int
     columns: list[_Column]
     has_trend: bool
+    nets: list[str]
+
+    @property
+    def net(self) -> int:
+        """The width of the net changes."""
+        return max(map(cell_len, [*self.nets, _NET_HEADING]))
 
 
-def _print_space(console: Console, space: Space) -> None:
-    fit = _fit(space, console.width)
-    console.print(Text(title(space), style="bold"))
+def _print_space(screen: Console, space: Space, shown: Bytes) -> None:
+    fit = _fit(space, screen.width, shown)
+    screen.print(Text(title(space), style="bold"))
     hidden = len(space.runs) - len(fit.columns)
     newest = f"; the newest {len(fit.columns)} of {len(space.runs)} runs" if hidden else ""
-    console.print(Text(f"reserved bytes: {moved_line(space)}{newest}", style="dim"))
+    screen.print(Text(f"reserved bytes: {moved_line(space)}{newest}", style="dim"))
     if space.series:
-        console.print(_table(space, fit))
+        screen.print(_table(space, fit))
     if rest := left_out(space):
-        console.print(Text(rest, style="dim"))
+        screen.print(Text(rest, style="dim"))
 
 
-def _fit(space: Space, width: int) -> _Fit:
+def _fit(space: Space, width: int, shown: Bytes) -> _Fit:
     longest = max((cell_len(series.label) for series in space.series), default=0)
     name = max(min(longest, width // _NAME_SHARE), _NARROWEST_NAME)
-    room = width - name - (_GAP + len(_NET_HEADING) if len(space.runs) > 1 else 0)
+    nets = [_net(series, shown) for series in space.series] if len(space.runs) > 1 else []
+    room = width - name - (_GAP + max(map(cell_len, [*nets, _NET_HEADING])) if nets else 0)
     has_trend = len(space.runs) > 2
     room_beside_trend = room - (_GAP + _trend_width(space) if has_trend else 0)
     for heading_width in _HEADING_WIDTHS:
-        columns = [_column(space, run, heading_width) for run in space.runs]
+        columns = [_column(space, run, heading_width, shown) for run in space.runs]
         if _newest(columns, room_beside_trend) == len(columns):
-            return _Fit(name, columns, has_trend)
+            return _Fit(name, columns, has_trend, nets)
     fitting = _newest(columns, room_beside_trend)
     if has_trend and fitting >= 2:
-        return _Fit(name, columns[-fitting:], True)
-    return _Fit(name, columns[-max(_newest(columns, room), 1) :], False)  # two figures say more than bars without any
+        return _Fit(name, columns[-fitting:], True, nets)
+    # Two figures say more than bars without any.
+    return _Fit(name, columns[-max(_newest(columns, room), 1) :], False, nets)
 
 
 def _trend_width(space: Space) -> int:
@@ -187,10 +197,10 @@ def _newest(columns: Sequence[_Column], room: int) -> int:
     return count
 
 
-def _column(space: Space, run: Record, heading_width: int) -> _Column:
+def _column(space: Space, run: Record, heading_width: int, shown: Bytes) -> _Column:
     records = [series.by_run.get(run["run_id"]) for series in space.series]
     has_marks = any(record and record["reserved_change_bytes"] for record in records)
-    return _Column(run, _heading(run, heading_width), [_figure(record, has_marks) for record in records])
+    return _Column(run, _heading(run, heading_width), [_figure(record, has_marks, shown) for record in records])
 
 
 def _heading(run: Record, width: int) -> list[str]:
@@ -204,32 +214,29 @@ def _heading(run: Record, width: int) -> list[str]:
     return lines if len(lines) <= _HEADING_LINES else [*lines[: _HEADING_LINES - 2], "…", lines[-1]]
 
 
-def _figure(record: Record | None, has_marks: bool) -> str:
+def _figure(record: Record | None, has_marks: bool, shown: Bytes) -> str:
     """Return a cell without its colour: the bytes, and the way they went since the previous run of the series."""
     if record is None:
         return "·  " if has_marks else "·"
     change = record["reserved_change_bytes"] or 0
     mark = " ▲" if change > 0 else " ▼" if change < 0 else "  " if has_marks else ""
-    return human_bytes(record["reserved_bytes"]) + mark
+    return shown(record["reserved_bytes"]) + mark
 
 
 def _coloured(cell: str) -> Text:
-    return Text(cell, style=_RISE if cell.endswith("▲") else _FALL if cell.endswith("▼") else "")
+    return Text(cell, style=RISE if cell.endswith("▲") else FALL if cell.endswith("▼") else "")
 
 
-def _fitted(name: str, width: int) -> str:
-    """Return a name without its middle where it is wider than `width` cells; some letters take two."""
-    shorter = (printable(name, length) for length in range(width, 0, -1))
-    return name if cell_len(name) <= width else next(text for text in shorter if cell_len(text) <= width)
-
-
-def _net(series: Series) -> Text:
+def _net(series: Series, shown: Bytes) -> str:
     if not series.has_moved:
-        return Text("one run", style="dim")
-    change = series.net_change_bytes
-    if change == 0:
-        return Text("±0 B", style="dim")
-    return Text(human_bytes(change, signed=True), style=_RISE if change > 0 else _FALL)
+        return "one run"
+    return shown(series.net_change_bytes, signed=True) if series.net_change_bytes else "±0 B"
+
+
+def _net_style(series: Series) -> str:
+    if not series.has_moved or not series.net_change_bytes:
+        return "dim"
+    return RISE if series.net_change_bytes > 0 else FALL
 
 
 def _table(space: Space, fit: _Fit) -> Table:
@@ -240,13 +247,13 @@ def _table(space: Space, fit: _Fit) -> Table:
         table.add_column(heading, width=column.width, justify="right", no_wrap=True, vertical="bottom")
     if fit.has_trend:
         table.add_column(_TREND_HEADING, width=_trend_width(space), no_wrap=True)
-    if len(space.runs) > 1:
-        table.add_column(_NET_HEADING, width=len(_NET_HEADING), justify="right", no_wrap=True)
+    if fit.nets:
+        table.add_column(_NET_HEADING, width=fit.net, justify="right", no_wrap=True)
     for row, series in enumerate(space.series):
-        cells = [Text(_fitted(series.label, fit.name)), *(_coloured(column.cells[row]) for column in fit.columns)]
+        cells = [Text(fitted(series.label, fit.name)), *(_coloured(column.cells[row]) for column in fit.columns)]
         if fit.has_trend:
             cells.append(Text(_trend(series, space.runs)))
-        if len(space.runs) > 1:
-            cells.append(_net(series))
+        if fit.nets:
+            cells.append(Text(fit.nets[row], style=_net_style(series)))
         table.add_row(*cells)
     return table

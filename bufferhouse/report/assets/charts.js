@@ -20,6 +20,7 @@ function drawCharts() {
     style: {
       note: { color: ink, fontSize: 12 }, mark: { color: ink }, reserved: { color: soft }, dot: { color: ink },
       occupied: { color: colour("c1") }, listed: { color: colour("c2") },
+      rise: { color: colour("rise") }, fall: { color: colour("fall") },
     },
   };
   return Promise.all(charts.map((chart, i) =>

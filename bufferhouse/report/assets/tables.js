@@ -22,6 +22,7 @@ function cell(value, column, isFirst) {
   }
   const [shown, exact] = CELLS[column.kind](value, column.limit);
   if (column.kind === "text") made.className = "text";
+  if (column.kind === "change" && value) made.className = value > 0 ? "rise" : "fall";
   if (exact && exact !== shown) made.title = exact;
   made.append(column.kind === "text" ? element("bdi", {}, shown) : shown);
   return made;

@@ -1,0 +1,50 @@
+"""Which run is meant by a word."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import duckdb
+
+from bufferhouse.errors import UsageError
+from bufferhouse.report.answers import Record, ask
+from bufferhouse.report.figures import counted, printable
+
+_SHOWN_CANDIDATES = 12
+
+
+def find_run(con: duckdb.DuckDBPyConnection, word: str | None) -> int:
+    """Return the run_id that `word` means: a name, or a beginning that fits one run only; the newest run for None.
+
+    Raises:
+        UsageError: no run is meant, or several are. The message names candidates, or how to load dumps.
+    """
+    found = ask(con, "run_matches", word=word or "").records
+    if found and (word is None or len(found) == 1):
+        return found[0]["run_id"]
+    shown = printable(word or "", 80)
+    if found:
+        raise UsageError(f"{shown!r} may be any of {counted(len(found), 'run')}; say which:\n{_listed(found)}")
+    known = ask(con, "run_matches", word="").records
+    if not known:
+        what = "there is no run" + (f" {shown!r}" if word else "")
+        raise UsageError(f"{what}: no runs yet; load dumps with: bufferhouse ingest SOURCE")
+    raise UsageError(f"there is no run {shown!r}; {_meant(word or '', known)}")
+
+
+def _meant(word: str, known: Sequence[Record]) -> str:
+    names = [row["run_name"] for row in known]
+    near = get_close_matches(word, names, 3, 0.7) or [name for name in names if word.lower() in name.lower()][:3]
+    if near:
+        return f"did you mean {' or '.join(repr(printable(name, 80)) for name in near)}?"
+    return f"there are:\n{_listed(known)}"
+
+
+def _listed(runs: Sequence[Record]) -> str:
+    lines = [
+        f"  {printable(row['run_name'], 80)}  ({row['started_at']:%Y-%m-%d %H:%M} UTC, "
+        f"{counted(row['dump_count'], 'dump')})"
+        for row in runs[:_SHOWN_CANDIDATES]
+    ]
+    if len(runs) > _SHOWN_CANDIDATES:
+        lines.append(f"  … and {len(runs) - _SHOWN_CANDIDATES:,} more: bufferhouse runs ls")
+    return "\n".join(lines)

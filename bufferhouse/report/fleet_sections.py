@@ -1,0 +1,79 @@
+"""The fleet report in Markdown and as JSON: the figures of the page, without its pictures."""
+
+from bufferhouse.report.answers import Record
+from bufferhouse.report.columns import Column
+from bufferhouse.report.figures import printable, sparkline
+from bufferhouse.report.fleet import Fleet, Series, Space
+from bufferhouse.report.sections import Section, json_text, markdown_text
+from bufferhouse.report.terminal import advice, left_out, moved_line, overview_lines, title
+
+_RUNS = 8  # columns of a table, the newest
+_NAME = 60  # characters of a run's name
+_PADDING = [
+    Column("label", "program"),
+    Column("run_name", "run"),
+    Column("occupied_bytes", "occupied", "bytes"),
+    Column("element_bytes", "elements", "bytes"),
+    Column("layout_padding_bytes", "layout padding", "bytes"),
+    Column("slack_bytes", "slack", "bytes"),
+    Column("tuple_table_bytes", "tuple tables", "bytes"),
+]
+_INGESTED = [
+    Column("run_name", "run"),
+    Column("compiler", "compiler"),
+    Column("compiler_version", "version"),
+    Column("platform", "platform"),
+    Column("track", "track"),
+    Column("started", "started (UTC)"),
+    Column("started_at_source", "time from"),
+    Column("dump_count", "dumps", "count"),
+    Column("content_count", "distinct contents", "count"),
+    Column("program_count", "programs", "count"),
+    Column("reject_count", "rejects", "count"),
+]
+
+
+def fleet_text(fleet: Fleet, form: str, *, exact: bool = False) -> str:
+    """Return the report as markdown or json; `exact` writes all bytes to the byte.
+
+    JSON is one object: what it is about, and the answers by the names of their statements, each a list of records with
+    bytes as numbers.
+    """
+    if form == "json":
+        return json_text({"warehouse": fleet.warehouse, "asked_at": fleet.asked_at}, fleet.answers)
+    return markdown_text("Memory of the fleet", _sections(fleet), exact=exact)
+
+
+def _sections(fleet: Fleet) -> list[Section]:
+    parts = [Section("", [*overview_lines(fleet), *advice(fleet)])]
+    parts += [_movers(space) for space in fleet.spaces]
+    parts += [
+        Section(f"Padding: {title(space)}", [], _PADDING, space.padding) for space in fleet.spaces if space.padding
+    ]
+    if fleet.runs:
+        runs = [{**run, "started": f"{run['started_at']:%Y-%m-%d %H:%M}"} for run in fleet.runs]
+        parts.append(Section("What was ingested", [], _INGESTED, runs))
+    return parts
+
+
+def _movers(space: Space) -> Section:
+    runs = space.runs[-_RUNS:]
+    hidden = len(space.runs) - len(runs)
+    newest = f"; the newest {len(runs)} of {len(space.runs)} runs" if hidden else ""
+    lines = [f"Reserved bytes: {moved_line(space)}{newest}.", *filter(None, [left_out(space)])]
+    columns = [Column("label", "program")]
+    columns += [Column(str(run["run_id"]), printable(run["run_name"], _NAME), "bytes") for run in runs]
+    if len(space.runs) > 1:
+        columns += [Column("trend", "trend"), Column("net_change_bytes", "net change", "change")]
+    rows = [_row(series, space.runs) for series in space.series]
+    return Section(f"What moved: {title(space)}", lines, columns if rows else [], rows)
+
+
+def _row(series: Series, runs: list[Record]) -> Record:
+    reserved = [series.by_run.get(run["run_id"], {}).get("reserved_bytes") for run in runs]
+    return {
+        "label": series.label,
+        **{str(run["run_id"]): count for run, count in zip(runs, reserved, strict=True)},
+        "trend": sparkline(reserved),
+        "net_change_bytes": series.net_change_bytes if series.has_moved else None,
+    }

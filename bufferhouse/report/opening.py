@@ -1,0 +1,25 @@
+"""What a report asks: a warehouse, or dumps that are in none."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from bufferhouse.warehouse import reading
+
+
+@contextmanager
+def opened(path: Path | None, sources: Sequence[str], wait: float) -> Iterator[tuple]:
+    """Yield a connection, the name of what is asked, and a note: of the warehouse at `path`, else of dumps in memory.
+
+    Raises:
+        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.reading`.
+    """
+    if path is not None:
+        with reading(path, wait=wait) as (con, note):
+            yield con, path.name, note
+        return
+    from bufferhouse.memory import in_memory
+
+    with in_memory(sources) as con:
+        yield con, " ".join(os.path.basename(source.rstrip("/")) for source in sources), None

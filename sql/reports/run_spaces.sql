@@ -1,0 +1,18 @@
+-- A run at a glance: the memory spaces that its programs use, on each platform. Peaks of programs are never added.
+-- grain: platform, memory_space
+-- parameters: run_id
+SELECT
+    platform,  -- cpu, gpu or tpu; null where nobody said.
+    memory_space,  -- Memory space; 0 is the default (HBM on TPU).
+    program_count,  -- Programs with an allocation in this space.
+    dump_count,  -- Files of these programs.
+    variant_count,  -- Different contents of each program, summed.
+    largest_reserved_bytes,  -- Reserved bytes of the largest program.
+    p90_reserved_bytes,  -- 90th percentile over programs.
+    median_reserved_bytes,  -- Median over programs.
+    largest_occupied_peak_bytes,  -- Occupied peak of the program with the highest; null without live ranges.
+    largest_layout_padding_bytes,  -- Most layout padding alive at a program's peak.
+    padded_program_count  -- Programs with layout padding alive at their peak.
+FROM marts.fleet_summary_v1
+WHERE run_id = $run_id
+ORDER BY platform ASC NULLS LAST, memory_space ASC
