@@ -133,7 +133,7 @@ def test_repeated_compilations(example):
     assert retraced(example) == found
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.corpus
 def test_repeated_compilations_of_a_real_fleet(corpus, tmp_path):
     """The GPU fleet: jit_multiply with 87 signatures in one run, and one content 12 times."""

@@ -57,6 +57,7 @@ def test_models_as_released_break_nothing(released):
     assert [] == frozen.broken(now, released)
 
 
+@pytest.mark.soak
 def test_results_do_not_hang_on_how_the_fleet_was_loaded(released, fleet, tmp_path):
     """Run by run, the last first, each file a batch of its own, in several processes: other numbers of runs, loads and
     shapes, and other rows beneath, but the same results."""
