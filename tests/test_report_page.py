@@ -81,6 +81,7 @@ def test_embedded_figures_are_those_of_the_statements(example_warehouse: Path, e
 
     parameters = {"fleet_trend": {"shown": 15, "runs": 100}, "fleet_padding": {"padded": 10}}
     parameters["fleet_rejects"] = {"rejects": 10}
+    parameters |= {f"fleet_{name}": {name: 20} for name in ("tiles", "sources", "recompiled")}
     embedded = example_parts.embedded("answers")
     with duckdb.connect(str(example_warehouse), read_only=True) as con:
         con.execute("SET TimeZone = 'UTC'")

@@ -19,6 +19,7 @@ SHOWN_SERIES = 15  # per table
 SHOWN_RUNS = 100  # newest runs per table, for charts and sparklines
 SHOWN_PADDING = 10  # programs per table
 SHOWN_REJECTS = 10
+SHOWN_WASTE = 20  # layouts, source lines and functions
 _ID_DIGITS = 6
 
 SpaceKey = tuple[str | None, str | None, int]
@@ -139,6 +140,10 @@ def _fleet(con: duckdb.DuckDBPyConnection, name: str, note: str | None) -> Fleet
         "fleet_trend": ask(con, "fleet_trend", shown=SHOWN_SERIES, runs=SHOWN_RUNS),
         "fleet_padding": ask(con, "fleet_padding", padded=SHOWN_PADDING),
         "fleet_rejects": ask(con, "fleet_rejects", rejects=SHOWN_REJECTS),
+        "fleet_tiles": ask(con, "fleet_tiles", tiles=SHOWN_WASTE),
+        "fleet_sources": ask(con, "fleet_sources", sources=SHOWN_WASTE),
+        "fleet_recompiled": ask(con, "fleet_recompiled", recompiled=SHOWN_WASTE),
+        "fleet_coverage": ask(con, "fleet_coverage"),
     }
     return Fleet(name, datetime.now(UTC), note, answers, _spaces(answers))
 

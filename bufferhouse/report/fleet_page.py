@@ -8,7 +8,9 @@ from bufferhouse.report.blocks import footer, note, tiles
 from bufferhouse.report.charts import SERIES_IN_CHART, Chart, trend_chart
 from bufferhouse.report.figures import counted, exact_bytes, human_bytes, printable
 from bufferhouse.report.fleet import Fleet, Series, Space
+from bufferhouse.report.fleet_tables import fleet_tables
 from bufferhouse.report.page import chart_place, page, text
+from bufferhouse.report.section_page import section_html
 from bufferhouse.report.tables import NAME_LENGTH, bytes_cell, html_table
 from bufferhouse.report.terminal import advice, left_out, moved_line, reject_line, title
 
@@ -27,6 +29,7 @@ def fleet_page(fleet: Fleet) -> str:
         )
         parts += [_space(space, charts) for space in fleet.spaces]
         parts.append(_padding(fleet.spaces))
+    parts += [section_html(section, {}) for section in fleet_tables(fleet)]
     if fleet.runs:
         parts.append(_ingested(fleet))
     parts.append(footer(fleet.warehouse, fleet.asked_at, fleet.overview["loaded_at"]))

@@ -4,6 +4,7 @@ from bufferhouse.report.answers import Record
 from bufferhouse.report.columns import Column
 from bufferhouse.report.figures import printable, sparkline
 from bufferhouse.report.fleet import Fleet, Series, Space
+from bufferhouse.report.fleet_tables import fleet_tables
 from bufferhouse.report.sections import Section, json_text, markdown_text
 from bufferhouse.report.terminal import advice, left_out, moved_line, overview_lines, title
 
@@ -50,6 +51,7 @@ def _sections(fleet: Fleet) -> list[Section]:
     parts += [
         Section(f"Padding: {title(space)}", [], _PADDING, space.padding) for space in fleet.spaces if space.padding
     ]
+    parts += fleet_tables(fleet)
     if fleet.runs:
         runs = [{**run, "started": f"{run['started_at']:%Y-%m-%d %H:%M}"} for run in fleet.runs]
         parts.append(Section("What was ingested", [], _INGESTED, runs))

@@ -1,0 +1,70 @@
+-- Whose waste it is: operations and source lines of the newest run of each program, by the most layout padding and slack
+-- that one program has alive at its occupied peak. Programs are never added up.
+-- grain: platform, track, memory_space, op_name, source_file, source_line
+-- parameters: sources (rows)
+WITH latest AS (
+    SELECT
+        *,
+        ROW_NUMBER() OVER (
+            PARTITION BY platform, track, memory_space, program_id, compile_target
+            ORDER BY run_number DESC
+        ) AS run_newness
+    FROM marts.memory_space_trend_v1
+),
+
+wasted AS (
+    SELECT
+        l.platform,
+        l.track,
+        l.memory_space,
+        l.program_name,
+        s.op_name,
+        s.source_file,
+        s.source_line,
+        s.layout_padding_bytes,
+        s.slack_bytes,
+        s.layout_padding_bytes + s.slack_bytes AS wasted_bytes
+    FROM latest AS l
+    INNER JOIN marts.padding_by_source_v1 AS s ON l.dump_id = s.dump_id AND l.memory_space = s.memory_space
+    WHERE l.run_newness = 1 AND s.op_name IS NOT NULL AND s.layout_padding_bytes + s.slack_bytes > 0
+),
+
+by_line AS (
+    SELECT
+        platform,
+        track,
+        memory_space,
+        op_name,
+        source_file,
+        source_line,
+        CAST(COUNT(DISTINCT program_name) AS BIGINT) AS program_count,
+        MAX(wasted_bytes) AS wasted_bytes,
+        ARG_MAX(layout_padding_bytes, wasted_bytes) AS layout_padding_bytes,
+        ARG_MAX(slack_bytes, wasted_bytes) AS slack_bytes,
+        ARG_MAX(program_name, wasted_bytes) AS program_name
+    FROM wasted
+    GROUP BY platform, track, memory_space, op_name, source_file, source_line
+)
+
+SELECT
+    platform,  -- cpu, gpu or tpu; null where nobody said.
+    track,  -- Label that tells series apart.
+    memory_space,  -- Memory space; 0 is the default (HBM on TPU).
+    op_name,  -- Name of the framework operation.
+    source_file,  -- Source file of the user's program; null since jaxlib 0.8.2.
+    source_line,  -- Line in it.
+    program_count,  -- Names of programs with such waste alive at their peak.
+    wasted_bytes,  -- Most layout padding and slack of one program: the sum of the two that follow.
+    layout_padding_bytes,  -- What tiles add.
+    slack_bytes,  -- Alias sets and alignment.
+    program_name  -- That program.
+FROM by_line
+ORDER BY
+    wasted_bytes DESC,
+    platform ASC NULLS LAST,
+    track ASC NULLS FIRST,
+    memory_space ASC,
+    op_name ASC,
+    source_file ASC,
+    source_line ASC
+LIMIT $sources
