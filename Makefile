@@ -23,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test check golden corpus fuzz soak bench lock clean
+.PHONY: help install demo docs test check golden corpus fuzz soak bench lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ demo: $(STAMP) ## Ingest examples/fleet and show what its memory did
 	@mkdir -p build
 	$(BIN)/python -m flows.ingest examples/fleet --warehouse $(DEMO_WAREHOUSE)
 	$(BIN)/bufferhouse report fleet --warehouse $(DEMO_WAREHOUSE) --html $(DEMO_PAGE)
+
+docs: $(STAMP) ## Take the pictures of the documents anew, in headless Chromium; look at them before committing
+	$(BIN)/python -m docs.pictures
 
 test: $(STAMP) ## Run all tests, a process per core (PYTEST_FLAGS=... adds options)
 	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)

@@ -38,10 +38,15 @@ os.execv(sys.argv[3], sys.argv[3:])
 SIZE = {"width": 1280, "height": 900}
 
 
+def installed() -> str | None:
+    """Return the path of the browser, or None where there is none."""
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
 @contextmanager
 def browsing(profile: Path) -> Iterator["Browser"]:
     """Yield a browser with an empty profile; without one on this machine skip the test, or fail it where CI=true."""
-    program = next(filter(None, map(shutil.which, NAMES)), None)
+    program = installed()
     if program is None:
         missing = f"there is no browser: none of {', '.join(NAMES)} is installed"
         if os.environ.get("CI") == "true":
@@ -202,10 +207,13 @@ class Page:
         """The addresses that the page asked for, its own first."""
         return [e["params"]["request"]["url"] for e in self.events if e["method"] == "Network.requestWillBeSent"]
 
-    def picture(self, path: Path | None = None, *, scale: float = 1.0) -> bytes:
-        """Return the whole page as a PNG; with `path`, keep it there."""
-        height = min(self.ask("document.documentElement.scrollHeight"), 6000)
-        clip = {"x": 0, "y": 0, "width": SIZE["width"], "height": height, "scale": scale}
+    def picture(
+        self, path: Path | None = None, *, scale: float = 1.0, top: float = 0, bottom: float | None = None
+    ) -> bytes:
+        """Return the page as a PNG, whole or from `top` to `bottom` in pixels; with `path`, keep it there."""
+        if bottom is None:
+            bottom = min(self.ask("document.documentElement.scrollHeight"), 6000)
+        clip = {"x": 0, "y": top, "width": SIZE["width"], "height": bottom - top, "scale": scale}
         answer = self.call("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
         png = base64.b64decode(answer["data"])
         if path is not None:

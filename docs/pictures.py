@@ -1,0 +1,76 @@
+"""Write the pictures of the documents anew (`make docs`): what the reports say of examples/fleet.
+
+In headless Chromium, by day, 1280 pixels wide, cut to what matters. Fonts differ from machine to machine, so a picture
+is looked at before it is committed, and no test compares it.
+"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from bufferhouse.ingesting import run_ingest
+from bufferhouse.report.fleet import read_fleet
+from bufferhouse.report.fleet_page import fleet_page
+from bufferhouse.report.program import read_program
+from bufferhouse.report.program_page import program_page
+from tests.browser import NAMES, Browser, browsing, installed
+
+IMAGES = Path(__file__).parent / "images"
+PROGRAM, RUN, VMEM = "jit_transformer2_fwd", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33", 1
+MOST_BYTES = 200_000  # of a picture: every clone carries it for ever
+# From the top of the page to the second memory space; from the heading of the map to its help.
+FLEET = "[0, document.querySelectorAll('h3')[1].getBoundingClientRect().top + scrollY - 16]"
+MAP = """
+[document.querySelector(".map"), document.querySelector(".map .help")]
+  .map((element) => element.getBoundingClientRect().top + scrollY - 8)
+"""
+CHOOSE = f"""
+(() => {{
+  const {{ map }} = document.querySelector(".map");
+  map.controls.space.value = "{VMEM}";
+  map.chooseSpace();
+}})()
+"""
+
+
+def main() -> int:
+    """Write docs/images; return 1 without a browser, or when a picture is too large to be committed."""
+    if installed() is None:
+        print(f"expected a browser to take pictures with: install one of {', '.join(NAMES)}", file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        warehouse = folder / "fleet.duckdb"
+        os.chdir(Path(__file__).parents[1])
+        if code := run_ingest(["examples/fleet"], warehouse).exit_code:
+            return code
+        pages = {
+            "fleet": fleet_page(read_fleet(warehouse)),
+            "allocation-map": program_page(read_program(warehouse, PROGRAM, run=RUN)),
+        }
+        for page_name, page in pages.items():
+            (folder / f"{page_name}.html").write_text(page, encoding="utf-8")
+        with browsing(folder / "profile") as browser:
+            sizes = [
+                taken(browser, folder / "fleet.html", FLEET),
+                taken(browser, folder / "allocation-map.html", MAP, CHOOSE),
+            ]
+    return int(max(sizes) > MOST_BYTES)
+
+
+def taken(browser: Browser, file: Path, cut: str, before: str = "0") -> int:
+    """Take the picture of a page between two heights, after a piece of JavaScript; return its bytes."""
+    picture = IMAGES / f"{file.stem}.png"
+    with browser.opened(file) as page:
+        page.ask(before)
+        page.frame()
+        top, bottom = page.ask(cut)
+        size = len(page.picture(picture, top=top, bottom=bottom))
+    said = "" if size <= MOST_BYTES else f", more than {MOST_BYTES:,}: cut or scale it"
+    print(f"docs/images/{picture.name}: {size:,} bytes{said}")
+    return size
+
+
+if __name__ == "__main__":
+    sys.exit(main())
