@@ -338,7 +338,7 @@ def test_moved_line_of_one_run(example_warehouse: Path):
 def test_statements_say_their_purpose_and_pin_their_marts():
     """Every statement of a report begins with its purpose and grain and names marts with their version."""
     statements = sorted(REPORTS.glob("fleet_*.sql"))
-    assert 6 == len(statements)
+    assert 10 == len(statements)
     for path in statements:
         sql = path.read_text()
         assert re.match(r"-- [A-Z].+\n(-- .+\n)*?(?<=\.\n)-- grain: .+\n", sql), path.name
