@@ -7,6 +7,7 @@ that of a model beneath it changed. Everything happens in one transaction: reade
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import duckdb
@@ -66,8 +67,10 @@ def build(
     with transaction(con):
         for layer in LAYERS[1:]:
             con.execute(f"CREATE SCHEMA IF NOT EXISTS {layer}")
+        kinds = _kinds(con)
         for step in steps:
-            _drop(con, step.name)
+            if kind := kinds.get(step.name):
+                con.execute(f"DROP {kind} {step.name}")
             if step.reason != "gone":
                 _create(con, by_name[step.name], step.dump_count, progress)
         _point(con, known)
@@ -81,9 +84,15 @@ def _is_current(con: duckdb.DuckDBPyConnection, directory: Path) -> bool:
 
 
 def _read(con: duckdb.DuckDBPyConnection, directory: Path) -> list[Model]:
+    columns = tuple((table, tuple(kinds.items())) for table, kinds in _raw_columns(con).items())
+    return list(_qualified(directory, models.fingerprint(directory), columns))
+
+
+@lru_cache(maxsize=2)  # a process may open many warehouses: one for each pass, one for each question of --from
+def _qualified(directory: Path, _fingerprint: str, columns: tuple[tuple[str, tuple], ...]) -> tuple[Model, ...]:
     known = models.read(directory)
-    models.qualify(known, _raw_columns(con))
-    return known
+    models.qualify(known, {table: dict(kinds) for table, kinds in columns})
+    return tuple(known)
 
 
 def _steps(con: duckdb.DuckDBPyConnection, known: list[Model], *, force: bool) -> list[Step]:
@@ -131,15 +140,14 @@ def deep_fingerprints(known: list[Model]) -> dict[str, str]:
     return deep
 
 
-def _drop(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    layer, stem = name.split(".")
-    found = con.execute(
-        "SELECT table_type FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
-        " AND table_catalog = current_database()",
-        [layer, stem],
-    ).fetchone()
-    if found:
-        con.execute(f"DROP {'VIEW' if found[0] == 'VIEW' else 'TABLE'} {name}")
+def _kinds(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Return VIEW or TABLE for each table and view that is there, by its name."""
+    return dict(
+        con.execute(
+            "SELECT table_schema || '.' || table_name, CASE WHEN table_type = 'VIEW' THEN 'VIEW' ELSE 'TABLE' END"
+            " FROM information_schema.tables WHERE table_catalog = current_database()"
+        ).fetchall()
+    )
 
 
 def _create(con: duckdb.DuckDBPyConnection, model: Model, dump_count: int, progress: Progress | None) -> None:
@@ -168,9 +176,9 @@ def _ranges(count: int) -> Iterator[tuple[int, int]]:
 
 
 def _comment(con: duckdb.DuckDBPyConnection, name: str, model: Model, *, is_table: bool) -> None:
-    con.execute(f"COMMENT ON {'TABLE' if is_table else 'VIEW'} {name} IS {_literal(model.purpose)}")
-    for column, comment in model.columns.items():
-        con.execute(f"COMMENT ON COLUMN {name}.{column} IS {_literal(comment)}")
+    comments = [f"COMMENT ON {'TABLE' if is_table else 'VIEW'} {name} IS {_literal(model.purpose)}"]
+    comments += [f"COMMENT ON COLUMN {name}.{column} IS {_literal(text)}" for column, text in model.columns.items()]
+    con.execute("; ".join(comments))
 
 
 def _point(con: duckdb.DuckDBPyConnection, known: list[Model]) -> None:
@@ -194,19 +202,24 @@ def _write_down(con: duckdb.DuckDBPyConnection, known: list[Model], current: str
     """Keep what was built, so that a load can run the same statements on its batch without reading a file."""
     deep = deep_fingerprints(known)
     con.execute("DELETE FROM meta.models")
-    con.executemany(
-        "INSERT INTO meta.models VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, now())",
-        [
-            [
-                model.name, model.layer, ordinal, model.is_incremental, model.severity, model.purpose,
-                list(model.grain), list(model.reads), model.sql, deep[model.name],
-            ]
-            for ordinal, model in enumerate(known)
-        ],
-    )  # fmt: skip
+    # As literals: DuckDB tries to import pandas for every single parameter.
+    rows = [
+        (
+            model.name, model.layer, ordinal, model.is_incremental, model.severity, model.purpose,
+            list(model.grain), list(model.reads), model.sql, deep[model.name],
+        )
+        for ordinal, model in enumerate(known)
+    ]  # fmt: skip
+    if rows:
+        lines = (", ".join(map(_literal, row)) for row in rows)
+        con.execute(f"INSERT INTO meta.models VALUES {', '.join(f'({line}, now())' for line in lines)}")
     con.execute("DELETE FROM meta.settings WHERE name = 'models'")
     con.execute("INSERT INTO meta.settings VALUES ('models', ?)", [current])
 
 
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def _literal(value: object) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
+    return "NULL" if value is None else str(value)

@@ -168,12 +168,13 @@ def qualify(models: Iterable[Model], tables: dict[str, dict[str, str]]) -> None:
     from sqlglot import exp
     from sqlglot.errors import OptimizeError
     from sqlglot.optimizer.qualify import qualify as qualified
+    from sqlglot.schema import MappingSchema
 
-    schema: dict[str, dict] = {"raw": tables}
+    known = {f"raw.{table}" for table in tables}
+    schema = MappingSchema({"raw": tables}, dialect="duckdb")  # made once: names are normalized as they come in
     for model in models:
         for table in model.reads:
-            layer, name = table.split(".")
-            if name not in schema.get(layer, {}):
+            if table not in known:
                 raise ModelError(f"{_place_of(model, table)}: unknown table {table}")
         expression = model.expression.copy()
         try:
@@ -181,9 +182,8 @@ def qualify(models: Iterable[Model], tables: dict[str, dict[str, str]]) -> None:
         except OptimizeError as error:
             line, column = _place(model, str(error), exp)
             raise ModelError(f"{model.path}:{line}:{column}: {error}") from None
-        schema.setdefault(model.layer, {})[model.path.stem] = {
-            item.alias_or_name: "UNKNOWN" for item in expression.selects
-        }
+        known.add(model.name)
+        schema.add_table(model.name, {item.alias_or_name: "UNKNOWN" for item in expression.selects}, dialect="duckdb")
 
 
 def _place(model: Model, message: str, exp) -> tuple[int, int]:
