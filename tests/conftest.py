@@ -74,6 +74,12 @@ def example(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory):
         yield con
 
 
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text is made for 120 characters, whatever the terminal of whoever runs the tests, or a test before, says."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """A function that compares a text with a file of tests/golden, or writes it there with --golden-update."""

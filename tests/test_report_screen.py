@@ -90,7 +90,7 @@ def test_markdown_of_the_fleet_has_the_figures_of_the_marts(example_warehouse: P
             assert not series.has_moved or f"{exact_bytes(series.net_change_bytes, signed=True)} |" in text
     assert len(fleet.runs) == len(re.findall(r"^\| .* \| run\\\.json|^\| .* \| run.json \|", text, re.MULTILINE))
     padded = sum(len(space.padding) for space in fleet.spaces)
-    assert padded == sum(section.count("\n| ") - 2 for section in text.split("## ") if section.startswith("Padding"))
+    assert padded == sum(section.count("\n| ") - 2 for section in text.split("## ") if section.startswith("Padding: "))
 
 
 def test_json_of_the_fleet_has_the_answers(example_warehouse: Path, tmp_path: Path):
