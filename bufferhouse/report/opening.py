@@ -5,8 +5,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import duckdb
-
 from bufferhouse.warehouse import reading
 
 
@@ -19,16 +17,9 @@ def opened(path: Path | None, sources: Sequence[str], wait: float) -> Iterator[t
     """
     if path is not None:
         with reading(path, wait=wait) as (con, note):
-            _take_one_thread(con)
             yield con, path.name, note
         return
     from bufferhouse.memory import in_memory
 
     with in_memory(sources) as con:
-        _take_one_thread(con)
         yield con, " ".join(os.path.basename(source.rstrip("/")) for source in sources), None
-
-
-def _take_one_thread(con: duckdb.DuckDBPyConnection) -> None:
-    # Where several threads share a window over few rows, DuckDB 1.5.5 now and then fails with an internal error.
-    con.execute("SET threads = 1")

@@ -57,7 +57,7 @@ paired AS (
         s.memory_space,
         t.only_before,
         t.only_after,
-        BOOL_OR(p.is_before) OVER () AND BOOL_OR(p.is_after) OVER () AS has_both,
+        (SELECT BOOL_OR(is_before) AND BOOL_OR(is_after) FROM programs) AS has_both,
         MIN(p.program_id) OVER name <> MAX(p.program_id) OVER name AS has_namesakes,
         MIN(p.compile_target) OVER platform <> MAX(p.compile_target) OVER platform AS has_targets,
         b.dump_id AS before_dump_id,

@@ -20,14 +20,6 @@ matches AS (
             WHEN starts_with(program_name, $word) OR starts_with(CAST(program_id AS VARCHAR), $word) THEN 3
         END AS match_kind
     FROM programs
-),
-
-ranked AS (
-    SELECT
-        *,
-        MIN(match_kind) OVER () AS best_kind
-    FROM matches
-    WHERE match_kind IS NOT NULL
 )
 
 SELECT
@@ -35,6 +27,6 @@ SELECT
     program_name,  -- Its name; a weak key.
     run_count,  -- Runs with a dump of it.
     dump_count  -- Its dumps, repeats counted each time.
-FROM ranked
-WHERE match_kind = best_kind
+FROM matches
+WHERE match_kind = (SELECT MIN(match_kind) FROM matches)
 ORDER BY program_name ASC, dump_count DESC, program_id ASC

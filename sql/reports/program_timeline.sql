@@ -9,11 +9,17 @@ WITH moments AS (
         t.occupied_bytes,
         t.listed_bytes,
         t.buffer_count,
-        t.instruction_name,
-        t.schedule_position * $stretches // (MAX(t.schedule_position) OVER () + 1) AS stretch
+        t.instruction_name
     FROM marts.memory_timeline_v1 AS t
     INNER JOIN marts.peak_memory_v1 AS p ON t.dump_id = p.dump_id AND t.memory_space = p.memory_space
     WHERE t.dump_id = $dump_id AND p.dump_id = $dump_id AND p.occupied_peak_bytes IS NOT NULL
+),
+
+stretched AS (
+    SELECT
+        *,
+        schedule_position * $stretches // ((SELECT MAX(schedule_position) FROM moments) + 1) AS stretch
+    FROM moments
 ),
 
 ranked AS (
@@ -22,7 +28,7 @@ ranked AS (
         ROW_NUMBER() OVER (most_first ORDER BY occupied_bytes DESC, schedule_position ASC) AS most_occupied,
         ROW_NUMBER() OVER (most_first ORDER BY occupied_bytes ASC, schedule_position ASC) AS least_occupied,
         ROW_NUMBER() OVER (most_first ORDER BY listed_bytes DESC, schedule_position ASC) AS most_listed
-    FROM moments
+    FROM stretched
     WINDOW most_first AS (PARTITION BY memory_space, stretch)
 )
 

@@ -26,7 +26,6 @@ ranked AS (
         c.op_name,
         c.logical_bytes,
         c.allocation_bytes,
-        COUNT(*) OVER () AS constant_count,
         ROW_NUMBER() OVER (
             ORDER BY
                 c.allocation_bytes DESC,
@@ -43,7 +42,7 @@ ranked AS (
 
 SELECT
     size_rank,  -- Place of the constant, from 1.
-    constant_count,  -- Constants of all programs of the run.
+    (SELECT COUNT(*) FROM ranked) AS constant_count,  -- Constants of all programs of the run.
     platform,  -- cpu, gpu or tpu; null where nobody said.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     program_id,  -- The program.

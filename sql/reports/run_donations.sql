@@ -21,8 +21,7 @@ candidates AS (
         t.has_targets,
         t.compile_target,
         d.*,
-        CAST(SUM(d.size_bytes) OVER program AS BIGINT) AS program_bytes,
-        COUNT(*) OVER () AS donation_count
+        CAST(SUM(d.size_bytes) OVER program AS BIGINT) AS program_bytes
     FROM programs AS t
     INNER JOIN marts.donation_candidates_v1 AS d ON t.dump_id = d.dump_id AND t.memory_space = d.memory_space
     WINDOW program AS (PARTITION BY t.platform, t.program_id, t.compile_target, d.memory_space)
@@ -46,7 +45,7 @@ ranked AS (
 
 SELECT
     donation_rank,  -- Place of the candidate, from 1.
-    donation_count,  -- Candidates of all programs of the run.
+    (SELECT COUNT(*) FROM ranked) AS donation_count,  -- Candidates of all programs of the run.
     platform,  -- cpu, gpu or tpu; null where nobody said.
     memory_space,  -- Memory space of both; 0 is the default (HBM on TPU).
     program_id,  -- The program.

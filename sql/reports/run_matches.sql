@@ -7,13 +7,6 @@ WITH matches AS (
         run_name = $word AS is_exact
     FROM marts.runs_v1
     WHERE starts_with(run_name, $word)
-),
-
-ranked AS (
-    SELECT
-        *,
-        BOOL_OR(is_exact) OVER () AS has_exact
-    FROM matches
 )
 
 SELECT
@@ -23,6 +16,6 @@ SELECT
     started_at,  -- When it started (UTC).
     dump_count,  -- Dumps seen, repeats counted each time.
     reject_count  -- Refused and not taken since.
-FROM ranked
-WHERE is_exact OR NOT has_exact
+FROM matches
+WHERE is_exact OR NOT (SELECT BOOL_OR(is_exact) FROM matches)
 ORDER BY run_order DESC
