@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.report.answers import ask
+from bufferhouse.answers import ask
 from bufferhouse.report.fleet import read_fleet
 from bufferhouse.report.fleet_tables import fleet_tables
 from tests.commands import CHECKOUT

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.report.answers import ask
+from bufferhouse.answers import ask
 from bufferhouse.report.blocks import bytes_bar
 from bufferhouse.report.figures import exact_bytes, human_bytes, printable
 from bufferhouse.report.program import MAP_VALUES, PEAK_OWNERS, STRETCHES, Program, read_program

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 import vl_convert
 
-from bufferhouse.report.answers import ask
+from bufferhouse.answers import ask
 from bufferhouse.report.compare import read_comparison
 from bufferhouse.report.compare_page import compare_page
 from bufferhouse.report.figures import human_bytes, printable

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from bufferhouse.report.answers import Record
+from bufferhouse.answers import Record
 from bufferhouse.report.charts import Chart, distinct
 from bufferhouse.report.figures import human_bytes, printable, tick_bytes
 

@@ -1,6 +1,6 @@
 """What is said of two runs: the sections, the same on a terminal, in Markdown and on the page."""
 
-from bufferhouse.report.answers import Record
+from bufferhouse.answers import Record
 from bufferhouse.report.columns import Column
 from bufferhouse.report.compare import Comparison
 from bufferhouse.report.figures import counted, printable

@@ -5,8 +5,8 @@ from difflib import get_close_matches
 
 import duckdb
 
+from bufferhouse.answers import Record, ask
 from bufferhouse.errors import UsageError
-from bufferhouse.report.answers import Record, ask
 from bufferhouse.report.figures import counted, printable
 
 _SHOWN_CANDIDATES = 12

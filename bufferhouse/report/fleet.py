@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.report.answers import Answer, Record, ask
+from bufferhouse.answers import Answer, Record, ask
 from bufferhouse.report.figures import printable
 from bufferhouse.report.opening import opened
 from bufferhouse.report.writing import check_page_path, write_page

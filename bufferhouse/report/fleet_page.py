@@ -3,7 +3,7 @@
 import html
 from collections.abc import Sequence
 
-from bufferhouse.report.answers import Record
+from bufferhouse.answers import Record
 from bufferhouse.report.blocks import footer, note, tiles
 from bufferhouse.report.charts import SERIES_IN_CHART, Chart, trend_chart
 from bufferhouse.report.figures import counted, exact_bytes, human_bytes, printable

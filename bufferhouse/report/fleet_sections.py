@@ -1,6 +1,6 @@
 """The fleet report in Markdown and as JSON: the figures of the page, without its pictures."""
 
-from bufferhouse.report.answers import Record
+from bufferhouse.answers import Record
 from bufferhouse.report.columns import Column
 from bufferhouse.report.figures import printable, sparkline
 from bufferhouse.report.fleet import Fleet, Series, Space

@@ -1,6 +1,6 @@
 """Tables of the fleet report over all programs: what wastes memory, what is compiled again, what figures cover."""
 
-from bufferhouse.report.answers import Record
+from bufferhouse.answers import Record
 from bufferhouse.report.columns import Column
 from bufferhouse.report.fleet import SHOWN_WASTE, Fleet
 from bufferhouse.report.sections import Section

@@ -14,7 +14,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from bufferhouse.report.answers import Answer
+from bufferhouse.answers import Answer
 from bufferhouse.report.charts import Chart
 from bufferhouse.report.figures import printable
 from bufferhouse.report.vega import vega

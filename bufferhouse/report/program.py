@@ -10,8 +10,8 @@ from pathlib import Path
 
 import duckdb
 
+from bufferhouse.answers import Answer, Record, ask
 from bufferhouse.errors import UsageError
-from bufferhouse.report.answers import Answer, Record, ask
 from bufferhouse.report.figures import counted, printable
 from bufferhouse.report.opening import opened
 

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Sequence
 
-from bufferhouse.report.answers import Record
+from bufferhouse.answers import Record
 from bufferhouse.report.blocks import bytes_bar, footer, note, tiles
 from bufferhouse.report.charts import Chart
 from bufferhouse.report.columns import Column

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bufferhouse.report.answers import Answer, Record, ask
+from bufferhouse.answers import Answer, Record, ask
 from bufferhouse.report.finding import find_run
 from bufferhouse.report.opening import opened
 

@@ -1,6 +1,6 @@
 """What is said of a run: its sections, the same on a terminal, in Markdown and on the page."""
 
-from bufferhouse.report.answers import Record
+from bufferhouse.answers import Record
 from bufferhouse.report.columns import Column
 from bufferhouse.report.figures import counted, human_bytes, printable, space_title
 from bufferhouse.report.run import Run

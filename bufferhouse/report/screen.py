@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bufferhouse.report.answers import Record
+from bufferhouse.answers import Record
 from bufferhouse.report.columns import Column, said
 from bufferhouse.report.figures import printable
 from bufferhouse.report.sections import Section

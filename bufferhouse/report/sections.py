@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
-from bufferhouse.report.answers import Answer, Record
+from bufferhouse.answers import Answer, Record
 from bufferhouse.report.columns import Column, said
 from bufferhouse.report.figures import counted
 from bufferhouse.tables import formatted

@@ -8,7 +8,7 @@ import html
 from collections.abc import Sequence
 from typing import Any
 
-from bufferhouse.report.answers import Record
+from bufferhouse.answers import Record
 from bufferhouse.report.columns import NAME_LENGTH, Column, said
 from bufferhouse.report.figures import exact_bytes, human_bytes, printable
 from bufferhouse.report.page import text

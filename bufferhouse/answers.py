@@ -1,5 +1,6 @@
 """What the statements of `sql/reports/` answer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,14 +25,21 @@ class Answer:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
-def ask(con: duckdb.DuckDBPyConnection, name: str, **parameters: int | str) -> Answer:
+def ask(con: duckdb.DuckDBPyConnection, name: str, **parameters: int | str | Sequence[int]) -> Answer:
     """Return what the statement `sql/reports/<name>.sql` answers.
+
+    A list of numbers is written into the statement: `IN (1, 2)` is pushed down into the tables, a list parameter is not.
 
     Raises:
         WarehouseError: a mart that it reads is not there: an older bufferhouse built the models.
     """
+    statement = (REPORTS / f"{name}.sql").read_text(encoding="utf-8")
+    for parameter, value in parameters.items():
+        if not isinstance(value, int | str):
+            statement = statement.replace(f"(${parameter})", f"({', '.join(map(str, map(int, value))) or 'NULL'})")
+    scalars = {parameter: value for parameter, value in parameters.items() if isinstance(value, int | str)}
     try:
-        cursor = con.execute((REPORTS / f"{name}.sql").read_text(encoding="utf-8"), parameters)
+        cursor = con.execute(statement, scalars)
     except duckdb.CatalogException as error:
         first_line = str(error).split("\n", 1)[0]
         raise WarehouseError(f"{first_line} An older bufferhouse built it; renew it with: bufferhouse build") from None

@@ -1,0 +1,69 @@
+"""Pairs of values that are taken for the same one in two compilations."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple
+
+from bufferhouse.blame.tiers import TIERS, Tier
+from bufferhouse.blame.values import Value
+
+
+class Match(NamedTuple):
+    """Two values, and the tier by which they were matched."""
+
+    before: Value
+    after: Value
+    tier: str
+
+
+def match(
+    before: Sequence[Value], after: Sequence[Value], before_program: Sequence[Value], after_program: Sequence[Value]
+) -> tuple[list[Match], list[Value], list[Value]]:
+    """Return the pairs of `before` and `after`, which are parts of the programs, and what is left over of each.
+
+    In each tier values with one key are paired, those of equal size first, then in the order in which they start.
+    """
+    matches: list[Match] = []
+    for tier in TIERS:
+        if not before or not after:
+            break
+        befores, afters = by_key(tier, before), by_key(tier, after)
+        keys = befores.keys() & afters.keys()
+        if tier.is_once and keys:
+            keys &= _once(tier, before_program) & _once(tier, after_program)
+        found = [Match(*pair, tier.name) for key in befores if key in keys for pair in _pairs(befores[key], afters[key])]
+        matches += found
+        done = {pair.before.value_id for pair in found}, {pair.after.value_id for pair in found}
+        before = [value for value in before if value.value_id not in done[0]]
+        after = [value for value in after if value.value_id not in done[1]]
+    return matches, list(before), list(after)
+
+
+def _once(tier: Tier, program: Iterable[Value]) -> set[Hashable]:
+    return {key for key, values in by_key(tier, program).items() if len(values) == 1}
+
+
+def by_key(tier: Tier, values: Iterable[Value]) -> dict[Hashable, list[Value]]:
+    """Return the values that have a key in a tier, by it."""
+    groups: dict[Hashable, list[Value]] = {}
+    for value in values:
+        if (key := tier.key(value)) is not None:
+            groups.setdefault(key, []).append(value)
+    return groups
+
+
+def _pairs(before: list[Value], after: list[Value]) -> Iterable[tuple[Value, Value]]:
+    waiting: dict[int, list[Value]] = {}
+    for value in sorted(after, key=_order, reverse=True):
+        waiting.setdefault(value.size_bytes, []).append(value)
+    rest = []
+    for value in sorted(before, key=_order):
+        if same := waiting.get(value.size_bytes):
+            yield value, same.pop()
+        else:
+            rest.append(value)
+    others = sorted((value for values in waiting.values() for value in values), key=_order)
+    yield from zip(rest, others, strict=False)
+
+
+def _order(value: Value) -> tuple:
+    return value.start_position, -value.size_bytes, value.value_id
