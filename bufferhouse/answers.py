@@ -28,7 +28,7 @@ class Answer:
 def ask(con: duckdb.DuckDBPyConnection, name: str, **parameters: int | str | Sequence[int]) -> Answer:
     """Return what the statement `sql/reports/<name>.sql` answers.
 
-    A list of numbers is written into the statement: `IN (1, 2)` is pushed down into the tables, a list parameter is not.
+    A list of numbers is written into the statement: DuckDB pushes `IN (1, 2)` down into tables, a list parameter not.
 
     Raises:
         WarehouseError: a mart that it reads is not there: an older bufferhouse built the models.

@@ -14,6 +14,7 @@ from bufferhouse import __version__
 from bufferhouse.commands import (
     asking,
     cataloging,
+    comparing,
     configuring,
     ingesting,
     keeping,
@@ -36,6 +37,7 @@ app.command(cls=asking.SqlFirst)(asking.query)
 app.add_typer(reporting.report, name="report")
 app.add_typer(managing.runs, name="runs")
 app.command()(managing.programs)
+app.command()(comparing.compare)
 app.command()(keeping.export)
 app.command()(keeping.verify)
 app.add_typer(managing.rejects, name="rejects")

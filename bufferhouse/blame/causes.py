@@ -37,11 +37,12 @@ class Cause(NamedTuple):
 
 
 class Blame(NamedTuple):
-    """The causes that were found between two moments, and the pairs that were matched there."""
+    """The causes that were found between two moments, the pairs that were matched there, and what was not."""
 
     causes: list[Cause]
     matches: list[Match]
-    found_elsewhere: list[Elsewhere]
+    gone: list[Elsewhere]
+    new: list[Elsewhere]
 
 
 def blame(
@@ -68,7 +69,7 @@ def blame(
     for found in new_from:
         if owned := _counted(found.value, after.owned, kinds):
             causes.append(Cause(_new(found), owned, found.tier, found.like, found.value))
-    return Blame(causes, matches, gone_to + new_from)
+    return Blame(causes, matches, gone_to, new_from)
 
 
 def _counted(value: Value, owned: dict[int, int], kinds: Collection[str] | None) -> int:

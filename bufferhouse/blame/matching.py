@@ -30,7 +30,9 @@ def match(
         keys = befores.keys() & afters.keys()
         if tier.is_once and keys:
             keys &= _once(tier, before_program) & _once(tier, after_program)
-        found = [Match(*pair, tier.name) for key in befores if key in keys for pair in _pairs(befores[key], afters[key])]
+        found = [
+            Match(*pair, tier.name) for key in befores if key in keys for pair in _pairs(befores[key], afters[key])
+        ]
         matches += found
         done = {pair.before.value_id for pair in found}, {pair.after.value_id for pair in found}
         before = [value for value in before if value.value_id not in done[0]]

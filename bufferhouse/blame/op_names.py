@@ -23,8 +23,8 @@ def normalised(op_name: str) -> str:
 def phase_and_primitive(op_name: str) -> tuple[str, str]:
     """Return forward, backward or remat, and the primitive: the last part of the name stack.
 
-    JAX wraps the backward pass in `transpose(…)` and recomputation in `rematted_computation`; TensorFlow names gradients
-    `gradient_tape/…` or `gradients/…`.
+    JAX wraps the backward pass in `transpose(…)` and recomputation in `rematted_computation`; TensorFlow names
+    gradients `gradient_tape/…` or `gradients/…`.
     """
     name = normalised(op_name)
     phase = "remat" if _AGAIN.search(name) else "backward" if _BACKWARD.search(name) else "forward"
@@ -36,7 +36,7 @@ _LAYOUT = re.compile(r"\{[^}]*\}")
 
 @lru_cache(maxsize=100_000)
 def without_layout(shape_text: str) -> str:
-    """Return element type and dimensions, of a tuple those of its elements: `f32[8,128]{1,0:T(8,128)}` is `f32[8,128]`."""
+    """Return element type and dimensions, of a tuple those of its elements: of `f32[8,128]{1,0:T(8)}` `f32[8,128]`."""
     return _LAYOUT.sub("", shape_text)
 
 

@@ -57,7 +57,7 @@ def _shape(value: Value) -> Hashable | None:
 
 SUBSTITUTED = "substituted"
 
-# Never the op_name alone: one of a framework's operations becomes many instructions, and pairs of them would be invented.
+# Never the op_name alone: one operation of a framework becomes many instructions, and pairs of them would be invented.
 # Never bytes alone: sizes repeat by the dozen.
 TIERS = (
     Tier("parameter", _parameter),

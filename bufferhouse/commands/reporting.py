@@ -105,7 +105,7 @@ def report_compare(
 ) -> None:
     """Show which programs changed between two runs, in each memory space: what they took before, and what after."""
     from bufferhouse.report.compare import read_comparison
-    from bufferhouse.report.compare_sections import compare_text
+    from bufferhouse.report.compare_text import compare_text
 
     path = _checked(warehouse, source, html, output_format)
     asked = read_comparison(path, before, after, sources=source or [], wait=wait)

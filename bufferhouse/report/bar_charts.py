@@ -38,20 +38,20 @@ def size_chart(rows: Sequence[Record], where: Mapping[str, Any], title: str) -> 
 
 
 def change_chart(rows: Sequence[Record], where: Mapping[str, Any], title: str) -> Chart | None:
-    """Return how far reserved bytes rose or fell in the programs that changed most; None for fewer than two.
+    """Return how far bytes rose or fell in the programs that changed most; None for fewer than two.
 
     `rows` are records of `compare_programs`, those that equal `where`.
     """
-    shown = [row for row in rows[:BARS] if row["reserved_change_bytes"]]
+    shown = [row for row in rows[:BARS] if row["delta_bytes"]]
     if len(shown) < 2:
         return None
     labels = _labels(shown, "status_rank")
-    changes = [row["reserved_change_bytes"] for row in shown]
-    at = _bytes("reserved_change_bytes:Q", min(*changes, 0), max(*changes, 0))
-    bars = _bars(labels, before_reserved_bytes="before", after_reserved_bytes="after", reserved_change_bytes="change")
+    changes = [row["delta_bytes"] for row in shown]
+    at = _bytes("delta_bytes:Q", min(*changes, 0), max(*changes, 0))
+    bars = _bars(labels, before_bytes="before", after_bytes="after", delta_bytes="change")
     spec = alt.layer(
-        bars.transform_filter("datum.reserved_change_bytes > 0").mark_bar(style="rise").encode(x=at),
-        bars.transform_filter("datum.reserved_change_bytes < 0").mark_bar(style="fall").encode(x=at),
+        bars.transform_filter("datum.delta_bytes > 0").mark_bar(style="rise").encode(x=at),
+        bars.transform_filter("datum.delta_bytes < 0").mark_bar(style="fall").encode(x=at),
     )
     most = f"{next(iter(labels.values()))} changed by {human_bytes(changes[0], signed=True)}"
     return _chart(spec, len(shown), "compare_programs", where, ("status_rank", labels), f"{title}: {most}")

@@ -7,7 +7,8 @@ from bufferhouse.report.bar_charts import change_chart
 from bufferhouse.report.blocks import footer, note
 from bufferhouse.report.charts import Chart
 from bufferhouse.report.compare import Comparison
-from bufferhouse.report.compare_sections import compare_sections, notes, subtitle, title
+from bufferhouse.report.compare_sections import notes, subtitle, title
+from bufferhouse.report.compare_text import compare_sections
 from bufferhouse.report.page import chart_place, page, text
 from bufferhouse.report.section_page import section_html
 from bufferhouse.report.sections import Section

@@ -5,35 +5,37 @@ from bufferhouse.report.columns import Column
 from bufferhouse.report.compare import Comparison
 from bufferhouse.report.figures import counted, printable
 from bufferhouse.report.run_sections import space_heading, space_key
-from bufferhouse.report.screen import terminal_text
-from bufferhouse.report.sections import Section, json_text, markdown_text
+from bufferhouse.report.sections import Section
 
 _SHOWN = 15  # rows of a table on a terminal and in Markdown
 _PROGRAM = Column("program_label", "program")
 _TOTALS = [
-    Column("platform", "platform"),
+    Column("platform", "platform", rank=4),
     Column("memory_space", "memory space", "count"),
-    Column("program_count", "programs", "count"),
+    Column("matched_count", "in both", "count"),
+    Column("before_bytes", "before", "bytes", rank=1),
+    Column("after_bytes", "after", "bytes", rank=1),
+    Column("delta_bytes", "change", "change"),
     Column("changed_count", "changed", "count"),
-    Column("risen_count", "reserve more", "count", rank=1),
-    Column("fallen_count", "reserve less", "count", rank=1),
-    Column("unchanged_count", "unchanged", "count"),
-    Column("same_content_count", "same dump", "count", rank=2),
+    Column("relevant_count", "relevant", "count", rank=1),
+    Column("risen_count", "more", "count", rank=2),
+    Column("fallen_count", "less", "count", rank=2),
+    Column("unchanged_count", "unchanged", "count", rank=1),
+    Column("same_content_count", "same dump", "count", rank=3),
     Column("new_count", "new", "count"),
     Column("gone_count", "gone", "count"),
-    Column("not_compared_count", "not compared", "count"),
+    Column("not_compared_count", "not compared", "count", rank=1),
 ]
 _CHANGED = [
     _PROGRAM,
-    Column("before_reserved_bytes", "reserved before", "bytes"),
-    Column("after_reserved_bytes", "reserved after", "bytes"),
-    Column("reserved_change_bytes", "change", "change"),
-    Column("before_occupied_peak_bytes", "occupied peak before", "bytes", rank=3),
-    Column("after_occupied_peak_bytes", "occupied peak after", "bytes", rank=3),
-    Column("occupied_change_bytes", "change of occupied", "change", rank=1),
-    Column("before_layout_padding_bytes", "layout padding before", "bytes", rank=5),
-    Column("after_layout_padding_bytes", "layout padding after", "bytes", rank=5),
-    Column("layout_padding_change_bytes", "change of padding", "change", rank=2),
+    Column("before_bytes", "before", "bytes"),
+    Column("after_bytes", "after", "bytes"),
+    Column("delta_bytes", "change", "change"),
+    Column("change_ratio", "ratio", "share", rank=2),
+    Column("main_cause", "most of it", rank=1),
+    Column("occupied_change_bytes", "change of occupied peak", "change", rank=3),
+    Column("layout_padding_change_bytes", "of padding", "change", rank=4),
+    Column("temp_change_bytes", "of temporaries", "change", rank=5),
     Column("reason", "not known", rank=4),
 ]
 _BEFORE = [
@@ -60,6 +62,12 @@ _PARTS = {
     "gone": ("Gone from {}", _BEFORE),
     "not compared": ("Not compared in {}", _NOT_COMPARED),
 }
+METRIC_NAMES = {
+    "reserved": "reserved bytes",
+    "occupied": "the occupied peak",
+    "temp": "bytes of temporaries",
+    "footprint": "the footprint",
+}
 
 
 def title(comparison: Comparison) -> str:
@@ -67,29 +75,36 @@ def title(comparison: Comparison) -> str:
     return " → ".join(printable(side["run_name"], 80) for side in (comparison.before, comparison.after))
 
 
-def compare_sections(comparison: Comparison) -> list[Section]:
-    """Return all sections of the report; what the comparison does not have is left out."""
-    parts = [Section("", [*subtitle(comparison), *notes(comparison)])]
-    if totals := comparison.totals:
-        lines = [
-            "Programs are matched by name and entry signature, each compile target apart; the largest dump of a "
-            "program stands for its run."
-        ]
-        parts.append(Section("Programs by what became of them", lines, _TOTALS, totals, "totals"))
-    for status in _PARTS:
-        parts += [status_section(comparison, space, status) for space in totals if _count(space, status)]
-    return parts
+def totals_section(comparison: Comparison) -> list[Section]:
+    """Return how many programs of each memory space changed, and the bytes of those in both runs; none without any."""
+    if not comparison.totals:
+        return []
+    lines = [
+        f"Compared is {METRIC_NAMES[comparison.metric]}. Programs are matched by name and entry signature; bytes are "
+        "those of programs in both runs, added up.",
+        f"Relevant: changed by at least {comparison.relevant}.",
+    ]
+    return [Section("Programs by what became of them", lines, _TOTALS, comparison.totals, "totals")]
 
 
-def status_section(comparison: Comparison, space: Record, status: str) -> Section:
-    """Return the programs of one status in one memory space."""
+def status_sections(comparison: Comparison) -> list[Section]:
+    """Return the programs of each status but unchanged, in each memory space."""
+    return [
+        _status_section(comparison, space, status)
+        for status in _PARTS
+        for space in comparison.totals
+        if space[f"{status.replace(' ', '_')}_count"]
+    ]
+
+
+def _status_section(comparison: Comparison, space: Record, status: str) -> Section:
     heading, columns = _PARTS[status]
     rows = comparison.of(space["platform"], space["memory_space"], status)
     where = {"platform": space["platform"], "memory_space": space["memory_space"], "status": status}
     lines = []
     if status == "changed":
-        moved = counted(space["risen_count"], "program")
-        lines = [f"{moved} reserve more, {space['fallen_count']:,} less; the biggest changes first."]
+        more = counted(space["risen_count"], "program")
+        lines = [f"{more} more, {space['fallen_count']:,} less; what is relevant first, the biggest changes first."]
         if not any(row["reason"] for row in rows):
             columns = columns[:-1]
     name = f"{status.replace(' ', '-')}-{space_key(space)}"
@@ -126,28 +141,12 @@ def notes(comparison: Comparison) -> list[str]:
             f"Dumps of the run {' and of the run '.join(refused)} were refused: a program that is missing there may be "
             "among them."
         )
-    several = sum(
-        max(row["before_variant_count"] or 1, row["after_variant_count"] or 1) > 1 for row in comparison.programs
-    )
-    if several:
-        lines.append(f"In {several:,} rows a program has several different dumps in a run: the largest are compared.")
+    ambiguous = {row["program_label"] for row in comparison.programs if row["is_ambiguous"]}
+    if ambiguous:
+        lines.append(
+            f"{counted(len(ambiguous), 'pair')} of dumps may belong together otherwise: the program has several "
+            "different dumps in a run, and they were paired by size."
+        )
     if comparison.programs and all(row["status"] == "unchanged" for row in comparison.programs):
         lines.append("Nothing that is compared has changed.")
     return lines
-
-
-def _count(space: Record, status: str) -> int:
-    return space[f"{status.replace(' ', '_')}_count"]
-
-
-def compare_text(comparison: Comparison, form: str, *, exact: bool = False) -> str:
-    """Return the report in a form of `sections.FORMATS`; `exact` writes all bytes to the byte.
-
-    JSON is one object: the two runs, the totals, and the answers by the names of their statements, each a list of
-    records with bytes as numbers.
-    """
-    if form == "json":
-        about = {"warehouse": comparison.warehouse, "asked_at": comparison.asked_at, "totals": comparison.totals}
-        return json_text(about, comparison.answers)
-    write = markdown_text if form == "markdown" else terminal_text
-    return write(title(comparison), compare_sections(comparison), exact=exact)

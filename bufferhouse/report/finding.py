@@ -31,6 +31,21 @@ def find_run(con: duckdb.DuckDBPyConnection, word: str | None) -> int:
     raise UsageError(f"there is no run {shown!r}; {_meant(word or '', known)}")
 
 
+def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
+    """Return the program_ids that `word` means: names or ids that are it, else those that begin so.
+
+    Raises:
+        UsageError: there is none. The message names programs whose names are near.
+    """
+    found = ask(con, "program_matches", word=word.removeprefix("#")).records
+    if found:
+        return [row["program_id"] for row in found]
+    names = sorted({row["program_name"] for row in ask(con, "program_matches", word="").records})
+    near = get_close_matches(word, names, 3, 0.5) or [name for name in names if word.lower() in name.lower()][:3]
+    hint = f"; did you mean {' or '.join(repr(printable(name, 80)) for name in near)}?" if near else ""
+    raise UsageError(f"there is no program {printable(word, 80)!r}{hint or '; see them with: bufferhouse programs'}")
+
+
 def _meant(word: str, known: Sequence[Record]) -> str:
     names = [row["run_name"] for row in known]
     near = get_close_matches(word, names, 3, 0.7) or [name for name in names if word.lower() in name.lower()][:3]

@@ -54,7 +54,12 @@ def json_text(about: Mapping[str, Any], answers: Mapping[str, Answer]) -> str:
     Each answer is a list of records; bytes and ids are numbers, times are text in ISO 8601.
     """
     records = {name: answer.records for name, answer in answers.items()}
-    return json.dumps({**about, "answers": records}, indent=1, ensure_ascii=False, default=_iso)
+    return plain_json({**about, "answers": records})
+
+
+def plain_json(found: Any) -> str:
+    """Return an object as JSON; times are text in ISO 8601."""
+    return json.dumps(found, indent=1, ensure_ascii=False, default=_iso)
 
 
 def marked(text: str) -> str:

@@ -1,0 +1,109 @@
+"""`bufferhouse compare`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bufferhouse.commands.asking import FromOption
+from bufferhouse.commands.shared import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
+from bufferhouse.errors import UsageError
+
+BeforeArgument = Annotated[str, typer.Argument(help="The run before: its name, or the beginning of it.")]
+AfterArgument = Annotated[str, typer.Argument(help="The run after.")]
+MetricOption = Annotated[str, typer.Option("--metric", help="reserved, occupied, temp or footprint.")]
+ProgramOption = Annotated[
+    str | None, typer.Option("--program", help="Only this program: its name or program_id, or the beginning of either.")
+]
+SpaceOption = Annotated[int | None, typer.Option("--memory-space", min=0, help="Only this memory space.")]
+ByOption = Annotated[
+    list[str] | None,
+    typer.Option("--by", help="Add up by cause, op_name, source, opcode, element_type or tile. Repeat for more."),
+]
+
+
+@guarded
+def compare(
+    before: BeforeArgument,
+    after: AfterArgument,
+    program: ProgramOption = None,
+    memory_space: SpaceOption = None,
+    metric: MetricOption = "reserved",
+    by: ByOption = None,
+    relevant: Annotated[
+        str, typer.Option("--relevant", help="What is shown first: 1%, 16MiB or 1%,1MiB (both must be reached).")
+    ] = "1%,1MiB",
+    fail_over: Annotated[
+        str | None, typer.Option("--fail-over", help="Exit 1 if a program grew by that: 5%, 16MiB or 5%,16MiB.")
+    ] = None,
+    accept: Annotated[
+        Path | None, typer.Option("--accept", help="With --fail-over: a TOML file of growth that was accepted.")
+    ] = None,
+    warehouse: WarehouseOption = None,
+    source: FromOption = None,
+    output_format: Annotated[
+        str, typer.Option("--format", help="table, markdown, json or, with --fail-over, github.")
+    ] = "table",
+    exact: Annotated[bool, typer.Option("--bytes", help="Write all bytes to the byte.")] = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Compare the memory of two runs, program by program, and say why it differs: causes that sum to the change.
+
+    With --fail-over it is a gate for CI: exit 1 if a program grew over the limit, and the offenders are shown first.
+    """
+    from bufferhouse.blame.gate import judge, read_accepted
+    from bufferhouse.blame.relevance import parse_threshold
+    from bufferhouse.blame.rollup import GROUPINGS
+    from bufferhouse.blame.sizes import METRICS
+    from bufferhouse.report.compare import read_comparison
+
+    check_format(output_format, "table", "markdown", "json", *(["github"] if fail_over else []))
+    _check("--metric", metric, METRICS)
+    for group in by or []:
+        _check("--by", group, GROUPINGS)
+    if accept is not None and fail_over is None:
+        raise UsageError("--accept: expected --fail-over with it")
+    limit = parse_threshold(fail_over) if fail_over is not None else None
+    accepted = read_accepted(accept) if accept is not None else []
+    if source and warehouse is not None:
+        raise UsageError("expected --warehouse or --from, not both")
+    comparison = read_comparison(
+        None if source else warehouse_path(warehouse, must_exist=True),
+        before,
+        after,
+        metric=metric,
+        program=program,
+        memory_space=memory_space,
+        relevant=parse_threshold(relevant),
+        sources=source or [],
+        wait=wait,
+    )
+    if comparison.note:
+        say(f"bufferhouse: {comparison.note}")
+    verdict = judge(comparison.rows, limit, accepted) if limit else None
+    print(_text(comparison, verdict, limit, output_format, by or [], exact))
+    if verdict and not verdict.is_passed:
+        raise typer.Exit(1)
+
+
+def _text(comparison, verdict, limit, output_format: str, by: list[str], exact: bool) -> str:
+    from bufferhouse.report.compare_sections import title
+    from bufferhouse.report.compare_text import compare_object, compare_sections
+    from bufferhouse.report.gate_text import gate_object, gate_sections, github_text
+    from bufferhouse.report.screen import terminal_text
+    from bufferhouse.report.sections import markdown_text, plain_json
+
+    if output_format == "github":
+        return github_text(comparison, verdict, limit)
+    if output_format == "json":
+        gate = {"gate": gate_object(comparison, verdict, limit)} if verdict else {}
+        return plain_json({**compare_object(comparison, by=by), **gate})
+    first, *others = compare_sections(comparison, by=by)
+    gate = gate_sections(comparison, verdict, limit) if verdict else []
+    write = markdown_text if output_format == "markdown" else terminal_text
+    return write(title(comparison), [first, *gate, *others], exact=exact)
+
+
+def _check(option: str, given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise UsageError(f"{option}: expected {', '.join(known[:-1])} or {known[-1]}, found {given!r}")

@@ -1,0 +1,81 @@
+"""The causes of a comparison as records: equal ones of a program counted together."""
+
+from collections.abc import Sequence
+
+from bufferhouse.answers import Record
+from bufferhouse.blame.causes import MOVED_IN, MOVED_OUT, Cause
+from bufferhouse.blame.comparing import Compared
+from bufferhouse.blame.op_names import tiles
+from bufferhouse.blame.values import Value
+
+
+def cause_records(rows: Sequence[Compared], programs: Sequence[Record]) -> list[Record]:
+    """Return the causes of each of the rows, the biggest of a row first.
+
+    `programs` are the records of the rows. Causes that differ in nothing but the value are one record, with their
+    number and their bytes together.
+    """
+    labels = {(row["before_dump_id"], row["after_dump_id"], row["memory_space"]): row for row in programs}
+    records = []
+    for row in rows:
+        groups: dict[tuple, list[Cause]] = {}
+        for cause in row.causes:
+            groups.setdefault(_about(cause), []).append(cause)
+        dump_ids = [dump and dump.dump_id for dump in row.pair[:2]]
+        record = labels[*dump_ids, row.memory_space]
+        found = [
+            {
+                "program_id": record["program_id"],
+                "program_label": record["program_label"],
+                "platform": record["platform"],
+                "memory_space": row.memory_space,
+                "before_dump_id": dump_ids[0],
+                "after_dump_id": dump_ids[1],
+                **_record(group),
+            }
+            for group in groups.values()
+        ]
+        records += sorted(found, key=lambda one: -abs(one["cause_bytes"]))
+    return records
+
+
+def _record(group: Sequence[Cause]) -> Record:
+    first = group[0]
+    return {
+        "cause": first.cause,
+        "cause_bytes": sum(cause.size_bytes for cause in group),
+        "value_count": sum(bool(cause.before or cause.after) for cause in group),
+        "tier": first.tier,
+        "other_memory_space": _other_space(first),
+        **_value("before", first.before),
+        **_value("after", first.after),
+    }
+
+
+def _about(cause: Cause) -> tuple:
+    sides = tuple(side and (side.shape_text, side.opcode, side.op_name) for side in (cause.before, cause.after))
+    return cause.cause, cause.tier, _other_space(cause), sides, cause.size_bytes > 0
+
+
+def _other_space(cause: Cause) -> int | None:
+    if cause.cause == MOVED_IN:
+        return cause.before.memory_space
+    return cause.after.memory_space if cause.cause == MOVED_OUT else None
+
+
+def _value(side: str, value: Value | None) -> Record:
+    return {
+        f"{side}_instruction": value and value.instruction_name,
+        f"{side}_shape": value and value.shape_text,
+        f"{side}_element_type": value and value.element_type,
+        f"{side}_tile": value and (tiles(value.shape_text) or None),
+        f"{side}_opcode": value and value.opcode,
+        f"{side}_op_name": value and value.op_name,
+        f"{side}_source": _source(value),
+        f"{side}_start_position": value and value.start_position,
+        f"{side}_end_position": value and value.end_position,
+    }
+
+
+def _source(value: Value | None) -> str | None:
+    return f"{value.source_file}:{value.source_line}" if value and value.source_file else None

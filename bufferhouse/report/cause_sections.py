@@ -1,0 +1,96 @@
+"""Why programs differ between two runs: a section for each of those that changed most, and one over all of them."""
+
+from collections.abc import Sequence
+
+from bufferhouse.answers import Record
+from bufferhouse.blame.rollup import rolled_up
+from bufferhouse.report.columns import Column
+from bufferhouse.report.compare import Comparison
+from bufferhouse.report.figures import human_bytes, space_title
+from bufferhouse.report.run_sections import space_key
+from bufferhouse.report.sections import Section
+
+_EXPLAINED = 5  # programs; with one program asked for, all of its memory spaces
+_SHOWN = 12  # causes of a program on a terminal and in Markdown
+_CAUSES = [
+    Column("cause_bytes", "bytes", "change"),
+    Column("cause", "cause"),
+    Column("value_count", "values", "count", rank=3),
+    Column("other_memory_space", "memory space", "count", rank=2),
+    Column("before_shape", "before", limit=48, rank=1),
+    Column("after_shape", "after", limit=48, rank=1),
+    Column("opcode", "opcode", rank=4),
+    Column("op_name", "op_name", limit=48, rank=2),
+    Column("source_line", "source", limit=48, rank=5),
+    Column("tier", "matched by", rank=3),
+]
+_ROLLUP = [
+    Column("group", "", limit=80),
+    Column("delta_bytes", "change", "change"),
+    Column("risen_bytes", "more", "change", rank=1),
+    Column("fallen_bytes", "less", "change", rank=1),
+    Column("program_count", "programs", "count", rank=2),
+    Column("value_count", "values", "count", rank=2),
+]
+
+
+def cause_sections(comparison: Comparison) -> list[Section]:
+    """Return the causes of the biggest changes: of those that are relevant, or if none is of all."""
+    changed = [row for row in comparison.programs if row["status"] == "changed" and row["delta_bytes"]]
+    chosen = [row for row in changed if row["is_relevant"]] or changed
+    chosen.sort(key=lambda row: -abs(row["delta_bytes"]))
+    return [_section(comparison, row) for row in chosen[:_EXPLAINED]]
+
+
+def _section(comparison: Comparison, row: Record) -> Section:
+    where = {name: row[name] for name in ("before_dump_id", "after_dump_id", "memory_space")}
+    causes = [one for one in comparison.causes if all(one[name] == value for name, value in where.items())]
+    heading = f"Why {row['program_label']} changed in {space_title(row['platform'], row['memory_space'])}"
+    name = f"causes-{space_key(row)}-{row['status_rank']}"
+    shown = [column for column in _CAUSES if any(_of(one, column.name) is not None for one in causes)]
+    records = [{**one, **{column.name: _of(one, column.name) for column in shown}} for one in causes]
+    return Section(heading, _lines(row), shown, records, name, "compare_causes", where, _SHOWN)
+
+
+def _of(cause: Record, name: str) -> str | int | None:
+    """Return what a column shows of a cause: of the value after, or if there is none of the one before."""
+    if name in ("opcode", "op_name"):
+        return cause[f"after_{name}"] or cause[f"before_{name}"]
+    if name == "source_line":
+        return cause["after_source"] or cause["before_source"]
+    return cause[name]
+
+
+def _lines(row: Record) -> list[str]:
+    before, after, change = (human_bytes(row[name], signed=name == "delta_bytes") for name in
+                             ("before_bytes", "after_bytes", "delta_bytes"))  # fmt: skip
+    lines = [f"{before} before, {after} after: {change}. The causes below sum to that, to the byte."]
+    if row["before_peak_position"] is None:
+        return lines
+    if row["before_like_position"] != row["before_peak_position"]:
+        lines.append(
+            f"The peak moved. The moment before that is most like the peak after is position "
+            f"{row['before_like_position']:,}, with {human_bytes(row['before_like_bytes'])} occupied; the peak before "
+            f"is at {row['before_peak_position']:,}."
+        )
+    if row["reordered_count"]:
+        lines.append(
+            f"The schedule changed: of {row['ordered_count']:,} matched values {row['reordered_count']:,} start in "
+            "another order."
+        )
+    return lines
+
+
+def rollup_section(comparison: Comparison, by: Sequence[str]) -> list[Section]:
+    """Return what the changes of all programs come to for each group of `by`."""
+    return [
+        Section(
+            f"All changes by {key.replace('_', ' ')}",
+            [],
+            [Column("group", key.replace("_", " "), limit=80), *_ROLLUP[1:]],
+            rolled_up(comparison.rows, key),
+            f"by-{key}",
+            shown=_SHOWN,
+        )
+        for key in by
+    ]

@@ -1,0 +1,64 @@
+"""Two runs as text: on a terminal, in Markdown, as JSON."""
+
+from collections.abc import Sequence
+
+from bufferhouse.answers import Record
+from bufferhouse.report.cause_sections import cause_sections, rollup_section
+from bufferhouse.report.compare import Comparison
+from bufferhouse.report.compare_sections import notes, status_sections, subtitle, title, totals_section
+from bufferhouse.report.screen import terminal_text
+from bufferhouse.report.sections import Section, markdown_text, plain_json
+
+
+def compare_text(comparison: Comparison, form: str, *, by: Sequence[str] = (), exact: bool = False) -> str:
+    """Return the comparison in a form of `sections.FORMATS`; `exact` writes all bytes to the byte.
+
+    `by` adds what all changes come to for each group, as `blame.rollup.GROUPINGS`.
+    """
+    if form == "json":
+        return plain_json(compare_object(comparison, by=by))
+    write = markdown_text if form == "markdown" else terminal_text
+    return write(title(comparison), compare_sections(comparison, by=by), exact=exact)
+
+
+def compare_sections(comparison: Comparison, *, by: Sequence[str] = ()) -> list[Section]:
+    """Return all sections; what the comparison does not have is left out."""
+    first = Section("", [*subtitle(comparison), *notes(comparison)])
+    statuses = status_sections(comparison)
+    changed = [section for section in statuses if section.where["status"] == "changed"]
+    others = [section for section in statuses if section.where["status"] != "changed"]
+    explained = [*cause_sections(comparison), *rollup_section(comparison, by)]
+    return [first, *totals_section(comparison), *changed, *explained, *others]
+
+
+def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:
+    """Return the comparison as one object of lists and numbers, for machines.
+
+    `programs` has one entry for each pair of dumps and memory space, with its `causes`, whose `bytes` sum to
+    `delta_bytes`; `totals` has one for each memory space, over the programs that are in both runs.
+    """
+    causes: dict[tuple, list[Record]] = {}
+    for one in comparison.causes:
+        key = one["before_dump_id"], one["after_dump_id"], one["memory_space"]
+        left_out = {"program_id", "program_label", "platform", "memory_space", "before_dump_id", "after_dump_id"}
+        about = {name: value for name, value in one.items() if name not in left_out}
+        causes.setdefault(key, []).append({"cause": about.pop("cause"), "bytes": about.pop("cause_bytes"), **about})
+    programs = [
+        {
+            "module_name": row["program_name"],
+            **row,
+            "causes": causes.get((row["before_dump_id"], row["after_dump_id"], row["memory_space"]), []),
+        }
+        for row in comparison.programs
+    ]
+    return {
+        "warehouse": comparison.warehouse,
+        "asked_at": comparison.asked_at,
+        "before": comparison.before,
+        "after": comparison.after,
+        "metric": comparison.metric,
+        "relevance": comparison.relevant._asdict(),
+        "programs": programs,
+        "totals": comparison.totals,
+        **{f"by_{key}": section.records for key, section in zip(by, rollup_section(comparison, by), strict=True)},
+    }
