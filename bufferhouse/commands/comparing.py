@@ -1,4 +1,4 @@
-"""`bufferhouse compare`."""
+"""`bufferhouse compare`, `blame` and `determinism`: why programs take other bytes than before."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from bufferhouse.commands.asking import FromOption
+from bufferhouse.commands.reporting import BytesOption, ReportFormatOption, checked
 from bufferhouse.commands.shared import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
 from bufferhouse.errors import UsageError
 
@@ -44,7 +45,7 @@ def compare(
     output_format: Annotated[
         str, typer.Option("--format", help="table, markdown, json or, with --fail-over, github.")
     ] = "table",
-    exact: Annotated[bool, typer.Option("--bytes", help="Write all bytes to the byte.")] = False,
+    exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
     """Compare the memory of two runs, program by program, and say why it differs: causes that sum to the change.
@@ -84,6 +85,47 @@ def compare(
     print(_text(comparison, verdict, limit, output_format, by or [], exact))
     if verdict and not verdict.is_passed:
         raise typer.Exit(1)
+
+
+@guarded
+def blame(
+    program: Annotated[str, typer.Argument(help="Its name or program_id, or the beginning of either.")],
+    memory_space: SpaceOption = None,
+    metric: MetricOption = "reserved",
+    warehouse: WarehouseOption = None,
+    source: FromOption = None,
+    output_format: ReportFormatOption = "table",
+    exact: BytesOption = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Show a program from run to run: the first run of every change, and what is to blame for it."""
+    from bufferhouse.blame.sizes import METRICS
+    from bufferhouse.report.blame import blame_text, read_blame
+
+    _check("--metric", metric, METRICS)
+    path = checked(warehouse, source, None, output_format)
+    blamed = read_blame(path, program, metric=metric, memory_space=memory_space, sources=source or [], wait=wait)
+    if blamed.note:
+        say(f"bufferhouse: {blamed.note}")
+    print(blame_text(blamed, output_format, exact=exact))
+
+
+@guarded
+def determinism(
+    warehouse: WarehouseOption = None,
+    source: FromOption = None,
+    output_format: ReportFormatOption = "table",
+    exact: BytesOption = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Show programs for which the same compiler with the same flags gave different bytes."""
+    from bufferhouse.report.determinism import determinism_text, read_determinism
+
+    path = checked(warehouse, source, None, output_format)
+    found = read_determinism(path, sources=source or [], wait=wait)
+    if found.note:
+        say(f"bufferhouse: {found.note}")
+    print(determinism_text(found, output_format, exact=exact))
 
 
 def _text(comparison, verdict, limit, output_format: str, by: list[str], exact: bool) -> str:

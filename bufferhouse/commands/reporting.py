@@ -30,7 +30,7 @@ def report_fleet(
     """Show how the memory of all programs moves over the runs, the biggest movers first."""
     from bufferhouse.report.fleet import fleet_report
 
-    path = _checked(warehouse, source, html, output_format)
+    path = checked(warehouse, source, html, output_format)
     note = fleet_report(path, sources=source or [], html=html, form=output_format, exact=exact, wait=wait)
     if note:
         say(f"bufferhouse: {note}")
@@ -54,7 +54,7 @@ def report_program(
     from bufferhouse.report.program import read_program
     from bufferhouse.report.program_terminal import program_text
 
-    path = _checked(warehouse, source, html, output_format)
+    path = checked(warehouse, source, html, output_format)
     asked = read_program(path, program, run=run, sources=source or [], wait=wait)
 
     def page() -> str:
@@ -80,7 +80,7 @@ def report_run(
     from bufferhouse.report.run import read_run
     from bufferhouse.report.run_sections import run_text
 
-    path = _checked(warehouse, source, html, output_format)
+    path = checked(warehouse, source, html, output_format)
     asked = read_run(path, run, sources=source or [], wait=wait)
 
     def page() -> str:
@@ -107,7 +107,7 @@ def report_compare(
     from bufferhouse.report.compare import read_comparison
     from bufferhouse.report.compare_text import compare_text
 
-    path = _checked(warehouse, source, html, output_format)
+    path = checked(warehouse, source, html, output_format)
     asked = read_comparison(path, before, after, sources=source or [], wait=wait)
 
     def page() -> str:
@@ -118,7 +118,7 @@ def report_compare(
     _deliver(compare_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
 
 
-def _checked(warehouse: Path | None, source: list[str] | None, html: Path | None, output_format: str) -> Path | None:
+def checked(warehouse: Path | None, source: list[str] | None, html: Path | None, output_format: str) -> Path | None:
     """Return the warehouse to ask, None with sources; refuse a wrong call before any work is done for it."""
     from bufferhouse.report.sections import FORMATS
     from bufferhouse.report.writing import check_page_path

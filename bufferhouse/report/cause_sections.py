@@ -39,12 +39,13 @@ def cause_sections(comparison: Comparison) -> list[Section]:
     changed = [row for row in comparison.programs if row["status"] == "changed" and row["delta_bytes"]]
     chosen = [row for row in changed if row["is_relevant"]] or changed
     chosen.sort(key=lambda row: -abs(row["delta_bytes"]))
-    return [_section(comparison, row) for row in chosen[:_EXPLAINED]]
+    return [cause_section(row, comparison.causes) for row in chosen[:_EXPLAINED]]
 
 
-def _section(comparison: Comparison, row: Record) -> Section:
+def cause_section(row: Record, causes: Sequence[Record]) -> Section:
+    """Return why one program changed in one memory space; `causes` may hold those of others, too."""
     where = {name: row[name] for name in ("before_dump_id", "after_dump_id", "memory_space")}
-    causes = [one for one in comparison.causes if all(one[name] == value for name, value in where.items())]
+    causes = [one for one in causes if all(one[name] == value for name, value in where.items())]
     heading = f"Why {row['program_label']} changed in {space_title(row['platform'], row['memory_space'])}"
     name = f"causes-{space_key(row)}-{row['status_rank']}"
     shown = [column for column in _CAUSES if any(_of(one, column.name) is not None for one in causes)]

@@ -9,6 +9,9 @@ from bufferhouse.report.compare_sections import notes, status_sections, subtitle
 from bufferhouse.report.screen import terminal_text
 from bufferhouse.report.sections import Section, markdown_text, plain_json
 
+_PAIR = ("before_dump_id", "after_dump_id", "memory_space")
+_OF_THE_PROGRAM = {"program_id", "program_label", "platform", *_PAIR}
+
 
 def compare_text(comparison: Comparison, form: str, *, by: Sequence[str] = (), exact: bool = False) -> str:
     """Return the comparison in a form of `sections.FORMATS`; `exact` writes all bytes to the byte.
@@ -37,20 +40,6 @@ def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:
     `programs` has one entry for each pair of dumps and memory space, with its `causes`, whose `bytes` sum to
     `delta_bytes`; `totals` has one for each memory space, over the programs that are in both runs.
     """
-    causes: dict[tuple, list[Record]] = {}
-    for one in comparison.causes:
-        key = one["before_dump_id"], one["after_dump_id"], one["memory_space"]
-        left_out = {"program_id", "program_label", "platform", "memory_space", "before_dump_id", "after_dump_id"}
-        about = {name: value for name, value in one.items() if name not in left_out}
-        causes.setdefault(key, []).append({"cause": about.pop("cause"), "bytes": about.pop("cause_bytes"), **about})
-    programs = [
-        {
-            "module_name": row["program_name"],
-            **row,
-            "causes": causes.get((row["before_dump_id"], row["after_dump_id"], row["memory_space"]), []),
-        }
-        for row in comparison.programs
-    ]
     return {
         "warehouse": comparison.warehouse,
         "asked_at": comparison.asked_at,
@@ -58,7 +47,20 @@ def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:
         "after": comparison.after,
         "metric": comparison.metric,
         "relevance": comparison.relevant._asdict(),
-        "programs": programs,
+        "programs": with_causes(comparison.programs, comparison.causes),
         "totals": comparison.totals,
         **{f"by_{key}": section.records for key, section in zip(by, rollup_section(comparison, by), strict=True)},
     }
+
+
+def with_causes(programs: Sequence[Record], causes: Sequence[Record]) -> list[Record]:
+    """Return the records of programs, each with its causes."""
+    by_pair: dict[tuple, list[Record]] = {}
+    for one in causes:
+        about = {name: value for name, value in one.items() if name not in _OF_THE_PROGRAM}
+        cause = {"cause": about.pop("cause"), "bytes": about.pop("cause_bytes"), **about}
+        by_pair.setdefault(tuple(one[name] for name in _PAIR), []).append(cause)
+    return [
+        {"module_name": row["program_name"], **row, "causes": by_pair.get(tuple(row[name] for name in _PAIR), [])}
+        for row in programs
+    ]

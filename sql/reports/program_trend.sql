@@ -2,6 +2,7 @@
 -- grain: run_id, compile_target, platform, track, memory_space
 -- parameters: program_id
 SELECT
+    program_name,  -- Its name; a weak key.
     platform,  -- cpu, gpu or tpu; null where nobody said.
     track,  -- Label that tells series apart.
     compile_target,  -- cpu, tpu or a GPU architecture.
