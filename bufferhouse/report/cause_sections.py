@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from bufferhouse.answers import Record
+from bufferhouse.blame.op_names import without_layout
 from bufferhouse.blame.rollup import rolled_up
 from bufferhouse.report.columns import Column
 from bufferhouse.report.compare import Comparison
@@ -17,8 +18,7 @@ _CAUSES = [
     Column("cause", "cause"),
     Column("value_count", "values", "count", rank=3),
     Column("other_memory_space", "memory space", "count", rank=2),
-    Column("before_shape", "before", limit=48, rank=1),
-    Column("after_shape", "after", limit=48, rank=1),
+    Column("shape", "shape", limit=60, rank=1),
     Column("opcode", "opcode", rank=4),
     Column("op_name", "op_name", limit=48, rank=2),
     Column("source_line", "source", limit=48, rank=5),
@@ -55,11 +55,23 @@ def cause_section(row: Record, causes: Sequence[Record]) -> Section:
 
 def _of(cause: Record, name: str) -> str | int | None:
     """Return what a column shows of a cause: of the value after, or if there is none of the one before."""
+    if name == "shape":
+        return _shape(cause["before_shape"], cause["after_shape"])
     if name in ("opcode", "op_name"):
         return cause[f"after_{name}"] or cause[f"before_{name}"]
     if name == "source_line":
         return cause["after_source"] or cause["before_source"]
     return cause[name]
+
+
+def _shape(before: str | None, after: str | None) -> str | None:
+    """Return the shape, with its layout only where that differs."""
+    if not before or not after:
+        return after or before
+    if before == after:
+        return without_layout(after)
+    shorter = without_layout(before), without_layout(after)
+    return " → ".join(shorter if shorter[0] != shorter[1] else (before, after))
 
 
 def _lines(row: Record) -> list[str]:
