@@ -15,7 +15,7 @@ _EXPLAINED = 5  # programs; with one program asked for, all of its memory spaces
 _SHOWN = 12  # causes of a program on a terminal and in Markdown
 _CAUSES = [
     Column("cause_bytes", "bytes", "change"),
-    Column("cause", "cause"),
+    Column("cause", "cause", is_whole=True),
     Column("value_count", "values", "count", rank=3),
     Column("other_memory_space", "memory space", "count", rank=2),
     Column("shape", "shape", limit=60, rank=1),

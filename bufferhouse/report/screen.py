@@ -78,17 +78,22 @@ def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]], room: int
         if not ranked:
             break
         kept.remove(max(ranked, key=lambda i: (columns[i].rank, i)))
-    texts = sorted((i for i in kept if columns[i].is_text), key=natural.__getitem__)
+    texts = sorted(
+        (i for i in kept if columns[i].is_text), key=lambda i: (not columns[i].is_whole, natural[i])
+    )  # what must not be cut first
     widths = {i: natural[i] for i in kept}
     room -= sum(natural[i] for i in kept if i not in texts) + _GAP * (len(kept) - 1)
     for count, i in enumerate(texts):  # the narrowest first: what it leaves is for the others
-        widths[i] = min(natural[i], max(room // (len(texts) - count), 1))
+        share = room if columns[i].is_whole else room // (len(texts) - count)
+        widths[i] = min(natural[i], max(share, 1))
         room -= widths[i]
     return widths
 
 
 def _least(columns: Sequence[Column], natural: Sequence[int], kept: Sequence[int]) -> int:
-    least = (min(natural[i], _NARROWEST_TEXT) if columns[i].is_text else natural[i] for i in kept)
+    least = (
+        min(natural[i], _NARROWEST_TEXT) if columns[i].is_text and not columns[i].is_whole else natural[i] for i in kept
+    )
     return sum(least) + _GAP * (len(kept) - 1)
 
 
