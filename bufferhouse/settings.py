@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bufferhouse.blame.relevance import METRICS, parse_threshold
+from bufferhouse.errors import UsageError
 from bufferhouse.naming import check_pattern, check_regex
 from bufferhouse.runs import NUMBERS, TEXTS
 
@@ -109,6 +111,22 @@ def source_name(value: Any) -> str:
     return value
 
 
+def threshold(value: Any) -> str:
+    """Take a limit of growth: a share, bytes, or both."""
+    try:
+        parse_threshold(text(value))
+    except UsageError as error:
+        raise ValueError(str(error).removeprefix("expected ")) from None
+    return value
+
+
+def metric(value: Any) -> str:
+    """Take one of the sizes by which runs are compared."""
+    if value not in METRICS:
+        raise ValueError(f"{', '.join(METRICS[:-1])} or {METRICS[-1]}")
+    return value
+
+
 SECTIONS: dict[str, dict[str, Key]] = {
     "warehouse": {
         "path": Key(text, None, "The warehouse file; else warehouse.duckdb beside the configuration."),
@@ -119,6 +137,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
     "schedule": {
         "ingest": Key(schedule, 3600.0, "When to look for new dumps."),
         "fleet_report": Key(schedule, "0 6 * * *", "When to write the fleet report."),
+        "regressions": Key(schedule, "30 6 * * *", "When to compare the newest runs."),
         "maintain": Key(schedule, "0 3 * * 0", "When to prune, compact, verify and publish."),
         "timezone": Key(text, "UTC", "The time zone of cron fields."),
     },
@@ -129,6 +148,11 @@ SECTIONS: dict[str, dict[str, Key]] = {
     },
     "thresholds": {
         "failing_share": Key(share, 0.5, "An ingest fails when more than this share of the dumps is refused."),
+    },
+    "regressions": {
+        "limit": Key(threshold, "5%,16MiB", "A program that grew by this share, by these bytes, or both, is an event."),
+        "metric": Key(metric, "reserved", "What is compared: reserved, occupied, temp or footprint."),
+        "accept": Key(text, None, "A TOML file of growth that was accepted."),
     },
     "retention": {
         "keep_runs": Key(count, None, "Keep this many of the newest runs."),
