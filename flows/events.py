@@ -4,10 +4,18 @@ Each says in `payload.message` what happened, in a sentence. Its resource tells 
 so that an automation can be quiet for hours about one of them (docs/operations.md).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
+import duckdb
 from prefect.events import emit_event
+
+from bufferhouse.checks import CheckResult
+from bufferhouse.config import Config
+from bufferhouse.freshness import freshness, is_stale, stale_after
+from bufferhouse.housekeeping import moment_text
+from bufferhouse.passes import Pass
 
 REJECTS = "bufferhouse.rejects"
 STALE_SOURCE = "bufferhouse.stale-source"
@@ -71,6 +79,35 @@ def emit_regression(run: str, before: str, message: str, regressions: Sequence[M
         count=len(regressions),
         regressions=[dict(one) for one in regressions[:_SHOWN]],
     )
+
+
+def tell_rejects(conf: Config, by_source: Mapping[str, Pass]) -> None:
+    """Emit an event for each source of a pass that refused more than `thresholds.rejects`."""
+    threshold = conf["thresholds"]["rejects"]
+    for name, one in by_source.items():
+        refused = [*one.reject_lines, *one.unreadable]
+        if threshold is not None and len(refused) > threshold:
+            emit_rejects(name, refused, seen=one.seen, threshold=threshold)
+
+
+def tell_stale(con: duckdb.DuckDBPyConnection, conf: Config, names: Iterable[str]) -> None:
+    """Emit an event for each of these sources that is configured and stale."""
+    wanted = {name for name in names if stale_after(conf, name) != float("inf")}
+    now = datetime.now(UTC)
+    for name, fresh in (freshness(con, conf) if wanted else {}).items():
+        seconds, threshold = fresh.quiet_seconds(now), stale_after(conf, name)
+        if name in wanted and is_stale(seconds, threshold):
+            newest = max(filter(None, (fresh.last_load_at, fresh.newest_file_at)), default=None)
+            emit_stale_source(name, quiet_seconds=seconds, threshold=threshold, newest=moment_text(newest))
+
+
+def tell_checks(conf: Config, results: Iterable[CheckResult]) -> list[CheckResult]:
+    """Emit an event for each check that found offenders and is as severe as `thresholds.failed_check`; return them."""
+    wanted = {"error": ("error",), "warn": ("error", "warn"), None: ()}[conf["thresholds"]["failed_check"]]
+    failed = [one for one in results if one.offender_count and one.severity in wanted]
+    for one in failed:
+        emit_failed_check(one.name, offenders=one.offender_count, first=one.first or "", severity=one.severity)
+    return failed
 
 
 def _emit(event: str, resource: str, message: str, **payload: Any) -> None:
