@@ -1,6 +1,6 @@
 """What somebody on call should hear of, as Prefect events: one function an event, which no flow run fails or waits for.
 
-Each says in `payload.message` what happened, in a sentence. Its resource tells one source, check or run from another,
+Each says in `payload.message` what happened, in a sentence. Its resource is event and source, check or run together,
 so that an automation can be quiet for hours about one of them (docs/operations.md).
 """
 
@@ -28,7 +28,7 @@ def emit_rejects(source: str, rejects: Sequence[str], *, seen: int, threshold: i
     """Say that a pass over a source refused more dumps than the threshold; each of `rejects` is one and why."""
     _emit(
         REJECTS,
-        f"source.{source}",
+        source,
         f"source {source}: {len(rejects)} of {seen} dumps were refused, more than {threshold}",
         source=source,
         rejected=len(rejects),
@@ -43,7 +43,7 @@ def emit_stale_source(source: str, *, quiet_seconds: float | None, threshold: fl
     since = "never" if quiet_seconds is None else f"not for {quiet_seconds / 3600:.1f} hours (last: {newest})"
     _emit(
         STALE_SOURCE,
-        f"source.{source}",
+        source,
         f"source {source} brought something new {since}; expected every {threshold / 3600:g} hours",
         source=source,
         quiet_seconds=quiet_seconds,
@@ -56,7 +56,7 @@ def emit_failed_check(check: str, *, offenders: int, first: str, severity: str =
     """Say that a check found offenders; `first` is one of them, with what was expected and found."""
     _emit(
         FAILED_CHECK,
-        f"check.{check}",
+        check,
         f"check {check} ({severity}) found {offenders} offenders: {first}",
         check=check,
         severity=severity,
@@ -72,7 +72,7 @@ def emit_regression(run: str, before: str, message: str, regressions: Sequence[M
     """
     _emit(
         REGRESSION,
-        f"run.{run}",
+        run,
         message,
         run=run,
         before=before,
@@ -110,7 +110,8 @@ def tell_checks(conf: Config, results: Iterable[CheckResult]) -> list[CheckResul
     return failed
 
 
-def _emit(event: str, resource: str, message: str, **payload: Any) -> None:
+def _emit(event: str, name: str, message: str, **payload: Any) -> None:
     """Hand an event to Prefect's own thread, which tells the server with flow run, deployment and tags as related."""
-    labels = {"prefect.resource.id": f"bufferhouse.{resource}", "prefect.resource.name": resource}
+    # The resource names the event, too: an automation that is quiet about a stale source still hears of its rejects.
+    labels = {"prefect.resource.id": f"{event}.{name}", "prefect.resource.name": name}
     emit_event(event, labels, payload={"message": message, **payload})

@@ -1,4 +1,4 @@
-"""The health check of a container: does Prefect's server answer? Imports nothing of Prefect, for it runs twice a minute.
+"""The health check of a container: does Prefect's server answer? It runs twice a minute, so it imports little.
 
     python -m flows.health [URL]
 
