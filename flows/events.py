@@ -40,11 +40,13 @@ def emit_rejects(source: str, rejects: Sequence[str], *, seen: int, threshold: i
 
 def emit_stale_source(source: str, *, quiet_seconds: float | None, threshold: float, newest: str | None) -> None:
     """Say that a source brought nothing new for longer than the threshold, in seconds; None: it never did."""
-    since = "never" if quiet_seconds is None else f"not for {quiet_seconds / 3600:.1f} hours (last: {newest})"
+    since = (
+        None if quiet_seconds is None else f"brought nothing new for {quiet_seconds / 3600:.1f} hours, since {newest}"
+    )
     _emit(
         STALE_SOURCE,
         source,
-        f"source {source} brought something new {since}; expected every {threshold / 3600:g} hours",
+        f"source {source} {since or 'never brought anything'}; expected every {threshold / 3600:g} hours",
         source=source,
         quiet_seconds=quiet_seconds,
         threshold=threshold,

@@ -53,6 +53,10 @@ class Stack(Clock):
     processes: dict[str, subprocess.Popen] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def warehouse(self) -> Path:
+        return self.root / "warehouse" / "warehouse.duckdb"
+
     def make(self) -> None:
         """Copy the build context, install as the image does, make the mounts and the secrets, start PostgreSQL."""
         app = self.root / "app"
@@ -98,11 +102,11 @@ class Stack(Clock):
         path = f"{self.root}/venv/bin:/usr/local/bin:/usr/bin:/bin"
         return {"PATH": path, "HOME": tmp, "TMPDIR": tmp, "LANG": "C.UTF-8", **theirs, **self.variables}
 
-    def begin(self, service: str) -> subprocess.Popen:
-        """Start a service, in a process group of its own."""
+    def begin(self, service: str, *more: str) -> subprocess.Popen:
+        """Start a service, with more words behind its command if need be, in a process group of its own."""
         with (self.root / f"{service}.log").open("a") as log:
             self.processes[service] = subprocess.Popen(
-                [*unprivileged(), *map(self.placed, words(service))], env=self.environment_of(service),
+                [*unprivileged(), *map(self.placed, words(service)), *more], env=self.environment_of(service),
                 cwd=self.root / "app", stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         return self.processes[service]
