@@ -38,7 +38,7 @@ def shell(script: str, folder: Path) -> str:
 
 
 def test_a_backup_restores_what_there_was(kept):
-    """The two blocks of the document: after a damaged file and later dumps, all rows of the backup are there, proved."""
+    """Both blocks of the document: after a damaged file and later dumps, all rows of the backup are there, proved."""
     back_up, restore = blocks(OPERATIONS, "sh")
     warehouse = kept / "warehouse.duckdb"
     shell(back_up, kept)
