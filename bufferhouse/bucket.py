@@ -293,5 +293,9 @@ def _unavailable(place: str, error: Exception) -> Exception:
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line of an error of obstore; behind it come pages for its authors."""
-    return next((line.strip() for line in str(error).split("\n") if line.strip()), type(error).__name__)[:500]
+    """Return the first line of an error of obstore, and what the server said; behind it come pages for its authors."""
+    first = next((line.strip() for line in str(error).split("\n") if line.strip()), type(error).__name__)
+    said = [match[1] for name in ("Code", "Message") if (match := re.search(rf"<{name}>([^<]*)</{name}>", str(error)))]
+    if said and "Expired" in said[0]:
+        return f"{': '.join(said)}; renew the credentials and try again"
+    return ": ".join([first[:500], *said])

@@ -56,6 +56,7 @@ class Warehouse:
                 deadline = time.monotonic() + self.wait
                 stack.enter_context(WriterLock(self.path, self.wait))
                 self._connect(max(0.0, deadline - time.monotonic()))
+                _outdate_copy(self.path)
             else:
                 self._connect(0.0)
             stack.callback(lambda: close(self.con))
@@ -140,6 +141,16 @@ class Warehouse:
         target = published_path(self.path)
         copy_file(self.path, target)
         return target
+
+
+def _outdate_copy(path: Path) -> None:
+    """Make sure that the published copy is not taken for newer than what is written from now on.
+
+    Its time says so, and lies ahead where the clock was set back since: readers would go on with the copy.
+    """
+    copy, now = published_path(path), time.time()
+    if copy.exists() and copy.stat().st_mtime >= now:
+        os.utime(copy, (now - 1, now - 1))
 
 
 def _settle(con: duckdb.DuckDBPyConnection) -> None:
