@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 from bufferhouse.compression import limit_bytes
 from bufferhouse.errors import SourceUnavailable, UsageError
+from bufferhouse.module_texts import HeadError, head_of
 from bufferhouse.trees import FIRST_BYTES, Entry, too_large
 
 _CONNECTIONS = 8
@@ -214,14 +215,18 @@ class Bucket:
                 yield from zip(chunk, pool.map(self._get_or_error, chunk), strict=True)
 
     def _get_or_error(self, entry: Entry) -> bytes | Exception:
-        if entry.size_bytes > limit_bytes():
+        if entry.size_bytes > limit_bytes() and not entry.is_head_only:
             return too_large(limit_bytes())
         try:
-            return self._get(entry.path)
+            return self._head(entry.path) if entry.is_head_only else self._get(entry.path)
         except FileNotFoundError as error:
             return OSError(_reason(error))
         except UsageError as error:
             return OSError(str(error).removeprefix(f"{entry.path}: "))
+
+    def _head(self, path: str) -> bytes | HeadError:
+        with io.BufferedReader(_RemoteFile(self._opened(), self._key(path)), _PIECE_BYTES) as file:
+            return head_of(path, file)
 
     def _get(self, path: str) -> bytes:
         import obstore
@@ -242,11 +247,12 @@ def _chunks(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     chunk: list[Entry] = []
     size = 0
     for entry in entries:
-        if chunk and (size + entry.size_bytes > _MOST_BYTES_AHEAD or len(chunk) == _MOST_OBJECTS_AHEAD):
+        entry_bytes = _PIECE_BYTES if entry.is_head_only else entry.size_bytes
+        if chunk and (size + entry_bytes > _MOST_BYTES_AHEAD or len(chunk) == _MOST_OBJECTS_AHEAD):
             yield chunk
             chunk, size = [], 0
         chunk.append(entry)
-        size += entry.size_bytes
+        size += entry_bytes
     if chunk:
         yield chunk
 
