@@ -68,9 +68,7 @@ def stack_frames_id(frames: Iterable[StackFrame | tuple]) -> int:
 def faults_of(sightings: Iterable[Sighting]) -> list[str]:
     """Return a line for each module text whose head cannot be read."""
     texts = [s.module_text for s in sightings if s.module_text is not None]
-    return [
-        f"{text.source_uri}:{'' if text.fault[:1].isdigit() else ' '}{text.fault}" for text in texts if text.fault
-    ]
+    return [f"{text.source_uri}:{'' if text.fault[:1].isdigit() else ' '}{text.fault}" for text in texts if text.fault]
 
 
 def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[list[Sighting], int]:

@@ -15,7 +15,7 @@ _SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
 
 @dataclass(slots=True)
 class Files:
-    """What lies beside dumps, by path: further files of split dumps, and module texts; and how many files are neither."""
+    """What lies beside dumps, by path: further files of split dumps, module texts; and how many files are neither."""
 
     siblings: dict[str, Entry] = field(default_factory=dict)
     module_texts: dict[str, Entry] = field(default_factory=dict)

@@ -82,7 +82,9 @@ def _first_table(lines: list[str]) -> int | None:
 def _rows(lines: list[str], start: int, form: re.Pattern, expected: str) -> Iterator[re.Match]:
     """Yield the lines of one table, which are numbered from 1 and end in an empty line."""
     for number, place in enumerate(range(start, len(lines)), 1):
-        if not lines[place] and place < len(lines) - 1:
+        if not lines[place]:
+            if place == len(lines) - 1:
+                break
             return
         match = form.fullmatch(lines[place])
         if match is None or int(match[1]) != number:
@@ -116,9 +118,7 @@ def _resolved(tables: list[list[re.Match]], first: int) -> list[StackFrame]:
         _check(place, "a parent_frame_id", int(row[3]), len(tables[3]) + 1)
         parents.append(int(row[3]) - 1)
     stacks = _call_stacks(parents, starts[3])
-    return [
-        StackFrame(number, stacks[number], *locations[int(row[2]) - 1]) for number, row in enumerate(tables[3], 1)
-    ]
+    return [StackFrame(number, stacks[number], *locations[int(row[2]) - 1]) for number, row in enumerate(tables[3], 1)]
 
 
 def _check(place: int, what: str, number: int, count: int) -> None:
