@@ -70,6 +70,10 @@ def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
         for table in [*(f"raw.{name}" for name in ORDER), *tables]:
             con.execute(f"DELETE FROM {table} WHERE dump_id IN (SELECT dump_id FROM unseen)")
         con.execute("DROP TABLE unseen")
+        con.execute(
+            "DELETE FROM raw.stack_frames WHERE stack_frames_id NOT IN"
+            " (SELECT stack_frames_id FROM raw.observations WHERE stack_frames_id IS NOT NULL)"
+        )
         remove_unused_shapes(con)
     return Pruned([name for _, name in runs], removed["observations"], dumps)
 

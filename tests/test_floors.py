@@ -20,7 +20,7 @@ FLOORS = {
     **dict.fromkeys(("bufferhouse.frames",), 1),
     **dict.fromkeys(("bufferhouse.sources", "bufferhouse.trees", "bufferhouse.bucket", "bufferhouse.runs"), 1),
     **dict.fromkeys(("bufferhouse.archives", "bufferhouse.places", "bufferhouse.waiting", "bufferhouse.collecting"), 1),
-    "bufferhouse.listings": 1,
+    **dict.fromkeys(("bufferhouse.listings", "bufferhouse.siblings", "bufferhouse.module_texts"), 1),
     **dict.fromkeys(("bufferhouse.contents", "bufferhouse.validate", "bufferhouse.tables"), 1),
     "bufferhouse.report": REPORT,
     **dict.fromkeys(("bufferhouse.cli", "bufferhouse.commands", "flows"), DOOR),

@@ -51,7 +51,7 @@ SELECT
     track,  -- Label that tells series apart.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     op_name,  -- Name of the framework operation.
-    source_file,  -- Source file of the user's program; null since jaxlib 0.8.2.
+    source_file,  -- Source file of the user's program; null where neither dump nor module text says it.
     source_line,  -- Line in it.
     program_count,  -- Names of programs with such waste alive at their peak.
     wasted_bytes,  -- Most layout padding and slack of one program: the sum of the two that follow.
