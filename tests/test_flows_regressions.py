@@ -37,7 +37,7 @@ def told(monkeypatch):
 
 
 def test_growth_over_the_limit_is_told(prefect_server, upgraded, told):
-    """An event for the pair of runs names what grew with its bytes; the artifacts show the comparison and the counts."""
+    """An event for the pair of runs names what grew with its bytes; artifacts show comparison and counts."""
     state = flows.regressions.regressions(warehouse=str(upgraded), limit="5%,1MiB", return_state=True)
     assert "COMPLETED" == state.type.value, state.message
     [(run, before, message, offenders)] = [event for event in told if event[0] == AFTER]
