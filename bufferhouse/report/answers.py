@@ -1,5 +1,6 @@
 """What the statements of `sql/reports/` answer."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from bufferhouse.errors import WarehouseError
 from bufferhouse.layout import REPORTS
 
 Record = dict[str, Any]
+Connection = duckdb.DuckDBPyConnection
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +26,32 @@ class Answer:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
-def ask(con: duckdb.DuckDBPyConnection, name: str, **parameters: int | str) -> Answer:
+def ask(con: Connection, name: str, **parameters: int | str) -> Answer:
     """Return what the statement `sql/reports/<name>.sql` answers.
 
     Raises:
         WarehouseError: a mart that it reads is not there: an older bufferhouse built the models.
     """
+    cursor = _execute(con, _statement(name), parameters)
+    return Answer([column[0] for column in cursor.description], cursor.fetchall())
+
+
+def keep(con: Connection, name: str) -> None:
+    """Keep what a statement answers as the temporary table `name`, for statements that are made of it.
+
+    Raises:
+        WarehouseError: as `ask`.
+    """
+    _execute(con, f"CREATE OR REPLACE TEMPORARY TABLE {name} AS {_statement(name)}", {})
+
+
+def _statement(name: str) -> str:
+    return (REPORTS / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def _execute(con: Connection, sql: str, parameters: Mapping[str, int | str]) -> Connection:
     try:
-        cursor = con.execute((REPORTS / f"{name}.sql").read_text(encoding="utf-8"), parameters)
+        return con.execute(sql, parameters)
     except duckdb.CatalogException as error:
         first_line = str(error).split("\n", 1)[0]
         raise WarehouseError(f"{first_line} An older bufferhouse built it; renew it with: bufferhouse build") from None
-    return Answer([column[0] for column in cursor.description], cursor.fetchall())

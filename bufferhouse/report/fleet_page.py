@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Sequence
+from typing import Any
 
 from bufferhouse.report.answers import Record
 from bufferhouse.report.blocks import footer, note, tiles
@@ -29,11 +30,20 @@ def fleet_page(fleet: Fleet) -> str:
         )
         parts += [_space(space, charts) for space in fleet.spaces]
         parts.append(_padding(fleet.spaces))
-    parts += [section_html(section, {}) for section in fleet_tables(fleet)]
+    tables: dict[str, Any] = {}
+    parts += [section_html(section, tables) for section in fleet_tables(fleet)]
     if fleet.runs:
         parts.append(_ingested(fleet))
     parts.append(footer(fleet.warehouse, fleet.asked_at, fleet.overview["loaded_at"]))
-    return page(f"Fleet memory: {html.escape(printable(fleet.warehouse))}", "\n".join(parts), fleet.answers, charts)
+    name = html.escape(printable(fleet.warehouse))
+    return page(
+        f"Fleet memory: {name}",
+        "\n".join(parts),
+        fleet.answers,
+        charts,
+        tables=tables,
+        shared_texts=("fleet_programs", "fleet_trend"),
+    )
 
 
 def _head(fleet: Fleet) -> str:
