@@ -144,9 +144,12 @@ class Page:
         self.frame()
 
     def darken(self, dark: bool = True) -> None:
-        """Say what the reader prefers: dark or light."""
+        """Say what the reader prefers, dark or light, and wait until charts are drawn so."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
+        drawn = f"document.documentElement.dataset.charts === '{scheme['value']}'"
+        self.wait_for(f"!document.querySelector('.chart') || {drawn}")
+        self.frame()
 
     def ask(self, expression: str) -> Any:
         """Return what a piece of JavaScript comes to, promises kept."""

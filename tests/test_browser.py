@@ -9,10 +9,10 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.browser import browsing
+from tests.browser import Page, browsing
 from tests.conftest import GOLDEN
 from tests.page_files import PAGES, UNREADABLE, WITHOUT_CHARTS
-from tests.pictures import MOST_DIFFERENT, decoded, look
+from tests.pictures import MOST_DIFFERENT, cells, decoded, difference, look
 
 PICTURES = Path(__file__).parents[1] / "build" / "screenshots"
 SMALL = 0.05  # of the size of a page: enough to see what is there
@@ -28,7 +28,6 @@ def test_a_page_is_quiet_asks_for_nothing_and_can_be_read(
     with opened(name) as page:
         for scheme in ("light", "dark"):
             page.darken(scheme == "dark")
-            page.frame()
             contrast = page.ask(UNREADABLE)
             assert [] == contrast["found"], scheme
             assert contrast["seen"] > 3
@@ -46,6 +45,28 @@ def test_a_page_is_quiet_asks_for_nothing_and_can_be_read(
         assert "" == "".join(char for char in page.ask("document.body.innerText") if char in "\x1b\x07\u202e\u2028")
         assert [] == page.complaints
         assert [str(page_files[name])] == [unquote(address.removeprefix("file://")) for address in page.requests]
+
+
+def test_a_page_that_lost_a_part_looks_different(opened: Callable):
+    """The comparison is loose, not blind: letters of another width pass; missing charts, style or darkness do not."""
+    expected = decoded((GOLDEN / "pages" / "program-light.png").read_bytes())
+
+    def now(page: Page) -> float:
+        page.frame()
+        return difference(expected, cells(decoded(page.picture(scale=SMALL))))
+
+    with opened("program") as page:
+        assert now(page) <= MOST_DIFFERENT
+        page.ask("document.body.style.fontFamily = 'monospace'")
+        assert 0 < now(page) <= MOST_DIFFERENT
+        page.ask("document.body.style.fontFamily = ''")
+        page.ask('for (const chart of document.querySelectorAll(".chart")) chart.replaceChildren()')
+        assert now(page) > MOST_DIFFERENT
+        page.darken()
+        assert now(page) > MOST_DIFFERENT
+    with opened("program") as page:
+        page.ask('for (const style of document.querySelectorAll("style")) style.remove()')
+        assert now(page) > MOST_DIFFERENT
 
 
 @pytest.mark.parametrize("name", ["fleet", "program", "run", "compare", "hostile-program"])

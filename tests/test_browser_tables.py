@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.wide_fleet import write_wide_fleet
+from bufferhouse.ingesting import run_ingest
 from bufferhouse.report.compare import read_comparison
 from bufferhouse.report.compare_page import compare_page
 from bufferhouse.report.figures import human_bytes
+from bufferhouse.report.fleet import read_fleet
+from bufferhouse.report.fleet_page import fleet_page
 from bufferhouse.report.tables import FIRST_ROWS
 from tests.browser import Browser
 from tests.page_files import CELLS, OF_THE_PROGRAM, TABLE, TPU
@@ -158,3 +162,30 @@ def test_a_bar_shows_figures_when_pointed_at(
         said = dict(zip(keys[::2], keys[1::2], strict=True))
         sql = f"SELECT {sql} AND program_name = $1 AND memory_space = 0"
         assert rows(example_warehouse, sql, [said["program"]]) == [(int(said[figure].replace(",", "")),)]
+
+
+@pytest.mark.soak
+def test_the_page_of_a_wide_fleet_can_be_used(browser: Browser, tmp_path: Path):
+    """Of 150 programs in 30 runs tables show the first rows and say what is left out; every program can be found."""
+    write_wide_fleet(tmp_path / "wide", 150, 30)
+    path, file = tmp_path / "wide.duckdb", tmp_path / "wide.html"
+    assert 0 == run_ingest([str(tmp_path / "wide")], path).exit_code
+    file.write_text(fleet_page(read_fleet(path)), encoding="utf-8")
+    assert file.stat().st_size < 3_000_000
+    with browser.opened(file) as page:
+        sizes = page.ask("[...document.querySelectorAll('tbody')].map((body) => body.rows.length)")
+        assert max(sizes) <= 30
+        assert "135 more programs not shown: " in page.ask("document.body.innerText")
+        legends = page.ask(
+            "[...document.querySelectorAll('.chart')].map((one) => one.querySelectorAll('.role-legend-label').length)"
+        )
+        assert legends == [8] * len(legends) != []
+        table = TABLE.format("fleet_programs")
+        page.ask(f'{table}.closest(".wide").previousElementSibling.querySelector("input").focus()')
+        names = rows(path, "SELECT DISTINCT program_name FROM marts.memory_space_trend_v1 ORDER BY 1")
+        assert 150 == len(names)
+        for (name,) in names[::30]:
+            page.ask("document.activeElement.select()")
+            page.write(name)
+            assert {name} == {row[0][0] for row in page.ask(CELLS.format(table))}
+        assert [] == page.complaints
