@@ -78,6 +78,7 @@ $(STAMP): pyproject.toml requirements.lock | $(BIN)/uv
 		echo 'uv cannot install these packages; trying pip, which takes longer' >&2; \
 		$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock; }
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --offline --editable .
+	@$(BIN)/python -m bufferhouse.report.vega >/dev/null
 	@touch $@
 
 $(BIN)/uv: | $(BIN)/python
