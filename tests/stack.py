@@ -135,10 +135,12 @@ class Stack(Clock):
     def kill(self, service: str) -> None:
         """Kill a service with everything that it has started, as the end of its container does."""
         process = self.processes.pop(service)
-        for pid in [*descendants(process.pid), process.pid]:
+        killed = [*descendants(process.pid), process.pid]
+        for pid in killed:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         process.wait(60)
+        until(lambda: not any(map(is_alive, killed)), f"the end of all processes of {service}", 60)
 
     def log(self, service: str) -> str:
         """Return the end of what a service has said."""
@@ -167,6 +169,14 @@ class Stack(Clock):
             self.kill(service)
         if self.postgres and self.postgres.process:
             self.postgres.kill()
+
+
+def is_alive(pid: int) -> bool:
+    """Say whether a process has not ended yet: until then it keeps its locks, killed or not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def descendants(pid: int) -> list[int]:
