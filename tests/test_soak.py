@@ -14,7 +14,7 @@ from tests.ingests import name_of, write_dumps
 from tests.stack import Stack, descendants
 from tests.synthetic import small_dump
 
-pytest_plugins = ["tests.stack"]
+pytest_plugins = ["tests.stack_server"]
 pytestmark = pytest.mark.soak
 
 RUNS = int(os.environ.get("BUFFERHOUSE_SOAK_RUNS", "200"))
