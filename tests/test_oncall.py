@@ -20,10 +20,10 @@ from tests.stack import Stack, descendants, told
 from tests.synthetic import small_dump
 from tests.warehouses import contents, rows
 
-pytest_plugins = ["tests.stack"]
+pytest_plugins = ["tests.stack_server"]
 pytestmark = pytest.mark.slow
 
-DUMPS = 150
+DUMPS = 100
 AUTOMATIONS = ROOT / "docs" / "automations.yaml"
 NO_BLOCK = "00000000-0000-0000-0000-000000000000"
 CONFIG = """
