@@ -35,17 +35,19 @@ def look_up(leftovers: Sequence[Value], own: Rest, other: Rest) -> list[Elsewher
     """Return each of the leftovers of one program with its like in the other.
 
     A like counts only where the other program has more of its kind there than the own one has: what both have at a
-    place belongs to its own partner there, not to a leftover.
+    place belongs to its own partner there, not to a leftover. It is the like of one leftover only.
     """
     found: list[Elsewhere] = []
-    left = list(leftovers)
+    left, taken = list(leftovers), set()
     for tier in (tier for tier in TIERS if not tier.is_once):
         for have, theirs in ((own.same_space, other.same_space), (own.other_spaces, other.other_spaces)):
             if left:
-                likes = _surplus(tier, have, theirs, {tier.key(value) for value in left})
+                free = (value for value in theirs if value.value_id not in taken)
+                likes = _surplus(tier, have, free, {tier.key(value) for value in left})
                 now = [(value, _take(likes, tier.key(value))) for value in left]
                 found += [Elsewhere(value, like, tier.name) for value, like in now if like]
                 left = [value for value, like in now if not like]
+                taken |= {like.value_id for _, like in now if like}
     return found + [Elsewhere(value, None, None) for value in left]
 
 
