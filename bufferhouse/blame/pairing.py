@@ -1,6 +1,6 @@
 """Which dump of one run is compared with which of another."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 
