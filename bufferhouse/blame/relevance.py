@@ -8,8 +8,9 @@ from typing import NamedTuple
 from bufferhouse.errors import UsageError
 
 _UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
-_SHARE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*%")
-_SIZE = re.compile(rf"(\d{1,9}(?:\.\d{1,9})?)\s*({'|'.join(_UNITS)})")
+_NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
+_SHARE = re.compile(rf"{_NUMBER}\s*%")
+_SIZE = re.compile(rf"{_NUMBER}\s*({'|'.join(_UNITS)})")
 
 
 class Threshold(NamedTuple):
