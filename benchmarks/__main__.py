@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-from benchmarks import clock, ingest, models, queries, reader
+from benchmarks import clock, compare, ingest, models, queries, reader
 from bufferhouse.layout import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
@@ -21,7 +21,14 @@ def main() -> None:
         + ", ".join(f"{name} {version(name)}" for name in ("duckdb", "polars", "prefect"))
     )
     text = f"# Benchmarks\n\nLast run: {where}.\n"
-    parts = {"Reader": reader, "Ingest": ingest, "Models": models, "Cookbook": queries, "Clock": clock}
+    parts = {
+        "Reader": reader,
+        "Ingest": ingest,
+        "Models": models,
+        "Cookbook": queries,
+        "Compare": compare,
+        "Clock": clock,
+    }
     for title, part in parts.items():
         text += f"\n## {title}\n\n{part.__doc__.strip()}\n\n{part.table()}\n"
     print(text)

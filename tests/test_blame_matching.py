@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bufferhouse.blame import causes as C
@@ -44,6 +44,7 @@ def test_another_shape_only_where_it_is_the_one():
     assert ([], [old], [new]) == match([old], [new], [old], [new, again])
 
 
+@settings(max_examples=40, deadline=None)
 @given(PROGRAMS, PROGRAMS)
 def test_every_value_is_matched_once_or_left(before: list, after: list):
     """Pairs and leftovers hold each value once; what is left on both sides has no shape in common."""
@@ -54,6 +55,7 @@ def test_every_value_is_matched_once_or_left(before: list, after: list):
     assert Counter((pair.before, pair.tier) for pair in matches) == Counter((pair.after, pair.tier) for pair in back)
 
 
+@settings(max_examples=60, deadline=None)
 @given(PROGRAMS, PROGRAMS, st.integers(0, 10), st.integers(0, 10), st.sampled_from([None, ("temp",)]))
 def test_the_causes_sum_to_what_is_owned(before: list, after: list, old_at: int, new_at: int, kinds):
     """At any two positions of any two programs, of all kinds of allocations or of some, and turned round they flip."""

@@ -1,11 +1,12 @@
 """Each occupied byte has one owner."""
 
-from hypothesis import given
+from hypothesis import given, settings
 
 from bufferhouse.blame.owners import owned_bytes
 from tests.blame_values import PROGRAMS, union, value
 
 
+@settings(max_examples=50, deadline=None)
 @given(PROGRAMS)
 def test_owned_bytes_are_the_union(alive):
     """However values lie on each other, what they own sums to the bytes that are taken, counted one by one."""
@@ -15,6 +16,7 @@ def test_owned_bytes_are_the_union(alive):
     assert all(0 <= owned[one.value_id] <= one.size_bytes for one in alive)
 
 
+@settings(max_examples=50, deadline=None)
 @given(PROGRAMS)
 def test_each_owns_what_was_free_when_it_came(alive):
     """Of the values in their order, each owns what it adds to the union of those before it."""
