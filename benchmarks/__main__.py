@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-from benchmarks import clock, ingest, models, queries, reader, reports
+from benchmarks import clock, compare, ingest, models, queries, reader, reports
 from bufferhouse.layout import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
@@ -27,6 +27,7 @@ def main() -> None:
         "Models": models,
         "Cookbook": queries,
         "Reports": reports,
+        "Compare": compare,
         "Clock": clock,
     }
     for title, part in parts.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.batch import ParsedBatch, Sighting
-from bufferhouse.identity import FileName, content_of
+from bufferhouse.identity import FileName, content_of, read_file_name
 from bufferhouse.ingest import ReadBatch, parse_batch
 from bufferhouse.load import Loaded, load
 from bufferhouse.runs import Run
@@ -74,6 +74,24 @@ def parsed(
         if content.dump_id not in batch.known:
             batch.new.setdefault(content.dump_id, sighting)
     return parse_batch(batch)
+
+
+def load_runs(warehouse: Warehouse, runs: Mapping[str, Sequence[Mapping[str, bytes]]], target: str = "cpu") -> None:
+    """Load runs of dumps given as files by role, none of which may be refused; all dumps belong to module `jit_f`."""
+    batch = ReadBatch(known={})
+    for run_name, dumps in runs.items():
+        for number, files in enumerate(dumps):
+            content, path = (
+                content_of(files),
+                f"module_{number}.jit_f.{target}_after_optimizations-buffer-assignment.txt",
+            )
+            size = sum(map(len, files.values()))
+            named = read_file_name(path)
+            sighting = Sighting(run_name, path, f"/{run_name}/{path}", size, 0, content, named, size, files)
+            batch.sightings.append(sighting)
+            batch.new.setdefault(content.dump_id, sighting)
+    loaded = load(warehouse, parse_batch(batch), {name: run_called(name) for name in runs}, datetime.now(UTC))
+    assert [] == [str(refusal) for _, refusal in loaded.rejects]
 
 
 def load_parsed(warehouse: Warehouse, batch: ParsedBatch, run_name: str = "run") -> Loaded:

@@ -111,10 +111,10 @@ def _judged(pair: Pair, memory_space: int, sizes: SizesOfDumps, metric: str) -> 
         status, reason = UNCHANGED, None
     elif before_bytes is None or after_bytes is None:
         status = NOT_COMPARED
-    elif before != after:
+    elif any(old != new for old, new in zip(before, after, strict=True) if None not in (old, new)):
         status = CHANGED
     else:
-        # Where nothing is known of the peaks, equal numbers of the rest do not say that nothing changed.
+        # Where nothing is known of a peak, equal numbers of the rest do not say that nothing changed.
         status = NOT_COMPARED if reason else UNCHANGED
     return Compared(pair, memory_space, status, reason, before, after, before_bytes, after_bytes)
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bufferhouse.blame.matching import by_key
@@ -17,11 +18,20 @@ class Elsewhere(NamedTuple):
     tier: str | None
 
 
-class Rest(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Rest:
     """The values of a program that are not alive at the moment of the peak: of its memory space, and of all others."""
 
-    same_space: list[Value]
-    other_spaces: list[Value]
+    same_space: Sequence[Value]
+    other_spaces: Sequence[Value]
+    _groups: dict[tuple[str, bool], dict[Hashable, list[Value]]] = field(default_factory=dict)
+
+    def of(self, tier: Tier, key: Hashable, *, is_here: bool) -> list[Value]:
+        """Return the values with a key in a tier, of the same memory space or of the others."""
+        place = tier.name, is_here
+        if place not in self._groups:
+            self._groups[place] = by_key(tier, self.same_space if is_here else self.other_spaces)
+        return self._groups[place].get(key, [])
 
 
 def rest_of(values: Sequence[Value], memory_space: int, alive: Sequence[Value]) -> Rest:
@@ -35,34 +45,36 @@ def look_up(leftovers: Sequence[Value], own: Rest, other: Rest) -> list[Elsewher
     """Return each of the leftovers of one program with its like in the other.
 
     A like counts only where the other program has more of its kind there than the own one has: what both have at a
-    place belongs to its own partner there, not to a leftover.
+    place belongs to its own partner there, not to a leftover. It is the like of one leftover only.
     """
     found: list[Elsewhere] = []
+    taken: set[int] = set()
     left = list(leftovers)
     for tier in (tier for tier in TIERS if not tier.is_once):
-        for have, theirs in ((own.same_space, other.same_space), (own.other_spaces, other.other_spaces)):
-            if left:
-                likes = _surplus(tier, have, theirs, {tier.key(value) for value in left})
-                now = [(value, _take(likes, tier.key(value))) for value in left]
-                found += [Elsewhere(value, like, tier.name) for value, like in now if like]
-                left = [value for value, like in now if not like]
+        for is_here in (True, False):
+            likes: dict[Hashable, list[Value]] = {}
+            still = []
+            for value in left:
+                if (key := tier.key(value)) is not None and key not in likes:
+                    theirs = [like for like in other.of(tier, key, is_here=is_here) if like.value_id not in taken]
+                    likes[key] = _surplus(own.of(tier, key, is_here=is_here), theirs)
+                if likes.get(key):
+                    like = likes[key].pop(0)
+                    taken.add(like.value_id)
+                    found.append(Elsewhere(value, like, tier.name))
+                else:
+                    still.append(value)
+            left = still
     return found + [Elsewhere(value, None, None) for value in left]
 
 
-def _surplus(
-    tier: Tier, own: Iterable[Value], other: Iterable[Value], keys: set[Hashable]
-) -> dict[Hashable, list[Value]]:
-    have = Counter((tier.key(value), value.memory_space) for value in own)
-    surplus: dict[Hashable, list[Value]] = {}
-    for key, values in by_key(tier, other).items():
-        if key in keys:
-            for value in values:
-                if have[key, value.memory_space]:
-                    have[key, value.memory_space] -= 1
-                else:
-                    surplus.setdefault(key, []).append(value)
+def _surplus(own: Iterable[Value], other: Iterable[Value]) -> list[Value]:
+    """Return those of the other program that are more than the own one has, by memory space."""
+    have = Counter(value.memory_space for value in own)
+    surplus = []
+    for value in other:
+        if have[value.memory_space]:
+            have[value.memory_space] -= 1
+        else:
+            surplus.append(value)
     return surplus
-
-
-def _take(likes: dict[Hashable, list[Value]], key: Hashable | None) -> Value | None:
-    return likes[key].pop(0) if likes.get(key) else None

@@ -1,6 +1,6 @@
 """Which dump of one run is compared with which of another."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 
@@ -18,8 +18,7 @@ class Dump(NamedTuple):
 class Pair(NamedTuple):
     """Two dumps of a program; one of them is missing where the program is new or gone.
 
-    `is_ambiguous`: the program had several dumps whose contents are not in the other run, so that only their sizes told
-    which belongs to which.
+    `is_ambiguous`: several dumps of the program could stand here, and only their sizes or numbers told which.
     """
 
     before: Dump | None
@@ -36,40 +35,48 @@ def pair_up(before: Iterable[Dump], after: Iterable[Dump], reserved_bytes: Mappi
     """Return the pairs of dumps of two runs, by `program_id`; `reserved_bytes` holds the size of each dump.
 
     Of a program first those with equal content are paired. What is left is paired by size, the largest first: within a
-    compile target, then across compile targets. Dumps that are left over are new or gone.
+    compile target, then across compile targets. A dump that is left over then is compared with a content that the other
+    run has more often, as one of those may have become it. Dumps that are left over even so are new or gone.
     """
-    pairs: list[Pair] = []
-    after_programs = _by(after, "program_id")
-    before_programs = _by(before, "program_id")
-    for program_id in sorted({*before_programs, *after_programs}):
-        pairs += _pairs(before_programs.get(program_id, []), after_programs.get(program_id, []), reserved_bytes)
-    return pairs
-
-
-def _pairs(before: Sequence[Dump], after: Sequence[Dump], reserved_bytes: Mapping[int, int]) -> Iterable[Pair]:
-    contents = {dump.dump_id: dump for dump in before}
-    yield from (Pair(contents[dump.dump_id], dump, False) for dump in after if dump.dump_id in contents)
-    equal = contents.keys() & {dump.dump_id for dump in after}
-    before = [dump for dump in before if dump.dump_id not in equal]
-    after = [dump for dump in after if dump.dump_id not in equal]
-    is_ambiguous = bool(before and after) and max(len(before), len(after)) > 1
 
     def by_size(dump: Dump) -> tuple:
         return -reserved_bytes.get(dump.dump_id, 0), dump.dump_id
 
-    befores, afters = (
-        _by(sorted(before, key=by_size), "compile_target"),
-        _by(sorted(after, key=by_size), "compile_target"),
-    )
+    befores = _by(sorted(before, key=by_size), "program_id")
+    afters = _by(sorted(after, key=by_size), "program_id")
+    return [
+        pair
+        for program_id in sorted({*befores, *afters})
+        for pair in _pairs(befores.get(program_id, []), afters.get(program_id, []))
+    ]
+
+
+def _pairs(before: list[Dump], after: list[Dump]) -> Iterable[Pair]:
+    contents = {dump.dump_id: dump for dump in before}
+    equal = [Pair(contents[dump.dump_id], dump, False) for dump in after if dump.dump_id in contents]
+    yield from equal
+    known = {pair.after.dump_id for pair in equal}
+    before = [dump for dump in before if dump.dump_id not in known]
+    after = [dump for dump in after if dump.dump_id not in known]
+    is_ambiguous = bool(before and after) and max(len(before), len(after)) > 1
+    befores, afters = _by(before, "compile_target"), _by(after, "compile_target")
     for target in sorted(befores.keys() & afters.keys(), key=str):
-        while befores[target] and afters[target]:
-            yield Pair(befores[target].pop(0), afters[target].pop(0), is_ambiguous)
-    before = sorted((dump for dumps in befores.values() for dump in dumps), key=by_size)
-    after = sorted((dump for dumps in afters.values() for dump in dumps), key=by_size)
-    while before and after:
-        yield Pair(before.pop(0), after.pop(0), is_ambiguous)
+        yield from _in_order(befores[target], afters[target])
+    before = [dump for dump in before if dump in befores[dump.compile_target]]
+    after = [dump for dump in after if dump in afters[dump.compile_target]]
+    yield from _in_order(before, after)
+    counts = [(pair, pair.after.dump_count - pair.before.dump_count) for pair in equal]
+    yield from _in_order(before, [pair.after for pair, more in counts for _ in range(more)], is_ambiguous=True)
+    yield from _in_order([pair.before for pair, more in counts for _ in range(-more)], after, is_ambiguous=True)
     yield from (Pair(dump, None, is_ambiguous) for dump in before)
     yield from (Pair(None, dump, is_ambiguous) for dump in after)
+
+
+def _in_order(before: list[Dump], after: list[Dump], *, is_ambiguous: bool = False) -> Iterable[Pair]:
+    """Yield pairs of the first dumps, and take them out of the lists."""
+    is_ambiguous = is_ambiguous or max(len(before), len(after)) > 1
+    while before and after:
+        yield Pair(before.pop(0), after.pop(0), is_ambiguous)
 
 
 def _by(dumps: Iterable[Dump], field: str) -> dict:

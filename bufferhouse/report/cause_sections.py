@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from bufferhouse.answers import Record
-from bufferhouse.blame.op_names import without_layout
 from bufferhouse.blame.rollup import rolled_up
 from bufferhouse.report.columns import Column
 from bufferhouse.report.compare import Comparison
@@ -21,7 +20,7 @@ _CAUSES = [
     Column("shape", "shape", limit=60, rank=1),
     Column("opcode", "opcode", rank=4),
     Column("op_name", "op_name", limit=48, rank=2),
-    Column("source_line", "source", limit=48, rank=5),
+    Column("source", "source", limit=48, rank=5),
     Column("tier", "matched by", rank=3),
 ]
 _ROLLUP = [
@@ -48,30 +47,8 @@ def cause_section(row: Record, causes: Sequence[Record]) -> Section:
     causes = [one for one in causes if all(one[name] == value for name, value in where.items())]
     heading = f"Why {row['program_label']} changed in {space_title(row['platform'], row['memory_space'])}"
     name = f"causes-{space_key(row)}-{row['status_rank']}"
-    shown = [column for column in _CAUSES if any(_of(one, column.name) is not None for one in causes)]
-    records = [{**one, **{column.name: _of(one, column.name) for column in shown}} for one in causes]
-    return Section(heading, _lines(row), shown, records, name, "compare_causes", where, _SHOWN)
-
-
-def _of(cause: Record, name: str) -> str | int | None:
-    """Return what a column shows of a cause: of the value after, or if there is none of the one before."""
-    if name == "shape":
-        return _shape(cause["before_shape"], cause["after_shape"])
-    if name in ("opcode", "op_name"):
-        return cause[f"after_{name}"] or cause[f"before_{name}"]
-    if name == "source_line":
-        return cause["after_source"] or cause["before_source"]
-    return cause[name]
-
-
-def _shape(before: str | None, after: str | None) -> str | None:
-    """Return the shape, with its layout only where that differs."""
-    if not before or not after:
-        return after or before
-    if before == after:
-        return without_layout(after)
-    shorter = without_layout(before), without_layout(after)
-    return " → ".join(shorter if shorter[0] != shorter[1] else (before, after))
+    shown = [column for column in _CAUSES if any(one[column.name] is not None for one in causes)]
+    return Section(heading, _lines(row), shown, causes, name, "compare_causes", where, _SHOWN)
 
 
 def _lines(row: Record) -> list[str]:

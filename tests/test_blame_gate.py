@@ -1,0 +1,105 @@
+"""A gate lets through what was accepted and nothing else, and complains about what nobody needs any more."""
+
+from pathlib import Path
+
+import pytest
+
+from bufferhouse.blame.comparing import CHANGED, NEW, NOT_COMPARED, UNCHANGED, Compared
+from bufferhouse.blame.gate import Accepted, judge, read_accepted
+from bufferhouse.blame.pairing import Dump, Pair
+from bufferhouse.blame.relevance import parse_threshold
+from bufferhouse.errors import UsageError
+
+MIB = 2**20
+LIMIT = parse_threshold("5%,1MiB")
+
+
+def row(name: str, before: int | None, after: int | None, memory_space: int = 0, status: str = CHANGED) -> Compared:
+    """A program of two dumps, whose id is the length of its name."""
+    dump = Dump(1, len(name), name, "cpu", "cpu", 1)
+    return Compared(Pair(dump, dump._replace(dump_id=2), False), memory_space, status, None, None, None, before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_refused"),
+    [(100 * MIB, 105 * MIB, True), (100 * MIB, 105 * MIB - 1, False), (MIB, 2 * MIB - 1, False), (0, MIB, True),
+     (100 * MIB, MIB, False), (100 * MIB, 100 * MIB, False)],
+)  # fmt: skip
+def test_growth_over_the_limit_is_refused(before: int, after: int, is_refused: bool):
+    """The share and the bytes have to be reached, to the byte; what fell is no offence."""
+    verdict = judge([row("jit_f", before, after)], LIMIT)
+    assert (is_refused, not is_refused, 1) == (bool(verdict.offenders), verdict.is_passed, verdict.compared_count)
+
+
+def test_a_comparison_of_nothing_is_not_passed():
+    """Where no program is known on both sides there is nothing to trust; one that is equal is enough."""
+    nothing = [row("jit_new", None, MIB, status=NEW), row("jit_unknown", None, None, status=NOT_COMPARED)]
+    for rows in ([], nothing):
+        assert (False, 0) == (judge(rows, LIMIT).is_passed, judge(rows, LIMIT).compared_count)
+    assert judge([*nothing, row("jit_f", 1, 1, status=UNCHANGED)], LIMIT).is_passed
+
+
+def test_what_was_accepted_passes():
+    """A program, by name or id, in its memory space and up to its bytes; one byte more is refused again."""
+    grown = row("jit_f", 100 * MIB, 200 * MIB)
+    entry = Accepted("jit_f", 0, 200 * MIB, "a larger batch")
+    for one in (entry, entry._replace(program="5")):
+        verdict = judge([grown], LIMIT, [one])
+        assert ([], [(grown, one)], [], True) == (*verdict[:3], verdict.is_passed)
+    for other in (entry._replace(program="jit"), entry._replace(memory_space=1)):
+        verdict = judge([grown], LIMIT, [other])
+        assert ([grown], [], [other], False) == (*verdict[:3], verdict.is_passed)
+    verdict = judge([grown], LIMIT, [entry._replace(up_to_bytes=200 * MIB - 1)])
+    assert ([grown], [], []) == verdict[:3]
+
+
+def test_an_entry_that_nothing_needs_is_stale():
+    """It would hide the next growth, so it is named; the gate is passed all the same."""
+    entry = Accepted("jit_f", 0, 200 * MIB, "a larger batch")
+    for rows in ([row("jit_f", 100 * MIB, 100 * MIB)], [row("jit_other", MIB, MIB)]):
+        verdict = judge(rows, LIMIT, [entry])
+        assert ([], [], [entry], True) == (*verdict[:3], verdict.is_passed)
+
+
+def test_an_accept_file_is_read(tmp_path: Path):
+    """One table for each entry."""
+    path = tmp_path / "accepted.toml"
+    path.write_text('[[accept]]\nprogram = "jit_f"\nmemory_space = 1\nup_to_bytes = 5\nwhy = "known"\n' * 2)
+    assert [Accepted("jit_f", 1, 5, "known")] * 2 == read_accepted(path)
+    path.write_text("")
+    assert [] == read_accepted(path)
+
+
+ENTRY = 'program = "jit_f"\nmemory_space = 1\nup_to_bytes = 5\nwhy = "known"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[accept]]\n" + ENTRY.replace("why", "because"), "entry 1: expected program"),
+        ("[[accept]]\n" + ENTRY + "[[accept]]\n" + ENTRY.replace("5", '"5"'), "entry 2: .*look at up_to_bytes"),
+        ("[[accept]]\n" + ENTRY.replace("1", "true"), "look at memory_space"),
+        ("[[accept]]\n" + ENTRY.replace("known", " "), "look at why"),
+        ("[[accept]]\n" + ENTRY + "more = 1\n", "look at more"),
+        ("[accept]\n" + ENTRY, "expected tables"),
+        ("accept = [1]\n", "entry 1"),
+        ("[[accepted]]\n" + ENTRY, "expected tables .*accepted"),
+        ("accept = ", "accepted.toml: "),
+    ],
+)  # fmt: skip
+def test_a_malformed_accept_file_is_refused(tmp_path: Path, text: str, said: str):
+    """The message names the file, the entry and what to look at."""
+    path = tmp_path / "accepted.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=said) as refused:
+        read_accepted(path)
+    assert str(path) in str(refused.value)
+
+
+def test_an_accept_file_that_is_not_there_is_named(tmp_path: Path):
+    """So is one that is no text."""
+    with pytest.raises(UsageError, match=r"none\.toml: No such file"):
+        read_accepted(tmp_path / "none.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff")
+    with pytest.raises(UsageError, match=r"bytes\.toml: "):
+        read_accepted(tmp_path / "bytes.toml")
