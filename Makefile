@@ -44,7 +44,7 @@ test: $(STAMP) ## Run all tests, a process per core (PYTEST_FLAGS=... adds optio
 check: $(STAMP) ## Lint, check the format, and check that the lock file names no registry
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@! grep -n '://' requirements.lock
+	@! grep -n '://' requirements.lock docker/requirements.lock
 
 golden: $(STAMP) ## Write the expected outputs of the tests anew; read the diff before committing it
 	$(BIN)/python -m pytest -q --golden-update tests
@@ -61,9 +61,12 @@ soak: $(STAMP) ## Run the tests that take minutes each
 bench: $(STAMP) ## Run the benchmarks
 	$(BIN)/python -m benchmarks
 
-lock: $(BIN)/uv ## Write requirements.lock anew from pyproject.toml (LOCK_FLAGS=--upgrade takes newer versions)
+lock: $(BIN)/uv ## Write both lock files anew from pyproject.toml (LOCK_FLAGS=--upgrade takes newer versions)
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --generate-hashes \
 		--custom-compile-command 'make lock' --extra dev $(LOCK_FLAGS) pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --generate-hashes \
+		--custom-compile-command 'make lock' --extra image --constraint requirements.lock --no-annotate \
+		pyproject.toml -o docker/requirements.lock
 
 clean: ## Remove everything that make made
 	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis
@@ -75,6 +78,7 @@ $(STAMP): pyproject.toml requirements.lock | $(BIN)/uv
 		echo 'uv cannot install these packages; trying pip, which takes longer' >&2; \
 		$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock; }
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --offline --editable .
+	@$(BIN)/python -m bufferhouse.report.vega >/dev/null
 	@touch $@
 
 $(BIN)/uv: | $(BIN)/python

@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-from benchmarks import clock, compare, ingest, models, queries, reader
+from benchmarks import clock, compare, ingest, models, queries, reader, reports
 from bufferhouse.layout import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
@@ -26,6 +26,7 @@ def main() -> None:
         "Ingest": ingest,
         "Models": models,
         "Cookbook": queries,
+        "Reports": reports,
         "Compare": compare,
         "Clock": clock,
     }

@@ -16,6 +16,7 @@ from stat import S_ISLNK
 from typing import BinaryIO
 
 from bufferhouse import compression
+from bufferhouse.module_texts import HeadError, head_of, is_module_text
 from bufferhouse.trees import FIRST_BYTES, Entry, too_large
 
 _TEXT_NAME = "run.json"
@@ -79,7 +80,7 @@ class Archive:
             # Where the name says nothing, only the stream that just passes by can be looked into.
             looks = None if is_named else _first_bytes(member, len(FIRST_BYTES)) == FIRST_BYTES
             entry = Entry(self, path, base, member.size_bytes, member.mtime_ns, begins_like_a_dump=looks)
-            if is_named or looks or "live-range" in name:
+            if is_named or looks or "live-range" in name or is_module_text(name):
                 kept[path] = entry
                 self.ordinals[path] = ordinal
             else:
@@ -127,8 +128,9 @@ class Archive:
         for ordinal, member in enumerate(self._members(quiet=True)):
             path = self._place(member.name)
             if path in wanted and self.ordinals.get(path) == ordinal:
-                data = _content(member)
-                for entry in wanted.pop(path):
+                found = wanted.pop(path)
+                data = _head(member, path) if found[0].is_head_only else _content(member)
+                for entry in found:
                     yield entry, data
             if not wanted:
                 return
@@ -151,6 +153,14 @@ def _first_bytes(member: _Member, count: int) -> bytes:
             return file.read(min(count, member.size_bytes))
     except _DAMAGE:
         return b""
+
+
+def _head(member: _Member, path: str) -> bytes | HeadError | OSError:
+    try:
+        with member.opened() as file:
+            return head_of(path, file)
+    except _DAMAGE as error:
+        return OSError(f"damaged in the archive: {error}")
 
 
 def _content(member: _Member) -> bytes | Exception:

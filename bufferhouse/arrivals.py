@@ -62,9 +62,11 @@ class Arrivals:
                 self.marked[dump.run_name] = marker.mtime_ns
             if max(part.mtime_ns for part in dump.parts.values()) <= marker.mtime_ns:
                 return None
-        if self._age(dump) < self.rules.settle:
+        if dump.content is None and self._age(dump.mtime_ns) < self.rules.settle:
             return f"it has not been the same for {self.rules.settle:g} s yet"
-        if len(dump.parts) > 1 and len(dump.parts) < len(SUFFIXES) and self._is_in_grace(dump):
+        if dump.module_text is not None and self._age(dump.module_text.mtime_ns) < self.rules.settle:
+            return f"its module text has not been the same for {self.rules.settle:g} s yet"
+        if dump.content is None and len(dump.parts) > 1 and len(dump.parts) < len(SUFFIXES) and self._is_in_grace(dump):
             missing = ", ".join(f"…{SUFFIXES[role]}" for role in SUFFIXES if role not in dump.parts)
             return f"{missing} may still come"
         return None
@@ -93,15 +95,15 @@ class Arrivals:
         return split_at_archive(dump.uri)[1] is not None  # an archive comes whole or is damaged
 
     def _is_in_grace(self, dump: Found) -> bool:
-        return dump.run_name not in self.complete_runs and self._age(dump) < self.rules.grace
+        return dump.run_name not in self.complete_runs and self._age(dump.mtime_ns) < self.rules.grace
 
-    def _age(self, dump: Found) -> float:
-        """Return for how many seconds a dump has been as it is.
+    def _age(self, mtime_ns: int) -> float:
+        """Return for how many seconds a file has been as it is.
 
         A file server's clock may be ahead of ours: a time to come is as long ago as it is ahead, else files would wait
         for it for ever.
         """
-        return abs(self.now_ns - dump.mtime_ns) / _SECOND_NS
+        return abs(self.now_ns - mtime_ns) / _SECOND_NS
 
     def _marker_of(self, dump: Found) -> Entry | None:
         """Return the nearest marker beside a dump or above it, not above its source."""

@@ -3,8 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bufferhouse.dump.stack_frames import StackFrame
 from bufferhouse.frames import Batch
 from bufferhouse.identity import Content, FileName
+
+
+@dataclass(slots=True)
+class ModuleText:
+    """What was found at the head of the module text beside a dump: tables of stack frames, a fault, or neither.
+
+    Size and time are None where the file could not be read, so that the next ingest tries again.
+    """
+
+    source_uri: str
+    size_bytes: int | None = None
+    mtime_ns: int | None = None
+    stack_frames_id: int | None = None
+    stack_frames: list[StackFrame] | None = None
+    fault: str | None = None
 
 
 @dataclass(slots=True)
@@ -20,6 +36,7 @@ class Sighting:
     file_name: FileName
     text_bytes: int
     files: Mapping[str, bytes] | None = None
+    module_text: ModuleText | None = None
 
 
 @dataclass(slots=True)

@@ -56,6 +56,9 @@ def batch_catalog(con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFr
             con.register("batch_frame", frame.to_arrow())
             con.execute(f"CREATE TABLE {CATALOG}.raw.{table} AS SELECT * FROM batch_frame")
             con.unregister("batch_frame")
+        for table in ("observations", "stack_frames"):
+            # What a dump was seen with may be another tomorrow: nothing that is kept with the dump can depend on it.
+            con.execute(f'CREATE TABLE {CATALOG}.raw.{table} AS FROM "{main}".raw.{table} LIMIT 0')
         con.execute(f"USE {CATALOG}")
         for name, is_incremental, _, _, sql in built:
             if name in needed:

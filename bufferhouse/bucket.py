@@ -18,12 +18,14 @@ from typing import Any, BinaryIO
 
 from bufferhouse.compression import limit_bytes
 from bufferhouse.errors import SourceUnavailable, UsageError
+from bufferhouse.module_texts import HeadError, head_of
 from bufferhouse.trees import FIRST_BYTES, Entry, too_large
 
 _CONNECTIONS = 8
 _MOST_OBJECTS_AHEAD = 64
 _MOST_BYTES_AHEAD = 32 << 20
 _PIECE_BYTES = 1 << 20
+_HEAD_BYTES = 64 << 10  # holds most heads of module texts
 _REFUSED = re.compile(r"status code: 4(?!08|29)\d\d")  # what the server will not answer otherwise the next time
 _SECRETS = ("access_key_id", "secret_access_key", "session_token")
 _PROFILE_KEYS = {
@@ -214,14 +216,18 @@ class Bucket:
                 yield from zip(chunk, pool.map(self._get_or_error, chunk), strict=True)
 
     def _get_or_error(self, entry: Entry) -> bytes | Exception:
-        if entry.size_bytes > limit_bytes():
+        if entry.size_bytes > limit_bytes() and not entry.is_head_only:
             return too_large(limit_bytes())
         try:
-            return self._get(entry.path)
+            return self._head(entry.path) if entry.is_head_only else self._get(entry.path)
         except FileNotFoundError as error:
             return OSError(_reason(error))
         except UsageError as error:
             return OSError(str(error).removeprefix(f"{entry.path}: "))
+
+    def _head(self, path: str) -> bytes | HeadError:
+        with io.BufferedReader(_RemoteFile(self._opened(), self._key(path), _HEAD_BYTES), _HEAD_BYTES) as file:
+            return head_of(path, file)
 
     def _get(self, path: str) -> bytes:
         import obstore
@@ -242,11 +248,12 @@ def _chunks(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     chunk: list[Entry] = []
     size = 0
     for entry in entries:
-        if chunk and (size + entry.size_bytes > _MOST_BYTES_AHEAD or len(chunk) == _MOST_OBJECTS_AHEAD):
+        entry_bytes = _HEAD_BYTES if entry.is_head_only else entry.size_bytes
+        if chunk and (size + entry_bytes > _MOST_BYTES_AHEAD or len(chunk) == _MOST_OBJECTS_AHEAD):
             yield chunk
             chunk, size = [], 0
         chunk.append(entry)
-        size += entry.size_bytes
+        size += entry_bytes
     if chunk:
         yield chunk
 
@@ -254,15 +261,15 @@ def _chunks(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
 class _RemoteFile(io.RawIOBase):
     """An object as a file that can be read and sought; obstore's own gives no bytes."""
 
-    def __init__(self, store: Any, key: str) -> None:
+    def __init__(self, store: Any, key: str, buffer_bytes: int = _PIECE_BYTES) -> None:
         import obstore
 
         self._key = key
-        self._reader = self._ask(obstore.open_reader, store, key)
+        self._reader = self._ask(obstore.open_reader, store, key, buffer_size=buffer_bytes)
 
-    def _ask(self, function: Callable, *arguments: Any) -> Any:
+    def _ask(self, function: Callable, *arguments: Any, **options: Any) -> Any:
         try:
-            return function(*arguments)
+            return function(*arguments, **options)
         except FileNotFoundError:
             raise UsageError(f"{self._key}: there is no object of that name") from None
         except Exception as error:
@@ -293,5 +300,9 @@ def _unavailable(place: str, error: Exception) -> Exception:
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line of an error of obstore; behind it come pages for its authors."""
-    return next((line.strip() for line in str(error).split("\n") if line.strip()), type(error).__name__)[:500]
+    """Return the first line of an error of obstore, and what the server said; behind it come pages for its authors."""
+    first = next((line.strip() for line in str(error).split("\n") if line.strip()), type(error).__name__)
+    said = [match[1] for name in ("Code", "Message") if (match := re.search(rf"<{name}>([^<]*)</{name}>", str(error)))]
+    if said and "Expired" in said[0]:
+        return f"{': '.join(said)}; renew the credentials and try again"
+    return ": ".join([first[:500], *said])

@@ -1,8 +1,11 @@
 """Checks over a whole warehouse; each load runs the same ones on its batch."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import duckdb
+
+from bufferhouse.batch import Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +31,14 @@ def run_checks(con: duckdb.DuckDBPyConnection) -> list[CheckResult]:
         first = f"dump {dump_id}: expected {expected}, found {found}" if count else None
         results.append(CheckResult(name.split(".")[1], severity, count, first))
     return results
+
+
+def found_by_checks(refusals: Iterable[Refusal], warnings: Mapping[str, int]) -> list[CheckResult]:
+    """Return what the checks of loads found: the dumps refused by those of severity error, the warnings of others."""
+    refused: dict[str, list[Refusal]] = {}
+    for refusal in refusals:
+        kind, _, name = refusal.rule.partition(":")
+        if kind == "check":
+            refused.setdefault(name, []).append(refusal)
+    errors = [CheckResult(name, "error", len(found), str(found[0])) for name, found in sorted(refused.items())]
+    return errors + [CheckResult(name, "warn", count, None) for name, count in sorted(warnings.items())]

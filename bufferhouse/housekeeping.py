@@ -70,6 +70,10 @@ def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
         for table in [*(f"raw.{name}" for name in ORDER), *tables]:
             con.execute(f"DELETE FROM {table} WHERE dump_id IN (SELECT dump_id FROM unseen)")
         con.execute("DROP TABLE unseen")
+        con.execute(
+            "DELETE FROM raw.stack_frames WHERE stack_frames_id NOT IN"
+            " (SELECT stack_frames_id FROM raw.observations WHERE stack_frames_id IS NOT NULL)"
+        )
         remove_unused_shapes(con)
     return Pruned([name for _, name in runs], removed["observations"], dumps)
 
@@ -113,7 +117,7 @@ def compact(warehouse: Warehouse) -> tuple[int, int]:
 
 
 def stats(con: duckdb.DuckDBPyConnection) -> dict:
-    """Return rows and bytes per table, dumps per run, the share of repeats, and rejects by rule and state."""
+    """Return rows and bytes per table, dumps per run, the share of repeats, the last load, rejects by rule."""
     tables = con.execute(
         "SELECT schema_name || '.' || table_name, estimated_size FROM duckdb_tables()"
         " WHERE database_name = current_database() AND schema_name <> 'meta' ORDER BY 1"
@@ -122,6 +126,9 @@ def stats(con: duckdb.DuckDBPyConnection) -> dict:
     size_of_block = con.execute("SELECT block_size FROM pragma_database_size()").fetchone()[0]
     rows = {name: {"rows": count, "bytes": _blocks(con, name) * size_of_block} for name, count in counted.items()}
     observations = con.execute("SELECT COUNT(*), COUNT(DISTINCT dump_id) FROM staging.observations").fetchone()
+    rejects = con.execute(
+        "SELECT rule, state, COUNT(*) FROM raw.rejects GROUP BY rule, state ORDER BY 3 DESC, 1, 2"
+    ).fetchall()
     return {
         "tables": rows,
         "runs": dict(
@@ -135,13 +142,25 @@ def stats(con: duckdb.DuckDBPyConnection) -> dict:
         "dumps": counted["raw.dumps"],
         "repeat_share": round(1 - observations[1] / observations[0], 4) if observations[0] else 0.0,
         "text_bytes": con.execute("SELECT CAST(COALESCE(SUM(text_bytes), 0) AS BIGINT) FROM raw.dumps").fetchone()[0],
-        "rejects": [
-            {"rule": rule, "state": state, "count": count}
-            for rule, state, count in con.execute(
-                "SELECT rule, state, COUNT(*) FROM raw.rejects GROUP BY rule, state ORDER BY 3 DESC, 1, 2"
-            ).fetchall()
-        ],
+        "last_load": _last_load(con),
+        "open_rejects": sum(count for _, state, count in rejects if state == "open"),
+        "rejects": [{"rule": rule, "state": state, "count": count} for rule, state, count in rejects],
     }
+
+
+def _last_load(con: duckdb.DuckDBPyConnection) -> dict | None:
+    """Return the last load that is kept: its number, when it ended, and its figures; None before the first."""
+    row = con.execute(
+        "SELECT load_id, finished_at, seen_count, new_count, known_count, rejected_count, text_bytes"
+        " FROM raw.loads ORDER BY load_id DESC LIMIT 1"
+    ).fetchone()
+    names = ("load_id", "finished_at", "seen", "new", "known", "rejected", "bytes")
+    return None if row is None else {**dict(zip(names, row, strict=True)), "finished_at": moment_text(row[1])}
+
+
+def moment_text(moment: datetime | None) -> str | None:
+    """Return a moment as ISO 8601 in UTC, to the second."""
+    return None if moment is None else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _blocks(con: duckdb.DuckDBPyConnection, table: str) -> int:

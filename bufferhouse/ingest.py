@@ -18,6 +18,7 @@ from bufferhouse.frames import merged
 from bufferhouse.identity import Content, content_of, read_file_name
 from bufferhouse.known_files import unknown_files
 from bufferhouse.load import load, next_number
+from bufferhouse.observing import module_text_of
 from bufferhouse.run_changes import complete_runs
 from bufferhouse.sources import Discovery, Found, read
 from bufferhouse.summary import Summary
@@ -95,7 +96,7 @@ def _chunks(dumps: Sequence[Found], batch: list[ReadBatch], hold: Hold | None = 
     chunk: list[Sighting] = []
     count = size = 0
     for dump, files in read(dumps):
-        if hold is not None and hold(dump, files):
+        if hold is not None and dump.content is None and hold(dump, files):
             continue
         if isinstance(files, CompressionError):
             data = {"combined": files.data}
@@ -126,10 +127,11 @@ def _sighting(dump: Found, files: Mapping[str, bytes]) -> Sighting:
         dump.uri,
         dump.size_bytes,
         dump.mtime_ns,
-        content_of(files),
+        dump.content or content_of(files),
         read_file_name(dump.relative_path),
         sum(map(len, files.values())),
         files,
+        module_text_of(dump),
     )
 
 

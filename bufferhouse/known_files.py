@@ -5,7 +5,7 @@ import os
 from bufferhouse import __version__
 from bufferhouse.collecting import collector_paused
 from bufferhouse.errors import UsageError
-from bufferhouse.identity import content_of
+from bufferhouse.identity import Content, content_of
 from bufferhouse.sources import Discovery, Found, read
 from bufferhouse.summary import Summary
 from bufferhouse.warehouse import Warehouse, published_path
@@ -14,6 +14,8 @@ from bufferhouse.warehouse import Warehouse, published_path
 @collector_paused()
 def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, *, rehash: bool = False) -> list[Found]:
     """Return the dumps whose path, size or modification time is new; count the others in `summary`.
+
+    Where only the module text is new, the dump is returned with its known `content`: it need not be read again.
 
     Raises:
         UsageError: a run of that name is in the warehouse, from another root and with nothing in common.
@@ -28,41 +30,57 @@ def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, 
     if rehash:
         return discovery.dumps
     others = _not_known(warehouse, discovery.dumps)
-    summary.known_rejected += sum(others.values())
+    summary.known_rejected += sum(state == _REFUSED for state, _ in others.values())
     summary.known += len(discovery.dumps) - len(others)
-    return [discovery.dumps[number] for number, is_refused in others.items() if not is_refused]
+    known = warehouse.known_contents({dump_id for state, dump_id in others.values() if state == _OTHER_MODULE_TEXT})
+    for number, (state, dump_id) in others.items():
+        if state == _OTHER_MODULE_TEXT:
+            discovery.dumps[number].content = Content(dump_id, known[dump_id][0], {})
+    return [discovery.dumps[number] for number, (state, _) in others.items() if state != _REFUSED]
 
 
-def _not_known(warehouse: Warehouse, dumps: list[Found]) -> dict[int, bool]:
-    """Return the numbers of the dumps that are not as they were last seen, False, or were refused then, True.
+_KNOWN, _REFUSED, _OTHER_MODULE_TEXT = 1, 2, 3
+
+
+def _not_known(warehouse: Warehouse, dumps: list[Found]) -> dict[int, tuple[int, int]]:
+    """Return the numbers of the dumps that are not as they were last seen: what they are, and the content seen then.
+
+    They are 0, or were refused then, or only their module text is another or has come since.
 
     The rows of a run may be many: they are compared where they lie, and only what is different comes out.
     """
     import pyarrow as pa
 
     runs = dict(warehouse.con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
+    texts = [dump.module_text for dump in dumps]
     columns = {
         "number": pa.array(range(len(dumps)), pa.int64()),
         "run_id": pa.array([runs.get(dump.run_name) for dump in dumps], pa.int64()),
         "relative_path": pa.array([dump.relative_path for dump in dumps], pa.string()),
         "size_bytes": pa.array([dump.size_bytes for dump in dumps], pa.int64()),
         "mtime_ns": pa.array([dump.mtime_ns for dump in dumps], pa.int64()),
+        "text_size_bytes": pa.array([None if text is None else text.size_bytes for text in texts], pa.int64()),
+        "text_mtime_ns": pa.array([None if text is None else text.mtime_ns for text in texts], pa.int64()),
     }
     warehouse.con.register("asked", pa.table(columns))
-    # Of the rows of one file that of the last load stands; 1 is known, 2 is known and refused.
+    # Of the rows of one file that of the last load stands.
     rows = warehouse.con.execute(
-        "WITH told AS (SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, 1 AS state"
-        " FROM raw.observations UNION ALL"
-        " SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, 2 AS state"
-        " FROM raw.rejects WHERE parser_version = ? AND state = 'open')"
-        " SELECT a.number, COALESCE(ARG_MAX(CASE WHEN t.source_size_bytes = a.size_bytes"
-        " AND t.source_mtime_ns IS NOT DISTINCT FROM a.mtime_ns THEN t.state ELSE 0 END, t.load_id), 0) AS found"
+        "WITH told AS (SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $known AS state,"
+        " dump_id, module_text_size_bytes, module_text_mtime_ns FROM raw.observations UNION ALL"
+        " SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $refused, -1, NULL, NULL"
+        " FROM raw.rejects WHERE parser_version = $version AND state = 'open')"
+        " SELECT a.number, COALESCE(ARG_MAX(CASE"
+        " WHEN t.source_size_bytes <> a.size_bytes OR t.source_mtime_ns IS DISTINCT FROM a.mtime_ns THEN 0"
+        " WHEN t.state = $known AND a.text_size_bytes IS NOT NULL"
+        " AND (t.module_text_size_bytes IS DISTINCT FROM a.text_size_bytes"
+        " OR t.module_text_mtime_ns IS DISTINCT FROM a.text_mtime_ns) THEN $other"
+        " ELSE t.state END, t.load_id), 0) AS found, ARG_MAX(t.dump_id, t.load_id) AS dump_id"
         " FROM asked AS a LEFT JOIN told AS t USING (run_id, relative_path)"
-        " GROUP BY a.number HAVING found <> 1 ORDER BY a.number",
-        [__version__],
+        " GROUP BY a.number HAVING found <> $known ORDER BY a.number",
+        {"version": __version__, "known": _KNOWN, "refused": _REFUSED, "other": _OTHER_MODULE_TEXT},
     ).fetchall()
     warehouse.con.unregister("asked")
-    return {number: state == 2 for number, state in rows}
+    return {number: (state, dump_id) for number, state, dump_id in rows}
 
 
 def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:

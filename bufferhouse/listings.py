@@ -20,6 +20,7 @@ from bufferhouse.trees import Entry, Tree
 
 _FORGOTTEN_AFTER_SECONDS = 30 * 86400
 _FRESH_SECONDS = 86400
+_FORM = 2  # of what is kept: 2 knows which member a module text is
 
 
 class Listings:
@@ -66,7 +67,7 @@ class Listings:
 
 def _state(path: str) -> list:
     stat = os.stat(path)
-    return [__version__, path, stat.st_size, stat.st_mtime_ns]
+    return [__version__, _FORM, path, stat.st_size, stat.st_mtime_ns]
 
 
 def _read(file: Path) -> dict[str, Any] | None:

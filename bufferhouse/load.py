@@ -18,19 +18,13 @@ from bufferhouse import __version__, interrupts
 from bufferhouse.batch import ParsedBatch, Refusal, Sighting
 from bufferhouse.batch_catalog import REFUSING, Checked, Names, batch_catalog, copy_in, run_checks, uncomputable
 from bufferhouse.frames import Batch
-from bufferhouse.identity import facts_of_name
+from bufferhouse.observing import UNREADABLE, faults_of, insert, observe, unseen
 from bufferhouse.run_changes import complete_runs
 from bufferhouse.runs import Run
 from bufferhouse.transaction import transaction
 from bufferhouse.validate import breaches, without
 from bufferhouse.warehouse import Warehouse
 
-_OBSERVATIONS = {
-    "run_id": pl.Int64, "relative_path": pl.String, "dump_id": pl.Int64, "load_id": pl.Int64,
-    "program_id": pl.Int64, "source_uri": pl.String, "module_id": pl.Int64, "module_name": pl.String,
-    "program_name": pl.String, "stage": pl.String, "compile_target": pl.String, "compiler_revision": pl.String,
-    "dumped_at": pl.Datetime("us", "UTC"), "source_size_bytes": pl.Int64, "source_mtime_ns": pl.Int64,
-}  # fmt: skip
 _REJECTS = {
     "reject_id": pl.Int64, "run_id": pl.Int64, "load_id": pl.Int64, "source_uri": pl.String,
     "relative_path": pl.String, "sha256": pl.String, "role": pl.String, "rule": pl.String,
@@ -38,15 +32,14 @@ _REJECTS = {
     "source_size_bytes": pl.Int64, "source_mtime_ns": pl.Int64, "content": pl.Binary,
     "parser_version": pl.String, "state": pl.String, "rejected_at": pl.Datetime("us", "UTC"),
 }  # fmt: skip
-_SIGHTINGS = {
-    "number": pl.Int64, "run_name": pl.String, "relative_path": pl.String, "dump_id": pl.Int64, "size_bytes": pl.Int64,
-    "mtime_ns": pl.Int64,
-}  # fmt: skip
 
 
 @dataclass(slots=True)
 class Loaded:
-    """What one load did. `rejects` are the new ones with their sightings, `rows` the rows added by table."""
+    """What one load did. `rejects` are the new ones with their sightings, `rows` the rows added by table.
+
+    `head_faults` names the module texts whose heads cannot be read.
+    """
 
     load_id: int
     new_count: int = 0
@@ -54,6 +47,7 @@ class Loaded:
     rejects: list[tuple[Sighting, Refusal]] = field(default_factory=list)
     known_reject_count: int = 0
     warnings: dict[str, int] = field(default_factory=dict)
+    head_faults: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     text_bytes: int = 0
 
@@ -77,8 +71,10 @@ def load(
     result = Loaded(load_id)
     with _new_dumps(con, parsed, refusals, load_id) as (names, offenders, warnings):
         refusals.update(offenders)
-        result.warnings = warnings
-        observed, again = _unseen(con, [s for s in parsed.sightings if s.content.dump_id not in refusals])
+        taken = [s for s in parsed.sightings if s.content.dump_id not in refusals]
+        result.head_faults = faults_of(taken)
+        result.warnings = warnings | ({UNREADABLE: len(result.head_faults)} if result.head_faults else {})
+        observed, again = unseen(con, taken)
         refused = [s for s in parsed.sightings if s.content.dump_id in refusals]
         spoken = warehouse.known_refusals((s.content.sha256 for s in refused), __version__)
         fresh = [s for s in refused if (s.run_name, s.relative_path, s.content.sha256) not in spoken]
@@ -95,7 +91,7 @@ def load(
             result.new_count = result.rows["dumps"]
             result.known_count = len(observed) + again - result.new_count
             result.text_bytes = sum(s.text_bytes for s in parsed.sightings)
-            result.rows["observations"] = _observe(con, observed, run_ids, load_id, parsed.signature_ids)
+            result.rows.update(observe(con, observed, run_ids, load_id, parsed.signature_ids))
             if replayed is None:
                 _resolve(con, load_id)
             elif closed:
@@ -170,30 +166,6 @@ def _shape_ids(con, shapes: pl.DataFrame) -> pl.Series:
     return pl.Series(numbers, dtype=pl.Int64)
 
 
-def _unseen(con, sightings: list[Sighting]) -> tuple[list[Sighting], int]:
-    """Return the sightings that no observation tells already, and how many it does: same file, time and content.
-
-    A file that was refused since it was seen, and is back as it was, is seen anew: that closes its reject.
-    """
-    if not sightings:
-        return [], 0
-    rows = [
-        (i, s.run_name, s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns) for i, s in enumerate(sightings)
-    ]
-    con.register("sightings", pl.DataFrame(rows, schema=_SIGHTINGS, orient="row").to_arrow())
-    fresh = con.execute(
-        "SELECT s.number FROM sightings AS s ANTI JOIN ("
-        " SELECT r.run_name, o.* FROM staging.observations AS o JOIN raw.runs AS r USING (run_id)"
-        " WHERE (o.run_id, o.relative_path) NOT IN (SELECT (run_id, relative_path) FROM raw.rejects"
-        " WHERE state = 'open')) AS o"
-        " ON s.run_name = o.run_name AND s.relative_path = o.relative_path AND s.dump_id = o.dump_id"
-        " AND s.size_bytes = o.source_size_bytes AND s.mtime_ns IS NOT DISTINCT FROM o.source_mtime_ns"
-        " ORDER BY s.number"
-    ).fetchall()
-    con.unregister("sightings")
-    return [sightings[number] for (number,) in fresh], len(sightings) - len(fresh)
-
-
 def _add_runs(con, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
     """Add the runs a warehouse has not seen, complete those it has; return the id of each name."""
     complete_runs(con, {name: run for name, run in runs.items() if name in names})
@@ -206,31 +178,6 @@ def _add_runs(con, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
         known[name] = free
         free += 1
     return {name: known[name] for name in names}
-
-
-def _insert(con, table: str, schema: dict, rows: list[tuple]) -> int:
-    if rows:
-        con.register("rows_to_add", pl.DataFrame(rows, schema=schema, orient="row").to_arrow())
-        names = ", ".join(schema)
-        con.execute(f"INSERT INTO raw.{table} ({names}) SELECT {names} FROM rows_to_add")
-        con.unregister("rows_to_add")
-    return len(rows)
-
-
-def _observe(
-    con, sightings: list[Sighting], run_ids: dict[str, int], load_id: int, signature_ids: Mapping[int, int]
-) -> int:
-    """Write an observation per sighting."""
-    rows = []
-    for s in sightings:
-        program_id, *facts = facts_of_name(s.file_name, signature_ids[s.content.dump_id])
-        rows.append(
-            (
-                run_ids[s.run_name], s.relative_path, s.content.dump_id, load_id, program_id, s.source_uri, *facts,
-                s.size_bytes, s.mtime_ns,
-            )
-        )  # fmt: skip
-    return _insert(con, "observations", _OBSERVATIONS, rows)
 
 
 def _resolve(con, load_id: int) -> None:
@@ -273,7 +220,7 @@ def _reject(
         )
         for i, (s, r) in enumerate(rejects)
     ]  # fmt: skip
-    count = _insert(con, "rejects", _REJECTS, rows)
+    count = insert(con, "rejects", _REJECTS, rows)
     # What an older parser refused for its own reason is told by the new row from now on.
     con.execute(
         "UPDATE raw.rejects SET state = 'resolved' WHERE state = 'open' AND load_id < $1"

@@ -23,6 +23,6 @@ def in_memory(sources: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
     workers = worker_count(None, sum(dump.size_bytes for dump in discovery.dumps))
     with executor(workers) as pool, Warehouse(None) as warehouse:
         summary = ingest(warehouse, discovery, executor=pool, workers=workers)
-        for line in [*summary.reject_lines, *summary.unreadable]:
+        for line in [*summary.reject_lines, *summary.unreadable, *summary.head_faults]:
             print(f"bufferhouse: {line}", file=sys.stderr)
         yield warehouse.con

@@ -79,7 +79,7 @@ class Pass(Summary):
         """Add the figures of another pass."""
         for name in ("seen", "new", "known", "ignored", "rejected", "known_rejected", "bytes", "late"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("unreadable", "reject_lines", "runs", "waiting"):
+        for name in ("unreadable", "reject_lines", "head_faults", "runs", "waiting"):
             getattr(self, name).extend(item for item in getattr(other, name))
         for counts, more in ((self.rows, other.rows), (self.warnings, other.warnings)):
             for name, count in more.items():
@@ -148,7 +148,7 @@ def choose(warehouse: Warehouse, source: Source, seen: Seen, result: Pass) -> Ar
         moment = datetime.fromtimestamp(mtime_ns / 1e9, UTC)
         discovery.runs[name].labels.setdefault(COMPLETED, moment.isoformat(timespec="seconds"))
     complete_runs(warehouse.con, discovery.runs)
-    result.late = sum(dump.run_name in complete for dump in arrivals.ready)
+    result.late = sum(dump.run_name in complete for dump in arrivals.ready if dump.content is None)
     return arrivals
 
 

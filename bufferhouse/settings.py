@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bufferhouse.blame.relevance import METRICS, parse_threshold
+from bufferhouse.errors import UsageError
 from bufferhouse.naming import check_pattern, check_regex
 from bufferhouse.runs import NUMBERS, TEXTS
 
@@ -85,6 +87,30 @@ def count(value: Any) -> int:
     return value
 
 
+def limit(value: Any) -> int | None:
+    """Take a whole number from 0 on, or None for `off`."""
+    if value == "off":
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError("a whole number from 0 on, or off")
+    return value
+
+
+def quiet(value: Any) -> float:
+    """Return seconds, for ever for `off`: None is what a source has that leaves it to the section."""
+    try:
+        return float("inf") if value == "off" else duration(value)
+    except ValueError as error:
+        raise ValueError(f"{error}, or off") from None
+
+
+def severity(value: Any) -> str | None:
+    """Take a severity of checks, or None for `off`."""
+    if value not in ("error", "warn", "off"):
+        raise ValueError("error, warn or off")
+    return None if value == "off" else value
+
+
 def share(value: Any) -> float:
     """Take a number from 0 to 1."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
@@ -109,6 +135,22 @@ def source_name(value: Any) -> str:
     return value
 
 
+def threshold(value: Any) -> str:
+    """Take a limit of growth: a share, bytes, or both."""
+    try:
+        parse_threshold(text(value))
+    except UsageError as error:
+        raise ValueError(str(error).removeprefix("expected ")) from None
+    return value
+
+
+def metric(value: Any) -> str:
+    """Take one of the sizes by which runs are compared."""
+    if value not in METRICS:
+        raise ValueError(f"{', '.join(METRICS[:-1])} or {METRICS[-1]}")
+    return value
+
+
 SECTIONS: dict[str, dict[str, Key]] = {
     "warehouse": {
         "path": Key(text, None, "The warehouse file; else warehouse.duckdb beside the configuration."),
@@ -119,6 +161,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
     "schedule": {
         "ingest": Key(schedule, 3600.0, "When to look for new dumps."),
         "fleet_report": Key(schedule, "0 6 * * *", "When to write the fleet report."),
+        "regressions": Key(schedule, "30 6 * * *", "When to compare the newest runs."),
         "maintain": Key(schedule, "0 3 * * 0", "When to prune, compact, verify and publish."),
         "timezone": Key(text, "UTC", "The time zone of cron fields."),
     },
@@ -129,6 +172,14 @@ SECTIONS: dict[str, dict[str, Key]] = {
     },
     "thresholds": {
         "failing_share": Key(share, 0.5, "An ingest fails when more than this share of the dumps is refused."),
+        "rejects": Key(limit, 10, "More new rejects of a source in one pass than this are an event, or off."),
+        "stale": Key(quiet, 7 * 86400.0, "A source that brings nothing new for longer than this is an event, or off."),
+        "failed_check": Key(severity, "error", "Checks of this severity that find offenders are an event, or off."),
+    },
+    "regressions": {
+        "limit": Key(threshold, "5%,16MiB", "A program that grew by this share, by these bytes, or both, is an event."),
+        "metric": Key(metric, "reserved", "What is compared: reserved, occupied, temp or footprint."),
+        "accept": Key(text, None, "A TOML file of growth that was accepted."),
     },
     "retention": {
         "keep_runs": Key(count, None, "Keep this many of the newest runs."),
@@ -151,4 +202,5 @@ SOURCE: dict[str, Key] = {
     "marker": Key(text, None, "The name of a file that says: all that lies here or below is complete."),
     "grace": Key(duration, 600.0, "How long a dump in several files waits for those that are missing."),
     "schedule": Key(schedule, None, "When to look into this source; else as all."),
+    "stale": Key(quiet, None, "Nothing new for longer than this is an event, or off; else as all."),
 }

@@ -10,9 +10,11 @@ import polars as pl
 
 from bufferhouse.compression import SUFFIXES
 from bufferhouse.identity import FACTS_OF_NAME, facts_of_name, read_file_name
+from bufferhouse.observing import STACK_FRAMES, stack_frames_id
 from bufferhouse.restore import ORDER
 
 _ROWS_AT_ONCE = 10_000
+_TABLES_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ def sighting_faults(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> list
     """Prove the observations and the loads of some dumps; where these are all, also that no row belongs to another."""
     con.register("chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow())
     try:
-        faults = _observations(con) + _loads(con)
+        faults = _observations(con) + _loads(con) + _stack_frames(con)
         if con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0] == len(dump_ids):
             faults += _strays(con)
         return faults
@@ -78,6 +80,30 @@ def _loads(con: duckdb.DuckDBPyConnection) -> list[Fault]:
             faults.append(Fault(dump_id, f"raw.dumps: there is no load {load_id}"))
         elif (load_id > first and seen) or held > new:
             faults.append(Fault(dump_id, f"raw.dumps: load {load_id} did not bring it"))
+    return faults
+
+
+def _stack_frames(con: duckdb.DuckDBPyConnection) -> list[Fault]:
+    """Prove the stack frames that some dumps were seen with: their key is the hash of their rows."""
+    faults = []
+    asked: dict[int, int] = dict(
+        con.execute(
+            "SELECT stack_frames_id, MIN(dump_id) FROM raw.observations SEMI JOIN chosen USING (dump_id)"
+            " WHERE stack_frames_id IS NOT NULL GROUP BY stack_frames_id"
+        ).fetchall()
+    )
+    ids = list(asked)
+    for start in range(0, len(ids), _TABLES_AT_ONCE):
+        tables: dict[int, list[tuple]] = {}
+        for key, *frame in con.execute(
+            f"SELECT {', '.join(STACK_FRAMES)} FROM raw.stack_frames WHERE stack_frames_id IN"
+            " (SELECT unnest(CAST(? AS BIGINT[]))) ORDER BY stack_frames_id, stack_frame_id",
+            [ids[start : start + _TABLES_AT_ONCE]],
+        ).fetchall():
+            tables.setdefault(key, []).append(tuple(frame))
+        for key in ids[start : start + _TABLES_AT_ONCE]:
+            if (own := stack_frames_id(tables.get(key, []))) != key:
+                faults.append(Fault(asked[key], f"raw.stack_frames: the rows of {key} are those of {own}"))
     return faults
 
 

@@ -12,14 +12,13 @@ from bufferhouse import compression
 from bufferhouse.collecting import collector_paused
 from bufferhouse.compression import CompressionError
 from bufferhouse.errors import UsageError
-from bufferhouse.identity import SUFFIXES
 from bufferhouse.places import Places, relative_to, root_of
-from bufferhouse.runs import RUN_FILE, Run
+from bufferhouse.runs import Run
+from bufferhouse.siblings import Files, grouped, has_main, main_of, parted
 from bufferhouse.trees import ARCHIVE_SUFFIXES, Directory, Entry, Found, Tree, split_at_archive, tree_of
 from bufferhouse.waiting import Place, Waiting
 
 Listing = Callable[[Tree], Iterable[Entry]]
-_SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
 
 
 @dataclass(slots=True)
@@ -65,13 +64,14 @@ def discover(
     found = Discovery()
     listed = partial(_listed, found=found, include=include, exclude=exclude, entries_of=entries_of)
     files = listed([tree for source in sources for tree in _trees(os.fspath(source))])
-    candidates, siblings = _candidates(files, found, look_inside)
+    candidates, beside = parted(files, look_inside)
     found.archives = [path for path, entry in files.items() if path.endswith(ARCHIVE_SUFFIXES) and _is_walked(entry)]
     if found.archives and not candidates:
         found.ignored_count -= len(found.archives)
         inside = listed([tree_of(path) for path in found.archives])
-        candidates, more = _candidates(inside, found, look_inside)
-        files, siblings, found.archives = files | inside, siblings | more, []
+        candidates, more = parted(inside, look_inside)
+        files, beside, found.archives = files | inside, beside.joined(more), []
+    found.ignored_count += beside.ignored_count
     runs = places or Places(run_name, labels, _common_base(candidates) if run_name else None)
     directories: dict[str, tuple[Tree, str]] = {}
     for entry in candidates:
@@ -92,13 +92,21 @@ def discover(
                 f"two directories are called {name!r}: {first} and {directory}; "
                 "name their runs with --run, or with run_name in a run.json in each"
             )
-        found.dumps.append(_grouped(entry, siblings, name, directory))
+        found.dumps.append(grouped(entry, beside, name, directory))
     found.runs = _described(found, runs, directories) if is_lenient else runs.describe(found.dumps, directories)
-    if siblings:
-        used = {part.path for dump in found.dumps for part in dump.parts.values()}
-        found.orphans = [path for path in siblings if path not in used and not _has_main(path, files)]
-        found.ignored_count += sum(path not in used for path in siblings)
+    _count_unused(found, beside, files)
     return found
+
+
+def _count_unused(found: Discovery, beside: Files, files: Mapping[str, Entry]) -> None:
+    """Count the files that belong to a dump and were not wanted there, and name the orphans among them."""
+    if beside.siblings:
+        used = {part.path for dump in found.dumps for part in dump.parts.values()}
+        found.orphans = [path for path in beside.siblings if path not in used and not has_main(path, files)]
+        found.ignored_count += sum(path not in used for path in beside.siblings)
+    if beside.module_texts:
+        read = {dump.module_text.path for dump in found.dumps if dump.module_text is not None}
+        found.ignored_count += sum(path not in read for path in beside.module_texts)
 
 
 def _is_walked(entry: Entry) -> bool:
@@ -158,7 +166,8 @@ def _is_text(name: str) -> bool:
 def read(dumps: Sequence[Found]) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
     """Yield the bytes of dumps by role, decompressed, or the OSError or CompressionError that prevents it.
 
-    Archives are streamed, so their dumps come in the order in which their last file stands there.
+    Archives are streamed, so their dumps come in the order in which their last file stands there. What is read of a
+    module text becomes the `head` of its dump, and a dump whose content is known yields no bytes.
     """
     start = 0
     while start < len(dumps):
@@ -171,26 +180,56 @@ def read(dumps: Sequence[Found]) -> Iterator[tuple[Found, dict[str, bytes] | Exc
 
 
 def _read_from(tree: Tree, dumps: Sequence[Found]) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
-    owners = {part.path: (dump, role) for dump in dumps for role, part in dump.parts.items()}
+    owners: dict[str, list[tuple[Found, str]]] = {}
+    entries = []
+    for dump in dumps:
+        for role, entry in _wanted(dump):
+            # The same dump may lie there plain and compressed: their module text is one file.
+            if entry.path not in owners or not entry.is_head_only:
+                entries.append(entry)
+                owners[entry.path] = []
+            owners[entry.path].append((dump, role))
     pending: dict[int, dict[str, Place | Exception]] = {}
     with Waiting() as waiting:
-        for entry, data in tree.read(part for dump in dumps for part in dump.parts.values()):
-            dump, role = owners[entry.path]
-            if isinstance(data, bytes):
-                try:
-                    data = compression.decompressed(entry.path, data)
-                except CompressionError as error:
-                    data = error
-                    data.role = role
-            if len(dump.parts) == 1:
-                yield dump, data if isinstance(data, Exception) else {role: data}
-                continue
-            parts = pending.setdefault(id(dump), {})
-            parts[role] = data if isinstance(data, Exception) else waiting.put(data)
-            if len(parts) == len(dump.parts):
-                del pending[id(dump)]
-                errors = [part for part in parts.values() if isinstance(part, Exception)]
-                yield dump, errors[0] if errors else {role: waiting.take(parts[role]) for role in dump.parts}
+        for entry, data in tree.read(entries):
+            for dump, role in owners[entry.path]:
+                if role == _HEAD:
+                    dump.head, part = data, b""
+                else:
+                    part = _decompressed(entry.path, role, data)
+                    if len(dump.parts) == 1 and dump.module_text is None:
+                        yield dump, part if isinstance(part, Exception) else {role: part}
+                        continue
+                parts = pending.setdefault(id(dump), {})
+                parts[role] = part if isinstance(part, Exception) else waiting.put(part)
+                if len(parts) == len(_wanted(dump)):
+                    del pending[id(dump)]
+                    yield dump, _joined(dump, parts, waiting)
+
+
+_HEAD = "head of the module text"
+
+
+def _wanted(dump: Found) -> list[tuple[str, Entry]]:
+    """Return the files to be read for a dump, by role."""
+    wanted = list(dump.parts.items()) if dump.content is None else []
+    return wanted if dump.module_text is None else [*wanted, (_HEAD, dump.module_text)]
+
+
+def _decompressed(path: str, role: str, data: bytes | Exception) -> bytes | Exception:
+    if isinstance(data, Exception):
+        return data
+    try:
+        return compression.decompressed(path, data)
+    except CompressionError as error:
+        error.role = role
+        return error
+
+
+def _joined(dump: Found, parts: Mapping[str, Place | Exception], waiting: Waiting) -> dict[str, bytes] | Exception:
+    errors = [part for part in parts.values() if isinstance(part, Exception)]
+    files = {role: waiting.take(parts[role]) for role in dump.parts if role in parts and not errors}
+    return errors[0] if errors else files
 
 
 def _trees(source: str) -> Iterator[Tree]:
@@ -215,7 +254,7 @@ def _trees(source: str) -> Iterator[Tree]:
 
 def _is_wanted(entry: Entry, include: Sequence[str], exclude: Sequence[str]) -> bool:
     # A file of a split dump is wanted where the dump is.
-    paths = {entry.path, _main_of(entry.path)}
+    paths = {entry.path, main_of(entry.path)}
     relative = {relative_to(path, entry.base) for path in paths}
     names = relative | {path.rsplit("/", 1)[-1] for path in relative}
 
@@ -225,46 +264,6 @@ def _is_wanted(entry: Entry, include: Sequence[str], exclude: Sequence[str]) -> 
     return (not include or matches(include)) and not matches(exclude)
 
 
-def _main_of(path: str) -> str:
-    """Return the path of the file that the dump of a values or live range file is known by."""
-    plain = compression.plain_name(path)
-    for suffix in _SIBLINGS:
-        if plain.endswith(suffix):
-            return plain.removesuffix(suffix) + SUFFIXES["allocations"]
-    return path
-
-
-def _candidates(
-    files: Mapping[str, Entry], found: Discovery, look_inside: bool
-) -> tuple[list[Entry], dict[str, Entry]]:
-    """Part the files into dumps, their siblings by path, and what is ignored (counted in `found`)."""
-    candidates: list[Entry] = []
-    siblings: dict[str, Entry] = {}
-    for path, entry in files.items():
-        if path.endswith("buffer-assignment.txt"):
-            candidates.append(entry)  # asked first, as most files are such
-            continue
-        name = compression.plain_name(path)
-        if name.endswith(_SIBLINGS) and (not entry.is_explicit or _has_main(path, files)):
-            siblings[path] = entry
-        elif path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
-            continue
-        elif (
-            entry.is_explicit
-            or name.endswith("buffer-assignment.txt")
-            or (look_inside and entry.tree.begins_like_a_dump(entry))
-        ):
-            candidates.append(entry)
-        else:
-            found.ignored_count += 1
-    return candidates, siblings
-
-
-def _has_main(path: str, files: Mapping[str, Entry]) -> bool:
-    main = _main_of(path)
-    return any(main + suffix in files for suffix in ("", *compression.SUFFIXES))
-
-
 def _common_base(entries: Sequence[Entry]) -> str | None:
     bases = sorted({entry.base for entry in entries})
     if len(bases) < 2:
@@ -272,28 +271,3 @@ def _common_base(entries: Sequence[Entry]) -> str | None:
     if any(split_at_archive(base)[1] is not None or "://" in base for base in bases):
         raise UsageError("several archives or buckets cannot be one run; ingest them one by one with the same --run")
     return os.path.commonpath([os.path.abspath(base) for base in bases])
-
-
-def _grouped(entry: Entry, siblings: Mapping[str, Entry], run_name: str, directory: str) -> Found:
-    """Join a dump with its values and live range files, which share its name up to the suffix."""
-    relative_path = relative_to(entry.path, directory)
-    is_alone = not (siblings or entry.is_explicit)
-    plain = "" if is_alone else compression.plain_name(entry.path)
-    if is_alone or not plain.endswith(SUFFIXES["allocations"]):
-        return Found(run_name, relative_path, {"combined": entry}, entry.size_bytes, entry.mtime_ns)
-    parts = {"allocations": entry}
-    stem = plain.removesuffix(SUFFIXES["allocations"])
-    for role in ("values", "live_range"):
-        for suffix in ("", *compression.SUFFIXES):
-            path = stem + SUFFIXES[role] + suffix
-            sibling = siblings.get(path) or (entry.tree.beside(path) if entry.is_explicit else None)
-            if sibling is not None:
-                parts[role] = sibling
-                break
-    return Found(
-        run_name,
-        relative_path,
-        parts if len(parts) > 1 else {"combined": entry},
-        sum(part.size_bytes for part in parts.values()),
-        max(part.mtime_ns for part in parts.values()),
-    )

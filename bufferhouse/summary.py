@@ -18,6 +18,7 @@ class Summary:
     unreadable: list[str] = field(default_factory=list)
     reject_lines: list[str] = field(default_factory=list)
     warnings: dict[str, int] = field(default_factory=dict)
+    head_faults: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     bytes: int = 0
     seconds: float = 0.0
@@ -35,6 +36,7 @@ class Summary:
         self.bytes += loaded.text_bytes
         self.reject_lines += [f"{s.source_uri}:{refusal}" if refusal.line else f"{s.source_uri}: {refusal}"
                               for s, refusal in loaded.rejects]  # fmt: skip
+        self.head_faults += loaded.head_faults
         for name, count in loaded.warnings.items():
             self.warnings[name] = self.warnings.get(name, 0) + count
         for table, count in loaded.rows.items():

@@ -11,6 +11,8 @@ from typing import Protocol
 from bufferhouse.compression import limit_bytes
 from bufferhouse.dump.grammar import FIRST_LINE
 from bufferhouse.errors import UsageError
+from bufferhouse.identity import Content
+from bufferhouse.module_texts import HeadError, head_of
 
 FIRST_BYTES = FIRST_LINE.encode()
 ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".zip")
@@ -35,17 +37,25 @@ class Entry:
     mtime_ns: int
     is_explicit: bool = False
     begins_like_a_dump: bool | None = None  # None: nobody has looked
+    is_head_only: bool = False  # a module text: only its head is read
 
 
 @dataclass(slots=True)
 class Found:
-    """One dump in a source: its files by role (`combined` where there is one alone), and the run it belongs to."""
+    """One dump in a source: its files by role (`combined` where there is one alone), and the run it belongs to.
+
+    `module_text` lies beside it and is no part of it; `head` is what was read of it, or why it cannot be read. With
+    `content` the dump is known to be what it was, and its module text alone is to be read.
+    """
 
     run_name: str
     relative_path: str
     parts: dict[str, Entry]
     size_bytes: int
     mtime_ns: int
+    module_text: Entry | None = None
+    head: bytes | Exception | None = None
+    content: Content | None = None
 
     @property
     def uri(self) -> str:
@@ -71,7 +81,10 @@ class Tree(Protocol):
         """Say whether a file begins with the line `BufferAssignment:`."""
 
     def read(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes | Exception]]:
-        """Yield the bytes of some entries, or why they cannot be read, in an order that suits the tree."""
+        """Yield the bytes of some entries, or why they cannot be read, in an order that suits the tree.
+
+        Of one that is `is_head_only` the bytes are what `module_texts.head_of` returns.
+        """
 
 
 @dataclass(slots=True)
@@ -153,6 +166,9 @@ class Directory:
         """Yield files in the order given."""
         limit = limit_bytes()
         for entry in entries:
+            if entry.is_head_only:
+                yield entry, _head(entry.path)
+                continue
             if entry.size_bytes > limit:
                 yield entry, too_large(limit)
                 continue
@@ -164,6 +180,14 @@ class Directory:
                 # Under its old size and time the new content would be taken for known, and never be read again.
                 is_same = (stat.st_size, stat.st_mtime_ns) == (entry.size_bytes, entry.mtime_ns)
                 yield entry, data if is_same and len(data) == stat.st_size else StillWritten()
+
+
+def _head(path: str) -> bytes | HeadError | OSError:
+    try:
+        with open(path, "rb") as file:
+            return head_of(path, file)
+    except OSError as error:
+        return error
 
 
 def _content(path: str, size_bytes: int) -> tuple[bytes, os.stat_result]:

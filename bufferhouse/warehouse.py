@@ -12,6 +12,7 @@ from types import TracebackType
 import duckdb
 
 from bufferhouse import building, migrate
+from bufferhouse.blank import copy_of_blank, fill_from_blank
 from bufferhouse.closing import close
 from bufferhouse.copying import copy_file, flush, lacks_space
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, WarehouseFull
@@ -34,15 +35,19 @@ def published_path(path: Path) -> Path:
 class Warehouse:
     """A warehouse open for writing; there is one writer at a time. `path` None is an in-memory warehouse.
 
-    Opening migrates the schema and builds what changed in the models.
+    Opening migrates the schema and builds what changed in the models. A new one is a copy of the blank warehouse,
+    unless `use_blank` is False.
 
     Raises:
         WarehouseBusy: another process writes, or reads the file itself, for longer than `wait` seconds.
         WarehouseError: the file is no warehouse, or one of a newer version.
     """
 
-    def __init__(self, path: Path | None, *, wait: float = 0.0, build_models: bool = True) -> None:
+    def __init__(
+        self, path: Path | None, *, wait: float = 0.0, build_models: bool = True, use_blank: bool = True
+    ) -> None:
         self.path = path
+        self.use_blank = use_blank
         self.wait = wait
         self.build_models = build_models
         self._stack = ExitStack()
@@ -56,8 +61,11 @@ class Warehouse:
                 deadline = time.monotonic() + self.wait
                 stack.enter_context(WriterLock(self.path, self.wait))
                 self._connect(max(0.0, deadline - time.monotonic()))
+                _outdate_copy(self.path)
             else:
                 self._connect(0.0)
+                if self.build_models and self.use_blank:
+                    fill_from_blank(_make, self.con)
             stack.callback(lambda: close(self.con))
             self._prepare()
             self._stack = stack.pop_all()
@@ -83,6 +91,8 @@ class Warehouse:
             raise full from error
 
     def _connect(self, wait: float) -> None:
+        if self.path is not None and not (self.path.exists() and self.path.stat().st_size):
+            _create(self.path, from_blank=self.build_models and self.use_blank)
         self.con = _connect(self.path, read_only=False, wait=wait)
         _settle(self.con)
         self.con.execute("SET zstd_min_string_length = 64")
@@ -142,6 +152,16 @@ class Warehouse:
         return target
 
 
+def _outdate_copy(path: Path) -> None:
+    """Make sure that the published copy is not taken for newer than what is written from now on.
+
+    Its time says so, and lies ahead where the clock was set back since: readers would go on with the copy.
+    """
+    copy, now = published_path(path), time.time()
+    if copy.exists() and copy.stat().st_mtime >= now:
+        os.utime(copy, (now - 1, now - 1))
+
+
 def _settle(con: duckdb.DuckDBPyConnection) -> None:
     """Make a connection answer alike wherever it is opened."""
     con.execute("SET TimeZone = 'UTC'")
@@ -153,8 +173,6 @@ def _connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckD
     """Connect, waiting up to `wait` seconds for whoever has the file open."""
     if path is None:
         return duckdb.connect()
-    if not read_only and not (path.exists() and path.stat().st_size):
-        _create(path)
     deadline = time.monotonic() + wait
     while True:
         try:
@@ -172,14 +190,20 @@ def _connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckD
             raise WarehouseError(f"{path} is no warehouse: {_first_line(error)}") from None
 
 
-def _create(path: Path) -> None:
-    """Make an empty database, whole or not at all: DuckDB does not open a file whose first bytes were cut short."""
+def _make(path: Path) -> None:
+    with Warehouse(path, use_blank=False):
+        pass
+
+
+def _create(path: Path, *, from_blank: bool) -> None:
+    """Make a database, whole or not at all: DuckDB does not open a file whose first bytes were cut short."""
     for leftover in path.parent.glob(f".{path.name}.*.new*"):
         leftover.unlink(missing_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     config = {"storage_compatibility_version": STORAGE_VERSION, "default_block_size": str(BLOCK_SIZE)}
     try:
-        duckdb.connect(str(temporary), config=config).close()
+        if not (from_blank and copy_of_blank(_make, temporary)):
+            duckdb.connect(str(temporary), config=config).close()
         flush(temporary)
         os.replace(temporary, path)
     except duckdb.Error as error:

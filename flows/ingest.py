@@ -5,6 +5,7 @@ dump. Batches travel between tasks in memory, never through Prefect's storage.
 """
 
 import argparse
+import logging
 import sys
 import time
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from prefect import flow, get_run_logger, runtime, tags
+from prefect import flow, runtime, tags
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
@@ -22,6 +23,8 @@ from bufferhouse import config as configuration
 from bufferhouse import ingest as steps
 from bufferhouse import passes
 from bufferhouse.all_sources import chosen_sources, load_ready, total_of
+from bufferhouse.batch import Refusal
+from bufferhouse.checks import CheckResult, found_by_checks
 from bufferhouse.errors import SourceUnavailable, WarehouseBusy
 from bufferhouse.listings import Listings
 from bufferhouse.load import Loaded
@@ -30,7 +33,8 @@ from bufferhouse.passes import Pass, Source
 from bufferhouse.report.passes import pass_summary
 from bufferhouse.report.summary import lines
 from bufferhouse.warehouse import Warehouse, published_path
-from flows.steps import EXPECTED, Held, Progress, leave_summary, step
+from flows import events
+from flows.steps import EXPECTED, Held, Progress, leave_summary, log, step
 
 
 @step(name="discover", task_run_name="discover {name}")
@@ -105,7 +109,9 @@ def ingest(
         seen = {source.name: _look(source, Listings.beside(path), by_source[source.name]) for source in chosen}
         if any(seen.values()):
             with Warehouse(path, wait=wait) as writer:
-                number = _load_all(writer, chosen, seen, by_source, workers or conf["warehouse"]["workers"])
+                number, refused = _load_all(writer, chosen, seen, by_source, workers or conf["warehouse"]["workers"])
+                events.tell_checks(conf, refused)
+                events.tell_stale(writer.con, conf, by_source)
                 should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
                 if should_publish and (number or not passes.is_published(path)):
                     publish(Held(writer))
@@ -114,8 +120,12 @@ def ingest(
         return Failed(message=str(error), data=error)
     total = total_of(by_source)
     total.seconds = round(time.monotonic() - started, 3)
+    events.tell_rejects(conf, by_source)
+    for name, one in by_source.items():
+        if one.fault:
+            log(one.fault, source=name, level=logging.ERROR)
     for line in lines(total):
-        get_run_logger().info(line)
+        log(line)
     size = path.stat().st_size if path.exists() else None
     published = str(published_path(path)) if published_path(path).exists() else None
     markdown = pass_summary(total, by_source, published=published, warehouse_bytes=size)
@@ -139,16 +149,21 @@ def _load_all(
     seen: dict[str, passes.Seen | None],
     by_source: dict[str, Pass],
     workers: int | None,
-) -> int:
-    """Load what is new and ready in all sources; return how many batches there were."""
+) -> tuple[int, list[CheckResult]]:
+    """Load what is new and ready in all sources; return how many batches there were, and what checks found."""
     progress = Progress("ingest-progress", "Share of the new dumps that is loaded.")
-    number = load_ready(writer, chosen, seen, by_source, workers, partial(_load_one, writer), progress.reach)
+    refusals: list[Refusal] = []
+    names = {id(one): name for name, one in by_source.items()}
+    load_one = partial(_load_one, writer, names, refusals)
+    number = load_ready(writer, chosen, seen, by_source, workers, load_one, progress.reach)
     progress.reach(1, 1)
-    return number
+    return number, found_by_checks(refusals, total_of(by_source).warnings)
 
 
 def _load_one(
     writer: Warehouse,
+    names: Mapping[int, str],
+    refusals: list[Refusal],
     number: int,
     batch: steps.ReadBatch,
     found: passes.Seen,
@@ -159,8 +174,12 @@ def _load_one(
     parsed = parse(number, Held(batch), Held(pool))
     loaded: Loaded = load(number, parsed, Held(writer), Held(found.discovery.runs), started_at).value
     result.add(loaded)
-    get_run_logger().info(
-        "batch %d: %d new, %d known, %d rejected", number, loaded.new_count, loaded.known_count, len(loaded.rejects)
+    refusals += [refusal for _, refusal in loaded.rejects]
+    log(
+        f"{loaded.new_count} new, {loaded.known_count} known, {len(loaded.rejects)} rejected",
+        source=names[id(result)],
+        runs=sorted({sighting.run_name for sighting in batch.sightings}),
+        batch=number,
     )
 
 

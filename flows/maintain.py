@@ -11,9 +11,11 @@ from pydantic import Field
 
 from bufferhouse import config as configuration
 from bufferhouse import housekeeping, verify
+from bufferhouse.checks import run_checks
 from bufferhouse.errors import UsageError
 from bufferhouse.report.passes import bullets, figures
 from bufferhouse.warehouse import Warehouse
+from flows import events
 from flows.ingest import publish
 from flows.steps import EXPECTED, Held, Progress, leave_summary, step
 
@@ -42,6 +44,12 @@ def prove(writer: Held, sample: int) -> Held:
     return Held((len(ids), verify.verify(writer.value.con, ids)))
 
 
+@step(name="check")
+def check(writer: Held) -> Held:
+    """Run all checks over the whole warehouse: loads have run them on their batches alone."""
+    return Held(run_checks(writer.value.con))
+
+
 @flow(name="maintain", flow_run_name=lambda: f"maintain {datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
 def maintain(
     warehouse: str | None = None,
@@ -54,10 +62,10 @@ def maintain(
     config: str | None = None,
     settings: list[str] | None = None,
 ) -> State:
-    """Remove old runs, compact the warehouse, prove a sample of it, and publish it.
+    """Remove old runs, compact the warehouse, prove a sample of it, run all checks, and publish it.
 
-    Fails, and publishes nothing, where a dump does not prove itself. The artifact `maintain-summary` says what was
-    done.
+    Fails, and publishes nothing, where a dump does not prove itself or a check of severity error finds offenders. The
+    artifact `maintain-summary` says what was done.
 
     Args:
         warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
@@ -81,7 +89,7 @@ def maintain(
             keep_runs = keep["keep_runs"]
             older_than_days = keep["older_than"] and keep["older_than"] / _DAY_SECONDS
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
-        progress = Progress("maintain-progress", "Prune, compact, verify, publish.")
+        progress = Progress("maintain-progress", "Prune, compact, verify, check, publish.")
         with Warehouse(path, wait=wait) as opened:
             writer = Held(opened)
             pruned = prune(writer, keep_runs, older_than_days).value
@@ -91,8 +99,11 @@ def maintain(
             progress.reach(2, 4)
             proved, faults = prove(writer, verify_sample or keep["verify_sample"]).value
             progress.reach(3, 4)
+            results = check(writer).value
+            events.tell_checks(conf, results)
+            failed = [one for one in results if one.offender_count and one.severity == "error"]
             should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
-            published = publish(writer) if should_publish and not faults else "no"
+            published = publish(writer) if should_publish and not (faults or failed) else "no"
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
     progress.reach(4, 4)
@@ -104,12 +115,17 @@ def maintain(
         "warehouse bytes after": after,
         "dumps proved": proved - len(faults),
         "dumps with faults": len(faults),
+        "checks failed": len(failed),
         "published": published,
         "seconds": f"{time.monotonic() - started:.1f}",
     }
     faulty = [f"dump {fault.dump_id}: {fault.what}" for fault in faults]
+    offending = [f"{one.name}: {one.offender_count} offenders, {one.first}" for one in failed]
     parts = [figures(rows), *bullets("Removed", pruned.runs), *bullets("Not proved", faulty)]
+    parts += bullets("Checks failed", offending)
     leave_summary("maintain-summary", "\n\n".join(parts), "What the maintenance did.")
     if faults:
         return Failed(message=f"{len(faults)} of {proved} dumps do not prove themselves; nothing was published")
+    if failed:
+        return Failed(message=f"{len(failed)} checks failed: {'; '.join(offending[:3])}; nothing was published")
     return Completed(message=f"{len(pruned.runs)} runs removed, {proved} dumps proved", data=rows)

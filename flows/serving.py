@@ -38,6 +38,7 @@ from flows.backfill import backfill
 from flows.fleet_report import fleet_report
 from flows.ingest import ingest
 from flows.maintain import maintain
+from flows.regressions import regressions
 
 NAME = "bufferhouse"
 SERVED = "bufferhouse-serve"  # a tag: flow runs of these deployments are ours to schedule
@@ -63,6 +64,7 @@ def deployments(conf: Config, settings: Sequence[str] = ()) -> list[dict[str, An
         chosen = {**parameters, "sources": [source["name"]]}
         made.append(_deployment(ingest, source["name"], _schedule(source["schedule"], zone), chosen, [source["name"]]))
     made.append(_deployment(fleet_report, NAME, _schedule(when["fleet_report"], zone), parameters))
+    made.append(_deployment(regressions, NAME, _schedule(when["regressions"], zone), parameters))
     made.append(_deployment(maintain, NAME, _schedule(when["maintain"], zone), parameters))
     made.append(_deployment(backfill, NAME, None, parameters))
     return made

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import httpx
@@ -25,6 +25,7 @@ _PATIENCE_SECONDS = 240.0
 _LONGEST_PAUSE_SECONDS = 10.0
 _BETWEEN_UPDATES_SECONDS = 2.0
 _AFTER_A_FAILURE_SECONDS = 60.0
+_SHOWN_RUNS = 3
 
 
 class Held:
@@ -65,6 +66,16 @@ def patiently(call: Callable[[], Any], patience: float = _PATIENCE_SECONDS) -> A
                 return None
         time.sleep(pause * random.uniform(0.5, 1.5))
         pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+
+
+def log(
+    message: str, *, source: str | None = None, runs: Sequence[str] = (), batch: int | None = None, level: int = 20
+) -> None:
+    """Write a line of a flow run's log that says source, run and batch: in its text, and as fields of JSON logs."""
+    shown = ", ".join(runs[:_SHOWN_RUNS]) + (f" and {len(runs) - _SHOWN_RUNS} more" if len(runs) > _SHOWN_RUNS else "")
+    facts = {"source": source, "run": shown or None, "batch": batch}
+    where = ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact is not None)
+    get_run_logger().log(level, f"{where}: {message}" if where else message, extra={**facts, "runs": list(runs)})
 
 
 def leave_summary(key: str, markdown: str, description: str) -> None:

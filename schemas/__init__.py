@@ -20,6 +20,7 @@ from schemas.rejects import REJECTS
 from schemas.runs import RUNS
 from schemas.schedule import SCHEDULE
 from schemas.shapes import SHAPES
+from schemas.stack_frames import STACK_FRAMES
 from schemas.uses import USES
 
 # In the order in which a reader meets them: who compiled, what was seen, what a dump holds, what was refused.
@@ -42,6 +43,7 @@ TABLES = {
         LIVE_RANGES,
         PEAK_BUFFERS,
         SHAPES,
+        STACK_FRAMES,
         REJECTS,
     )
 }

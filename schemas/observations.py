@@ -47,5 +47,18 @@ OBSERVATIONS = table(
         "source_mtime_ns": column(
             INTEGER, "Modification time of the newest of them, in nanoseconds since 1970.", nullable=True
         ),
+        "module_text_size_bytes": column(
+            INTEGER,
+            "Size of the module text beside the dump as it lies there; null without one.",
+            nullable=True,
+            minimum=0,
+        ),
+        "module_text_mtime_ns": column(INTEGER, "Its modification time, in nanoseconds since 1970.", nullable=True),
+        "stack_frames_id": column(
+            INTEGER, "The stack frames at its head, in raw.stack_frames; null without any.", nullable=True, minimum=0
+        ),
+        "stack_frames_fault": column(
+            TEXT, "Why its head cannot be read: line, column, what was expected and found there.", nullable=True
+        ),
     },
 )

@@ -7,12 +7,9 @@ import base64
 import json
 import os
 import shutil
-import struct
 import subprocess
 import sys
 import time
-import zlib
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -147,9 +144,12 @@ class Page:
         self.frame()
 
     def darken(self, dark: bool = True) -> None:
-        """Say what the reader prefers: dark or light."""
+        """Say what the reader prefers, dark or light, and wait until charts are drawn so."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
+        drawn = f"document.documentElement.dataset.charts === '{scheme['value']}'"
+        self.wait_for(f"!document.querySelector('.chart') || {drawn}")
+        self.frame()
 
     def ask(self, expression: str) -> Any:
         """Return what a piece of JavaScript comes to, promises kept."""
@@ -220,39 +220,3 @@ class Page:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(png)
         return png
-
-
-def colours(png: bytes) -> Counter[bytes]:
-    """Return how many pixels of a PNG have which colour; of 8 bits a channel, not interlaced, as Chromium writes it."""
-    chunks, place = [], 8
-    while place < len(png):
-        size, kind = struct.unpack(">I4s", png[place : place + 8])
-        chunks.append((kind, png[place + 8 : place + 8 + size]))
-        place += size + 12
-    width, height, depth, form = struct.unpack(">IIBB", chunks[0][1][:10])
-    assert (depth, form) in ((8, 2), (8, 6))
-    pixel = 3 if form == 2 else 4
-    data = zlib.decompress(b"".join(content for kind, content in chunks if kind == b"IDAT"))
-    counts: Counter[bytes] = Counter()
-    above = bytearray(width * pixel)
-    for row in range(height):
-        start = row * (width * pixel + 1)
-        line = bytearray(data[start + 1 : start + 1 + width * pixel])
-        _unfilter(line, above, data[start], pixel)
-        counts.update(bytes(line[i : i + 3]) for i in range(0, len(line), pixel))
-        above = line
-    return counts
-
-
-def _unfilter(line: bytearray, above: bytearray, kind: int, pixel: int) -> None:
-    """Undo a PNG filter in place: none, sub, up, average or Paeth (PNG specification, 9.2)."""
-    for i in range(len(line)) if kind else ():
-        left = line[i - pixel] if i >= pixel else 0
-        up, corner = above[i], above[i - pixel] if i >= pixel else 0
-        if kind == 4:
-            guess = left + up - corner
-            distances = (abs(guess - left), abs(guess - up), abs(guess - corner))
-            predicted = (left, up, corner)[distances.index(min(distances))]
-        else:
-            predicted = (left, up, (left + up) // 2)[kind - 1]
-        line[i] = (line[i] + predicted) & 255

@@ -1,7 +1,7 @@
 """Fixtures of the whole suite: the example fleet, a warehouse of it, the corpus, expected outputs."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pytest
 from bufferhouse import migrate
 from bufferhouse.ingesting import run_ingest
 from bufferhouse.warehouse import Warehouse
+from tests.browser import Browser, browsing
 from tests.small_models import write_models
 
 CHECKOUT = Path(__file__).parents[1]
@@ -72,6 +73,27 @@ def example(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory):
     with duckdb.connect(copy, read_only=True) as con:
         con.execute("SET TimeZone = 'UTC'")
         yield con
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One browser for all tests of this process: it takes a second to start."""
+    with browsing(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def page_files(example_warehouse: Path, blank_warehouse: Path, tmp_path_factory: pytest.TempPathFactory):
+    """The files of all pages in tests/page_files.py, made once in this process."""
+    from tests.page_files import PageFiles  # Altair takes half a second to import
+
+    return PageFiles(tmp_path_factory.mktemp("pages"), example_warehouse, blank_warehouse)
+
+
+@pytest.fixture
+def opened(browser: Browser, page_files) -> Callable:
+    """A function that opens one of the pages in tests/page_files.py."""
+    return lambda name, **options: browser.opened(page_files[name], **options)
 
 
 @pytest.fixture(autouse=True)

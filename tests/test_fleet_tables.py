@@ -6,12 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.answers import ask
-from bufferhouse.report.fleet import read_fleet
+from bufferhouse.answers import ask, keep
+from bufferhouse.report.fleet import KEPT, read_fleet
 from bufferhouse.report.fleet_tables import fleet_tables
 from tests.commands import CHECKOUT
 
 FLEET = CHECKOUT / "examples" / "fleet"
+
+
+@pytest.fixture(autouse=True)
+def kept(example) -> None:
+    """What statements of the fleet report are made of, kept as the report does."""
+    for name in KEPT:
+        keep(example, name)
 
 
 def newest(example) -> dict[tuple, tuple]:
@@ -91,9 +98,10 @@ def test_what_lacks_is_not_covered(tmp_path, cut):
 
 
 def test_each_table_that_has_rows_is_in_the_report(example_warehouse: Path):
-    """All four over the example fleet; none over a warehouse without runs, which has its own words."""
+    """All five over the example fleet; none over a warehouse without runs, which has its own words."""
     titles = [section.title for section in fleet_tables(read_fleet(example_warehouse))]
     assert [
+        "Programs by size",
         "Padding by tiles",
         "Padding and slack by operation and source line",
         "Compiled more than once",
@@ -103,3 +111,35 @@ def test_each_table_that_has_rows_is_in_the_report(example_warehouse: Path):
 
 def test_an_empty_warehouse_has_none(blank_warehouse: Path):
     assert [] == fleet_tables(read_fleet(blank_warehouse))
+
+
+def test_programs_by_size_are_those_of_their_newest_runs(example):
+    """Every series stands once, in its newest run, with the bytes and the net change of the mart, the largest first."""
+    rows = example.execute(
+        "SELECT platform, track, memory_space, program_id, compile_target, run_name, reserved_bytes"
+        " FROM marts.memory_space_trend_v1 ORDER BY run_number"
+    ).fetchall()
+    series: dict[tuple, list[tuple]] = defaultdict(list)
+    for *key, run_name, reserved in rows:
+        series[tuple(key)].append((run_name, reserved))
+    expected = {
+        key: (*runs[-1], runs[-1][1] - runs[0][1] if len(runs) > 1 else None, len(runs)) for key, runs in series.items()
+    }
+    records = ask(example, "fleet_programs", programs=1_000_000).records
+    key = ("platform", "track", "memory_space", "program_id", "compile_target")
+    figures = ("run_name", "reserved_bytes", "net_change_bytes", "run_count")
+    assert expected == {tuple(row[n] for n in key): tuple(row[n] for n in figures) for row in records}
+    sizes = [row["reserved_bytes"] for row in records]
+    assert sorted(sizes, reverse=True) == sizes
+    assert len(sizes) == len(expected)
+    assert records[:5] == ask(example, "fleet_programs", programs=5).records
+
+
+def test_programs_left_out_are_counted(example_warehouse: Path, monkeypatch: pytest.MonkeyPatch):
+    """A table of programs that is cut says how many are in it and how many are not."""
+    monkeypatch.setattr("bufferhouse.report.fleet.PROGRAMS", 7)
+    fleet = read_fleet(example_warehouse)
+    section = fleet_tables(fleet)[0]
+    rest = sum(space.series_count for space in fleet.spaces) - 7
+    assert f"The largest 7; {rest} smaller ones are left out." == section.lines[1]
+    assert 7 == len(section.records)

@@ -8,14 +8,18 @@ from datetime import UTC, datetime, timedelta
 
 import duckdb
 import pytest
+from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
+from prefect.events.filters import EventFilter, EventNameFilter, EventRelatedFilter
+from prefect.states import Completed, State
 
 from bufferhouse.warehouse import published_path
 from flows.backfill import backfill
+from flows.events import FAILED_CHECK, REGRESSION, emit_regression
 from flows.fleet_report import fleet_report
 from flows.maintain import maintain
-from tests.clock import figures
+from tests.clock import figures, until
 
 pytest_plugins = ["tests.prefect_server"]
 
@@ -61,6 +65,46 @@ def test_what_does_not_prove_itself_is_not_published(prefect_server, own_warehou
     assert "FAILED" == state.type.value
     assert f"dump {dump_id}: " in artifacts(state)["maintain-summary"]
     assert not published_path(own_warehouse).exists()
+
+
+def events_of(state: State, name: str) -> list[dict]:
+    """Return the payloads of the events of a name that a flow run has emitted; they come a moment later."""
+    number = str(state.state_details.flow_run_id)
+    filtered = EventFilter(
+        event=EventNameFilter(name=[name]), related=EventRelatedFilter(id=[f"prefect.flow-run.{number}"])
+    )
+
+    def asked() -> list[dict]:
+        with get_client(sync_client=True) as client:
+            body = {"filter": filtered.model_dump(mode="json")}
+            return [one["payload"] for one in client.request("POST", "/events/filter", json=body).json()["events"]]
+
+    return until(asked, f"an event {name}", 60)
+
+
+def test_a_failed_check_is_an_event_and_nothing_is_published(prefect_server, own_warehouse):
+    """One byte too much in a balance: the flow run fails with the check's name, and tells whoever listens."""
+    ((dump_id,),) = query(own_warehouse, "SELECT MIN(dump_id) FROM intermediate.balances")
+    query(own_warehouse, f"UPDATE intermediate.balances SET slack_bytes = slack_bytes + 1 WHERE dump_id = {dump_id}")
+    state = maintain(warehouse=str(own_warehouse), compact_file=False, verify_sample=1, return_state=True)
+    assert ("FAILED", True) == (state.type.value, state.message.startswith("1 checks failed: balances_close: "))
+    assert "1" == figures(artifacts(state)["maintain-summary"])["checks failed"]
+    assert not published_path(own_warehouse).exists()
+    (told,) = events_of(state, FAILED_CHECK)
+    assert ("balances_close", "error", True) == (told["check"], told["severity"], f"dump {dump_id}: " in told["first"])
+
+
+def test_a_regression_is_an_event(prefect_server):
+    """What the flow that compares runs tells: its sentence, both runs, and what takes more."""
+
+    @flow(name="regressions of a test")
+    def compared() -> State:
+        emit_regression("r2", "r1", "r2 takes more", [{"program": "f", "grown_bytes": 8}])
+        return Completed()
+
+    (told,) = events_of(compared(return_state=True), REGRESSION)
+    expected = {"message": "r2 takes more", "run": "r2", "before": "r1", "count": 1}
+    assert {**expected, "regressions": [{"program": "f", "grown_bytes": 8}]} == told
 
 
 def test_a_backfill_builds_again_what_one_run_brought(prefect_server, own_warehouse):

@@ -10,14 +10,14 @@ import duckdb
 import pytest
 from rich.cells import cell_len
 
-from bufferhouse.errors import UsageError
 from bufferhouse.ingesting import run_ingest
 from bufferhouse.layout import REPORTS
 from bufferhouse.report import fleet as reading
 from bufferhouse.report.figures import human_bytes
-from bufferhouse.report.fleet import Fleet, fleet_report, read_fleet
+from bufferhouse.report.fleet import Fleet, read_fleet
 from bufferhouse.report.terminal import left_out, moved_line
 from bufferhouse.warehouse import Warehouse
+from tests.commands import call
 
 FLEET = Path(__file__).parents[1] / "examples" / "fleet"
 HOSTILE = "</script><img src=x onerror=alert(1)>\"&' \x1b[31m\x07\u202e" + "模" * 4000
@@ -90,10 +90,11 @@ def shaken(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return path
 
 
-def printed(path: Path, capsys: pytest.CaptureFixture[str], **options) -> str:
+def printed(path: Path, *words: object) -> str:
     """What a report prints."""
-    fleet_report(path, **options)
-    return capsys.readouterr().out
+    said = call("report", "fleet", "--warehouse", path, *words)
+    assert 0 == said.code, said.err
+    return said.out
 
 
 def test_biggest_movers_first(example_warehouse: Path, shaken: Path):
@@ -161,12 +162,12 @@ def test_programs_of_one_name_are_told_apart(example_warehouse: Path, shaken: Pa
 
 @pytest.mark.parametrize("width", [60, 80, 160])
 def test_the_report_fits_the_terminal(
-    example_warehouse: Path, shaken: Path, width: int, capsys: pytest.CaptureFixture[str], monkeypatch
+    example_warehouse: Path, shaken: Path, width: int, monkeypatch: pytest.MonkeyPatch
 ):
     """No line is wider than the terminal, and every mover stands there with its net change, whole."""
     monkeypatch.setenv("COLUMNS", str(width))
     for path in (example_warehouse, shaken):
-        lines = printed(path, capsys).splitlines()
+        lines = printed(path).splitlines()
         assert [] == [line for line in lines if cell_len(line) > width]
         nets = [
             human_bytes(series.net_change_bytes, signed=True) if series.net_change_bytes else "±0 B"
@@ -178,12 +179,10 @@ def test_the_report_fits_the_terminal(
         assert nets == [re.search(r"[+±-][0-9.]+ [KMGi]*B$", line)[0] for line in ends]
 
 
-def test_figures_in_the_columns_are_those_of_the_mart(
-    example_warehouse: Path, capsys: pytest.CaptureFixture[str], monkeypatch
-):
+def test_figures_in_the_columns_are_those_of_the_mart(example_warehouse: Path, monkeypatch: pytest.MonkeyPatch):
     """In a wide terminal all runs stand in order, each with its reserved bytes and which way they went."""
     monkeypatch.setenv("COLUMNS", "200")
-    out = printed(example_warehouse, capsys)
+    out = printed(example_warehouse)
     lines = out.split("cpu · release · memory space 0 (default)\n")[1].split("\n\n")[0].splitlines()
     series = {name: runs for (name, _, _), runs in all_series(example_warehouse)["cpu", "release", 0].items()}
     assert ["program", *(run for run, _ in series["jit_fft"]), "trend", "net", "change"] == lines[1].split()
@@ -200,10 +199,10 @@ def test_figures_in_the_columns_are_those_of_the_mart(
     assert expected == actual
 
 
-def test_what_has_no_room_is_said(example_warehouse: Path, capsys: pytest.CaptureFixture[str], monkeypatch):
+def test_what_has_no_room_is_said(example_warehouse: Path, monkeypatch: pytest.MonkeyPatch):
     """Where not all runs fit, the newest do, and the report says how many of how many."""
     monkeypatch.setenv("COLUMNS", "80")
-    out = printed(example_warehouse, capsys)
+    out = printed(example_warehouse)
     assert "reserved bytes: 10 of 13 programs moved, 3 unchanged; the newest 3 of 8 runs\n" in out
     assert "\n3 more programs unchanged\n" in out
     heading = out.split("the newest 3 of 8 runs\n")[1].splitlines()[:2]
@@ -212,7 +211,7 @@ def test_what_has_no_room_is_said(example_warehouse: Path, capsys: pytest.Captur
     ]
 
 
-def test_what_the_warehouse_holds(example_warehouse: Path, capsys: pytest.CaptureFixture[str], monkeypatch):
+def test_what_the_warehouse_holds(example_warehouse: Path, monkeypatch: pytest.MonkeyPatch):
     """The first lines count runs, dumps, contents, programs and rejects, and name the newest run."""
     monkeypatch.setenv("COLUMNS", "160")
     [(runs, dumps, contents, programs)] = rows(
@@ -227,31 +226,27 @@ def test_what_the_warehouse_holds(example_warehouse: Path, capsys: pytest.Captur
         f"{runs} runs, {dumps} dumps, {contents} distinct contents, {programs} programs, no rejects",
         f"newest run: {name}, {moment:%Y-%m-%d %H:%M} UTC (run.json)",
     ]
-    assert expected == printed(example_warehouse, capsys).splitlines()[:2]
+    assert expected == printed(example_warehouse).splitlines()[:2]
 
 
-def test_colour_only_on_a_terminal_that_wants_it(
-    example_warehouse: Path, capsys: pytest.CaptureFixture[str], monkeypatch
-):
+def test_colour_only_on_a_terminal_that_wants_it(example_warehouse: Path, monkeypatch: pytest.MonkeyPatch):
     """A file gets no escape sequences; a terminal gets colours, unless NO_COLOR is set; the text is the same."""
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "80")
-    plain = printed(example_warehouse, capsys)
+    plain = printed(example_warehouse)
     monkeypatch.setenv("FORCE_COLOR", "1")  # what stands for a terminal here
-    coloured = printed(example_warehouse, capsys)
+    coloured = printed(example_warehouse)
     monkeypatch.setenv("NO_COLOR", "1")
-    asked_not_to = printed(example_warehouse, capsys)
+    asked_not_to = printed(example_warehouse)
     assert "\x1b[" not in plain
     assert {"31", "32"} <= set(re.findall(r"\x1b\[([0-9]+)m", coloured))
     assert plain == re.sub(r"\x1b\[[0-9;]*m", "", coloured)
     assert plain == asked_not_to
 
 
-def test_names_give_the_terminal_no_orders(
-    example_warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
-):
+def test_names_give_the_terminal_no_orders(example_warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Names with escape sequences, turned text and 4,000 wide characters are shown, cut, within the width."""
     path = Path(shutil.copy(example_warehouse, tmp_path / "hostile.duckdb"))
     with duckdb.connect(str(path)) as con:
@@ -259,26 +254,26 @@ def test_names_give_the_terminal_no_orders(
         con.execute("UPDATE raw.observations SET program_name = $1 || program_name", [HOSTILE])
     for width in (60, 160):
         monkeypatch.setenv("COLUMNS", str(width))
-        lines = printed(path, capsys).splitlines()
+        lines = printed(path).splitlines()
         assert [] == [line for line in lines if cell_len(line) > width or not line.isprintable()]
         assert any("_step" in line for line in lines)
 
 
-def test_an_empty_warehouse_says_how_to_fill_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_empty_warehouse_says_how_to_fill_it(tmp_path: Path):
     """A warehouse without runs names the command that loads some, on the terminal and on the page."""
     path, page = tmp_path / "empty.duckdb", tmp_path / "empty.html"
     with Warehouse(path):
         pass
-    out = printed(path, capsys, html=page)
+    out = printed(path, "--html", page)
     assert "empty.duckdb holds no runs yet" == out.splitlines()[0]
     assert "bufferhouse ingest SOURCE" in out
     assert "bufferhouse ingest SOURCE" in page.read_text()
 
 
-def test_one_dump_is_shown_without_a_trend(fleet_of_one: Path, capsys: pytest.CaptureFixture[str]):
+def test_one_dump_is_shown_without_a_trend(fleet_of_one: Path):
     """One dump has its bytes, no change, and the advice to load another run."""
     page = fleet_of_one.with_suffix(".html")
-    out = printed(fleet_of_one, capsys, html=page)
+    out = printed(fleet_of_one, "--html", page)
     assert "1 run, 1 dump, 1 distinct content, 1 program, no rejects" == out.splitlines()[0]
     assert "reserved bytes: 1 program, one run\n" in out
     assert ["jit_fft", "5.7", "KiB"] == next(line for line in out.splitlines() if "jit_fft" in line).split()
@@ -297,35 +292,34 @@ def fleet_of_one(tmp_path: Path) -> Path:
     return tmp_path / "one.duckdb"
 
 
-def test_a_warehouse_of_rejects_shows_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_warehouse_of_rejects_shows_why(tmp_path: Path):
     """Where every dump was refused, the report counts them and says where the fault of the last ones is."""
     folder, page = tmp_path / "broken", tmp_path / "broken.html"
     folder.mkdir()
     for number in range(5):
         (folder / f"module_{number}-buffer-assignment.txt").write_text(f"BufferAssignment:\n<b>nonsense {number}\n")
     run_ingest([str(folder)], tmp_path / "rejects.duckdb")
-    out = printed(tmp_path / "rejects.duckdb", capsys, html=page)
+    out = printed(tmp_path / "rejects.duckdb", "--html", page)
     assert "1 run, 0 dumps, 0 distinct contents, 0 programs, 5 rejects" == out.splitlines()[0]
     assert "no dump could be read" in out
     assert 3 == len(re.findall(r"^rejected: broken/module_[0-9]-buffer-assignment.txt:", out, re.MULTILINE))
     assert 5 == len(re.findall(r"<li>.*&lt;b&gt;nonsense", page.read_text()))
 
 
-def test_a_page_needs_its_folder(example_warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_page_needs_its_folder(example_warehouse: Path, tmp_path: Path):
     """A page in a folder that is not there, or in the place of one, is a wrong call that names the path."""
-    with pytest.raises(UsageError, match=re.escape(str(tmp_path / "missing"))):
-        fleet_report(example_warehouse, html=tmp_path / "missing" / "page.html")
-    assert "" == capsys.readouterr().out
-    with pytest.raises(UsageError, match=re.escape(str(tmp_path))):
-        fleet_report(example_warehouse, html=tmp_path)
+    said = call("report", "fleet", "--warehouse", example_warehouse, "--html", tmp_path / "missing" / "page.html")
+    assert (2, "") == (said.code, said.out)
+    assert str(tmp_path / "missing") in said.err
+    said = call("report", "fleet", "--warehouse", example_warehouse, "--html", tmp_path)
+    assert 2 == said.code
+    assert f"the page cannot be written to {tmp_path}: Is a directory" in said.err
 
 
-def test_the_path_of_the_page_ends_the_output(
-    example_warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_the_path_of_the_page_ends_the_output(example_warehouse: Path, tmp_path: Path):
     """The last line on standard output is the path of the page, unbroken however long it is."""
     page = tmp_path / ("long-name" * 20 + ".html")
-    assert f"report: {page}" == printed(example_warehouse, capsys, html=page).splitlines()[-1]
+    assert f"report: {page}" == printed(example_warehouse, "--html", page).splitlines()[-1]
     assert page.is_file()
 
 
@@ -338,7 +332,7 @@ def test_moved_line_of_one_run(example_warehouse: Path):
 def test_statements_say_their_purpose_and_pin_their_marts():
     """Every statement of a report begins with its purpose and grain and names marts with their version."""
     statements = sorted(REPORTS.glob("fleet_*.sql"))
-    assert 10 == len(statements)
+    assert 13 == len(statements)
     for path in statements:
         sql = path.read_text()
         assert re.match(r"-- [A-Z].+\n(-- .+\n)*?(?<=\.\n)-- grain: .+\n", sql), path.name

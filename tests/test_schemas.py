@@ -9,7 +9,8 @@ import pandera.errors
 import polars as pl
 import pytest
 
-from bufferhouse.load import _OBSERVATIONS, _REJECTS
+from bufferhouse.load import _REJECTS
+from bufferhouse.observing import OBSERVATIONS, STACK_FRAMES
 from bufferhouse.runs import Run
 from schemas import TABLES
 from schemas.ddl import comments, create_table, sql_type
@@ -20,7 +21,7 @@ FORBIDDEN = {"index", "text", "position", "source", "target", "name", "content",
 # How the name of a whole number ends, so that it says what is counted.
 QUANTITIES = (
     *("_id", "_index", "_bytes", "_position", "_count", "_number", "_line", "_bits", "_arity", "_space", "_ns"),
-    *("ordinal", "page", "trailing_newlines"),
+    *("ordinal", "page", "trailing_newlines", "_column"),
 )
 
 
@@ -105,8 +106,8 @@ def test_statements_made_from_a_contract_build_its_table(table):
 
 
 def test_rows_written_without_a_frame_have_the_columns_of_their_contracts():
-    """Observations, rejects and runs are written row by row: in the order and the types of the contract."""
-    for table, schema in (("observations", _OBSERVATIONS), ("rejects", _REJECTS)):
+    """Observations, stack frames, rejects and runs: written row by row, in the order and the types of the contract."""
+    for table, schema in (("observations", OBSERVATIONS), ("stack_frames", STACK_FRAMES), ("rejects", _REJECTS)):
         declared = {name: column.dtype.type for name, column in TABLES[table].columns.items()}
         assert list(declared.items()) == list(schema.items())
     run = Run("run", "/run", datetime(2026, 1, 1, tzinfo=UTC), "given")

@@ -35,7 +35,9 @@ def test_a_walk_takes_dumps_by_name_or_first_line_and_counts_the_rest(tmp_path):
     write(tmp_path / "run" / "empty", b"\n")
     found = discover([tmp_path / "run"])
     assert sorted(named) == sorted(path for _, path in paths(found))
-    assert 3 == found.ignored_count
+    assert 2 == found.ignored_count
+    beside = {dump.module_text.path for dump in found.dumps if dump.module_text}
+    assert {str(tmp_path / "run" / "module_0001.jit_f.cpu_after_optimizations.txt")} == beside
 
 
 def test_a_file_named_explicitly_is_always_a_candidate(tmp_path):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from bufferhouse.errors import UsageError
 
+METRICS = ("reserved", "occupied", "temp", "footprint")  # by which sizes runs are compared
 _UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _SHARE = re.compile(rf"{_NUMBER}\s*%")

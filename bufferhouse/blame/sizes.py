@@ -20,13 +20,12 @@ class Sizes(NamedTuple):
     constant: int
 
 
-METRICS = ("reserved", "occupied", "temp", "footprint")
 # What the footprint is the sum of, in the words of the measures.
 FOOTPRINT_PARTS = {"argument": "parameters", "output": "outputs", "constant": "constants", "temp": "temporaries"}
 
 
 def metric_bytes(sizes: Sizes, metric: str) -> int | None:
-    """Return the bytes that are compared by a metric of `METRICS`, None where they are not known.
+    """Return the bytes that are compared by a metric of `relevance.METRICS`, None where they are not known.
 
     Reserved bytes and the footprint are the same number: every allocation but the thread-local ones. They differ in
     what they are taken apart into.

@@ -53,9 +53,8 @@ def compare(
     With --fail-over it is a gate for CI: exit 1 if a program grew over the limit, and the offenders are shown first.
     """
     from bufferhouse.blame.gate import judge, read_accepted
-    from bufferhouse.blame.relevance import parse_threshold
+    from bufferhouse.blame.relevance import METRICS, parse_threshold
     from bufferhouse.blame.rollup import GROUPINGS
-    from bufferhouse.blame.sizes import METRICS
     from bufferhouse.report.compare import read_comparison
 
     check_format(output_format, "table", "markdown", "json", *(["github"] if fail_over else []))
@@ -99,7 +98,7 @@ def blame(
     wait: WaitOption = 0.0,
 ) -> None:
     """Show a program from run to run: the first run of every change, and what is to blame for it."""
-    from bufferhouse.blame.sizes import METRICS
+    from bufferhouse.blame.relevance import METRICS
     from bufferhouse.report.blame import blame_text, read_blame
 
     _check("--metric", metric, METRICS)

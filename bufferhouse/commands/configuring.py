@@ -64,7 +64,7 @@ def shown(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return f"{value:g}"
+        return "off" if value == float("inf") else f"{value:g}"
     if isinstance(value, list):
         return ", ".join(value)
     if isinstance(value, dict):

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from bufferhouse.commands.configuring import ConfigOption
 from bufferhouse.commands.shared import (
     FormatOption,
     WaitOption,
@@ -121,17 +122,29 @@ def _days(text: str | None) -> float | None:
 
 
 @guarded
-def stats(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
-    """Say what is in the warehouse: rows and bytes per table, dumps per run, repeats, rejects."""
-    from bufferhouse.housekeeping import stats
+def stats(
+    warehouse: WarehouseOption = None,
+    wait: WaitOption = 0.0,
+    config_file: ConfigOption = None,
+    checks: Annotated[bool, typer.Option("--checks", help="Run all checks, too, and say which fail.")] = False,
+    output_format: FormatOption = "table",
+) -> None:
+    """Say what is in the warehouse: rows and bytes per table, dumps per run, repeats, rejects.
+
+    As JSON also the last load, open rejects, who writes at this moment, and with a configuration how fresh each source
+    is: what a collector of metrics needs. Exit 3 where the warehouse is being written and there is no published copy.
+    """
+    from bufferhouse.config import find, load
+    from bufferhouse.metrics import metrics
     from bufferhouse.report.figures import human_bytes
     from bufferhouse.tables import formatted
 
     check_format(output_format, "table", "json")
-    path = warehouse_path(warehouse, must_exist=True)
-    with reading(path, wait) as con:
-        found = stats(con)
-    found["file_bytes"] = path.stat().st_size
+    conf = load(find(config_file)) if config_file or output_format == "json" else None
+    given = conf.warehouse if config_file and conf and warehouse is None else warehouse
+    found = metrics(warehouse_path(given, must_exist=True), conf, wait=wait, checks=checks)
+    if found["note"]:
+        say(f"bufferhouse: {found['note']}")
     if output_format == "json":
         print(json.dumps(found))
         return
@@ -145,6 +158,18 @@ def stats(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_form
     if found["rejects"]:
         rows = [(row["rule"], row["state"], row["count"]) for row in found["rejects"]]
         print("\n" + formatted(("rejects by rule", "state", "count"), rows, "table"))
+    if found["sources"]:
+        print("\n" + formatted(*_by_name("source", found["sources"]), "table"))
+    if found["failing_checks"]:
+        print("\n" + formatted(*_by_name("failing check", found["failing_checks"]), "table"))
+
+
+def _by_name(what: str, found: dict[str, dict]) -> tuple[tuple[str, ...], list[tuple]]:
+    """Return columns and rows of a table of dicts that have the same keys."""
+    first = next(iter(found.values()))
+    return (what, *first), [
+        (name, *("" if cell is None else cell for cell in row.values())) for name, row in found.items()
+    ]
 
 
 @guarded

@@ -1,6 +1,7 @@
 """`bufferhouse report`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -28,14 +29,18 @@ def report_fleet(
     wait: WaitOption = 0.0,
 ) -> None:
     """Show how the memory of all programs moves over the runs, the biggest movers first."""
-    from bufferhouse.report.fleet import fleet_report
+    from bufferhouse.report.fleet import read_fleet
+    from bufferhouse.report.fleet_sections import fleet_text
 
     path = checked(warehouse, source, html, output_format)
-    note = fleet_report(path, sources=source or [], html=html, form=output_format, exact=exact, wait=wait)
-    if note:
-        say(f"bufferhouse: {note}")
-    if html is not None and output_format != "table":
-        say(f"report: {html}")
+    asked = read_fleet(path, sources=source or [], wait=wait)
+
+    def page() -> str:
+        from bufferhouse.report.fleet_page import fleet_page  # Altair takes half a second to import
+
+        return fleet_page(asked)
+
+    _deliver(fleet_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
 
 
 @report.command("program")
@@ -55,10 +60,11 @@ def report_program(
     from bufferhouse.report.program_terminal import program_text
 
     path = checked(warehouse, source, html, output_format)
-    asked = read_program(path, program, run=run, sources=source or [], wait=wait)
+    with _page_at_least(html):
+        asked = read_program(path, program, run=run, sources=source or [], wait=wait)
 
     def page() -> str:
-        from bufferhouse.report.program_page import program_page  # Altair takes half a second to import
+        from bufferhouse.report.program_page import program_page  # as above
 
         return program_page(asked)
 
@@ -81,7 +87,8 @@ def report_run(
     from bufferhouse.report.run_sections import run_text
 
     path = checked(warehouse, source, html, output_format)
-    asked = read_run(path, run, sources=source or [], wait=wait)
+    with _page_at_least(html):
+        asked = read_run(path, run, sources=source or [], wait=wait)
 
     def page() -> str:
         from bufferhouse.report.run_page import run_page  # as above
@@ -108,7 +115,8 @@ def report_compare(
     from bufferhouse.report.compare_text import compare_text
 
     path = checked(warehouse, source, html, output_format)
-    asked = read_comparison(path, before, after, sources=source or [], wait=wait)
+    with _page_at_least(html):
+        asked = read_comparison(path, before, after, sources=source or [], wait=wait)
 
     def page() -> str:
         from bufferhouse.report.compare_page import compare_page  # as above
@@ -129,6 +137,23 @@ def checked(warehouse: Path | None, source: list[str] | None, html: Path | None,
     if html is not None:
         check_page_path(html)
     return None if source else warehouse_path(warehouse, must_exist=True)
+
+
+@contextmanager
+def _page_at_least(html: Path | None) -> Iterator[None]:
+    """Where there is nothing to show, write the page that says so before the command ends with the message."""
+    from bufferhouse.report.nothing import NothingToShow
+    from bufferhouse.report.writing import write_page
+
+    try:
+        yield
+    except NothingToShow as nothing:
+        if html is not None:
+            from bufferhouse.report.nothing_page import nothing_page  # as above
+
+            write_page(html, nothing_page(nothing))
+            say(f"report: {html}")
+        raise
 
 
 def _deliver(text: str, note: str | None, page: Callable[[], str], html: Path | None, output_format: str) -> None:

@@ -75,8 +75,8 @@ def read(texts: Sequence[str]) -> AttributeColumns:
     found = AttributeColumns(
         list(names),
         optional(opcodes),
-        [_unescaped(cell) if "\\" in cell else cell or None for cell in op_names],
-        [_unescaped(cell) if "\\" in cell else cell or None for cell in files],
+        [unescaped(cell) if "\\" in cell else cell or None for cell in op_names],
+        [unescaped(cell) if "\\" in cell else cell or None for cell in files],
         optional_ints(source_lines),
         optional_ints(frames),
         [None] * len(texts),
@@ -147,11 +147,11 @@ def attributes(text: str) -> Attributes:
     return Attributes(
         match[1],
         match[3],
-        _unescaped(found.get("op_name")),
-        _unescaped(found.get("source_file")),
+        unescaped(found.get("op_name")),
+        unescaped(found.get("source_file")),
         _number(found.get("source_line")),
         _number(found.get("stack_frame_id")),
-        _unescaped(target[1]) if target else None,
+        unescaped(target[1]) if target else None,
         match[2][:-1],
         _operands(text, match.end()),
     )
@@ -195,7 +195,7 @@ def _number(text: str | None) -> int | None:
     return int(text) if is_number else None
 
 
-def _unescaped(text: str | None) -> str | None:
+def unescaped(text: str | None) -> str | None:
     """Undo absl::CEscape; bytes above 0x7f come back as the UTF-8 text they were, else as latin-1."""
     if text is None or "\\" not in text:
         return text

@@ -89,7 +89,7 @@ def _chart(
     label: tuple[str, dict[str, str]],
     description: str,
 ) -> Chart:
-    written = spec.properties(width="container", height=count * _ROW).to_dict()
+    written = spec.properties(width="container", height=count * _ROW).to_dict(validate=False)
     return Chart(
         spec={key: value for key, value in written.items() if key != "$schema"},  # no address in the page
         source=source,

@@ -29,7 +29,7 @@ _POINTS = [
     Column("before_bytes", "before", "bytes"),
     Column("after_bytes", "after", "bytes"),
     Column("delta_bytes", "change", "change"),
-    Column("main_cause", "most of it", rank=1),
+    Column("main_cause", "most of it", rank=1, is_whole=True),
 ]
 _UNCHANGED = [
     Column("program_name", "program"),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bufferhouse.answers import Record
 from bufferhouse.blame.causes import MOVED_IN, MOVED_OUT, Cause
 from bufferhouse.blame.comparing import Compared
-from bufferhouse.blame.op_names import tiles
+from bufferhouse.blame.op_names import tiles, without_layout
 from bufferhouse.blame.values import Value
 
 
@@ -67,10 +67,21 @@ def _other_space(cause: Cause) -> int | None:
 def _shown(sides: Sequence[Value]) -> Record:
     """Return what is shown of a cause: what the value after says, or else the one before."""
     return {
+        "shape": _shape(*(value.shape_text for value in reversed(sides))) if sides else None,
         "opcode": next((value.opcode for value in sides if value.opcode), None),
         "op_name": next((value.op_name for value in sides if value.op_name), None),
         "source": next(filter(None, map(_source, sides)), None),
     }
+
+
+def _shape(before: str, after: str | None = None) -> str:
+    """Return the shape, with its layout only where that differs or nothing is known to compare it with."""
+    if after is None:
+        return before
+    if before == after:
+        return without_layout(after)
+    shorter = without_layout(before), without_layout(after)
+    return " → ".join(shorter if shorter[0] != shorter[1] else (before, after))
 
 
 def _value(side: str, value: Value | None) -> Record:

@@ -14,11 +14,10 @@ _EXPLAINED = 5  # programs; with one program asked for, all of its memory spaces
 _SHOWN = 12  # causes of a program on a terminal and in Markdown
 _CAUSES = [
     Column("cause_bytes", "bytes", "change"),
-    Column("cause", "cause"),
+    Column("cause", "cause", is_whole=True),
     Column("value_count", "values", "count", rank=3),
     Column("other_memory_space", "memory space", "count", rank=2),
-    Column("before_shape", "before", limit=48, rank=1),
-    Column("after_shape", "after", limit=48, rank=1),
+    Column("shape", "shape", limit=60, rank=1),
     Column("opcode", "opcode", rank=4),
     Column("op_name", "op_name", limit=48, rank=2),
     Column("source", "source", limit=48, rank=5),

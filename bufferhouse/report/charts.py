@@ -55,7 +55,9 @@ def trend_chart(space: Space, title: str) -> Chart | None:
     ]
     spec = _lines(list(run_texts.values()), list(labels.values()), bytes_axis(values))
     return Chart(
-        spec={key: value for key, value in spec.to_dict().items() if key != "$schema"},  # no address in the page
+        spec={
+            key: value for key, value in spec.to_dict(validate=False).items() if key != "$schema"
+        },  # no address in the page
         source="fleet_trend",
         where={"platform": space.platform, "track": space.track, "memory_space": space.memory_space},
         texts={"run": ("run_id", run_texts), "program": ("series_rank", labels)},

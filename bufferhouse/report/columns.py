@@ -14,7 +14,7 @@ class Column:
 
     `kind` is text, bytes, change (bytes with a sign), count, share (0 to 1) or figure (a number that is text already;
     not on pages). Where a terminal has no room for all columns, those of the highest `rank` are left out first; those
-    of rank 0 never.
+    of rank 0 never. A text with `is_whole` is not cut there while others can be left out.
     """
 
     name: str
@@ -22,6 +22,7 @@ class Column:
     kind: str = "text"
     limit: int = NAME_LENGTH  # characters of a text, whose middle is left out
     rank: int = 0
+    is_whole: bool = False
 
     @property
     def is_text(self) -> bool:

@@ -120,17 +120,21 @@ def _labels(pairs: Sequence[Pair]) -> dict[Pair, str]:
     targets: defaultdict[tuple, set[str]] = defaultdict(set)
     for pair in pairs:
         ids[pair.any.program_name].add(pair.any.program_id)
-        for dump in filter(None, pair[:2]):
-            targets[dump.platform, dump.program_id].add(dump.compile_target or "unknown")
+        targets[pair.any.platform, pair.any.program_id].update(_targets(pair))
     labels, seen = {}, defaultdict(int)
     for pair in dict.fromkeys(pairs):
         words = [pair.any.program_name]
         if len(ids[pair.any.program_name]) > 1:
             words.append(f"#{str(pair.any.program_id)[:8]}")
-        sides = dict.fromkeys(dump.compile_target or "unknown" for dump in pair[:2] if dump)
+        sides = _targets(pair)
         if len(sides) > 1 or len(targets[pair.any.platform, pair.any.program_id]) > 1:
             words.append(" → ".join(sides))
         label = " ".join(words)
         seen[label] += 1
         labels[pair] = label if seen[label] == 1 else f"{label} ({seen[label]})"
     return labels
+
+
+def _targets(pair: Pair) -> list[str]:
+    """Return the compile targets of a pair that are known; two, if they differ."""
+    return list(dict.fromkeys(dump.compile_target for dump in pair[:2] if dump and dump.compile_target))

@@ -32,7 +32,7 @@ _CHANGED = [
     Column("after_bytes", "after", "bytes"),
     Column("delta_bytes", "change", "change"),
     Column("change_ratio", "ratio", "share", rank=2),
-    Column("main_cause", "most of it", rank=1),
+    Column("main_cause", "most of it", rank=1, is_whole=True),
     Column("occupied_change_bytes", "change of occupied peak", "change", rank=3),
     Column("layout_padding_change_bytes", "of padding", "change", rank=4),
     Column("temp_change_bytes", "of temporaries", "change", rank=5),

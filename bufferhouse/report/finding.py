@@ -8,6 +8,7 @@ import duckdb
 from bufferhouse.answers import Record, ask
 from bufferhouse.errors import UsageError
 from bufferhouse.report.figures import counted, printable
+from bufferhouse.report.nothing import nothing_of
 
 _SHOWN_CANDIDATES = 12
 
@@ -16,7 +17,8 @@ def find_run(con: duckdb.DuckDBPyConnection, word: str | None) -> int:
     """Return the run_id that `word` means: a name, or a beginning that fits one run only; the newest run for None.
 
     Raises:
-        UsageError: no run is meant, or several are. The message names candidates, or how to load dumps.
+        NothingToShow: there is no run at all.
+        UsageError: no run is meant, or several are. The message names candidates.
     """
     found = ask(con, "run_matches", word=word or "").records
     if found and (word is None or len(found) == 1):
@@ -26,8 +28,7 @@ def find_run(con: duckdb.DuckDBPyConnection, word: str | None) -> int:
         raise UsageError(f"{shown!r} may be any of {counted(len(found), 'run')}; say which:\n{_listed(found)}")
     known = ask(con, "run_matches", word="").records
     if not known:
-        what = "there is no run" + (f" {shown!r}" if word else "")
-        raise UsageError(f"{what}: no runs yet; load dumps with: bufferhouse ingest SOURCE")
+        raise nothing_of(con, "there is no run" + (f" {shown!r}" if word else ""))
     raise UsageError(f"there is no run {shown!r}; {_meant(word or '', known)}")
 
 

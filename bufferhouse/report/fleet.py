@@ -10,17 +10,18 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.answers import Answer, Record, ask
+from bufferhouse.answers import Answer, Record, ask, keep
 from bufferhouse.report.figures import printable
 from bufferhouse.report.opening import opened
-from bufferhouse.report.writing import check_page_path, write_page
 
 SHOWN_SERIES = 15  # per table
 SHOWN_RUNS = 100  # newest runs per table, for charts and sparklines
 SHOWN_PADDING = 10  # programs per table
 SHOWN_REJECTS = 10
 SHOWN_WASTE = 20  # layouts, source lines and functions
+PROGRAMS = 2_000  # series in the table of programs by size
 _ID_DIGITS = 6
+KEPT = ("fleet_series_runs", "fleet_series")  # asked once for several statements, of which they take most of the time
 
 SpaceKey = tuple[str | None, str | None, int]
 
@@ -83,44 +84,6 @@ class Fleet:
         return self.answers["fleet_runs"].records
 
 
-def fleet_report(
-    path: Path | None,
-    *,
-    sources: Sequence[str] = (),
-    html: Path | None = None,
-    form: str = "table",
-    exact: bool = False,
-    wait: float = 0.0,
-) -> str | None:
-    """Print the report on standard output and, with `html`, write the page.
-
-    It is about the warehouse at `path`, or about the dumps of `sources`, for which none is needed. `form` is table
-    (which ends with the path of the page), markdown or json; `exact` writes all bytes to the byte. Returns a note where
-    the warehouse is being written and the published copy was read.
-
-    Raises:
-        UsageError: there is no warehouse at `path`, or the page cannot be written to `html`.
-        WarehouseBusy: it is being written, there is no published copy, and `wait` is over.
-    """
-    from bufferhouse.report.fleet_sections import fleet_text
-    from bufferhouse.report.terminal import print_fleet
-
-    if html is not None:
-        check_page_path(html)
-    fleet = read_fleet(path, sources=sources, wait=wait)
-    if form == "table":
-        print_fleet(fleet, exact=exact)
-    else:
-        print(fleet_text(fleet, form, exact=exact))
-    if html is not None:
-        from bufferhouse.report.fleet_page import fleet_page  # Altair takes half a second to import
-
-        write_page(html, fleet_page(fleet))
-        if form == "table":
-            print(f"report: {html}")
-    return fleet.note
-
-
 def read_fleet(path: Path | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Fleet:
     """Ask all statements of the report: of the warehouse at `path`, else of the dumps of `sources`, read into memory.
 
@@ -133,11 +96,14 @@ def read_fleet(path: Path | None, *, sources: Sequence[str] = (), wait: float = 
 
 
 def _fleet(con: duckdb.DuckDBPyConnection, name: str, note: str | None) -> Fleet:
+    for statement in KEPT:
+        keep(con, statement)
     answers = {
         "fleet_overview": ask(con, "fleet_overview"),
         "fleet_runs": ask(con, "fleet_runs"),
         "fleet_spaces": ask(con, "fleet_spaces"),
         "fleet_trend": ask(con, "fleet_trend", shown=SHOWN_SERIES, runs=SHOWN_RUNS),
+        "fleet_programs": ask(con, "fleet_programs", programs=PROGRAMS),
         "fleet_padding": ask(con, "fleet_padding", padded=SHOWN_PADDING),
         "fleet_rejects": ask(con, "fleet_rejects", rejects=SHOWN_REJECTS),
         "fleet_tiles": ask(con, "fleet_tiles", tiles=SHOWN_WASTE),

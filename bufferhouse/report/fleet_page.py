@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Sequence
+from typing import Any
 
 from bufferhouse.answers import Record
 from bufferhouse.report.blocks import footer, note, tiles
@@ -29,11 +30,20 @@ def fleet_page(fleet: Fleet) -> str:
         )
         parts += [_space(space, charts) for space in fleet.spaces]
         parts.append(_padding(fleet.spaces))
-    parts += [section_html(section, {}) for section in fleet_tables(fleet)]
+    tables: dict[str, Any] = {}
+    parts += [section_html(section, tables) for section in fleet_tables(fleet)]
     if fleet.runs:
         parts.append(_ingested(fleet))
     parts.append(footer(fleet.warehouse, fleet.asked_at, fleet.overview["loaded_at"]))
-    return page(f"Fleet memory: {html.escape(printable(fleet.warehouse))}", "\n".join(parts), fleet.answers, charts)
+    name = html.escape(printable(fleet.warehouse))
+    return page(
+        f"Fleet memory: {name}",
+        "\n".join(parts),
+        fleet.answers,
+        charts,
+        tables=tables,
+        shared_texts=("fleet_programs", "fleet_trend"),
+    )
 
 
 def _head(fleet: Fleet) -> str:
@@ -89,7 +99,7 @@ def _movers(space: Space) -> str:
         rows.append((series.label, cells))
     hidden = len(space.runs) - len(runs)
     caption = f"The newest {len(runs)} of {len(space.runs)} runs" if hidden else ""
-    return html_table(["program", *headings], rows, caption)
+    return html_table(f"What moved: {title(space)}", ["program", *headings], rows, caption)
 
 
 def _bytes(record: Record | None) -> str:
@@ -155,7 +165,8 @@ def _padding(spaces: Sequence[Space]) -> str:
             cells.append(f'<td data-key="{share:.6f}">{share:.1%}</td>')
             rows.append((record["label"], cells))
         if rows:
-            parts += [f"<h3>{text(title(space))}</h3>", html_table(headings, rows, texts=2)]
+            table = html_table(f"Padding: {title(space)}", headings, rows, texts=2)
+            parts += [f"<h3>{text(title(space))}</h3>", table]
     if bare := [text(title(space)) for space in spaces if not space.padding]:
         parts.append(f'<p class="soft">No layout padding, or no live ranges to know it by: {"; ".join(bare)}.</p>')
     return "\n".join(parts)
@@ -172,7 +183,7 @@ def _ingested(fleet: Fleet) -> str:
         cells.append(f'<td class="text">{text(run["started_at_source"])}</td>')
         cells += [_count(run[f"{thing}_count"]) for thing in ("dump", "content", "program", "reject")]
         rows.append((run["run_name"], cells))
-    parts = ["<h2>What was ingested</h2>", html_table(headings, rows, texts=7)]
+    parts = ["<h2>What was ingested</h2>", html_table("What was ingested", headings, rows, texts=7)]
     rejects = fleet.answers["fleet_rejects"].records
     if rejects:
         total = fleet.overview["reject_count"]

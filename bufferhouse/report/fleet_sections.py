@@ -1,4 +1,4 @@
-"""The fleet report in Markdown and as JSON: the figures of the page, without its pictures."""
+"""The fleet report on a terminal, in Markdown and as JSON: the figures of the page, without its pictures."""
 
 from bufferhouse.answers import Record
 from bufferhouse.report.columns import Column
@@ -6,7 +6,7 @@ from bufferhouse.report.figures import printable, sparkline
 from bufferhouse.report.fleet import Fleet, Series, Space
 from bufferhouse.report.fleet_tables import fleet_tables
 from bufferhouse.report.sections import Section, json_text, markdown_text
-from bufferhouse.report.terminal import advice, left_out, moved_line, overview_lines, title
+from bufferhouse.report.terminal import advice, fleet_screen, left_out, moved_line, overview_lines, title
 
 _RUNS = 8  # columns of a table, the newest
 _NAME = 60  # characters of a run's name
@@ -35,13 +35,15 @@ _INGESTED = [
 
 
 def fleet_text(fleet: Fleet, form: str, *, exact: bool = False) -> str:
-    """Return the report as markdown or json; `exact` writes all bytes to the byte.
+    """Return the report in a form of `sections.FORMATS`; `exact` writes all bytes to the byte.
 
     JSON is one object: what it is about, and the answers by the names of their statements, each a list of records with
     bytes as numbers.
     """
     if form == "json":
         return json_text({"warehouse": fleet.warehouse, "asked_at": fleet.asked_at}, fleet.answers)
+    if form == "table":
+        return fleet_screen(fleet, exact=exact)
     return markdown_text("Memory of the fleet", _sections(fleet), exact=exact)
 
 

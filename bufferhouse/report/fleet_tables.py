@@ -10,6 +10,17 @@ _PLACE = [
     Column("track", "track", rank=3),
     Column("memory_space", "memory space", "count"),
 ]
+_PROGRAMS = [
+    Column("program_label", "program"),
+    Column("compile_target", "target", rank=4),
+    *_PLACE,
+    Column("run_name", "newest run", rank=3),
+    Column("run_count", "runs", "count", rank=2),
+    Column("reserved_bytes", "reserved", "bytes"),
+    Column("net_change_bytes", "net change", "change", rank=1),
+    Column("occupied_peak_bytes", "occupied peak", "bytes"),
+    Column("layout_padding_bytes", "layout padding", "bytes", rank=1),
+]
 _TILES = [
     Column("element_type", "element type"),
     Column("layout", "layout"),
@@ -66,11 +77,27 @@ def fleet_tables(fleet: Fleet) -> list[Section]:
         ),
         ("What the figures cover", "What lacks in a dump or a run is in no figure.", _COVERAGE, "fleet_coverage"),
     )
+    if not fleet.runs:
+        return []
     return [
-        Section(title, _said(line, fleet.answers[name].records), columns, fleet.answers[name].records, name)
-        for title, line, columns, name in tables
-        if fleet.runs and fleet.answers[name].records
+        *_programs(fleet),
+        *(
+            Section(title, _said(line, fleet.answers[name].records), columns, fleet.answers[name].records, name)
+            for title, line, columns, name in tables
+            if fleet.answers[name].records
+        ),
     ]
+
+
+def _programs(fleet: Fleet) -> list[Section]:
+    """Return the table of all programs, the first of which are in the page and the others in its answer."""
+    records = fleet.answers["fleet_programs"].records
+    lines = ["The newest run of each program, in each memory space by itself."]
+    left_out = sum(space.series_count for space in fleet.spaces) - len(records)
+    if left_out:
+        lines.append(f"The largest {len(records):,}; {left_out:,} smaller ones are left out.")
+    name = "fleet_programs"
+    return [Section("Programs by size", lines, _PROGRAMS, records, name, name, shown=SHOWN_WASTE)] if records else []
 
 
 def _said(line: str, records: list[Record]) -> list[str]:

@@ -13,6 +13,7 @@ import duckdb
 from bufferhouse.answers import Answer, Record, ask
 from bufferhouse.errors import UsageError
 from bufferhouse.report.figures import counted, printable
+from bufferhouse.report.nothing import REJECTS, NothingToShow, held_by, nothing_of
 from bufferhouse.report.opening import opened
 
 STRETCHES = 400  # of the schedule in the timeline: about one for each three pixels of a wide page
@@ -101,6 +102,7 @@ def read_program(
     `word` is a name, a program_id, or the beginning of either that fits one program only; `#` before an id is taken.
 
     Raises:
+        NothingToShow: there is no program at all, or all dumps of the run were refused.
         UsageError: no program is meant, or several are, or the run has no dump of it. The message names candidates.
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.reading`.
     """
@@ -137,7 +139,7 @@ def _program_id(con: duckdb.DuckDBPyConnection, word: str) -> int:
         )
     known = ask(con, "program_matches", word="").records
     if not known:
-        _refuse_without_dumps(con, f"there is no program {shown!r}")
+        raise nothing_of(con, f"there is no program {shown!r}")
     near = [row for row in known if word.lower() in row["program_name"].lower()] or known
     raise UsageError(
         f"there is no program {shown!r}; {'near it' if near is not known else 'there are'}:\n{_listed(near)}"
@@ -154,15 +156,6 @@ def _listed(matches: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def _refuse_without_dumps(con: duckdb.DuckDBPyConnection, what: str) -> None:
-    """Say why there is no program at all, and the way out."""
-    facts = ask(con, "fleet_overview").records[0]
-    if not facts["run_count"]:
-        raise UsageError(f"{what}: no runs yet; load dumps with: bufferhouse ingest SOURCE")
-    rejects = counted(facts["reject_count"], "reject")
-    raise UsageError(f"{what}: no dump could be read, {rejects}; see them with: bufferhouse rejects ls")
-
-
 def _dump(con: duckdb.DuckDBPyConnection, dumps: Sequence[Record], run: str | None) -> Record:
     """Return the record of `program_dumps` that is meant: the first of the run, else of the newest run."""
     newest = max(row["run_order"] for row in dumps)
@@ -171,16 +164,16 @@ def _dump(con: duckdb.DuckDBPyConnection, dumps: Sequence[Record], run: str | No
         return meant[0]
     known = {row["run_name"]: row for row in ask(con, "fleet_runs").records}
     name, shown = printable(dumps[0]["program_name"], 80), printable(str(run), 80)
-    if run not in known:
-        what = f"there is no run {shown!r}"
-    elif not known[run]["dump_count"]:
-        rejects = counted(known[run]["reject_count"], "reject")
-        what = f"run {shown!r} has no dump of any program: {rejects} (bufferhouse rejects ls)"
-    else:
-        what = f"run {shown!r} has none"
     runs = list(dict.fromkeys(printable(row["run_name"], 60) for row in reversed(dumps)))
     more = f", … and {len(runs) - _SHOWN_CANDIDATES} more" if len(runs) > _SHOWN_CANDIDATES else ""
-    raise UsageError(f"{what}; runs that have {name}: {', '.join(runs[:_SHOWN_CANDIDATES])}{more}")
+    others = f"runs that have {name}: {', '.join(runs[:_SHOWN_CANDIDATES])}{more}"
+    if run not in known:
+        raise UsageError(f"there is no run {shown!r}; {others}")
+    if known[run]["dump_count"]:
+        raise UsageError(f"run {shown!r} has none; {others}")
+    rejects = counted(known[run]["reject_count"], "reject")
+    why = f"{rejects} ({REJECTS}); {others}"
+    raise NothingToShow(f"run {shown!r} has no dump of any program", why, held_by(con))
 
 
 def _spaces(answers: dict[str, Answer]) -> list[Space]:

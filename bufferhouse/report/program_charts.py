@@ -145,4 +145,6 @@ def _timeline(end: int, occupied: alt.Y, reserved: int, marks: list[dict[str, An
 
 
 def _without_address(spec: alt.LayerChart) -> dict[str, Any]:
-    return {key: value for key, value in spec.to_dict().items() if key != "$schema"}  # no address in the page
+    return {
+        key: value for key, value in spec.to_dict(validate=False).items() if key != "$schema"
+    }  # no address in the page

@@ -81,7 +81,8 @@ def program_page(program: Program) -> str:
         name = f"peak-{space.memory_space}"
         tables[name] = answer_source(_PEAK, "program_peak", {"memory_space": space.memory_space})
         parts += [_heading(program, space), f'<p class="soft">{html.escape(peak_note(space))}</p>']
-        parts.append(answer_table(name, _PEAK, space.peak))
+        label = f"Who fills the peak: {space_heading(program, space)}"
+        parts.append(answer_table(name, label, _PEAK, space.peak))
     if program.spaces:
         parts += ["<h2>Where the bytes go</h2>", f'<p class="soft">{_BALANCE}</p>']
         parts += [_balance(program, space) for space in program.spaces]
@@ -164,7 +165,7 @@ def _timeline(program: Program, space: Space, charts: list[Chart]) -> str:
         place = facts[position] if position else None
         cell = '<td class="soft">–</td>' if place is None else f'<td data-key="{place}">{place:,}</td>'
         rows.append((name, [bytes_cell(facts[count]), cell]))
-    parts.append(html_table(headings, rows))
+    parts.append(html_table(f"Memory over the schedule: {space_heading(program, space)}", headings, rows))
     return "\n".join(parts)
 
 
@@ -213,7 +214,7 @@ def _balance(program: Program, space: Space) -> str:
     cells = [
         (name, [f'<td data-key="{count}">{count:,}</td>', *map(bytes_cell, figures)]) for name, count, figures in rows
     ]
-    parts.append(html_table(headings, cells))
+    parts.append(html_table(f"Where the bytes go: {space_heading(program, space)}", headings, cells))
     return "\n".join(parts)
 
 
@@ -227,9 +228,8 @@ def _history(program: Program, charts: list[Chart]) -> str:
             charts.append(chart)
             parts += [_heading(program, space), chart_place(len(charts), chart)]
             parts.append('<p class="soft">Solid: reserved. Dashed: occupied peak.</p>')
-    parts.append(
-        answer_table("history", _HISTORY, program.trend, caption=f"All series of the program, {counted(runs, 'run')}")
-    )
+    caption = f"All series of the program, {counted(runs, 'run')}"
+    parts.append(answer_table("history", "History over runs", _HISTORY, program.trend, caption))
     return "\n".join(parts)
 
 
@@ -239,4 +239,6 @@ def _warnings(warnings: Sequence[Record]) -> str:
         cells = [f'<td class="text">{text(row[name], 200)}</td>' for name in ("expected", "found")]
         cells.append(f'<td data-key="{row["occurrence_count"]}">{row["occurrence_count"]:,}</td>')
         rows.append((row["rule"], cells))
-    return "<h2>Warnings</h2>\n" + html_table(["rule", "expected first", "found there", "times"], rows, texts=3)
+    return "<h2>Warnings</h2>\n" + html_table(
+        "Warnings", ["rule", "expected first", "found there", "times"], rows, texts=3
+    )

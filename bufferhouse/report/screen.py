@@ -1,6 +1,7 @@
 """Reports on a terminal: tables fitted to its width, colour only where there is a terminal that wants it."""
 
 import os
+import re
 import shutil
 from collections.abc import Sequence
 
@@ -18,6 +19,7 @@ RISE, FALL = "red", "green"
 _WIDTH = 120  # where there is no terminal
 _GAP = 2
 _NARROWEST_TEXT = 20
+_TRAILING = re.compile(r"(?: |\x1b\[[0-9;]*m)+$")  # blanks, and where colours end
 
 
 def console() -> Console:
@@ -35,8 +37,14 @@ def terminal_text(title: str, sections: Sequence[Section], *, exact: bool = Fals
         screen.print(Text(title, style="bold"))
         for section in sections:
             screen.print()
-            _print(screen, section, exact)
-    return "\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n"))
+            print_section(screen, section, exact)
+    return lines_of(captured.get())
+
+
+def lines_of(captured: str) -> str:
+    """Return what a screen was told, without the blanks that fill its lines."""
+    lines = captured.rstrip("\n").split("\n")
+    return "\n".join(_TRAILING.sub(lambda end: end[0].replace(" ", ""), line) for line in lines)
 
 
 def fitted(text: str, width: int) -> str:
@@ -47,7 +55,8 @@ def fitted(text: str, width: int) -> str:
     return next((short for short in shorter if cell_len(short) <= width), "")
 
 
-def _print(screen: Console, section: Section, exact: bool) -> None:
+def print_section(screen: Console, section: Section, exact: bool) -> None:
+    """Print a heading, what is said below it, and as many columns of its table as there is room for."""
     if section.title:
         screen.print(Text(section.title, style="bold"))
     for line in section.lines:
@@ -78,17 +87,22 @@ def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]], room: int
         if not ranked:
             break
         kept.remove(max(ranked, key=lambda i: (columns[i].rank, i)))
-    texts = sorted((i for i in kept if columns[i].is_text), key=natural.__getitem__)
+    texts = sorted(
+        (i for i in kept if columns[i].is_text), key=lambda i: (not columns[i].is_whole, natural[i])
+    )  # what must not be cut first
     widths = {i: natural[i] for i in kept}
     room -= sum(natural[i] for i in kept if i not in texts) + _GAP * (len(kept) - 1)
     for count, i in enumerate(texts):  # the narrowest first: what it leaves is for the others
-        widths[i] = min(natural[i], max(room // (len(texts) - count), 1))
+        share = room if columns[i].is_whole else room // (len(texts) - count)
+        widths[i] = min(natural[i], max(share, 1))
         room -= widths[i]
     return widths
 
 
 def _least(columns: Sequence[Column], natural: Sequence[int], kept: Sequence[int]) -> int:
-    least = (min(natural[i], _NARROWEST_TEXT) if columns[i].is_text else natural[i] for i in kept)
+    least = (
+        min(natural[i], _NARROWEST_TEXT) if columns[i].is_text and not columns[i].is_whole else natural[i] for i in kept
+    )
     return sum(least) + _GAP * (len(kept) - 1)
 
 

@@ -15,7 +15,9 @@ def section_html(section: Section, tables: dict[str, Any], *, level: int = 2, ch
         parts.append(chart)
     if section.columns:
         first = FIRST_ROWS if section.source else None
-        parts.append(answer_table(section.name, section.columns, section.records, first=first))
+        parts.append(
+            answer_table(section.name, section.title or section.name, section.columns, section.records, first=first)
+        )
         if section.source:
             tables[section.name] = answer_source(section.columns, section.source, dict(section.where))
     return "\n".join(parts)

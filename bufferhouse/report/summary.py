@@ -1,6 +1,7 @@
 """What an ingest did, in a few lines."""
 
 from bufferhouse.ingest import Summary
+from bufferhouse.observing import UNREADABLE
 from bufferhouse.report.figures import human_bytes
 
 _SHOWN_REJECTS = 20
@@ -25,6 +26,12 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
     if len(summary.reject_lines) > _SHOWN_REJECTS:
         result.append(f"… and {len(summary.reject_lines) - _SHOWN_REJECTS} more rejects, in raw.rejects")
     result += [f"unreadable: {line}" for line in summary.unreadable]
+    for line in summary.head_faults[:_SHOWN_REJECTS]:
+        result.append(f"warning: {line}; loaded without the source lines of it")
+    if len(summary.head_faults) > _SHOWN_REJECTS:
+        result.append(f"… and {len(summary.head_faults) - _SHOWN_REJECTS} more, in marts.warnings")
     for name, count in summary.warnings.items():
+        if name == UNREADABLE:
+            continue  # told file by file
         result.append(f"warning: check {name} found {count} offender{'s' if count != 1 else ''}")
     return result

@@ -17,11 +17,12 @@ FIRST_ROWS = 25  # of an answer, in the page itself
 
 
 def html_table(
-    headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], caption: str = "", texts: int = 1
+    label: str, headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], caption: str = "", texts: int = 1
 ) -> str:
     """Return a table; headings are HTML, a row is its name as text and its cells as HTML.
 
-    The first `texts` columns hold text, the others numbers. What a cell is sorted by is its text, or its `data-key`.
+    `label` says what it holds to whoever hears the page. The first `texts` columns hold text, the others numbers. What
+    a cell is sorted by is its text, or its `data-key`.
     """
     kinds = [' class="text"'] * texts + [""] * (len(headings) - texts)
     head = "".join(f'<th scope="col"{kind}>{heading}</th>' for heading, kind in zip(headings, kinds, strict=True))
@@ -30,7 +31,7 @@ def html_table(
         f"{''.join(cells)}</tr>"
         for name, cells in rows
     )
-    return _framed(head, body, caption)
+    return _framed(label, head, body, caption)
 
 
 def bytes_cell(count: int | None, *, signed: bool = False, way: str = "") -> str:
@@ -44,11 +45,17 @@ def bytes_cell(count: int | None, *, signed: bool = False, way: str = "") -> str
 
 
 def answer_table(
-    name: str, columns: Sequence[Column], records: Sequence[Record], caption: str = "", first: int | None = FIRST_ROWS
+    name: str,
+    label: str,
+    columns: Sequence[Column],
+    records: Sequence[Record],
+    caption: str = "",
+    first: int | None = FIRST_ROWS,
 ) -> str:
     """Return the table `name` with the first rows of an answer; `answer_source` says where the others are.
 
-    Without a source all rows have to be in the page: `first` is None.
+    `label` says what it holds to whoever hears the page. Without a source all rows have to be in the page: `first` is
+    None.
     """
     kinds = [' class="text"' if column.is_text else "" for column in columns]
     head = "".join(
@@ -59,7 +66,7 @@ def answer_table(
         for record in records[:first]
     ]
     body = "\n".join(f"<tr>{''.join(cells)}</tr>" for cells in rows)
-    return _framed(head, body, caption, f' id="{name}"')
+    return _framed(label, head, body, caption, f' id="{name}"')
 
 
 def answer_source(columns: Sequence[Column], source: str, where: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -93,7 +100,9 @@ def _said(value: Any, column: Column) -> tuple[str, str]:
     return said(value, column), exact
 
 
-def _framed(head: str, body: str, caption: str, attributes: str = "") -> str:
+def _framed(label: str, head: str, body: str, caption: str, attributes: str = "") -> str:
     about = f"<caption>{caption}</caption>" if caption else ""
-    table = f"<table{attributes}>{about}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
-    return f'<div class="wide" tabindex="0">{table}</div>'  # the keyboard can scroll what has the focus
+    said = f' aria-label="{html.escape(printable(label))}"'
+    table = f"<table{attributes}{said}>{about}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+    # The keyboard can scroll what has the focus.
+    return f'<div class="wide" tabindex="0" role="region"{said}>{table}</div>'

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -11,7 +11,8 @@ from rich.text import Text
 
 from bufferhouse.report.figures import counted, exact_bytes, human_bytes, printable, space_title, sparkline
 from bufferhouse.report.fleet import Fleet, Record, Series, Space
-from bufferhouse.report.screen import FALL, RISE, console, fitted
+from bufferhouse.report.fleet_tables import fleet_tables
+from bufferhouse.report.screen import FALL, RISE, console, fitted, lines_of, print_section
 
 _GAP = 2
 _NAME_SHARE = 3  # the names take at most a third of the width
@@ -21,21 +22,27 @@ _HEADING_WIDTHS = (60, 20, 9)  # the widest with which all runs fit, else the na
 _TREND_WIDTH = 16  # bars; over more runs, each stands for the last of several
 _TREND_HEADING = "trend"
 _NET_HEADING = "net change"
+_SHOWN = 10  # rows of a table over all programs
 
 Bytes = Callable[..., str]  # human_bytes or exact_bytes
 
 
-def print_fleet(fleet: Fleet, *, exact: bool = False) -> None:
-    """Print the report on standard output; `exact` writes all bytes to the byte."""
+def fleet_screen(fleet: Fleet, *, exact: bool = False) -> str:
+    """Return the report as lines that fit the terminal; `exact` writes all bytes to the byte."""
     screen, shown = console(), exact_bytes if exact else human_bytes
-    for line in overview_lines(fleet):
-        screen.print(Text(line))
-    for space in fleet.spaces:
-        screen.print()
-        _print_space(screen, space, shown)
-    for line in advice(fleet):
-        screen.print()
-        screen.print(Text(line))
+    with screen.capture() as captured:
+        for line in overview_lines(fleet):
+            screen.print(Text(line))
+        for space in fleet.spaces:
+            screen.print()
+            _print_space(screen, space, shown)
+        for section in fleet_tables(fleet):
+            screen.print()
+            print_section(screen, replace(section, shown=_SHOWN), exact)
+        for line in advice(fleet):
+            screen.print()
+            screen.print(Text(line))
+    return lines_of(captured.get())
 
 
 def overview_lines(fleet: Fleet) -> list[str]:

@@ -5,7 +5,7 @@ SELECT
     p.dump_id,  -- The dump.
     p.memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     t.op_name,  -- Name of the framework operation; null where none is printed.
-    t.source_file,  -- Source file of the user's program; null since jaxlib 0.8.2.
+    t.source_file,  -- Source file of the user's program; null where neither dump nor module text says it.
     t.source_line,  -- Line in it.
     CAST(COUNT(*) AS BIGINT) AS value_count_all_values,  -- Values it defines.
     CAST(SUM(p.size_bytes) AS BIGINT) AS slot_bytes_all_values,  -- Their slots. Values share bytes: never memory.

@@ -24,6 +24,8 @@ SELECT
     d.reported_peak_position,  -- Position XLA prints as its peak.
     p.reported_peak_bytes,  -- Sum of XLA's peak lines; before jaxlib 0.6.0 they weigh whole instructions.
     d.text_encoding,  -- utf-8 or latin-1.
+    f.dump_id IS NOT NULL AS has_stack_frames,  -- Whether a module text with stack frames was ever seen beside it.
     d.stack_trace  -- The stack trace breakdown of the peak, verbatim.
 FROM raw.dumps AS d
 LEFT JOIN reported AS p ON d.dump_id = p.dump_id
+LEFT JOIN staging.dump_stack_frames AS f ON d.dump_id = f.dump_id

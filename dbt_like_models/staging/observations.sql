@@ -29,7 +29,11 @@ SELECT
     o.dumped_at,  -- Time stamp in the file name.
     o.source_uri,  -- Where the file was read from.
     o.source_size_bytes,  -- Size of the file as it lies there.
-    o.source_mtime_ns  -- Its modification time, in nanoseconds since 1970.
+    o.source_mtime_ns,  -- Its modification time, in nanoseconds since 1970.
+    o.module_text_size_bytes,  -- Size of the module text beside it; null without one.
+    o.module_text_mtime_ns,  -- Its modification time, in nanoseconds since 1970.
+    o.stack_frames_id,  -- The stack frames at its head; null without any.
+    o.stack_frames_fault  -- Why its head cannot be read; null where it can.
 FROM ranked AS o
 INNER JOIN raw.runs AS r ON o.run_id = r.run_id
 WHERE o.newness = 1

@@ -30,7 +30,9 @@ counted AS (
     SELECT 4, 'operations', 'contents', COUNT(n.op_name), COUNT(*), 'op_name in instruction texts'
     FROM contents LEFT JOIN named AS n USING (dump_id)
     UNION ALL
-    SELECT 5, 'source lines', 'contents', COUNT(n.source_file), COUNT(*), 'source_file: none since jaxlib 0.8.2'
+    SELECT
+        5, 'source lines', 'contents', COUNT(n.source_file), COUNT(*),
+        'source_file; since jaxlib 0.8.2 the module text beside the dump'
     FROM contents LEFT JOIN named AS n USING (dump_id)
     UNION ALL
     SELECT

@@ -2,19 +2,7 @@
 -- Thread-local memory holds nothing there. Dumps without live ranges are left out: they have no known peak.
 -- grain: program_id, compile_target, platform, track, memory_space
 -- parameters: padded (programs per platform, track and memory space)
-WITH latest AS (
-    SELECT
-        *,
-        ROW_NUMBER() OVER (
-            PARTITION BY platform, track, memory_space, program_id, compile_target
-            ORDER BY run_number DESC
-        ) AS run_newness,
-        MIN(program_id) OVER name <> MAX(program_id) OVER name AS has_namesakes
-    FROM marts.memory_space_trend_v1
-    WINDOW name AS (PARTITION BY program_name)
-),
-
-at_peak AS (
+WITH at_peak AS (
     SELECT
         dump_id,
         memory_space,
@@ -52,9 +40,9 @@ ranked AS (
                 l.program_id ASC,
                 l.compile_target ASC
         ) AS padding_rank
-    FROM latest AS l
+    FROM fleet_series AS l
     INNER JOIN at_peak AS p ON l.dump_id = p.dump_id AND l.memory_space = p.memory_space
-    WHERE l.run_newness = 1 AND l.occupied_peak_bytes IS NOT NULL AND p.layout_padding_bytes > 0
+    WHERE l.occupied_peak_bytes IS NOT NULL AND p.layout_padding_bytes > 0
 )
 
 SELECT

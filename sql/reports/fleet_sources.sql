@@ -2,17 +2,7 @@
 -- that one program has alive at its occupied peak. Programs are never added up.
 -- grain: platform, track, memory_space, op_name, source_file, source_line
 -- parameters: sources (rows)
-WITH latest AS (
-    SELECT
-        *,
-        ROW_NUMBER() OVER (
-            PARTITION BY platform, track, memory_space, program_id, compile_target
-            ORDER BY run_number DESC
-        ) AS run_newness
-    FROM marts.memory_space_trend_v1
-),
-
-wasted AS (
+WITH wasted AS (
     SELECT
         l.platform,
         l.track,
@@ -24,9 +14,9 @@ wasted AS (
         s.layout_padding_bytes,
         s.slack_bytes,
         s.layout_padding_bytes + s.slack_bytes AS wasted_bytes
-    FROM latest AS l
+    FROM fleet_series AS l
     INNER JOIN marts.padding_by_source_v1 AS s ON l.dump_id = s.dump_id AND l.memory_space = s.memory_space
-    WHERE l.run_newness = 1 AND s.op_name IS NOT NULL AND s.layout_padding_bytes + s.slack_bytes > 0
+    WHERE s.op_name IS NOT NULL AND s.layout_padding_bytes + s.slack_bytes > 0
 ),
 
 by_line AS (
@@ -39,9 +29,9 @@ by_line AS (
         source_line,
         CAST(COUNT(DISTINCT program_name) AS BIGINT) AS program_count,
         MAX(wasted_bytes) AS wasted_bytes,
-        ARG_MAX(layout_padding_bytes, wasted_bytes) AS layout_padding_bytes,
-        ARG_MAX(slack_bytes, wasted_bytes) AS slack_bytes,
-        ARG_MAX(program_name, wasted_bytes) AS program_name
+        FIRST(layout_padding_bytes ORDER BY wasted_bytes DESC, program_name ASC) AS layout_padding_bytes,
+        FIRST(slack_bytes ORDER BY wasted_bytes DESC, program_name ASC) AS slack_bytes,
+        FIRST(program_name ORDER BY wasted_bytes DESC, program_name ASC) AS program_name
     FROM wasted
     GROUP BY platform, track, memory_space, op_name, source_file, source_line
 )
@@ -51,7 +41,7 @@ SELECT
     track,  -- Label that tells series apart.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     op_name,  -- Name of the framework operation.
-    source_file,  -- Source file of the user's program; null since jaxlib 0.8.2.
+    source_file,  -- Source file of the user's program; null where neither dump nor module text says it.
     source_line,  -- Line in it.
     program_count,  -- Names of programs with such waste alive at their peak.
     wasted_bytes,  -- Most layout padding and slack of one program: the sum of the two that follow.

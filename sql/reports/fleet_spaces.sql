@@ -1,19 +1,6 @@
 -- The tables of the fleet report: how many series each holds, and what became of them.
 -- grain: platform, track, memory_space
-WITH series AS (
-    SELECT
-        platform,
-        track,
-        memory_space,
-        program_id,
-        compile_target,
-        COUNT(*) AS run_count,
-        COALESCE(BOOL_OR(reserved_change_bytes <> 0), FALSE) AS has_moved
-    FROM marts.memory_space_trend_v1
-    GROUP BY platform, track, memory_space, program_id, compile_target
-),
-
-series_counts AS (
+WITH series_counts AS (
     SELECT
         platform,
         track,
@@ -21,7 +8,7 @@ series_counts AS (
         COUNT(*) AS series_count,
         COUNT(*) FILTER (WHERE has_moved) AS moved_count,
         COUNT(*) FILTER (WHERE run_count = 1) AS single_run_count
-    FROM series
+    FROM fleet_series
     GROUP BY platform, track, memory_space
 ),
 
@@ -31,7 +18,7 @@ space_runs AS (
         track,
         memory_space,
         LIST_SORT(LIST(DISTINCT run_id)) AS run_ids
-    FROM marts.memory_space_trend_v1
+    FROM fleet_series_runs
     GROUP BY platform, track, memory_space
 )
 

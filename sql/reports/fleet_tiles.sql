@@ -2,17 +2,7 @@
 -- that one program has alive at its occupied peak. Programs are never added up.
 -- grain: platform, track, memory_space, element_type, layout, tiles
 -- parameters: tiles (rows)
-WITH latest AS (
-    SELECT
-        *,
-        ROW_NUMBER() OVER (
-            PARTITION BY platform, track, memory_space, program_id, compile_target
-            ORDER BY run_number DESC
-        ) AS run_newness
-    FROM marts.memory_space_trend_v1
-),
-
-by_layout AS (
+WITH by_layout AS (
     SELECT
         l.platform,
         l.track,
@@ -22,11 +12,11 @@ by_layout AS (
         t.tiles,
         CAST(COUNT(*) AS BIGINT) AS program_count,
         MAX(t.layout_padding_bytes) AS layout_padding_bytes,
-        ARG_MAX(t.occupied_bytes, t.layout_padding_bytes) AS occupied_bytes,
-        ARG_MAX(l.program_name, t.layout_padding_bytes) AS program_name
-    FROM latest AS l
+        FIRST(t.occupied_bytes ORDER BY t.layout_padding_bytes DESC, l.program_name ASC) AS occupied_bytes,
+        FIRST(l.program_name ORDER BY t.layout_padding_bytes DESC, l.program_name ASC) AS program_name
+    FROM fleet_series AS l
     INNER JOIN marts.padding_by_tile_v1 AS t ON l.dump_id = t.dump_id AND l.memory_space = t.memory_space
-    WHERE l.run_newness = 1 AND t.layout_padding_bytes > 0
+    WHERE t.layout_padding_bytes > 0
     GROUP BY l.platform, l.track, l.memory_space, t.element_type, t.layout, t.tiles
 )
 

@@ -29,5 +29,10 @@ function drawCharts() {
       tooltip: { theme: dark.matches ? "dark" : "light" },
     })));
 }
-drawCharts();
-dark.addEventListener("change", drawCharts);
+/** Draw, and then say for which scheme. */
+function redraw() {
+  const scheme = dark.matches ? "dark" : "light";
+  return drawCharts().then(() => { document.documentElement.dataset.charts = scheme; });
+}
+redraw();
+dark.addEventListener("change", redraw);

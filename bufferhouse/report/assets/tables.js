@@ -104,7 +104,7 @@ function prepare(table, spec) {
   });
   more.addEventListener("click", () => { state.shown += MORE; show(); });
   if (rows.length >= SEARCH_FROM) {
-    const search = element("input", { type: "search" });
+    const search = element("input", { type: "search", ariaLabel: `Search ${table.ariaLabel}` });
     search.addEventListener("input", () => { state.wanted = search.value; state.shown = atOnce; show(); });
     table.parentElement.before(element("div", { className: "tools" }, element("label", {}, "Search ", search), count));
   }

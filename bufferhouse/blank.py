@@ -1,0 +1,114 @@
+"""A new warehouse, made once for each version of bufferhouse and copied from then on.
+
+A hundred views over views take DuckDB seconds to create and a moment to copy. The blank warehouse is kept in a cache
+(`$XDG_CACHE_HOME/bufferhouse`); where none can be written, every new warehouse is made from nothing.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from bufferhouse import models
+from bufferhouse.layout import CHECKOUT, MODELS
+from bufferhouse.migrate import migrations
+
+_PREFIX = "blank-"
+_KEPT_SECONDS = 30 * 86400
+
+
+def copy_of_blank(make: Callable[[Path], None], target: Path) -> bool:
+    """Put a copy of the blank warehouse at `target`, as if it had been made now; return whether that was possible.
+
+    `make` makes a warehouse from nothing at a path.
+    """
+
+    def copy(blank: Path) -> None:
+        shutil.copyfile(blank, target)
+        with duckdb.connect(str(target)) as con:
+            _stamp(con)
+
+    is_copied = _use(make, copy)
+    if not is_copied:
+        target.unlink(missing_ok=True)
+    return is_copied
+
+
+def fill_from_blank(make: Callable[[Path], None], con: duckdb.DuckDBPyConnection) -> bool:
+    """Fill an empty database in memory from the blank warehouse; return whether that was possible."""
+
+    def fill(blank: Path) -> None:
+        path = str(blank).replace("'", "''")
+        con.execute(f"ATTACH '{path}' AS bufferhouse_blank (READ_ONLY)")
+        try:
+            con.execute("SELECT 1 FROM bufferhouse_blank.meta.models")  # before anything is copied that is none
+            con.execute("COPY FROM DATABASE bufferhouse_blank TO memory")
+        finally:
+            con.execute("DETACH bufferhouse_blank")
+        _stamp(con)
+
+    return _use(make, fill)
+
+
+def _use(make: Callable[[Path], None], use: Callable[[Path], None]) -> bool:
+    try:
+        blank = _blank(make)
+        try:
+            use(blank)
+        except duckdb.Error:
+            blank.unlink(missing_ok=True)  # it is damaged: whoever comes next makes it anew
+            return False
+    except (OSError, RuntimeError):  # no cache, or nobody is at home to have one
+        return False
+    return True
+
+
+def _stamp(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("UPDATE meta.models SET built_at = now(); UPDATE meta.migrations SET applied_at = now()")
+
+
+def _blank(make: Callable[[Path], None]) -> Path:
+    """Return where the blank warehouse lies, made if need be.
+
+    Raises:
+        OSError: the cache cannot be written to.
+    """
+    path = _folder() / f"{_PREFIX}{_fingerprint()}.duckdb"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=_PREFIX) as folder:
+            made = Path(folder) / "blank.duckdb"
+            make(made)
+            os.replace(made, path)
+        _forget_old(path.parent)
+    return path
+
+
+def _forget_old(folder: Path) -> None:
+    """Remove what other versions made, or left when they were killed, and nobody made anew for long."""
+    for old in folder.glob(f"{_PREFIX}*"):
+        if time.time() - old.stat().st_mtime > _KEPT_SECONDS:
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+
+
+@cache
+def _fingerprint() -> str:
+    """Return a hash of all that decides what a new warehouse is."""
+    parts = [duckdb.__version__, models.fingerprint(MODELS)]
+    parts += [path.read_text(encoding="utf-8") for path in migrations().values()]
+    parts += [(CHECKOUT / "bufferhouse" / name).read_text(encoding="utf-8") for name in _MAKERS]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+_MAKERS = ("blank.py", "building.py", "migrate.py", "models.py", "warehouse.py")
+
+
+def _folder() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "bufferhouse"

@@ -1,0 +1,59 @@
+"""What a collector of metrics asks a warehouse, in one answer that JSON knows."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from bufferhouse import lock
+from bufferhouse.checks import run_checks
+from bufferhouse.config import Config
+from bufferhouse.freshness import freshness, is_stale, stale_after
+from bufferhouse.housekeeping import moment_text, stats
+from bufferhouse.warehouse import published_path, reading
+
+
+def metrics(path: Path, conf: Config | None, *, wait: float = 0.0, checks: bool = False) -> dict[str, Any]:
+    """Return what `housekeeping.stats` does, sizes of the files, who writes, and the freshness of each source.
+
+    `failing_checks` is null where no checks were run: they take as long as `bufferhouse check`. `note` says where this
+    is the published copy, and from when.
+
+    Raises:
+        UsageError, WarehouseBusy, WarehouseError: as `warehouse.open_reader`.
+    """
+    holder = lock.writer(path)
+    with reading(path, wait=wait) as (con, note):
+        found = stats(con)
+        found["sources"] = _sources(con, conf) if conf else {}
+        found["failing_checks"] = _failing(con) if checks else None
+    copy = published_path(path)
+    found["file_bytes"] = path.stat().st_size
+    found["published_bytes"] = copy.stat().st_size if copy.exists() else None
+    found["published_at"] = (
+        moment_text(datetime.fromtimestamp(copy.stat().st_mtime, UTC)) if found["published_bytes"] else None
+    )
+    return {**found, "writer": holder, "note": note}
+
+
+def _sources(con: duckdb.DuckDBPyConnection, conf: Config) -> dict[str, dict]:
+    now = datetime.now(UTC)
+    rows = {}
+    for name, fresh in freshness(con, conf).items():
+        seconds = fresh.quiet_seconds(now)
+        rows[name] = {
+            "observations": fresh.observation_count,
+            "last_load_at": moment_text(fresh.last_load_at),
+            "newest_file_at": moment_text(fresh.newest_file_at),
+            "quiet_seconds": None if seconds is None else round(seconds),
+            "is_stale": is_stale(seconds, stale_after(conf, name)),
+        }
+    return rows
+
+
+def _failing(con: duckdb.DuckDBPyConnection) -> dict[str, dict]:
+    failing = [result for result in run_checks(con) if result.offender_count]
+    return {
+        one.name: {"severity": one.severity, "offenders": one.offender_count, "first": one.first} for one in failing
+    }

@@ -1,0 +1,47 @@
+"""That a report has nothing to show, and all that can be said instead: nothing was loaded, or all was refused."""
+
+from dataclasses import dataclass
+
+import duckdb
+
+from bufferhouse.answers import Record, ask
+from bufferhouse.errors import UsageError
+from bufferhouse.report.figures import counted
+
+_SHOWN_REJECTS = 10
+LOADING = "load dumps with: bufferhouse ingest SOURCE"
+REJECTS = "bufferhouse rejects ls"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the warehouse holds instead: the record of `fleet_overview`, and those of `fleet_rejects`."""
+
+    overview: Record
+    rejects: list[Record]
+
+
+class NothingToShow(UsageError):
+    """The warehouse has no dump of what was asked for, whatever the word for it: exit 2, and a page where one is asked.
+
+    `what` is missing, `why`; `held` is what there is.
+    """
+
+    def __init__(self, what: str, why: str, held: Held) -> None:
+        super().__init__(f"{what}: {why}")
+        self.what, self.why, self.held = what, why, held
+
+
+def nothing_of(con: duckdb.DuckDBPyConnection, what: str) -> NothingToShow:
+    """Return the error for a warehouse without any dump: why it has none, and the way out."""
+    held = held_by(con)
+    if not held.overview["run_count"]:
+        return NothingToShow(what, f"no runs yet; {LOADING}", held)
+    rejects = counted(held.overview["reject_count"], "reject")
+    return NothingToShow(what, f"no dump could be read, {rejects}; see them with: {REJECTS}", held)
+
+
+def held_by(con: duckdb.DuckDBPyConnection) -> Held:
+    """Return what a warehouse holds, asked over an open connection."""
+    rejects = ask(con, "fleet_rejects", rejects=_SHOWN_REJECTS).records
+    return Held(ask(con, "fleet_overview").records[0], rejects)

@@ -1,0 +1,119 @@
+"""What somebody on call should hear of, as Prefect events: one function an event, which no flow run fails or waits for.
+
+Each says in `payload.message` what happened, in a sentence. Its resource is event and source, check or run together,
+so that an automation can be quiet for hours about one of them (docs/operations.md).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import duckdb
+from prefect.events import emit_event
+
+from bufferhouse.checks import CheckResult
+from bufferhouse.config import Config
+from bufferhouse.freshness import freshness, is_stale, stale_after
+from bufferhouse.housekeeping import moment_text
+from bufferhouse.passes import Pass
+
+REJECTS = "bufferhouse.rejects"
+STALE_SOURCE = "bufferhouse.stale-source"
+FAILED_CHECK = "bufferhouse.failed-check"
+REGRESSION = "bufferhouse.regression"
+_SHOWN = 20  # of a list: an event is news, the warehouse has the rest
+
+
+def emit_rejects(source: str, rejects: Sequence[str], *, seen: int, threshold: int) -> None:
+    """Say that a pass over a source refused more dumps than the threshold; each of `rejects` is one and why."""
+    _emit(
+        REJECTS,
+        source,
+        f"source {source}: {len(rejects)} of {seen} dumps were refused, more than {threshold}",
+        source=source,
+        rejected=len(rejects),
+        seen=seen,
+        threshold=threshold,
+        rejects=list(rejects[:_SHOWN]),
+    )
+
+
+def emit_stale_source(source: str, *, quiet_seconds: float | None, threshold: float, newest: str | None) -> None:
+    """Say that a source brought nothing new for longer than the threshold, in seconds; None: it never did."""
+    since = (
+        None if quiet_seconds is None else f"brought nothing new for {quiet_seconds / 3600:.1f} hours, since {newest}"
+    )
+    _emit(
+        STALE_SOURCE,
+        source,
+        f"source {source} {since or 'never brought anything'}; expected every {threshold / 3600:g} hours",
+        source=source,
+        quiet_seconds=quiet_seconds,
+        threshold=threshold,
+        newest=newest,
+    )
+
+
+def emit_failed_check(check: str, *, offenders: int, first: str, severity: str = "error") -> None:
+    """Say that a check found offenders; `first` is one of them, with what was expected and found."""
+    _emit(
+        FAILED_CHECK,
+        check,
+        f"check {check} ({severity}) found {offenders} offenders: {first}",
+        check=check,
+        severity=severity,
+        offenders=offenders,
+        first=first,
+    )
+
+
+def emit_regression(run: str, before: str, message: str, regressions: Sequence[Mapping[str, Any]]) -> None:
+    """Say that a run takes more memory than the one before it; a mapping for each program and memory space that does.
+
+    The values of the mappings must be what JSON knows.
+    """
+    _emit(
+        REGRESSION,
+        run,
+        message,
+        run=run,
+        before=before,
+        count=len(regressions),
+        regressions=[dict(one) for one in regressions[:_SHOWN]],
+    )
+
+
+def tell_rejects(conf: Config, by_source: Mapping[str, Pass]) -> None:
+    """Emit an event for each source of a pass that refused more than `thresholds.rejects`."""
+    threshold = conf["thresholds"]["rejects"]
+    for name, one in by_source.items():
+        refused = [*one.reject_lines, *one.unreadable]
+        if threshold is not None and len(refused) > threshold:
+            emit_rejects(name, refused, seen=one.seen, threshold=threshold)
+
+
+def tell_stale(con: duckdb.DuckDBPyConnection, conf: Config, names: Iterable[str]) -> None:
+    """Emit an event for each of these sources that is configured and stale."""
+    wanted = {name for name in names if stale_after(conf, name) != float("inf")}
+    now = datetime.now(UTC)
+    for name, fresh in (freshness(con, conf) if wanted else {}).items():
+        seconds, threshold = fresh.quiet_seconds(now), stale_after(conf, name)
+        if name in wanted and is_stale(seconds, threshold):
+            newest = max(filter(None, (fresh.last_load_at, fresh.newest_file_at)), default=None)
+            emit_stale_source(name, quiet_seconds=seconds, threshold=threshold, newest=moment_text(newest))
+
+
+def tell_checks(conf: Config, results: Iterable[CheckResult]) -> list[CheckResult]:
+    """Emit an event for each check that found offenders and is as severe as `thresholds.failed_check`; return them."""
+    wanted = {"error": ("error",), "warn": ("error", "warn"), None: ()}[conf["thresholds"]["failed_check"]]
+    failed = [one for one in results if one.offender_count and one.severity in wanted]
+    for one in failed:
+        emit_failed_check(one.name, offenders=one.offender_count, first=one.first or "", severity=one.severity)
+    return failed
+
+
+def _emit(event: str, name: str, message: str, **payload: Any) -> None:
+    """Hand an event to Prefect's own thread, which tells the server with flow run, deployment and tags as related."""
+    # The resource names the event, too: an automation that is quiet about a stale source still hears of its rejects.
+    labels = {"prefect.resource.id": f"{event}.{name}", "prefect.resource.name": name}
+    emit_event(event, labels, payload={"message": message, **payload})

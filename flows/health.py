@@ -1,0 +1,28 @@
+"""The health check of a container: does Prefect's server answer? It runs twice a minute, so it imports little.
+
+    python -m flows.health [URL]
+
+Without URL it asks $PREFECT_API_URL; where that names no server there is nobody to ask, and nothing is wrong.
+"""
+
+import os
+import sys
+import urllib.error
+import urllib.request
+
+
+def main() -> int:
+    """Return 0 where the server answers that it is well, else 1 and say why."""
+    url = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("PREFECT_API_URL", "")
+    if not url:
+        return 0
+    try:
+        with urllib.request.urlopen(f"{url}/health", timeout=5) as answer:
+            return int(answer.status != 200)
+    except OSError as error:
+        print(f"bufferhouse: {url}/health does not answer: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""The flow `regressions`: the two newest runs of each platform and track, compared; growth over the limit is told."""
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from prefect import flow
+from prefect.states import Completed, Failed, State
+from pydantic import Field
+
+from bufferhouse import config as configuration
+from bufferhouse.answers import ask
+from bufferhouse.blame.gate import Verdict, judge, read_accepted
+from bufferhouse.blame.relevance import parse_threshold
+from bufferhouse.report.compare import Comparison, read_comparison
+from bufferhouse.report.compare_sections import title
+from bufferhouse.report.compare_text import compare_sections
+from bufferhouse.report.gate_text import gate_sections, offender_records, stale_line
+from bufferhouse.report.passes import figures
+from bufferhouse.report.sections import markdown_text
+from bufferhouse.warehouse import reading
+from flows.events import emit_regression
+from flows.steps import EXPECTED, Held, leave_summary, step
+
+_TOLD = (
+    "program_label", "program_id", "memory_space", "before_bytes", "after_bytes", "delta_bytes", "main_cause",
+)  # fmt: skip
+
+
+@step(name="choose runs")
+def choose(warehouse: str, wait_seconds: float) -> Held:
+    """Return the two newest runs of each platform and track."""
+    with reading(Path(warehouse), wait=wait_seconds) as (con, _note):
+        return Held(ask(con, "newest_runs").records)
+
+
+@step(name="compare", task_run_name="compare {before} {after}")
+def compare(warehouse: str, before: str, after: str, metric: str, wait_seconds: float) -> Held:
+    """Compare two runs."""
+    return Held(read_comparison(Path(warehouse), before, after, metric=metric, wait=wait_seconds))
+
+
+@flow(name="regressions", flow_run_name=lambda: f"regressions {datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
+def regressions(
+    warehouse: str | None = None,
+    limit: str | None = None,
+    metric: str | None = None,
+    accept: str | None = None,
+    wait_seconds: Annotated[float | None, Field(ge=0)] = None,
+    config: str | None = None,
+    settings: list[str] | None = None,
+) -> State:
+    """Compare the newest run of each platform and track with the one before it.
+
+    Programs that grew over the limit and were not accepted are an event `bufferhouse.regression` for each pair of runs.
+    The artifact `regressions` shows the comparisons with their causes, `regressions-summary` the counts.
+
+    Args:
+        warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
+        limit: What is a regression, such as 5%,16MiB; else as configured, else 5%,16MiB.
+        metric: reserved, occupied, temp or footprint; else as configured, else reserved.
+        accept: A TOML file of growth that was accepted; else as configured.
+        wait_seconds: How long to wait for a writer, where there is no published copy; else as configured, else 300.
+        config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
+        settings: Values that take the place of configured ones, such as regressions.limit=1%.
+    """
+    started = time.monotonic()
+    try:
+        conf = configuration.load(configuration.find(config), flags=settings or ())
+        path = str(Path(warehouse) if warehouse else conf.warehouse)
+        wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
+        wanted = conf["regressions"]
+        threshold = parse_threshold(limit or wanted["limit"])
+        accept_file = accept or (wanted["accept"] and conf.place(wanted["accept"]))
+        accepted = read_accepted(Path(accept_file)) if accept_file else []
+        found: list[tuple[Comparison, Verdict]] = []
+        for runs in choose(path, wait).value:
+            names = runs["before_run_name"], runs["after_run_name"]
+            comparison = compare(path, *names, metric or wanted["metric"], wait).value
+            found.append((comparison, judge(comparison.rows, threshold, accepted)))
+    except EXPECTED as error:
+        return Failed(message=str(error), data=error)
+    # An entry is stale if no comparison needs it.
+    stale = [entry for entry in accepted if all(entry in verdict.stale for _, verdict in found)]
+    parts = []
+    for comparison, verdict in found:
+        _tell(comparison, verdict, str(threshold))
+        gate = gate_sections(comparison, verdict._replace(stale=[]), threshold)
+        parts.append(markdown_text(title(comparison), [*gate, *compare_sections(comparison)]))
+    leave_summary("regressions", "\n\n".join(parts) or "No two runs to compare.", "The newest runs, compared.")
+    rows: Mapping[str, Any] = {
+        "comparisons": len(found),
+        "programs compared": sum(verdict.compared_count for _, verdict in found),
+        "regressions": sum(len(verdict.offenders) for _, verdict in found),
+        "accepted": sum(len(verdict.accepted) for _, verdict in found),
+        "stale in the accept file": len(stale),
+        "seconds": f"{time.monotonic() - started:.1f}",
+    }
+    said = "\n\n".join([figures(rows), *(stale_line(entry) for entry in stale)])
+    leave_summary("regressions-summary", said, "How many programs grew.")
+    return Completed(message=f"{rows['regressions']} regressions in {len(found)} comparisons", data=dict(rows))
+
+
+def _tell(comparison: Comparison, verdict: Verdict, limit: str) -> None:
+    offenders = [{name: row[name] for name in _TOLD} for row in offender_records(comparison, verdict)]
+    if offenders:
+        before, after = comparison.before["run_name"], comparison.after["run_name"]
+        message = f"run {after}: {len(offenders)} programs grew by {limit} since {before}"
+        emit_regression(after, before, message, offenders)

@@ -1,0 +1,23 @@
+-- The two newest runs of each platform and track that have dumps: what a nightly comparison compares.
+-- grain: platform, track
+WITH ranked AS (
+    SELECT
+        platform,
+        track,
+        run_name,
+        run_order,
+        LAG(run_name) OVER newest AS before_run_name,
+        ROW_NUMBER() OVER (PARTITION BY platform, track ORDER BY run_order DESC) AS newness
+    FROM marts.runs_v1
+    WHERE dump_count > 0
+    WINDOW newest AS (PARTITION BY platform, track ORDER BY run_order ASC)
+)
+
+SELECT
+    platform,  -- cpu, gpu or tpu; null where nobody said.
+    track,  -- Label that tells series apart.
+    before_run_name,  -- The run before the newest.
+    run_name AS after_run_name  -- The newest run.
+FROM ranked
+WHERE newness = 1 AND before_run_name IS NOT NULL
+ORDER BY platform ASC NULLS LAST, track ASC NULLS FIRST

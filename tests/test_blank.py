@@ -1,0 +1,105 @@
+"""The blank warehouse: made once, copied from then on, and never a reason for a new warehouse to fail."""
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse import blank
+from bufferhouse.warehouse import Warehouse
+from tests.synthetic import small_dump
+from tests.warehouses import contents, load_texts
+
+CATALOG = (
+    "SELECT schema_name, view_name, sql, comment FROM duckdb_views() WHERE NOT internal"
+    " UNION ALL SELECT schema_name, table_name, sql, comment FROM duckdb_tables()"
+    " UNION ALL SELECT schema_name, table_name, column_name || data_type, comment FROM duckdb_columns()"
+    " WHERE database_name = current_database() AND NOT internal ORDER BY ALL"
+)
+
+
+@pytest.fixture(scope="module")
+def nothing(tmp_path_factory: pytest.TempPathFactory) -> list[tuple]:
+    """What a warehouse has that was made from nothing."""
+    return catalog(tmp_path_factory.mktemp("nothing") / "nothing.duckdb", use_blank=False)
+
+
+@pytest.fixture(scope="module")
+def blanks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache in which the blank warehouse of this version was made, and nothing else."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        catalog(folder / "first.duckdb")
+    return folder / "bufferhouse"
+
+
+@pytest.fixture
+def cache(blanks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return Path(shutil.copytree(blanks, tmp_path / "cache" / "bufferhouse"))
+
+
+def catalog(path: Path | None, *, use_blank: bool = True) -> list[tuple]:
+    """What a new warehouse is: tables, views, columns and what is said of them, and what it knows of itself."""
+    with Warehouse(path, use_blank=use_blank) as warehouse:
+        own = warehouse.con.execute("SELECT * EXCLUDE built_at FROM meta.models ORDER BY ordinal").fetchall()
+        settings = warehouse.con.execute("SELECT name, value FROM meta.settings ORDER BY name").fetchall()
+        return [*warehouse.con.execute(CATALOG).fetchall(), *own, *settings]
+
+
+def test_a_copy_is_what_is_made_from_nothing(nothing: list[tuple], tmp_path: Path, cache: Path):
+    """A copy, and a warehouse in memory, have what a warehouse has that was made from nothing."""
+    kept = list(cache.glob("*"))
+    assert 1 == len(kept)
+    assert nothing == catalog(tmp_path / "copy.duckdb") == catalog(None)
+    assert kept == list(cache.glob("*"))
+
+
+def test_a_copy_takes_the_same_rows(tmp_path: Path, cache: Path):
+    """A dump that is loaded into a copy has the rows that it has in a warehouse from nothing."""
+    for name in ("nothing", "copy"):
+        with Warehouse(tmp_path / f"{name}.duckdb", use_blank=name == "copy") as warehouse:
+            load_texts(warehouse, [small_dump(1)])
+    assert contents(tmp_path / "nothing.duckdb") == contents(tmp_path / "copy.duckdb")
+
+
+def test_a_copy_was_built_when_it_was_made(tmp_path: Path, cache: Path):
+    """The models of a new warehouse are as old as it is, not as the blank one."""
+    with duckdb.connect() as con:
+        before = con.execute("SELECT now()").fetchone()
+    with Warehouse(tmp_path / "second.duckdb") as warehouse:
+        assert before < warehouse.con.execute("SELECT MIN(built_at) FROM meta.models").fetchone()
+        assert before < warehouse.con.execute("SELECT MIN(applied_at) FROM meta.migrations").fetchone()
+
+
+@pytest.mark.parametrize("harm", ["cut short", "no warehouse"])
+def test_a_damaged_blank_harms_nobody(nothing: list[tuple], tmp_path: Path, cache: Path, harm: str):
+    """Where it cannot be opened a new warehouse is made from nothing, and the next one finds a whole one."""
+    [kept] = cache.glob("*")
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[:100_000] if harm == "cut short" else b"")
+    assert nothing == catalog(tmp_path / "new.duckdb" if harm == "cut short" else None)
+    assert [] == list(cache.glob("*"))
+
+
+def test_no_cache_is_needed(nothing: list[tuple], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Where none can be written a new warehouse is made all the same."""
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert nothing == catalog(tmp_path / "new.duckdb")
+
+
+def test_another_version_makes_its_own(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch):
+    """What decides what a new warehouse is stands in the name; the blank of another version is left alone."""
+    directory = Path(shutil.copytree(blank.MODELS, tmp_path / "models"))
+    (directory / "checks" / "tuple_tables_in_default_space.sql").unlink()
+    monkeypatch.setattr(blank, "MODELS", directory)
+    blank._fingerprint.cache_clear()
+    try:
+        catalog(tmp_path / "second.duckdb")
+    finally:
+        blank._fingerprint.cache_clear()
+    assert 2 == len(list(cache.glob("*")))
