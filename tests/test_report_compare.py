@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from bufferhouse.report.compare import Comparison, read_comparison
-from bufferhouse.report.compare_sections import compare_text
+from bufferhouse.report.compare_text import compare_text
 from tests.commands import call
 from tests.pages import HOSTILE
 from tests.warehouses import rows
@@ -138,21 +138,23 @@ def test_what_is_not_known_is_not_compared(changed: Path):
     assert "no live ranges after" in compare_text(comparison, "table")
 
 
-def test_another_compile_target_is_not_compared(changed: Path):
-    """A program that each run compiled for another target is neither new nor gone; one for a further target is new."""
+def test_programs_are_compared_across_compile_targets(changed: Path):
+    """A program that each run compiled for another target is compared, both named; one for a further target is new."""
     execute(
         changed,
         "UPDATE raw.observations SET compile_target = 'sm_9.0' WHERE program_name = 'jit_fft'"
         f" AND run_id = (SELECT run_id FROM raw.runs WHERE run_name = '{AFTER}')",
-        "INSERT INTO raw.observations SELECT o.* REPLACE ('sm_9.0' AS compile_target, 'x.txt' AS relative_path)"
-        " FROM raw.observations AS o JOIN raw.runs USING (run_id)"
-        f" WHERE run_name = '{AFTER}' AND program_name = 'jit_dt_bf16'",
+        "INSERT INTO raw.observations SELECT o.* REPLACE ('sm_9.0' AS compile_target, b.run_id AS run_id, 'x.txt' AS"
+        " relative_path) FROM raw.observations AS o JOIN raw.runs AS a USING (run_id), raw.runs AS b"
+        f" WHERE a.run_name = 'jaxlib-0.4.13' AND b.run_name = '{AFTER}' AND program_name = 'jit_dt_bf16'",
     )
-    found = statuses(read_comparison(changed, BEFORE, AFTER))
-    reason = "another compile target: cpu before, sm_9.0 after"
-    assert ("not compared", reason) == found["jit_fft cpu", 0] == found["jit_fft sm_9.0", 0]
+    comparison = read_comparison(changed, BEFORE, AFTER)
+    found = statuses(comparison)
+    assert ("changed", None) == found["jit_fft cpu → sm_9.0", 0]
     assert ("changed", None) == found["jit_dt_bf16 cpu", 0]
     assert ("new", None) == found["jit_dt_bf16 sm_9.0", 0]
+    [row] = [row for row in comparison.programs if row["program_label"] == "jit_fft cpu → sm_9.0"]
+    assert ("cpu", "sm_9.0", False) == (row["before_compile_target"], row["after_compile_target"], row["is_ambiguous"])
 
 
 def test_a_run_of_rejects_is_compared_with_nothing(changed: Path, tmp_path: Path):
@@ -175,7 +177,7 @@ def test_a_run_of_rejects_is_compared_with_nothing(changed: Path, tmp_path: Path
 
 
 def test_refused_dumps_and_variants_are_said(changed: Path, tmp_path: Path):
-    """Where dumps of a run were refused a missing program may be among them; of several dumps the largest counts."""
+    """Where dumps of a run were refused a missing program may be among them; what was paired by size is said."""
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "module_1-buffer-assignment.txt").write_text("BufferAssignment:\nnonsense\n")
     assert 1 == call("ingest", tmp_path / "broken", "--warehouse", changed).code
@@ -186,9 +188,13 @@ def test_refused_dumps_and_variants_are_said(changed: Path, tmp_path: Path):
         f" WHERE a.run_name = 'jaxlib-0.4.13' AND b.run_name = '{AFTER}'",
         f"UPDATE raw.rejects SET run_id = (SELECT run_id FROM raw.runs WHERE run_name = '{AFTER}')",
     )
-    text = compare_text(read_comparison(changed, BEFORE, AFTER), "markdown")
+    comparison = read_comparison(changed, BEFORE, AFTER)
+    text = compare_text(comparison, "markdown")
     assert "Dumps of the run after were refused: a program that is missing there may be among them." in text
-    assert re.search(r"In \d+ rows a program has several different dumps in a run: the largest are compared\.", text)
+    ambiguous = [row for row in comparison.programs if row["is_ambiguous"]]
+    assert {"changed", "new"} <= {row["status"] for row in ambiguous}
+    assert f"{len(ambiguous)} pairs of dumps may belong together otherwise: the program has several" in text
+    assert len(statuses(comparison)) == len(comparison.programs)
 
 
 @pytest.mark.parametrize("words", [("nope", AFTER), (AFTER, "nope")])
@@ -228,13 +234,46 @@ def test_the_report_fits_the_terminal(releases: Comparison, width: int, monkeypa
     assert "-34.8 KiB" in text
 
 
-def test_json_has_the_answers_and_the_totals(example_warehouse: Path, releases: Comparison):
-    """The command writes one object with both runs, the totals, and every record, bytes as numbers."""
+def test_json_has_programs_with_causes_and_totals(example_warehouse: Path, releases: Comparison):
+    """The command writes one object with both runs, the totals, and every program, whose causes sum to its change."""
     said = call("report", "compare", BEFORE, AFTER, "--warehouse", example_warehouse, "--format", "json")
     found = json.loads(said.out)
     assert releases.totals == found["totals"]
-    assert releases.programs == found["answers"]["compare_programs"]
-    assert [BEFORE, AFTER] == [row["run_name"] for row in found["answers"]["compare_runs"]]
+    assert (BEFORE, AFTER) == (found["before"]["run_name"], found["after"]["run_name"])
+    assert "reserved" == found["metric"]
+    assert len(releases.programs) == len(found["programs"])
+    for row, program in zip(releases.programs, found["programs"], strict=True):
+        assert row.items() <= program.items()
+        assert row["program_name"] == program["module_name"]
+        if row["delta_bytes"] is not None:
+            assert row["delta_bytes"] == sum(cause["bytes"] for cause in program["causes"])
+    causes = [cause for program in found["programs"] for cause in program["causes"]]
+    assert len(releases.causes) == len(causes) > 20
+    assert all(cause["cause"] and cause["bytes"] for cause in causes)
+
+
+def test_totals_are_of_programs_in_both_runs(example_warehouse: Path):
+    """What is new or gone adds nothing: before and after are sums over the same programs, from the marts."""
+    before, after = (largest(example_warehouse, name) for name in TPU)
+    comparison = read_comparison(example_warehouse, *TPU)
+    programs = {program for program, _ in before} & {program for program, _ in after}
+    for total in comparison.totals:
+        space = total["memory_space"]
+        expected = [sum(side.get((name, space), (0,))[0] for name in programs) for side in (before, after)]
+        assert expected == [total["before_bytes"], total["after_bytes"]]
+        assert expected[1] - expected[0] == total["delta_bytes"]
+
+
+@pytest.mark.parametrize("metric", ["reserved", "occupied", "temp", "footprint"])
+def test_causes_sum_to_the_change(example_warehouse: Path, metric: str):
+    """The records of the causes of each program, equal ones together, sum to its change by every metric."""
+    comparison = read_comparison(example_warehouse, *TPU, metric=metric)
+    for row in comparison.programs:
+        pair = (row["before_dump_id"], row["after_dump_id"], row["memory_space"])
+        causes = [one for one in comparison.causes
+                  if pair == (one["before_dump_id"], one["after_dump_id"], one["memory_space"])]  # fmt: skip
+        assert (row["delta_bytes"] or 0) == sum(one["cause_bytes"] for one in causes)
+        assert (row["status"] == "changed") >= bool(causes)
 
 
 def test_names_do_nothing_on_a_terminal(changed: Path):

@@ -35,6 +35,8 @@ LIMITS = {
     "run_rejects": {"rejects": REJECTS},
 }
 
+MADE = {"compare_programs", "compare_causes"}  # no statement answers them: two runs are compared in Python
+
 
 @pytest.fixture(scope="module")
 def pages(example_warehouse: Path) -> dict[str, tuple[str, Parts]]:
@@ -80,8 +82,8 @@ def test_embedded_figures_are_those_of_the_statements(
     with duckdb.connect(str(example_warehouse), read_only=True) as con:
         con.execute("SET TimeZone = 'UTC'")
         statements = parts.embedded("answers").keys()
-        assert {"run": 8, "compare": 2}[name] == len(statements)
-        for statement in statements:
+        assert {"run": 8, "compare": 3}[name] == len(statements)
+        for statement in statements - MADE:
             answer = ask(con, statement, **about, **LIMITS.get(statement, {}))
             assert (answer.columns, [list(map(plain, row)) for row in answer.rows]) == parts.answer(statement)
 
@@ -152,6 +154,7 @@ def test_tables_begin_with_the_first_rows_of_their_answers(pages: dict[str, tupl
                 "–" if record[c["column"]] is None
                 else human_bytes(record[c["column"]], signed=c["kind"] == "change") if c["kind"] in ("bytes", "change")
                 else printable(str(record[c["column"]]), c["limit"]) if c["kind"] == "text"
+                else f"{record[c['column']]:.1%}" if c["kind"] == "share"
                 else f"{record[c['column']]:,}"
                 for c in spec["columns"]
             ]  # fmt: skip
@@ -199,3 +202,26 @@ def test_hostile_names_change_nothing_but_text(example_warehouse: Path, tmp_path
         (text,) = [text for attributes, text in actual.scripts if attributes.get("id") == block]
         assert text.isascii()
         assert not set("<>&") & set(text)
+
+
+def test_the_page_has_every_program_and_every_cause(example_warehouse: Path, pages: dict[str, tuple[str, Parts]]):
+    """What the page embeds of a comparison is what the terminal and JSON show, long ids as text."""
+    comparison = read_comparison(example_warehouse, *TPU)
+    for name, records in (("compare_programs", comparison.programs), ("compare_causes", comparison.causes)):
+        columns, found = pages["compare"][1].answer(name)
+        assert len(records) == len(found) > 3
+        for record, row in zip(records, found, strict=True):
+            assert list(record) == columns
+            assert [str(value) for value in record.values()] == [str(value) for value in row]
+
+
+def test_the_page_explains_the_biggest_changes(pages: dict[str, tuple[str, Parts]]):
+    """Each explained program has a table of its causes, which finds all of them in the embedded answer."""
+    parts = pages["compare"][1]
+    explained = {name: spec for name, spec in parts.embedded("tables").items() if name.startswith("causes-")}
+    assert 3 <= len(explained) <= 5
+    columns, rows = parts.answer("compare_causes")
+    for spec in explained.values():
+        assert spec["where"].keys() | {column["column"] for column in spec["columns"]} <= set(columns)
+        assert any(all(dict(zip(columns, row, strict=True))[key] == value for key, value in spec["where"].items())
+                   for row in rows)  # fmt: skip

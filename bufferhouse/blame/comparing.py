@@ -91,7 +91,8 @@ def compare_pairs(
         spaces = sizes.memory_spaces(*dump_ids)
         rows += [_judged(pair, space, sizes, metric) for space in spaces if memory_space in (None, space)]
     changed = [row for row in rows if row.status == CHANGED]
-    values = _read({dump.dump_id for row in changed for dump in (row.pair.before, row.pair.after)}, con)
+    taken_apart = [] if metric == "footprint" else [row for row in changed if not row.reason]
+    values = _read({dump.dump_id for row in taken_apart for dump in (row.pair.before, row.pair.after)}, con)
     rows = [_blamed(row, metric, values) if row.status == CHANGED else row for row in rows]
     return sorted(rows, key=_order)
 

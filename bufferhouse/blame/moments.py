@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from math import isqrt
 from typing import NamedTuple
 
 from bufferhouse.blame.owners import owned_bytes
@@ -10,6 +11,7 @@ from bufferhouse.blame.tiers import TIERS
 from bufferhouse.blame.values import Value
 
 _MOST_MOMENTS = 100  # of one side; all pairs of them are looked at
+_MOST_WORK = 4_000_000  # values in all pairs: of programs with thousands of values fewer moments are looked at
 
 
 class Moment(NamedTuple):
@@ -26,7 +28,8 @@ def moments(values: Sequence[Value], positions: Sequence[int]) -> list[Moment]:
     firsts: dict[int, int] = {}
     for position in sorted(positions):
         firsts.setdefault(bisect_right(changes, position), position)
-    stride = -(-len(firsts) // _MOST_MOMENTS) or 1
+    most = min(_MOST_MOMENTS, max(isqrt(_MOST_WORK // len(values)), 1)) if values else 1
+    stride = -(-len(firsts) // most) or 1
     return [moment_at(values, position) for position in list(firsts.values())[::stride]]
 
 

@@ -6,7 +6,7 @@ from bufferhouse.answers import Record
 from bufferhouse.blame.rollup import rolled_up
 from bufferhouse.report.columns import Column
 from bufferhouse.report.compare import Comparison
-from bufferhouse.report.figures import human_bytes, space_title
+from bufferhouse.report.figures import human_bytes, printable, space_title
 from bufferhouse.report.run_sections import space_key
 from bufferhouse.report.sections import Section
 
@@ -45,7 +45,8 @@ def cause_section(row: Record, causes: Sequence[Record]) -> Section:
     """Return why one program changed in one memory space; `causes` may hold those of others, too."""
     where = {name: row[name] for name in ("before_dump_id", "after_dump_id", "memory_space")}
     causes = [one for one in causes if all(one[name] == value for name, value in where.items())]
-    heading = f"Why {row['program_label']} changed in {space_title(row['platform'], row['memory_space'])}"
+    space = space_title(row["platform"], row["memory_space"])
+    heading = f"Why {printable(row['program_label'], 80)} changed in {space}"
     name = f"causes-{space_key(row)}-{row['status_rank']}"
     shown = [column for column in _CAUSES if any(one[column.name] is not None for one in causes)]
     return Section(heading, _lines(row), shown, causes, name, "compare_causes", where, _SHOWN)
