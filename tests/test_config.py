@@ -139,8 +139,8 @@ def test_an_override_that_names_nothing_is_refused(written):
     sections = "warehouse, schedule, report, thresholds, regressions, retention, sources.night-ly"
     assert [
         f"$BUFFERHOUSE_SCHEDUEL__INGEST: expected a section, one of {sections}; found 'scheduel'",
-        "$BUFFERHOUSE_SCHEDULE__INGESTS: expected a key of schedule, one of ingest, fleet_report, regressions, maintain, timezone; "
-        "found 'ingests'; did you mean 'ingest'?",
+        "$BUFFERHOUSE_SCHEDULE__INGESTS: expected a key of schedule, one of ingest, fleet_report, regressions, "
+        "maintain, timezone; found 'ingests'; did you mean 'ingest'?",
         "--set thresholds.failing_share: expected a number from 0 to 1; found '2'",
         f"--set sources.x.settle: expected a section, one of {sections}; found 'sources.x'",
         "--set nothing: expected section.key=value",
