@@ -42,6 +42,9 @@ def test_another_shape_only_where_it_is_the_one():
     assert [(old, new, "op_name and opcode, the only other shape")] == pairs([old], [new])
     again = value(**ADD | {"shape_text": "f32[48]{0}"})
     assert ([], [old], [new]) == match([old], [new], [old], [new, again])
+    # Others of its like, equal in both programs, are no hindrance.
+    found = match([old], [new], [old, again], [new, again])[0]
+    assert [(old, new)] == [(pair.before, pair.after) for pair in found]
 
 
 @settings(max_examples=40, deadline=None)
