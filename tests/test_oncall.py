@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -167,12 +168,27 @@ def test_a_killed_worker_and_restarts_of_server_and_postgresql(services, undistu
     assert undisturbed == loaded(warehouse)
 
 
+def is_asked_to_end(process: int) -> bool:
+    """Say whether a SIGTERM waits for a process that stands still, or it is gone."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return True
+    pending = [int(mask, 16) for mask in re.findall(r"^(?:SigPnd|ShdPnd):\s*(\w+)", status, re.MULTILINE)]
+    return any(mask >> (signal.SIGTERM - 1) & 1 for mask in pending)
+
+
 def test_a_cancelled_flow_run_ends_cleanly(services, undisturbed):
     """Cancelled as the dashboard does it: no process, no lock and no leftover stays; what was committed is whole."""
     warehouse = services.root / "warehouse/cancelled.duckdb"
     number = order_many(services, "ingest/bufferhouse", warehouse)
     until_in_the_middle(warehouse)
+    writer = int(re.search(r"process (\d+)", lock.writer(warehouse) or "")[1])
+    # The scheduler looks for cancelled flow runs every ten seconds: until it asks it to end, the process stands still.
+    os.kill(writer, signal.SIGSTOP)
     services.ask(f"flow_runs/{number}/set_state", {"state": {"type": "CANCELLING", "name": "Cancelling"}})
+    until(lambda: is_asked_to_end(writer), "the scheduler to cancel the flow run")
+    os.kill(writer, signal.SIGCONT)
     assert "CANCELLED" == services.ended(number)["state_type"]
     until(lambda: lock.writer(warehouse) is None, "the end of the flow run's process")
     names = {path.name.removeprefix(warehouse.name) for path in warehouse.parent.glob("*cancelled*")}
