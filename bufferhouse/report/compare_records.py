@@ -54,7 +54,7 @@ def program_records(rows: Sequence[Compared], relevant: Threshold, sides: Sequen
                 "after_bytes": row.after_bytes,
                 "delta_bytes": row.delta_bytes,
                 "change_ratio": row.delta_bytes / row.before_bytes if row.delta_bytes and row.before_bytes else None,
-                "main_cause": _main_cause(row),
+                "main_cause": main_cause(row),
                 **_sizes(row.before, row.after),
                 **_beside(row),
             }
@@ -102,7 +102,7 @@ def _beside(row: Compared) -> Record:
     }
 
 
-def _main_cause(row: Compared) -> str | None:
+def main_cause(row: Compared) -> str | None:
     """Return what made most of the change, in the direction in which it went."""
     sums: defaultdict[str, int] = defaultdict(int)
     for cause in row.causes:

@@ -88,7 +88,8 @@ def _movers(space: Space) -> str:
     runs = space.runs[-RUNS_IN_TABLE:]
     has_trend, has_net = len(space.runs) > 2, len(space.runs) > 1
     headings = [text(run["run_name"], NAME_LENGTH) for run in runs]
-    headings += ["trend"] * has_trend + ["net change"] * has_net
+    has_cause = any(series.main_cause for series in space.series)
+    headings += ["trend"] * has_trend + ["net change"] * has_net + ["most of it"] * has_cause
     rows = []
     for series in space.series:
         cells = [_bytes(series.by_run.get(run["run_id"])) for run in runs]
@@ -96,10 +97,12 @@ def _movers(space: Space) -> str:
             cells.append(f"<td>{_trend(series, space.runs)}</td>")
         if has_net:
             cells.append(_net(series))
+        if has_cause:
+            cells.append(_cause(series))
         rows.append((series.label, cells))
     hidden = len(space.runs) - len(runs)
     caption = f"The newest {len(runs)} of {len(space.runs)} runs" if hidden else ""
-    return html_table(f"What moved: {title(space)}", ["program", *headings], rows, caption)
+    return html_table(f"What moved: {title(space)}", ["program", *headings], rows, caption, last_texts=has_cause)
 
 
 def _bytes(record: Record | None) -> str:
@@ -123,6 +126,11 @@ def _net(series: Series) -> str:
     change = series.net_change_bytes
     shown = human_bytes(change, signed=True) if change else "±0 B"
     return f'<td class="{_way(change)}" data-key="{change}" title="{exact_bytes(change, signed=True)}">{shown}</td>'
+
+
+def _cause(series: Series) -> str:
+    said = f'text">{text(series.main_cause)}' if series.main_cause else 'text soft" data-key="">–'
+    return f'<td class="{said}</td>'
 
 
 def _way(change: int) -> str:

@@ -69,6 +69,8 @@ def _movers(space: Space) -> Section:
     columns += [Column(str(run["run_id"]), printable(run["run_name"], _NAME), "bytes") for run in runs]
     if len(space.runs) > 1:
         columns += [Column("trend", "trend"), Column("net_change_bytes", "net change", "change")]
+    if any(series.main_cause for series in space.series):
+        columns.append(Column("main_cause", "most of it"))
     rows = [_row(series, space.runs) for series in space.series]
     return Section(f"What moved: {title(space)}", lines, columns if rows else [], rows)
 
@@ -80,4 +82,5 @@ def _row(series: Series, runs: list[Record]) -> Record:
         **{str(run["run_id"]): count for run, count in zip(runs, reserved, strict=True)},
         "trend": sparkline(reserved),
         "net_change_bytes": series.net_change_bytes if series.has_moved else None,
+        "main_cause": series.main_cause,
     }
