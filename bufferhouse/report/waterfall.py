@@ -115,5 +115,6 @@ def _description(steps: Sequence[Record], title: str) -> str:
     return (
         f"Waterfall, {title}: {human_bytes(before['end_bytes'])} before, {human_bytes(after['end_bytes'])} after, "
         f"{counted(sum(one['cause_count'] for one in causes), 'cause')}. The biggest step is "
-        f"{_label(biggest, _LABEL)}, {human_bytes(biggest['size_bytes'], signed=True)}. The table that follows has the same figures."
+        f"{_label(biggest, _LABEL)}, {human_bytes(biggest['size_bytes'], signed=True)}. "
+        "The table that follows has the same figures."
     )
