@@ -54,7 +54,7 @@ def program_records(rows: Sequence[Compared], relevant: Threshold, sides: Sequen
                 "after_bytes": row.after_bytes,
                 "delta_bytes": row.delta_bytes,
                 "change_ratio": row.delta_bytes / row.before_bytes if row.delta_bytes and row.before_bytes else None,
-                "main_cause": main_cause(row),
+                "main_cause": _main_cause(row),
                 **_sizes(row.before, row.after),
                 **_beside(row),
             }
@@ -102,16 +102,18 @@ def _beside(row: Compared) -> Record:
     }
 
 
-def main_cause(row: Compared) -> str | None:
-    """Return what made most of the change, in the direction in which it went."""
+def _main_cause(row: Compared) -> str | None:
+    found = main_cause(row)
+    return found and f"{found[0]} {human_bytes(found[1], signed=True)}"
+
+
+def main_cause(row: Compared) -> tuple[str, int] | None:
+    """Return what made most of the change, in the direction in which it went, and its bytes."""
     sums: defaultdict[str, int] = defaultdict(int)
     for cause in row.causes:
         sums[cause.cause] += cause.size_bytes
     ways = {cause: size for cause, size in sums.items() if size * (row.delta_bytes or 0) > 0}
-    if not ways:
-        return None
-    cause = max(ways, key=lambda name: abs(ways[name]))
-    return f"{cause} {human_bytes(ways[cause], signed=True)}"
+    return max(ways.items(), key=lambda one: abs(one[1])) if ways else None
 
 
 def _labels(pairs: Sequence[Pair]) -> dict[Pair, str]:

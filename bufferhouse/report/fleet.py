@@ -31,14 +31,14 @@ SpaceKey = tuple[str | None, str | None, int]
 class Series:
     """One row of a table: a program and compile target, with its record of `fleet_trend` by run.
 
-    `main_cause` is what made most of its net change; None where there is none.
+    `main_cause` is what made most of its net change, and the bytes of that; None where there is none.
     """
 
     rank: int
     label: str
     run_count: int
     net_change_bytes: int
-    main_cause: str | None
+    main_cause: tuple[str, int] | None
     by_run: dict[int, Record]
 
     @property
@@ -123,7 +123,11 @@ def _fleet(con: duckdb.DuckDBPyConnection, name: str, note: str | None) -> Fleet
 def _spaces(answers: dict[str, Answer]) -> list[Space]:
     trend = _by_space(answers["fleet_trend"].records)
     padding = _by_space(answers["fleet_padding"].records)
-    causes = {(*_key(row), row["series_rank"]): row["main_cause"] for row in answers["fleet_movers"].records}
+    causes = {
+        (*_key(row), row["series_rank"]): (row["main_cause"], row["main_cause_bytes"])
+        for row in answers["fleet_movers"].records
+        if row["main_cause"]
+    }
     runs = answers["fleet_runs"].records
     spaces = []
     for record in answers["fleet_spaces"].records:
@@ -155,7 +159,7 @@ def _by_space(records: Iterable[Record]) -> dict[SpaceKey, list[Record]]:
     return spaces
 
 
-def _series(records: Sequence[Record], causes: Mapping[tuple, str | None]) -> list[Series]:
+def _series(records: Sequence[Record], causes: Mapping[tuple, tuple[str, int]]) -> list[Series]:
     by_rank: dict[int, list[Record]] = {}
     for record in _labelled(records):
         by_rank.setdefault(record["series_rank"], []).append(record)

@@ -10,7 +10,9 @@ from bufferhouse.report.compare_records import main_cause
 
 
 def fleet_movers(con: duckdb.DuckDBPyConnection, shown: int) -> Answer:
-    """Return the answer of `fleet_movers`, and beside each series its `main_cause`: None without a net change.
+    """Return the answer of `fleet_movers`, and beside each series its `main_cause` and the bytes of that.
+
+    Both are None without a net change.
 
     The first run of a series is compared with its newest, whatever was between them, as the net change is.
     """
@@ -21,9 +23,9 @@ def fleet_movers(con: duckdb.DuckDBPyConnection, shown: int) -> Answer:
     compared = compare_pairs(con, dict.fromkeys(pairs.values()), sizes, metric="reserved") if pairs else []
     causes = {(row.pair, row.memory_space): main_cause(row) for row in compared}
     return Answer(
-        [*movers.columns, "main_cause"],
+        [*movers.columns, "main_cause", "main_cause_bytes"],
         [
-            (*row, causes.get((pairs.get(place), mover["memory_space"])))
+            (*row, *(causes.get((pairs.get(place), mover["memory_space"])) or (None, None)))
             for place, (row, mover) in enumerate(zip(movers.rows, movers.records, strict=True))
         ],
     )

@@ -13,7 +13,7 @@ from bufferhouse.report.fleet_tables import fleet_tables
 from bufferhouse.report.page import chart_place, page, text
 from bufferhouse.report.section_page import section_html
 from bufferhouse.report.tables import NAME_LENGTH, bytes_cell, html_table
-from bufferhouse.report.terminal import advice, left_out, moved_line, reject_line, title
+from bufferhouse.report.terminal import advice, cause_said, left_out, moved_line, reject_line, title
 
 RUNS_IN_TABLE = 8  # and the change and trend of all runs beside them still fit the page
 
@@ -129,8 +129,10 @@ def _net(series: Series) -> str:
 
 
 def _cause(series: Series) -> str:
-    said = f'text">{text(series.main_cause)}' if series.main_cause else 'text soft" data-key="">–'
-    return f'<td class="{said}</td>'
+    if not series.main_cause:
+        return '<td class="text soft" data-key="">–</td>'
+    exact = exact_bytes(series.main_cause[1], signed=True)
+    return f'<td class="text" title="{exact}">{cause_said(series, human_bytes)}</td>'
 
 
 def _way(change: int) -> str:

@@ -171,7 +171,7 @@ def _fit(space: Space, width: int, shown: Bytes) -> _Fit:
     nets = [_net(series, shown) for series in space.series] if len(space.runs) > 1 else []
     room = width - name - (_GAP + max(map(cell_len, [*nets, _NET_HEADING])) if nets else 0)
     if any(series.main_cause for series in space.series):
-        causes = [series.main_cause or "–" for series in space.series]
+        causes = [cause_said(series, shown) for series in space.series]
         room_beside = room - _GAP - max(map(cell_len, [*causes, _CAUSE_HEADING]))
         columns, has_trend = _runs(space, room_beside, shown)
         if len(columns) >= min(len(space.runs), _RUNS_BESIDE_CAUSE) and has_trend == (len(space.runs) > 2):
@@ -252,6 +252,11 @@ def _net(series: Series, shown: Bytes) -> str:
     if not series.has_moved:
         return "one run"
     return shown(series.net_change_bytes, signed=True) if series.net_change_bytes else "±0 B"
+
+
+def cause_said(series: Series, shown: Bytes) -> str:
+    """Return what made most of the net change of a series; `shown` writes its bytes."""
+    return f"{series.main_cause[0]} {shown(series.main_cause[1], signed=True)}" if series.main_cause else "–"
 
 
 def _net_style(series: Series) -> str:
