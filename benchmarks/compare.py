@@ -17,7 +17,7 @@ from time import perf_counter, process_time
 
 from benchmarks.corpus import CORPUS
 from bufferhouse.blame.comparing import CHANGED, compare_runs
-from bufferhouse.blame.sizes import METRICS
+from bufferhouse.blame.relevance import METRICS
 from bufferhouse.ingesting import run_ingest
 from bufferhouse.layout import CHECKOUT
 from bufferhouse.warehouse import open_reader

@@ -3,6 +3,7 @@
 Every pair of neighbouring compilers is compared by every metric, forwards and backwards.
 """
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -14,8 +15,11 @@ import pytest
 
 from bufferhouse.blame import causes as C
 from bufferhouse.blame.comparing import Compared, compare_runs
-from bufferhouse.blame.sizes import METRICS
-from bufferhouse.memory import in_memory
+from bufferhouse.blame.relevance import METRICS
+from bufferhouse.warehouse import reading
+from tests.commands import CHECKOUT, call
+from tests.documents import commands
+from tests.test_documents import follow
 
 CPU = [f"jaxlib-{version}" for version in ("0.4.13", "0.4.25", "0.4.38", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0")]
 TPU = ["tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"]
@@ -46,11 +50,20 @@ def examples(example: duckdb.DuckDBPyConnection) -> Runs:
 
 
 @pytest.fixture(scope="session")
-def builds(corpus: Path) -> Iterator[Runs]:
+def builds_warehouse(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All builds of the corpus but the one that is too old to be read."""
     archives = sorted((corpus / "builds").glob("*.tar.gz"))
     kept = [path for path in archives if not path.name.startswith("tensorflow-1.") and "-hlo" not in path.name]
-    with in_memory([str(path) for path in kept]) as con:
+    path = tmp_path_factory.mktemp("builds") / "warehouse.duckdb"
+    outcome = call("ingest", *kept, "--warehouse", path)
+    assert 0 == outcome.code, outcome.err
+    return path
+
+
+@pytest.fixture(scope="session")
+def builds(builds_warehouse: Path) -> Iterator[Runs]:
+    """The runs of the builds."""
+    with reading(builds_warehouse) as (con, _note):
         yield Runs(con)
 
 
@@ -131,3 +144,17 @@ def test_most_bytes_are_matched(builds: Runs, pair: tuple[str, str]):
         assert sum(matched) >= 0.9 * sum(both) > 0
     sizes = [(cause.cause, abs(cause.size_bytes)) for row in rows for cause in row.causes]
     assert sum(size for cause, size in sizes if cause == C.NO_LIVE_RANGES) <= 0.05 * sum(size for _, size in sizes)
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_the_case_studies_hold(builds_warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Every command of docs/case-studies.md prints what is shown there."""
+    shutil.copy(builds_warehouse, tmp_path / "warehouse.duckdb")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.delenv("BUFFERHOUSE_WAREHOUSE", raising=False)
+    shown = list(commands(CHECKOUT / "docs" / "case-studies.md"))
+    assert len(shown) > 15
+    for one in shown:
+        follow(one)

@@ -25,7 +25,7 @@ def shared(one: dict, other: dict) -> set[str]:
         (ADD, ADD | {"op_name": "jit(f)/other/add", "opcode": "fusion"}, "phase, primitive and shape"),
         (ADD, ADD | {"op_name": "jit(f)/other/add", "shape_text": "bf16[8,4]{1,0}", "element_type": "bf16"},
          "opcode, primitive and dimensions"),
-        (ADD, ADD | {"shape_text": "f32[9]{0}"}, "op_name and opcode, once in each"),
+        (ADD, ADD | {"shape_text": "f32[9]{0}"}, "op_name and opcode, the only other shape"),
         (ADD, ADD | {"op_name": "jit(f)/mul", "opcode": "fusion"}, SUBSTITUTED),
         (ADD, {"shape_text": "f32[8,4]"}, SUBSTITUTED),
         (ADD, ADD | {"shape_text": "f32[9]{0}", "opcode": "fusion"}, None),

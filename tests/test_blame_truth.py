@@ -14,7 +14,8 @@ from bufferhouse.blame.causes import blame
 from bufferhouse.blame.comparing import Compared, compare_pairs, compare_runs
 from bufferhouse.blame.moments import moment_at
 from bufferhouse.blame.pairing import Dump, Pair
-from bufferhouse.blame.sizes import METRICS, SizesOfDumps
+from bufferhouse.blame.relevance import METRICS
+from bufferhouse.blame.sizes import SizesOfDumps
 from bufferhouse.blame.values import read_values
 from bufferhouse.dump import parse
 from bufferhouse.identity import content_of

@@ -77,7 +77,7 @@ def test_without_a_file_there_are_defaults(tmp_path, monkeypatch):
         ("[warehouse]\n\nwayt = 3", "bufferhouse.toml:3:1: expected a key of warehouse, one of path, wait, publish, "
          "workers; found 'wayt'; did you mean 'wait'?"),
         ("[warehous]\n", "bufferhouse.toml:1:1: expected a section, one of warehouse, schedule, report, thresholds, "
-         "retention, sources; found 'warehous'; did you mean 'warehouse'?"),
+         "regressions, retention, sources; found 'warehous'; did you mean 'warehouse'?"),
         ("x = [\n", "bufferhouse.toml:2:1: expected TOML, found: Invalid value"),
         ("[schedule]\n ingest = '61 * * * *'", "bufferhouse.toml:2:2: expected a duration of a second or more like "
          "90s or 1h, five fields of cron like 0 6 * * *, or off; found '61 * * * *'"),
@@ -136,11 +136,11 @@ def test_an_override_that_names_nothing_is_refused(written):
         environment={"BUFFERHOUSE_SCHEDUEL__INGEST": "1h", "BUFFERHOUSE_SCHEDULE__INGESTS": "1h"},
         flags=["thresholds.failing_share=2", "sources.x.settle=1", "nothing"],
     )
-    sections = "warehouse, schedule, report, thresholds, retention, sources.night-ly"
+    sections = "warehouse, schedule, report, thresholds, regressions, retention, sources.night-ly"
     assert [
         f"$BUFFERHOUSE_SCHEDUEL__INGEST: expected a section, one of {sections}; found 'scheduel'",
-        "$BUFFERHOUSE_SCHEDULE__INGESTS: expected a key of schedule, one of ingest, fleet_report, maintain, timezone; "
-        "found 'ingests'; did you mean 'ingest'?",
+        "$BUFFERHOUSE_SCHEDULE__INGESTS: expected a key of schedule, one of ingest, fleet_report, regressions, "
+        "maintain, timezone; found 'ingests'; did you mean 'ingest'?",
         "--set thresholds.failing_share: expected a number from 0 to 1; found '2'",
         f"--set sources.x.settle: expected a section, one of {sections}; found 'sources.x'",
         "--set nothing: expected section.key=value",

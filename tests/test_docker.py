@@ -316,3 +316,22 @@ def test_the_demo_runs_from_what_docker_gets(prefect_server, tmp_path):
     assert [(run.name, str(run)) for run in runs] == roots
     assert [] == [run.name for run in runs if run.name not in page]
     assert before == sorted(app.rglob("*"))
+
+
+@pytest.mark.soak
+def test_the_lock_of_the_image_is_enough(prefect_server, tmp_path):
+    """In a virtual environment with the image's packages alone, the demo's ingest and its page work."""
+    uv, python = PROGRAMS / "uv", tmp_path / "venv" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    install = [uv, "pip", "install", "--quiet", "--python", python]
+    subprocess.run([*install, "--require-hashes", "-r", DOCKER / "requirements.lock"], check=True)
+    subprocess.run([*install, "--no-deps", "--no-build-isolation", "--offline", "--editable", ROOT], check=True)
+    own = {name: value for name, value in prefect_server.environment.items() if name != "PYTHONPATH"}
+    warehouse = tmp_path / "w.duckdb"
+    for words in (
+        [python, "-m", "flows.ingest", ROOT / "examples/fleet/seeds", "--warehouse", warehouse],
+        [python.with_name("bufferhouse"), "report", "fleet", "--warehouse", warehouse, "--html", tmp_path / "f.html"],
+    ):
+        done = subprocess.run(words, cwd=tmp_path, env=own, capture_output=True, text=True)
+        assert 0 == done.returncode, done.stderr
+    assert (tmp_path / "f.html").is_file()

@@ -50,7 +50,7 @@ def look_up(leftovers: Sequence[Value], own: Rest, other: Rest) -> list[Elsewher
     found: list[Elsewhere] = []
     taken: set[int] = set()
     left = list(leftovers)
-    for tier in (tier for tier in TIERS if not tier.is_once):
+    for tier in (tier for tier in TIERS if not tier.is_reshaped):
         for is_here in (True, False):
             likes: dict[Hashable, list[Value]] = {}
             still = []

@@ -1,8 +1,10 @@
 """Pairs of values that are taken for the same one in two compilations."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from bufferhouse.blame.op_names import without_layout
 from bufferhouse.blame.tiers import TIERS, Tier
 from bufferhouse.blame.values import Value
 
@@ -27,12 +29,11 @@ def match(
         if not before or not after:
             break
         befores, afters = by_key(tier, before), by_key(tier, after)
-        keys = befores.keys() & afters.keys()
-        if tier.is_once and keys:
-            keys &= _once(tier, before_program) & _once(tier, after_program)
-        found = [
-            Match(*pair, tier.name) for key in befores if key in keys for pair in _pairs(befores[key], afters[key])
-        ]
+        shared = [key for key in befores if key in afters]
+        if tier.is_reshaped and shared:
+            found = list(_reshaped(tier, befores, afters, shared, before_program, after_program))
+        else:
+            found = [Match(*pair, tier.name) for key in shared for pair in _pairs(befores[key], afters[key])]
         matches += found
         done = {pair.before.value_id for pair in found}, {pair.after.value_id for pair in found}
         before = [value for value in before if value.value_id not in done[0]]
@@ -40,8 +41,24 @@ def match(
     return matches, list(before), list(after)
 
 
-def _once(tier: Tier, program: Iterable[Value]) -> set[Hashable]:
-    return {key for key, values in by_key(tier, program).items() if len(values) == 1}
+def _reshaped(
+    tier: Tier,
+    before: Mapping[Hashable, Sequence[Value]],
+    after: Mapping[Hashable, Sequence[Value]],
+    keys: Iterable[Hashable],
+    before_program: Iterable[Value],
+    after_program: Iterable[Value],
+) -> Iterable[Match]:
+    """Yield the pairs of values whose shape is all that differs between the programs, among those of their key."""
+    befores, afters = by_key(tier, before_program), by_key(tier, after_program)
+    for key in keys:
+        old, new = (Counter(without_layout(one.shape_text) for one in side[key]) for side in (befores, afters))
+        gone, come = list((old - new).elements()), list((new - old).elements())
+        if len(gone) == len(come) == 1:
+            lost = [value for value in before[key] if without_layout(value.shape_text) == gone[0]]
+            found = [value for value in after[key] if without_layout(value.shape_text) == come[0]]
+            if lost and found:
+                yield Match(min(lost, key=_order), min(found, key=_order), tier.name)
 
 
 def by_key(tier: Tier, values: Iterable[Value]) -> dict[Hashable, list[Value]]:

@@ -10,12 +10,13 @@ from bufferhouse.blame.values import Value
 class Tier(NamedTuple):
     """A way to match, and what is equal then: a key, or None where the value has none.
 
-    With `is_once` a key counts only where each of the two programs has it once, wherever it is alive.
+    With `is_reshaped` the values of a key may differ in shape: a key counts only where the whole programs differ in the
+    shape of exactly one of its values, and then for that one.
     """
 
     name: str
     key: Callable[[Value], Hashable | None]
-    is_once: bool = False
+    is_reshaped: bool = False
 
 
 def _parameter(value: Value) -> Hashable | None:
@@ -46,9 +47,9 @@ def _opcode_and_dimensions(value: Value) -> Hashable | None:
 
 
 def _op_name_and_opcode(value: Value) -> Hashable | None:
-    if not value.op_name or value.parameter:
+    if not value.opcode or value.parameter:
         return None
-    return normalised(value.op_name), value.opcode, value.shape_index
+    return value.op_name and normalised(value.op_name), value.opcode, value.shape_index
 
 
 def _shape(value: Value) -> Hashable | None:
@@ -65,6 +66,6 @@ TIERS = (
     Tier("opcode, shape and order", _opcode_and_shape),
     Tier("phase, primitive and shape", _phase_and_primitive),
     Tier("opcode, primitive and dimensions", _opcode_and_dimensions),
-    Tier("op_name and opcode, once in each", _op_name_and_opcode, is_once=True),
+    Tier("op_name and opcode, the only other shape", _op_name_and_opcode, is_reshaped=True),
     Tier(SUBSTITUTED, _shape),
 )

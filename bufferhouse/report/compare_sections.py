@@ -103,8 +103,9 @@ def _status_section(comparison: Comparison, space: Record, status: str) -> Secti
     where = {"platform": space["platform"], "memory_space": space["memory_space"], "status": status}
     lines = []
     if status == "changed":
-        more = counted(space["risen_count"], "program")
-        lines = [f"{more} more, {space['fallen_count']:,} less; what is relevant first, the biggest changes first."]
+        takes = "takes" if space["risen_count"] == 1 else "take"
+        more = f"{counted(space['risen_count'], 'program')} {takes} more, {space['fallen_count']:,} less"
+        lines = [f"{more}; what is relevant first, the biggest changes first."]
         if not any(row["reason"] for row in rows):
             columns = columns[:-1]
     name = f"{status.replace(' ', '-')}-{space_key(space)}"
