@@ -16,6 +16,7 @@ from bufferhouse.report.tables import NAME_LENGTH, bytes_cell, html_table
 from bufferhouse.report.terminal import advice, cause_said, left_out, moved_line, reject_line, title
 
 RUNS_IN_TABLE = 8  # and the change and trend of all runs beside them still fit the page
+RUNS_BESIDE_CAUSES = 6
 
 
 def fleet_page(fleet: Fleet) -> str:
@@ -85,10 +86,10 @@ def _space(space: Space, charts: list[Chart]) -> str:
 
 
 def _movers(space: Space) -> str:
-    runs = space.runs[-RUNS_IN_TABLE:]
+    has_cause = any(series.main_cause for series in space.series)
+    runs = space.runs[-(RUNS_BESIDE_CAUSES if has_cause else RUNS_IN_TABLE) :]
     has_trend, has_net = len(space.runs) > 2, len(space.runs) > 1
     headings = [text(run["run_name"], NAME_LENGTH) for run in runs]
-    has_cause = any(series.main_cause for series in space.series)
     headings += ["trend"] * has_trend + ["net change"] * has_net + ["most of it"] * has_cause
     rows = []
     for series in space.series:
@@ -132,7 +133,7 @@ def _cause(series: Series) -> str:
     if not series.main_cause:
         return '<td class="text soft" data-key="">–</td>'
     exact = exact_bytes(series.main_cause[1], signed=True)
-    return f'<td class="text" title="{exact}">{cause_said(series, human_bytes)}</td>'
+    return f'<td class="text words" title="{exact}">{cause_said(series, human_bytes)}</td>'
 
 
 def _way(change: int) -> str:
