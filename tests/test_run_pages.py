@@ -35,7 +35,8 @@ LIMITS = {
     "run_rejects": {"rejects": REJECTS},
 }
 
-MADE = {"compare_programs", "compare_causes"}  # no statement answers them: two runs are compared in Python
+# No statement answers them: two runs are compared in Python.
+MADE = {"compare_programs", "compare_causes", "compare_waterfall", "compare_matches", "compare_unmatched"}
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def test_embedded_figures_are_those_of_the_statements(
     with duckdb.connect(str(example_warehouse), read_only=True) as con:
         con.execute("SET TimeZone = 'UTC'")
         statements = parts.embedded("answers").keys()
-        assert {"run": 8, "compare": 3}[name] == len(statements)
+        assert {"run": 8, "compare": 6}[name] == len(statements)
         for statement in statements - MADE:
             answer = ask(con, statement, **about, **LIMITS.get(statement, {}))
             assert (answer.columns, [list(map(plain, row)) for row in answer.rows]) == parts.answer(statement)
@@ -168,11 +169,13 @@ def test_charts_are_valid_and_tell_bars_apart(pages: dict[str, tuple[str, Parts]
     assert charts
     for chart in charts:
         vl_convert.vegalite_to_vega(chart["spec"])
-        assert 2 <= len(set(chart["texts"]["program"][1].values())) == len(chart["texts"]["program"][1]) <= 15
+        (bars,) = [texts for column, (_, texts) in chart["texts"].items() if column in ("program", "label")]
+        assert 2 <= len(set(bars.values())) == len(bars) <= 15
     labels = [a["aria-label"] for _, a in pages[name][1].elements if a.get("class") == "chart"]
     assert len(charts) == len(labels)
-    assert all(re.match(r"Bar chart of \d+ programs, .+: jit_\w+ (reserves|changed by) [+-]?[\d.]+ \w+", label)
-               for label in labels)  # fmt: skip
+    bar_chart = r"Bar chart of \d+ programs, .+: jit_\w+ (reserves|changed by) [+-]?[\d.]+ \w+"
+    waterfall = r"Waterfall, Why jit_\w+ changed in .+: [\d.]+ \w+ before, [\d.]+ \w+ after, \d+ causes?\. The biggest"
+    assert all(re.match(f"{bar_chart}|{waterfall}", label) for label in labels)
 
 
 def renamed(example_warehouse: Path, path: Path, prefix: str, name: str) -> str:

@@ -62,14 +62,14 @@ def blame(
     causes = [cause for pair in matches for cause in _differences(pair, before.owned, after.owned, kinds)]
     old_rest = rest_of(before_values, memory_space, before.alive)
     new_rest = rest_of(after_values, memory_space, after.alive)
-    gone_to, new_from = look_up(gone, old_rest, new_rest), look_up(new, new_rest, old_rest)
-    for found in gone_to:
+    gone, new = look_up(gone, old_rest, new_rest), look_up(new, new_rest, old_rest)
+    for found in gone:
         if owned := _counted(found.value, before.owned, kinds):
-            causes.append(Cause(_gone(found), -owned, found.tier, found.value, found.like))
-    for found in new_from:
+            causes.append(Cause(gone_to(found), -owned, found.tier, found.value, found.like))
+    for found in new:
         if owned := _counted(found.value, after.owned, kinds):
-            causes.append(Cause(_new(found), owned, found.tier, found.like, found.value))
-    return Blame(causes, matches, gone_to, new_from)
+            causes.append(Cause(new_from(found), owned, found.tier, found.like, found.value))
+    return Blame(causes, matches, gone, new)
 
 
 def _counted(value: Value, owned: dict[int, int], kinds: Collection[str] | None) -> int:
@@ -96,13 +96,15 @@ def _differences(
     yield from (Cause(cause, size, tier, before, after) for cause, size in parts.items() if size)
 
 
-def _gone(found: Elsewhere) -> str:
+def gone_to(found: Elsewhere) -> str:
+    """Return the cause that a value is, which is alive at the peak before only."""
     if found.like is None:
         return ONLY_BEFORE
     return FREED_BEFORE if found.like.memory_space == found.value.memory_space else MOVED_OUT
 
 
-def _new(found: Elsewhere) -> str:
+def new_from(found: Elsewhere) -> str:
+    """Return the cause that a value is, which is alive at the peak after only."""
     if found.like is None:
         return ONLY_AFTER
     return LIVES_TO_PEAK if found.like.memory_space == found.value.memory_space else MOVED_IN

@@ -1,14 +1,14 @@
 """Two runs, program by program: what each takes before and after, and why it differs."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import duckdb
 
 from bufferhouse.answers import ask
 from bufferhouse.blame import causes
-from bufferhouse.blame.causes import Cause, blame
+from bufferhouse.blame.causes import Blame, Cause, blame
 from bufferhouse.blame.moments import Moment, closest, moments
 from bufferhouse.blame.pairing import Dump, Pair, pair_up
 from bufferhouse.blame.peaks import Peaks, describe
@@ -18,12 +18,20 @@ from bufferhouse.blame.values import Value, read_values
 CHANGED, NEW, GONE, UNCHANGED, NOT_COMPARED = STATUSES = ("changed", "new", "gone", "unchanged", "not compared")
 
 
+class AtPeaks(NamedTuple):
+    """The two moments that were compared, and what was matched between them."""
+
+    before: Moment
+    after: Moment
+    found: Blame
+
+
 @dataclass(frozen=True, slots=True)
 class Compared:
     """One memory space of two dumps of a program. Bytes are those of the metric; None where they are not known.
 
     `before` and `after` hold all sizes; None on the side on which the program is not. The bytes of `causes` sum to
-    `delta_bytes` wherever there is one. `peaks` is None where no moments were compared.
+    `delta_bytes` wherever there is one. `peaks` and `at_peaks` are None where no moments were compared.
     """
 
     pair: Pair
@@ -36,6 +44,7 @@ class Compared:
     after_bytes: int | None
     causes: Sequence[Cause] = ()
     peaks: Peaks | None = None
+    at_peaks: AtPeaks | None = None
 
     @property
     def delta_bytes(self) -> int | None:
@@ -129,9 +138,9 @@ def _read(dump_ids: set[int], con: duckdb.DuckDBPyConnection) -> Values:
 
 def _blamed(row: Compared, metric: str, values: Values) -> Compared:
     if metric == "footprint":
-        return _with(row, _by_kind(row.before, row.after), None)
+        return _with(row, _by_kind(row.before, row.after))
     if row.before.occupied is None or row.after.occupied is None:
-        return _with(row, [Cause(causes.NO_LIVE_RANGES, row.delta_bytes)], None)
+        return _with(row, [Cause(causes.NO_LIVE_RANGES, row.delta_bytes)])
     kinds = {"temp"} if metric == "temp" else None
     before_id, after_id = row.pair.before.dump_id, row.pair.after.dump_id
     before_values = [value for value in values.of[before_id] if value.memory_space == row.memory_space]
@@ -144,7 +153,8 @@ def _blamed(row: Compared, metric: str, values: Values) -> Compared:
     # What is compared beyond what values own at these moments: nothing, if that is the occupied peak.
     packing = _beyond(row.after_bytes, after, kinds) - _beyond(row.before_bytes, before, kinds)
     split = [*found.causes, Cause(causes.PACKING, packing)]
-    return _with(row, split, describe(before, after, before_values, after_values, found))
+    peaks = describe(before, after, before_values, after_values, found)
+    return replace(_with(row, split), peaks=peaks, at_peaks=AtPeaks(before, after, found))
 
 
 def _beyond(size_bytes: int, moment: Moment, kinds: Collection[str] | None) -> int:
@@ -161,12 +171,8 @@ def _by_kind(before: Sizes, after: Sizes) -> list[Cause]:
     return [Cause(words, getattr(after, part) - getattr(before, part)) for part, words in FOOTPRINT_PARTS.items()]
 
 
-def _with(row: Compared, found: Iterable[Cause], peaks: Peaks | None) -> Compared:
-    ranked = sorted((cause for cause in found if cause.size_bytes), key=lambda cause: -abs(cause.size_bytes))
-    return Compared(
-        row.pair, row.memory_space, row.status, row.reason, row.before, row.after, row.before_bytes, row.after_bytes,
-        ranked, peaks,
-    )  # fmt: skip
+def _with(row: Compared, found: Iterable[Cause]) -> Compared:
+    return replace(row, causes=sorted((one for one in found if one.size_bytes), key=lambda one: -abs(one.size_bytes)))
 
 
 def _order(row: Compared) -> tuple:

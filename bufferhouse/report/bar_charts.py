@@ -11,7 +11,7 @@ from bufferhouse.report.charts import Chart, distinct
 from bufferhouse.report.figures import human_bytes, printable, tick_bytes
 
 BARS = 15  # in a chart
-_ROW = 22  # pixels
+ROW = 22  # pixels
 _NAME_LENGTH = 34  # characters
 _TICKS = 6
 
@@ -25,7 +25,7 @@ def size_chart(rows: Sequence[Record], where: Mapping[str, Any], title: str) -> 
     if len(shown) < 2 or not shown[0]["reserved_bytes"]:
         return None
     labels = _labels(shown, "size_rank")
-    at = _bytes("reserved_bytes:Q", 0, max(row["reserved_bytes"] for row in shown))
+    at = bytes_at("reserved_bytes:Q", 0, max(row["reserved_bytes"] for row in shown))
     occupied = at.copy()
     occupied.shorthand = "occupied_peak_bytes:Q"
     bars = _bars(labels, reserved_bytes="reserved", occupied_peak_bytes="occupied peak")
@@ -47,7 +47,7 @@ def change_chart(rows: Sequence[Record], where: Mapping[str, Any], title: str) -
         return None
     labels = _labels(shown, "status_rank")
     changes = [row["delta_bytes"] for row in shown]
-    at = _bytes("delta_bytes:Q", min(*changes, 0), max(*changes, 0))
+    at = bytes_at("delta_bytes:Q", min(*changes, 0), max(*changes, 0))
     bars = _bars(labels, before_bytes="before", after_bytes="after", delta_bytes="change")
     spec = alt.layer(
         bars.transform_filter("datum.delta_bytes > 0").mark_bar(style="rise").encode(x=at),
@@ -61,8 +61,8 @@ def _labels(rows: Sequence[Record], rank: str) -> dict[str, str]:
     return distinct({str(row[rank]): printable(row["program_label"], _NAME_LENGTH) for row in rows})
 
 
-def _bytes(column: str, low: int, high: int) -> alt.X:
-    """Return a linear axis that holds 0, its ticks at multiples of a power of two."""
+def bytes_at(column: str, low: int, high: int) -> alt.X:
+    """Return a linear axis from `low` to `high`, its ticks at multiples of a power of two."""
     step = 2 ** max(math.ceil(math.log2(max((high - low) / _TICKS, 1))), 0)
     ticks = list(range(math.floor(low / step) * step, high + step, step))
     texts = ", ".join(f'"{tick}": "{tick_bytes(tick)}"' for tick in ticks)
@@ -89,7 +89,7 @@ def _chart(
     label: tuple[str, dict[str, str]],
     description: str,
 ) -> Chart:
-    written = spec.properties(width="container", height=count * _ROW).to_dict(validate=False)
+    written = spec.properties(width="container", height=count * ROW).to_dict(validate=False)
     return Chart(
         spec={key: value for key, value in written.items() if key != "$schema"},  # no address in the page
         source=source,

@@ -67,14 +67,14 @@ def _other_space(cause: Cause) -> int | None:
 def _shown(sides: Sequence[Value]) -> Record:
     """Return what is shown of a cause: what the value after says, or else the one before."""
     return {
-        "shape": _shape(*(value.shape_text for value in reversed(sides))) if sides else None,
+        "shape": shape_of(*(value.shape_text for value in reversed(sides))) if sides else None,
         "opcode": next((value.opcode for value in sides if value.opcode), None),
         "op_name": next((value.op_name for value in sides if value.op_name), None),
         "source": next(filter(None, map(_source, sides)), None),
     }
 
 
-def _shape(before: str, after: str | None = None) -> str:
+def shape_of(before: str, after: str | None = None) -> str:
     """Return the shape, with its layout only where that differs or nothing is known to compare it with."""
     if after is None:
         return before

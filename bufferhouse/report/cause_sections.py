@@ -34,11 +34,16 @@ _ROLLUP = [
 
 
 def cause_sections(comparison: Comparison) -> list[Section]:
-    """Return the causes of the biggest changes: of those that are relevant, or if none is of all."""
+    """Return the causes of each program that is explained."""
+    return [cause_section(row, comparison.causes) for row in explained(comparison)]
+
+
+def explained(comparison: Comparison) -> list[Record]:
+    """Return the programs with the biggest changes: of those that are relevant, or if none is of all."""
     changed = [row for row in comparison.programs if row["status"] == "changed" and row["delta_bytes"]]
     chosen = [row for row in changed if row["is_relevant"]] or changed
     chosen.sort(key=lambda row: -abs(row["delta_bytes"]))
-    return [cause_section(row, comparison.causes) for row in chosen[:_EXPLAINED]]
+    return chosen[:_EXPLAINED]
 
 
 def cause_section(row: Record, causes: Sequence[Record]) -> Section:

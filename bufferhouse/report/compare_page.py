@@ -1,40 +1,105 @@
-"""Two runs as one HTML page: what changed in which program, what is new, what is gone."""
+"""Two runs as one HTML page: what changed in which program and why, what is new, what is gone."""
 
 import html
+from collections.abc import Sequence
 from typing import Any
 
+from bufferhouse.answers import Answer, Record
 from bufferhouse.report.bar_charts import change_chart
 from bufferhouse.report.blocks import footer, note
+from bufferhouse.report.cause_sections import explained
 from bufferhouse.report.charts import Chart
 from bufferhouse.report.compare import Comparison
-from bufferhouse.report.compare_sections import notes, subtitle, title
+from bufferhouse.report.compare_sections import METRIC_NAMES, notes, subtitle, title
 from bufferhouse.report.compare_text import compare_sections
+from bufferhouse.report.match_records import match_records, unmatched_records
+from bufferhouse.report.match_sections import MATCHES, UNMATCHED, matched_section, unmatched_section
 from bufferhouse.report.page import chart_place, page, text
 from bufferhouse.report.section_page import section_html
 from bufferhouse.report.sections import Section
+from bufferhouse.report.waterfall import SOURCE, axis_said, waterfall_chart, waterfall_records
+
+_CAUSES = "compare_causes"
 
 
 def compare_page(comparison: Comparison) -> str:
     """Return the whole page."""
     charts: list[Chart] = []
     tables: dict[str, Any] = {}
+    made: dict[str, list[Record]] = {SOURCE: [], MATCHES: [], UNMATCHED: []}
     parts = [f"<h1>{text(title(comparison))}</h1>"]
     parts += [f'<p class="soft">{text(line)}</p>' for line in subtitle(comparison)]
     parts += map(note, notes(comparison))
     for section in compare_sections(comparison)[1:]:
-        parts.append(section_html(section, tables, chart=_chart(section, charts)))
+        if section.source == _CAUSES:
+            parts.append(section_html(section, tables, chart=_waterfall(section, comparison, charts, made)))
+            parts += [section_html(one, tables, level=3) for one in _at_peaks(section, comparison, made)]
+        else:
+            parts.append(section_html(section, tables, chart=_changes(section, comparison, charts)))
     loaded = max(filter(None, (side["loaded_at"] for side in (comparison.before, comparison.after))), default=None)
     parts.append(footer(comparison.warehouse, comparison.asked_at, loaded))
     name = html.escape(title(comparison))
-    return page(f"Memory of two runs: {name}", "\n".join(parts), comparison.answers, charts, tables=tables)
+    answers = {**comparison.answers, **{name: _answer(records) for name, records in made.items() if records}}
+    return page(
+        f"Memory of two runs: {name}",
+        "\n".join(parts),
+        answers,
+        charts,
+        tables=tables,
+        shared_texts=(_CAUSES, *made),
+    )
 
 
-def _chart(section: Section, charts: list[Chart]) -> str:
+def _changes(section: Section, comparison: Comparison, charts: list[Chart]) -> str:
     """Return the place of the chart of a section, and add it to the charts; empty where it has none."""
-    chart = None
-    if section.where.get("status") == "changed":
-        chart = change_chart(section.records, section.where, section.title)
-    if chart is None:
+    if section.where.get("status") != "changed":
         return ""
+    if (chart := change_chart(section.records, section.where, section.title)) is None:
+        return ""
+    return _placed(chart, f"Change of {METRIC_NAMES[comparison.metric]}.", charts)
+
+
+def _waterfall(section: Section, comparison: Comparison, charts: list[Chart], made: dict[str, list[Record]]) -> str:
+    row = _program(section, comparison)
+    steps = waterfall_records(section.where, row, section.records)
+    made[SOURCE] += steps
+    chart = waterfall_chart(steps, section.where, section.title)
+    said = f"{axis_said(chart)}From {METRIC_NAMES[comparison.metric]} before to those after, cause by cause."
+    return _placed(chart, said, charts)
+
+
+def _placed(chart: Chart, said: str, charts: list[Chart]) -> str:
     charts.append(chart)
-    return chart_place(len(charts), chart) + '\n<p class="soft">Change of reserved bytes.</p>'
+    return f'{chart_place(len(charts), chart)}\n<p class="soft">{said}</p>'
+
+
+def _at_peaks(section: Section, comparison: Comparison, made: dict[str, list[Record]]) -> list[Section]:
+    """Return what was matched for a program that is explained and what was not; what is listed goes into `made`."""
+    row = _program(section, comparison)
+    at_peaks = next(
+        one.at_peaks
+        for one in comparison.rows
+        if one.pair.before
+        and one.pair.after
+        and (one.pair.before.dump_id, one.pair.after.dump_id, one.memory_space) == tuple(section.where.values())
+    )
+    if at_peaks is None:
+        return []
+    found = [
+        matched_section(row, section.where, match_records(section.where, at_peaks)),
+        unmatched_section(row, section.where, unmatched_records(section.where, at_peaks)),
+    ]
+    for one in found:
+        made[one.source] += one.records
+    return [one for one in found if one.records]
+
+
+def _program(section: Section, comparison: Comparison) -> Record:
+    """Return the record of the program that a section explains."""
+    return next(
+        row for row in explained(comparison) if all(row[name] == value for name, value in section.where.items())
+    )
+
+
+def _answer(records: Sequence[Record]) -> Answer:
+    return Answer(list(records[0]), [tuple(record.values()) for record in records])

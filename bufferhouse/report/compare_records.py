@@ -103,15 +103,17 @@ def _beside(row: Compared) -> Record:
 
 
 def _main_cause(row: Compared) -> str | None:
-    """Return what made most of the change, in the direction in which it went."""
+    found = main_cause(row)
+    return found and f"{found[0]} {human_bytes(found[1], signed=True)}"
+
+
+def main_cause(row: Compared) -> tuple[str, int] | None:
+    """Return what made most of the change, in the direction in which it went, and its bytes."""
     sums: defaultdict[str, int] = defaultdict(int)
     for cause in row.causes:
         sums[cause.cause] += cause.size_bytes
     ways = {cause: size for cause, size in sums.items() if size * (row.delta_bytes or 0) > 0}
-    if not ways:
-        return None
-    cause = max(ways, key=lambda name: abs(ways[name]))
-    return f"{cause} {human_bytes(ways[cause], signed=True)}"
+    return max(ways.items(), key=lambda one: abs(one[1])) if ways else None
 
 
 def _labels(pairs: Sequence[Pair]) -> dict[Pair, str]:

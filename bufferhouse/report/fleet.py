@@ -3,7 +3,7 @@
 Every figure comes from a statement in `sql/reports/`. The terminal and the page show the same answers.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ import duckdb
 
 from bufferhouse.answers import Answer, Record, ask, keep
 from bufferhouse.report.figures import printable
+from bufferhouse.report.fleet_causes import fleet_movers
 from bufferhouse.report.opening import opened
 
 SHOWN_SERIES = 15  # per table
@@ -28,12 +29,16 @@ SpaceKey = tuple[str | None, str | None, int]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One row of a table: a program and compile target, with its record of `fleet_trend` by run."""
+    """One row of a table: a program and compile target, with its record of `fleet_trend` by run.
+
+    `main_cause` is what made most of its net change, and the bytes of that; None where there is none.
+    """
 
     rank: int
     label: str
     run_count: int
     net_change_bytes: int
+    main_cause: tuple[str, int] | None
     by_run: dict[int, Record]
 
     @property
@@ -103,6 +108,7 @@ def _fleet(con: duckdb.DuckDBPyConnection, name: str, note: str | None) -> Fleet
         "fleet_runs": ask(con, "fleet_runs"),
         "fleet_spaces": ask(con, "fleet_spaces"),
         "fleet_trend": ask(con, "fleet_trend", shown=SHOWN_SERIES, runs=SHOWN_RUNS),
+        "fleet_movers": fleet_movers(con, SHOWN_SERIES),
         "fleet_programs": ask(con, "fleet_programs", programs=PROGRAMS),
         "fleet_padding": ask(con, "fleet_padding", padded=SHOWN_PADDING),
         "fleet_rejects": ask(con, "fleet_rejects", rejects=SHOWN_REJECTS),
@@ -117,6 +123,11 @@ def _fleet(con: duckdb.DuckDBPyConnection, name: str, note: str | None) -> Fleet
 def _spaces(answers: dict[str, Answer]) -> list[Space]:
     trend = _by_space(answers["fleet_trend"].records)
     padding = _by_space(answers["fleet_padding"].records)
+    causes = {
+        (*_key(row), row["series_rank"]): (row["main_cause"], row["main_cause_bytes"])
+        for row in answers["fleet_movers"].records
+        if row["main_cause"]
+    }
     runs = answers["fleet_runs"].records
     spaces = []
     for record in answers["fleet_spaces"].records:
@@ -126,7 +137,7 @@ def _spaces(answers: dict[str, Answer]) -> list[Space]:
             Space(
                 *key,
                 runs=[run for run in runs if run["run_id"] in run_ids],
-                series=_series(trend.get(key, [])),
+                series=_series(trend.get(key, []), causes),
                 padding=_labelled(padding.get(key, [])),
                 series_count=record["series_count"],
                 moved_count=record["moved_count"],
@@ -148,7 +159,7 @@ def _by_space(records: Iterable[Record]) -> dict[SpaceKey, list[Record]]:
     return spaces
 
 
-def _series(records: Sequence[Record]) -> list[Series]:
+def _series(records: Sequence[Record], causes: Mapping[tuple, tuple[str, int]]) -> list[Series]:
     by_rank: dict[int, list[Record]] = {}
     for record in _labelled(records):
         by_rank.setdefault(record["series_rank"], []).append(record)
@@ -158,6 +169,7 @@ def _series(records: Sequence[Record]) -> list[Series]:
             label=rows[0]["label"],
             run_count=rows[0]["series_run_count"],
             net_change_bytes=rows[0]["net_change_bytes"],
+            main_cause=causes.get((*_key(rows[0]), rank)),
             by_run={row["run_id"]: row for row in rows},
         )
         for rank, rows in by_rank.items()

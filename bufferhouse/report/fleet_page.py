@@ -13,9 +13,10 @@ from bufferhouse.report.fleet_tables import fleet_tables
 from bufferhouse.report.page import chart_place, page, text
 from bufferhouse.report.section_page import section_html
 from bufferhouse.report.tables import NAME_LENGTH, bytes_cell, html_table
-from bufferhouse.report.terminal import advice, left_out, moved_line, reject_line, title
+from bufferhouse.report.terminal import advice, cause_said, left_out, moved_line, reject_line, title
 
 RUNS_IN_TABLE = 8  # and the change and trend of all runs beside them still fit the page
+RUNS_BESIDE_CAUSES = 6
 
 
 def fleet_page(fleet: Fleet) -> str:
@@ -85,10 +86,11 @@ def _space(space: Space, charts: list[Chart]) -> str:
 
 
 def _movers(space: Space) -> str:
-    runs = space.runs[-RUNS_IN_TABLE:]
+    has_cause = any(series.main_cause for series in space.series)
+    runs = space.runs[-(RUNS_BESIDE_CAUSES if has_cause else RUNS_IN_TABLE) :]
     has_trend, has_net = len(space.runs) > 2, len(space.runs) > 1
     headings = [text(run["run_name"], NAME_LENGTH) for run in runs]
-    headings += ["trend"] * has_trend + ["net change"] * has_net
+    headings += ["trend"] * has_trend + ["net change"] * has_net + ["most of it"] * has_cause
     rows = []
     for series in space.series:
         cells = [_bytes(series.by_run.get(run["run_id"])) for run in runs]
@@ -96,10 +98,12 @@ def _movers(space: Space) -> str:
             cells.append(f"<td>{_trend(series, space.runs)}</td>")
         if has_net:
             cells.append(_net(series))
+        if has_cause:
+            cells.append(_cause(series))
         rows.append((series.label, cells))
     hidden = len(space.runs) - len(runs)
     caption = f"The newest {len(runs)} of {len(space.runs)} runs" if hidden else ""
-    return html_table(f"What moved: {title(space)}", ["program", *headings], rows, caption)
+    return html_table(f"What moved: {title(space)}", ["program", *headings], rows, caption, last_texts=has_cause)
 
 
 def _bytes(record: Record | None) -> str:
@@ -123,6 +127,13 @@ def _net(series: Series) -> str:
     change = series.net_change_bytes
     shown = human_bytes(change, signed=True) if change else "±0 B"
     return f'<td class="{_way(change)}" data-key="{change}" title="{exact_bytes(change, signed=True)}">{shown}</td>'
+
+
+def _cause(series: Series) -> str:
+    if not series.main_cause:
+        return '<td class="text soft" data-key="">–</td>'
+    exact = exact_bytes(series.main_cause[1], signed=True)
+    return f'<td class="text words" title="{exact}">{cause_said(series, human_bytes)}</td>'
 
 
 def _way(change: int) -> str:

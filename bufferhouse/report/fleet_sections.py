@@ -2,11 +2,11 @@
 
 from bufferhouse.answers import Record
 from bufferhouse.report.columns import Column
-from bufferhouse.report.figures import printable, sparkline
+from bufferhouse.report.figures import exact_bytes, human_bytes, printable, sparkline
 from bufferhouse.report.fleet import Fleet, Series, Space
 from bufferhouse.report.fleet_tables import fleet_tables
 from bufferhouse.report.sections import Section, json_text, markdown_text
-from bufferhouse.report.terminal import advice, fleet_screen, left_out, moved_line, overview_lines, title
+from bufferhouse.report.terminal import advice, cause_said, fleet_screen, left_out, moved_line, overview_lines, title
 
 _RUNS = 8  # columns of a table, the newest
 _NAME = 60  # characters of a run's name
@@ -44,12 +44,12 @@ def fleet_text(fleet: Fleet, form: str, *, exact: bool = False) -> str:
         return json_text({"warehouse": fleet.warehouse, "asked_at": fleet.asked_at}, fleet.answers)
     if form == "table":
         return fleet_screen(fleet, exact=exact)
-    return markdown_text("Memory of the fleet", _sections(fleet), exact=exact)
+    return markdown_text("Memory of the fleet", _sections(fleet, exact), exact=exact)
 
 
-def _sections(fleet: Fleet) -> list[Section]:
+def _sections(fleet: Fleet, exact: bool) -> list[Section]:
     parts = [Section("", [*overview_lines(fleet), *advice(fleet)])]
-    parts += [_movers(space) for space in fleet.spaces]
+    parts += [_movers(space, exact) for space in fleet.spaces]
     parts += [
         Section(f"Padding: {title(space)}", [], _PADDING, space.padding) for space in fleet.spaces if space.padding
     ]
@@ -60,7 +60,7 @@ def _sections(fleet: Fleet) -> list[Section]:
     return parts
 
 
-def _movers(space: Space) -> Section:
+def _movers(space: Space, exact: bool) -> Section:
     runs = space.runs[-_RUNS:]
     hidden = len(space.runs) - len(runs)
     newest = f"; the newest {len(runs)} of {len(space.runs)} runs" if hidden else ""
@@ -69,15 +69,18 @@ def _movers(space: Space) -> Section:
     columns += [Column(str(run["run_id"]), printable(run["run_name"], _NAME), "bytes") for run in runs]
     if len(space.runs) > 1:
         columns += [Column("trend", "trend"), Column("net_change_bytes", "net change", "change")]
-    rows = [_row(series, space.runs) for series in space.series]
+    if any(series.main_cause for series in space.series):
+        columns.append(Column("main_cause", "most of it"))
+    rows = [_row(series, space.runs, exact) for series in space.series]
     return Section(f"What moved: {title(space)}", lines, columns if rows else [], rows)
 
 
-def _row(series: Series, runs: list[Record]) -> Record:
+def _row(series: Series, runs: list[Record], exact: bool) -> Record:
     reserved = [series.by_run.get(run["run_id"], {}).get("reserved_bytes") for run in runs]
     return {
         "label": series.label,
         **{str(run["run_id"]): count for run, count in zip(runs, reserved, strict=True)},
         "trend": sparkline(reserved),
         "net_change_bytes": series.net_change_bytes if series.has_moved else None,
+        "main_cause": cause_said(series, exact_bytes if exact else human_bytes),
     }

@@ -17,14 +17,19 @@ FIRST_ROWS = 25  # of an answer, in the page itself
 
 
 def html_table(
-    label: str, headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], caption: str = "", texts: int = 1
+    label: str,
+    headings: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[str]]],
+    caption: str = "",
+    texts: int = 1,
+    last_texts: int = 0,
 ) -> str:
     """Return a table; headings are HTML, a row is its name as text and its cells as HTML.
 
-    `label` says what it holds to whoever hears the page. The first `texts` columns hold text, the others numbers. What
-    a cell is sorted by is its text, or its `data-key`.
+    `label` says what it holds to whoever hears the page. The first `texts` columns and the last `last_texts` hold text,
+    the others numbers. What a cell is sorted by is its text, or its `data-key`.
     """
-    kinds = [' class="text"'] * texts + [""] * (len(headings) - texts)
+    kinds = [' class="text"'] * texts + [""] * (len(headings) - texts - last_texts) + [' class="text"'] * last_texts
     head = "".join(f'<th scope="col"{kind}>{heading}</th>' for heading, kind in zip(headings, kinds, strict=True))
     body = "\n".join(
         f'<tr><th scope="row" class="text" title="{html.escape(printable(name))}">{text(name, NAME_LENGTH)}</th>'

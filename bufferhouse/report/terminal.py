@@ -22,6 +22,8 @@ _HEADING_WIDTHS = (60, 20, 9)  # the widest with which all runs fit, else the na
 _TREND_WIDTH = 16  # bars; over more runs, each stands for the last of several
 _TREND_HEADING = "trend"
 _NET_HEADING = "net change"
+_CAUSE_HEADING = "most of it"
+_RUNS_BESIDE_CAUSE = 2  # or all, where there are fewer: a cause says more than a third run
 _SHOWN = 10  # rows of a table over all programs
 
 Bytes = Callable[..., str]  # human_bytes or exact_bytes
@@ -134,15 +136,16 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """Which parts of a table there is room for: the width of the names, the newest runs, whether a trend.
+    """Which parts of a table there is room for: the width of the names, the newest runs, whether a trend and causes.
 
-    `nets` are the net changes, none where there is one run only.
+    `nets` are the net changes, none where there is one run only. `causes` are what made most of them.
     """
 
     name: int
     columns: list[_Column]
     has_trend: bool
     nets: list[str]
+    causes: list[str]
 
     @property
     def net(self) -> int:
@@ -167,17 +170,28 @@ def _fit(space: Space, width: int, shown: Bytes) -> _Fit:
     name = max(min(longest, width // _NAME_SHARE), _NARROWEST_NAME)
     nets = [_net(series, shown) for series in space.series] if len(space.runs) > 1 else []
     room = width - name - (_GAP + max(map(cell_len, [*nets, _NET_HEADING])) if nets else 0)
+    if any(series.main_cause for series in space.series):
+        causes = [cause_said(series, shown) for series in space.series]
+        room_beside = room - _GAP - max(map(cell_len, [*causes, _CAUSE_HEADING]))
+        columns, has_trend = _runs(space, room_beside, shown)
+        if len(columns) >= min(len(space.runs), _RUNS_BESIDE_CAUSE) and has_trend == (len(space.runs) > 2):
+            return _Fit(name, columns, has_trend, nets, causes)
+    return _Fit(name, *_runs(space, room, shown), nets, [])
+
+
+def _runs(space: Space, room: int, shown: Bytes) -> tuple[list[_Column], bool]:
+    """Return the newest runs that there is room for, one at least, and whether a trend."""
     has_trend = len(space.runs) > 2
     room_beside_trend = room - (_GAP + _trend_width(space) if has_trend else 0)
     for heading_width in _HEADING_WIDTHS:
         columns = [_column(space, run, heading_width, shown) for run in space.runs]
         if _newest(columns, room_beside_trend) == len(columns):
-            return _Fit(name, columns, has_trend, nets)
+            return columns, has_trend
     fitting = _newest(columns, room_beside_trend)
     if has_trend and fitting >= 2:
-        return _Fit(name, columns[-fitting:], True, nets)
+        return columns[-fitting:], True
     # Two figures say more than bars without any.
-    return _Fit(name, columns[-max(_newest(columns, room), 1) :], False, nets)
+    return columns[-max(_newest(columns, room), 1) :], False
 
 
 def _trend_width(space: Space) -> int:
@@ -240,6 +254,11 @@ def _net(series: Series, shown: Bytes) -> str:
     return shown(series.net_change_bytes, signed=True) if series.net_change_bytes else "±0 B"
 
 
+def cause_said(series: Series, shown: Bytes) -> str:
+    """Return what made most of the net change of a series; `shown` writes its bytes."""
+    return f"{series.main_cause[0]} {shown(series.main_cause[1], signed=True)}" if series.main_cause else "–"
+
+
 def _net_style(series: Series) -> str:
     if not series.has_moved or not series.net_change_bytes:
         return "dim"
@@ -256,11 +275,15 @@ def _table(space: Space, fit: _Fit) -> Table:
         table.add_column(_TREND_HEADING, width=_trend_width(space), no_wrap=True)
     if fit.nets:
         table.add_column(_NET_HEADING, width=fit.net, justify="right", no_wrap=True)
+    if fit.causes:
+        table.add_column(_CAUSE_HEADING, no_wrap=True)
     for row, series in enumerate(space.series):
         cells = [Text(fitted(series.label, fit.name)), *(_coloured(column.cells[row]) for column in fit.columns)]
         if fit.has_trend:
             cells.append(Text(_trend(series, space.runs)))
         if fit.nets:
             cells.append(Text(fit.nets[row], style=_net_style(series)))
+        if fit.causes:
+            cells.append(Text(fit.causes[row]))
         table.add_row(*cells)
     return table

@@ -11,6 +11,8 @@ WITH series AS (
         COUNT(*) AS run_count,
         MAX(ABS(reserved_change_bytes)) AS largest_change_bytes,
         ARG_MIN(reserved_bytes, run_number) AS first_reserved_bytes,
+        ARG_MIN(run_name, run_number) AS first_run_name,
+        ARG_MIN(dump_id, run_number) AS first_dump_id,
         ARG_MAX(reserved_bytes, run_number) AS last_reserved_bytes,
         MAX(run_number) AS last_run_number
     FROM fleet_series_runs
@@ -29,8 +31,23 @@ SELECT
     s.run_count,  -- Runs of the series.
     COALESCE(s.largest_change_bytes > 0, FALSE) AS has_moved,  -- Whether reserved bytes changed between two runs.
     s.largest_change_bytes,  -- Largest change from one run to the next, without its sign; null for a single run.
+    s.first_run_name,  -- Its first run.
+    s.first_dump_id,  -- The dump that stands for that.
     s.first_reserved_bytes,  -- Reserved bytes of its first run.
     s.last_reserved_bytes,  -- Reserved bytes of its newest run.
+    -- Its place in its platform, track and memory space, from 1: the biggest movers first, by net change, then by the
+    -- largest change from one run to the next; series of one run follow by size, then unchanged ones.
+    ROW_NUMBER() OVER (
+        PARTITION BY s.platform, s.track, s.memory_space
+        ORDER BY
+            CASE WHEN s.largest_change_bytes > 0 THEN 1 WHEN s.run_count = 1 THEN 2 ELSE 3 END ASC,
+            ABS(s.last_reserved_bytes - s.first_reserved_bytes) DESC,
+            s.largest_change_bytes DESC NULLS LAST,
+            s.last_reserved_bytes DESC,
+            s.program_name ASC,
+            s.program_id ASC,
+            s.compile_target ASC
+    ) AS series_rank,
     l.run_id,  -- The newest run.
     l.run_name,  -- Its name.
     l.dump_id,  -- The dump that stands for it.

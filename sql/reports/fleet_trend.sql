@@ -2,25 +2,7 @@
 -- change from one run to the next. Series of one run follow by size, unchanged ones are left out.
 -- grain: run_id, program_id, compile_target, platform, track, memory_space
 -- parameters: shown (series per platform, track and memory space), runs (newest runs per platform, track and space)
-WITH ranked AS (
-    SELECT
-        *,
-        last_reserved_bytes - first_reserved_bytes AS net_change_bytes,
-        ROW_NUMBER() OVER (
-            PARTITION BY platform, track, memory_space
-            ORDER BY
-                CASE WHEN has_moved THEN 1 WHEN run_count = 1 THEN 2 ELSE 3 END ASC,
-                ABS(last_reserved_bytes - first_reserved_bytes) DESC,
-                largest_change_bytes DESC NULLS LAST,
-                last_reserved_bytes DESC,
-                program_name ASC,
-                program_id ASC,
-                compile_target ASC
-        ) AS series_rank
-    FROM fleet_series
-),
-
-space_runs AS (
+WITH space_runs AS (
     SELECT
         platform,
         track,
@@ -41,14 +23,15 @@ SELECT
     s.has_namesakes,  -- Whether other programs of the warehouse bear that name.
     s.compile_target,  -- cpu, tpu or a GPU architecture.
     s.run_count AS series_run_count,  -- Runs of the series.
-    s.net_change_bytes,  -- Change of reserved bytes from the first run of the series to its last.
+    s.last_reserved_bytes - s.first_reserved_bytes
+        AS net_change_bytes,  -- Change of reserved bytes from the first run of the series to its last.
     t.run_id,  -- The run.
     t.run_name,  -- Its name.
     t.reserved_bytes,  -- Reserved bytes, without thread-local ones.
     t.reserved_change_bytes,  -- Change against the previous run of the series; null in its first run.
     t.occupied_peak_bytes,  -- Occupied peak; null without live ranges.
     t.layout_padding_bytes  -- Layout padding alive at the occupied peak.
-FROM ranked AS s
+FROM fleet_series AS s
 INNER JOIN fleet_series_runs AS t
     ON
         s.program_id = t.program_id
