@@ -26,6 +26,7 @@ from flows.steps import EXPECTED, Held, leave_summary, step
 
 _TOLD = (
     "program_label", "program_id", "memory_space", "before_bytes", "after_bytes", "delta_bytes", "main_cause",
+    "main_cause_bytes",
 )  # fmt: skip
 
 

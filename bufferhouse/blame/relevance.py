@@ -26,7 +26,12 @@ class Threshold(NamedTuple):
         return abs(delta_bytes) >= max(Fraction(repr(self.share)) * before_bytes, self.size_bytes, 1)
 
     def __str__(self) -> str:
-        unit = next(unit for unit in reversed(_UNITS) if self.size_bytes % _UNITS[unit] == 0 or unit == "B")
+        return self.said()
+
+    def said(self, *, exact: bool = False) -> str:
+        """Return the threshold as a person reads it; `exact` writes bytes to the byte."""
+        units = ["B"] if exact else [*reversed(_UNITS)]
+        unit = next(unit for unit in units if self.size_bytes % _UNITS[unit] == 0 or unit == "B")
         size = [f"{self.size_bytes // _UNITS[unit]:,} {unit}"] if self.size_bytes else []
         return ", ".join([*([f"{self.share * 100:g} %"] if self.share or not size else []), *size])
 

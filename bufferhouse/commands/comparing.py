@@ -142,8 +142,8 @@ def _text(comparison, verdict, limit, output_format: str, by: list[str], exact: 
     if output_format == "json":
         gate = {"gate": gate_object(comparison, verdict, limit)} if verdict else {}
         return plain_json({**compare_object(comparison, by=by), **gate})
-    first, *others = compare_sections(comparison, by=by)
-    gate = gate_sections(comparison, verdict, limit) if verdict else []
+    first, *others = compare_sections(comparison, by=by, exact=exact)
+    gate = gate_sections(comparison, verdict, limit, exact=exact) if verdict else []
     write = markdown_text if output_format == "markdown" else terminal_text
     return write(title(comparison), [first, *gate, *others], exact=exact)
 

@@ -12,9 +12,9 @@ from bufferhouse.report.cause_records import cause_records
 from bufferhouse.report.cause_sections import cause_section
 from bufferhouse.report.columns import Column
 from bufferhouse.report.compare_records import program_records
-from bufferhouse.report.compare_sections import METRIC_NAMES
+from bufferhouse.report.compare_sections import METRIC_NAMES, exactly
 from bufferhouse.report.compare_text import with_causes
-from bufferhouse.report.figures import counted, human_bytes, printable, space_title, sparkline
+from bufferhouse.report.figures import counted, exact_bytes, human_bytes, printable, space_title, sparkline
 from bufferhouse.report.finding import find_programs
 from bufferhouse.report.opening import opened
 from bufferhouse.report.screen import terminal_text
@@ -29,7 +29,7 @@ _POINTS = [
     Column("before_bytes", "before", "bytes"),
     Column("after_bytes", "after", "bytes"),
     Column("delta_bytes", "change", "change"),
-    Column("main_cause", "most of it", rank=1, is_whole=True),
+    Column("most_of_it", "most of it", rank=1, is_whole=True),
 ]
 _UNCHANGED = [
     Column("program_name", "program"),
@@ -81,7 +81,7 @@ def blame_text(blamed: Blamed, form: str, *, exact: bool = False) -> str:
     if form == "json":
         about = {"warehouse": blamed.warehouse, "asked_at": blamed.asked_at, "metric": blamed.metric}
         return plain_json({**about, "series": [_object(one) for one in blamed.series]})
-    sections = [section for one in blamed.series if one.changes for section in _sections(one, blamed.metric)]
+    sections = [section for one in blamed.series if one.changes for section in _sections(one, blamed.metric, exact)]
     sections += _unchanged_section([one for one in blamed.series if not one.changes])
     write = markdown_text if form == "markdown" else terminal_text
     return write(f"{printable(blamed.word, 80)} from run to run", sections, exact=exact)
@@ -103,11 +103,11 @@ def _with_causes(series: Series) -> list[Record]:
     return found
 
 
-def _sections(series: Series, metric: str) -> list[Section]:
+def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
     key, runs = series.key, series.runs
     known = [run["metric_bytes"] for run in runs]
     about = [printable(str(word), 60) for word in (key["compile_target"], key["track"]) if word]
-    first, last = human_bytes(known[0]), human_bytes(known[-1])
+    first, last = map(exact_bytes if exact else human_bytes, (known[0], known[-1]))
     lines = [
         f"{METRIC_NAMES[metric]} over {counted(len(runs), 'run')}: {sparkline(known)} {first} → {last}, "
         f"{counted(len(series.changes), 'change')}.",
@@ -119,9 +119,14 @@ def _sections(series: Series, metric: str) -> list[Section]:
         records = program_records([row], RELEVANT, [])
         compiler = " ".join(filter(None, (new["compiler"], new["compiler_version"]))) or None
         points.append(
-            {**records[0], "run_name": new["run_name"], "previous_run_name": old["run_name"], "compiler": compiler}
+            {
+                **(exactly(records[0]) if exact else records[0]),
+                "run_name": new["run_name"],
+                "previous_run_name": old["run_name"],
+                "compiler": compiler,
+            }
         )
-        section = cause_section(records[0], cause_records([row], records))
+        section = cause_section(records[0], cause_records([row], records), exact=exact)
         heading = f"Why {printable(new['run_name'], 60)} differs from {printable(old['run_name'], 60)}"
         explained.append((abs(row.delta_bytes or 0), len(explained), heading, section))
     title = ", ".join(

@@ -1,12 +1,12 @@
 """Why programs differ between two runs: a section for each of those that changed most, and one over all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bufferhouse.answers import Record
 from bufferhouse.blame.rollup import rolled_up
 from bufferhouse.report.columns import Column
 from bufferhouse.report.compare import Comparison
-from bufferhouse.report.figures import human_bytes, printable, space_title
+from bufferhouse.report.figures import exact_bytes, human_bytes, printable, space_title
 from bufferhouse.report.run_sections import space_key
 from bufferhouse.report.sections import Section
 
@@ -33,9 +33,9 @@ _ROLLUP = [
 ]
 
 
-def cause_sections(comparison: Comparison) -> list[Section]:
+def cause_sections(comparison: Comparison, *, exact: bool = False) -> list[Section]:
     """Return the causes of each program that is explained."""
-    return [cause_section(row, comparison.causes) for row in explained(comparison)]
+    return [cause_section(row, comparison.causes, exact=exact) for row in explained(comparison)]
 
 
 def explained(comparison: Comparison) -> list[Record]:
@@ -46,7 +46,7 @@ def explained(comparison: Comparison) -> list[Record]:
     return chosen[:_EXPLAINED]
 
 
-def cause_section(row: Record, causes: Sequence[Record]) -> Section:
+def cause_section(row: Record, causes: Sequence[Record], *, exact: bool = False) -> Section:
     """Return why one program changed in one memory space; `causes` may hold those of others, too."""
     where = {name: row[name] for name in ("before_dump_id", "after_dump_id", "memory_space")}
     causes = [one for one in causes if all(one[name] == value for name, value in where.items())]
@@ -54,11 +54,20 @@ def cause_section(row: Record, causes: Sequence[Record]) -> Section:
     heading = f"Why {printable(row['program_label'], 80)} changed in {space}"
     name = f"causes-{space_key(row)}-{row['status_rank']}"
     shown = [column for column in _CAUSES if any(one[column.name] is not None for one in causes)]
-    return Section(heading, _lines(row), shown, causes, name, "compare_causes", where, _SHOWN)
+    return Section(
+        heading,
+        _lines(row, exact_bytes if exact else human_bytes),
+        shown,
+        causes,
+        name,
+        "compare_causes",
+        where,
+        _SHOWN,
+    )
 
 
-def _lines(row: Record) -> list[str]:
-    before, after, change = (human_bytes(row[name], signed=name == "delta_bytes") for name in
+def _lines(row: Record, said: Callable[..., str]) -> list[str]:
+    before, after, change = (said(row[name], signed=name == "delta_bytes") for name in
                              ("before_bytes", "after_bytes", "delta_bytes"))  # fmt: skip
     lines = [f"{before} before, {after} after: {change}. The causes below sum to that, to the byte."]
     if row["before_peak_position"] is None:
@@ -66,7 +75,7 @@ def _lines(row: Record) -> list[str]:
     if row["before_like_position"] != row["before_peak_position"]:
         lines.append(
             f"The peak moved. The moment before that is most like the peak after is position "
-            f"{row['before_like_position']:,}, with {human_bytes(row['before_like_bytes'])} occupied; the peak before "
+            f"{row['before_like_position']:,}, with {said(row['before_like_bytes'])} occupied; the peak before "
             f"is at {row['before_peak_position']:,}."
         )
     if row["reordered_count"]:

@@ -8,7 +8,7 @@ from bufferhouse.blame.comparing import GONE, NEW, NOT_COMPARED, UNCHANGED, Comp
 from bufferhouse.blame.pairing import Pair
 from bufferhouse.blame.relevance import Threshold
 from bufferhouse.blame.sizes import Sizes
-from bufferhouse.report.figures import human_bytes
+from bufferhouse.report.figures import exact_bytes, human_bytes
 
 # The sizes as columns; the measures are called so everywhere.
 _COLUMNS = {
@@ -54,7 +54,7 @@ def program_records(rows: Sequence[Compared], relevant: Threshold, sides: Sequen
                 "after_bytes": row.after_bytes,
                 "delta_bytes": row.delta_bytes,
                 "change_ratio": row.delta_bytes / row.before_bytes if row.delta_bytes and row.before_bytes else None,
-                "main_cause": _main_cause(row),
+                **_main_cause(row),
                 **_sizes(row.before, row.after),
                 **_beside(row),
             }
@@ -102,9 +102,15 @@ def _beside(row: Compared) -> Record:
     }
 
 
-def _main_cause(row: Compared) -> str | None:
-    found = main_cause(row)
-    return found and f"{found[0]} {human_bytes(found[1], signed=True)}"
+def _main_cause(row: Compared) -> Record:
+    cause, size = main_cause(row) or (None, None)
+    said = most_of_it(cause, size, exact=False)
+    return {"main_cause": cause, "main_cause_bytes": size, "most_of_it": said}
+
+
+def most_of_it(cause: str | None, size: int | None, *, exact: bool) -> str | None:
+    """Return what a person reads of the main cause: its name, and its bytes with their sign."""
+    return f"{cause} {(exact_bytes if exact else human_bytes)(size, signed=True)}" if cause else None
 
 
 def main_cause(row: Compared) -> tuple[str, int] | None:

@@ -3,6 +3,7 @@
 from bufferhouse.answers import Record
 from bufferhouse.report.columns import Column
 from bufferhouse.report.compare import Comparison
+from bufferhouse.report.compare_records import most_of_it
 from bufferhouse.report.figures import counted, printable
 from bufferhouse.report.run_sections import space_heading, space_key
 from bufferhouse.report.sections import Section
@@ -32,7 +33,7 @@ _CHANGED = [
     Column("after_bytes", "after", "bytes"),
     Column("delta_bytes", "change", "change"),
     Column("change_ratio", "ratio", "share", rank=2),
-    Column("main_cause", "most of it", rank=1, is_whole=True),
+    Column("most_of_it", "most of it", rank=1, is_whole=True),
     Column("occupied_change_bytes", "change of occupied peak", "change", rank=3),
     Column("layout_padding_change_bytes", "of padding", "change", rank=4),
     Column("temp_change_bytes", "of temporaries", "change", rank=5),
@@ -75,31 +76,33 @@ def title(comparison: Comparison) -> str:
     return " → ".join(printable(side["run_name"], 80) for side in (comparison.before, comparison.after))
 
 
-def totals_section(comparison: Comparison) -> list[Section]:
+def totals_section(comparison: Comparison, *, exact: bool = False) -> list[Section]:
     """Return how many programs of each memory space changed, and the bytes of those in both runs; none without any."""
     if not comparison.totals:
         return []
     lines = [
         f"Compared is {METRIC_NAMES[comparison.metric]}. Programs are matched by name and entry signature; bytes are "
         "those of programs in both runs, added up.",
-        f"Relevant: changed by at least {comparison.relevant}.",
+        f"Relevant: changed by at least {comparison.relevant.said(exact=exact)}.",
     ]
     return [Section("Programs by what became of them", lines, _TOTALS, comparison.totals, "totals")]
 
 
-def status_sections(comparison: Comparison) -> list[Section]:
+def status_sections(comparison: Comparison, *, exact: bool = False) -> list[Section]:
     """Return the programs of each status but unchanged, in each memory space."""
     return [
-        _status_section(comparison, space, status)
+        _status_section(comparison, space, status, exact)
         for status in _PARTS
         for space in comparison.totals
         if space[f"{status.replace(' ', '_')}_count"]
     ]
 
 
-def _status_section(comparison: Comparison, space: Record, status: str) -> Section:
+def _status_section(comparison: Comparison, space: Record, status: str, exact: bool) -> Section:
     heading, columns = _PARTS[status]
     rows = comparison.of(space["platform"], space["memory_space"], status)
+    if exact:
+        rows = [exactly(row) for row in rows]
     where = {"platform": space["platform"], "memory_space": space["memory_space"], "status": status}
     lines = []
     if status == "changed":
@@ -110,6 +113,11 @@ def _status_section(comparison: Comparison, space: Record, status: str) -> Secti
             columns = columns[:-1]
     name = f"{status.replace(' ', '-')}-{space_key(space)}"
     return Section(heading.format(space_heading(space)), lines, columns, rows, name, "compare_programs", where, _SHOWN)
+
+
+def exactly(row: Record) -> Record:
+    """Return a record of `compare_programs` with the bytes of its main cause written to the byte."""
+    return {**row, "most_of_it": most_of_it(row["main_cause"], row["main_cause_bytes"], exact=True)}
 
 
 def subtitle(comparison: Comparison) -> list[str]:

@@ -21,17 +21,17 @@ def compare_text(comparison: Comparison, form: str, *, by: Sequence[str] = (), e
     if form == "json":
         return plain_json(compare_object(comparison, by=by))
     write = markdown_text if form == "markdown" else terminal_text
-    return write(title(comparison), compare_sections(comparison, by=by), exact=exact)
+    return write(title(comparison), compare_sections(comparison, by=by, exact=exact), exact=exact)
 
 
-def compare_sections(comparison: Comparison, *, by: Sequence[str] = ()) -> list[Section]:
+def compare_sections(comparison: Comparison, *, by: Sequence[str] = (), exact: bool = False) -> list[Section]:
     """Return all sections; what the comparison does not have is left out."""
     first = Section("", [*subtitle(comparison), *notes(comparison)])
-    statuses = status_sections(comparison)
+    statuses = status_sections(comparison, exact=exact)
     changed = [section for section in statuses if section.where["status"] == "changed"]
     others = [section for section in statuses if section.where["status"] != "changed"]
-    explained = [*cause_sections(comparison), *rollup_section(comparison, by)]
-    return [first, *totals_section(comparison), *changed, *explained, *others]
+    explained = [*cause_sections(comparison, exact=exact), *rollup_section(comparison, by)]
+    return [first, *totals_section(comparison, exact=exact), *changed, *explained, *others]
 
 
 def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:

@@ -5,7 +5,7 @@ from bufferhouse.blame.gate import Accepted, Verdict
 from bufferhouse.blame.relevance import Threshold
 from bufferhouse.report.columns import Column
 from bufferhouse.report.compare import Comparison
-from bufferhouse.report.compare_sections import METRIC_NAMES, title
+from bufferhouse.report.compare_sections import METRIC_NAMES, exactly, title
 from bufferhouse.report.figures import counted, human_bytes, printable, space_title
 from bufferhouse.report.sections import Section
 
@@ -16,17 +16,19 @@ _OFFENDERS = [
     Column("after_bytes", "after", "bytes"),
     Column("delta_bytes", "change", "change"),
     Column("change_ratio", "ratio", "share", rank=1),
-    Column("main_cause", "most of it", rank=2),
+    Column("most_of_it", "most of it", rank=2),
     Column("why", "accepted because", rank=2),
 ]
 
 
-def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold) -> list[Section]:
+def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *, exact: bool = False) -> list[Section]:
     """Return what was refused, what was accepted, and what is stale."""
     if not verdict.compared_count:
         return [Section("The gate is not passed", [_nothing()])]
-    offenders = offender_records(comparison, verdict)
-    said = f"{counted(len(offenders), 'program')} grew by at least {limit}" if offenders else f"Nothing grew by {limit}"
+    show = exactly if exact else dict
+    offenders = [show(row) for row in offender_records(comparison, verdict)]
+    least = limit.said(exact=exact)
+    said = f"{counted(len(offenders), 'program')} grew by at least {least}" if offenders else f"Nothing grew by {least}"
     sections = [
         Section(
             f"The gate is {'' if verdict.is_passed else 'not '}passed",
@@ -37,7 +39,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold) ->
         )
     ]
     if verdict.accepted:
-        records = [{**_record(comparison, row), "why": entry.why} for row, entry in verdict.accepted]
+        records = [{**show(_record(comparison, row)), "why": entry.why} for row, entry in verdict.accepted]
         sections.append(Section("Accepted", [], _OFFENDERS, records, "accepted"))
     if verdict.stale:
         sections.append(Section("Stale in the accept file", [stale_line(entry) for entry in verdict.stale]))
@@ -85,7 +87,7 @@ def _nothing() -> str:
 
 def _message(row: Record, limit: Threshold) -> str:
     ratio = f" ({row['change_ratio']:+.1%})" if row["change_ratio"] else ""
-    cause = f"; most of it: {row['main_cause']}" if row["main_cause"] else ""
+    cause = f"; most of it: {row['most_of_it']}" if row["most_of_it"] else ""
     return (
         f"{printable(row['program_label'], 120)}, {space_title(row['platform'], row['memory_space'])}: "
         f"{human_bytes(row['before_bytes'])} → {human_bytes(row['after_bytes'])}{ratio}, limit {limit}{cause}"
