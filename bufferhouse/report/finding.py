@@ -42,7 +42,7 @@ def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
     if found:
         return [row["program_id"] for row in found]
     names = sorted({row["program_name"] for row in ask(con, "program_matches", word="").records})
-    near = get_close_matches(word, names, 3, 0.5) or [name for name in names if word.lower() in name.lower()][:3]
+    near = get_close_matches(word, names, 3, 0.7) or [name for name in names if word.lower() in name.lower()][:3]
     hint = f"; did you mean {' or '.join(repr(printable(name, 80)) for name in near)}?" if near else ""
     raise UsageError(f"there is no program {printable(word, 80)!r}{hint or '; see them with: bufferhouse programs'}")
 
