@@ -86,11 +86,12 @@ def _nothing() -> str:
 
 
 def _message(row: Record, limit: Threshold) -> str:
-    ratio = f" ({row['change_ratio']:+.1%})" if row["change_ratio"] else ""
+    ratio = f", {row['change_ratio']:+.1%}" if row["change_ratio"] else ""
+    change = f"{human_bytes(row['delta_bytes'], signed=True)}{ratio}"
     cause = f"; most of it: {row['most_of_it']}" if row["most_of_it"] else ""
     return (
         f"{printable(row['program_label'], 120)}, {space_title(row['platform'], row['memory_space'])}: "
-        f"{human_bytes(row['before_bytes'])} → {human_bytes(row['after_bytes'])}{ratio}, limit {limit}{cause}"
+        f"{human_bytes(row['before_bytes'])} → {human_bytes(row['after_bytes'])} ({change}), limit {limit}{cause}"
     )
 
 
