@@ -348,7 +348,7 @@ def write_repeats(path: Path, texts: list[bytes], count: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [".tar.gz", ".zip"])
+@pytest.mark.parametrize("kind", [".tar.gz", pytest.param(".zip", marks=pytest.mark.soak)])
 def test_memory_does_not_grow_with_the_archive(blank_warehouse, tmp_path, kind):
     """300 MB of dumps, most of them repeats as in a fleet, take what 30 MB take, and less than 600 MB in all.
 

@@ -261,7 +261,7 @@ def test_an_archive_from_a_server_that_goes_away(warehouse, hundred, server, mon
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", [503, DROPPED])
+@pytest.mark.parametrize("way", [DROPPED, pytest.param(503, marks=pytest.mark.soak)])
 def test_a_server_that_goes_away_leaves_whole_batches(warehouse, fleet_bucket, server, monkeypatch, way):
     """Exit 3 with the object that could not be read; what was committed is whole, the same command ends the work."""
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
