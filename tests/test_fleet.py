@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Outcome, call, run
+from tests.commands import CHECKOUT, Outcome, call, run
+from tests.documents import commands
+from tests.test_documents import follow
 from tests.warehouses import counts, rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.corpus]
@@ -90,6 +92,18 @@ def test_the_archive_comes_back(ingested, archive, tmp_path):
     }
     assert 14_603 == len(expected)
     assert expected == found
+
+
+def test_its_history_is_as_written(ingested, tmp_path, monkeypatch):
+    """Every command of docs/fleet-history.md prints what is shown there."""
+    shutil.copy(ingested[0], tmp_path / "warehouse.duckdb")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.delenv("BUFFERHOUSE_WAREHOUSE", raising=False)
+    shown = list(commands(CHECKOUT / "docs" / "fleet-history.md"))
+    assert len(shown) == 6
+    for one in shown:
+        follow(one)
 
 
 @pytest.mark.soak
