@@ -14,6 +14,7 @@ import subprocess
 import sys
 import sysconfig
 import urllib.request
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -131,10 +132,12 @@ class Stack(Clock):
     def kill(self, service: str) -> None:
         """Kill a service with everything that it has started, as the end of its container does."""
         process = self.processes.pop(service)
-        killed = [*descendants(process.pid), process.pid]
-        for pid in killed:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        killed: set[int] = set()
+        # All stand still before any is killed: one that goes on may start others that nobody sees, or lose its parent.
+        while found := {process.pid, *descendants(process.pid)} - killed:
+            send(signal.SIGSTOP, found)
+            killed |= found
+        send(signal.SIGKILL, killed)
         process.wait(60)
         until(lambda: not any(map(is_alive, killed)), f"the end of all processes of {service}", 60)
 
@@ -173,6 +176,13 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def send(number: signal.Signals, processes: Iterable[int]) -> None:
+    """Send a signal to all that are still there."""
+    for pid in processes:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def descendants(pid: int) -> list[int]:
