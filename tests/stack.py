@@ -171,11 +171,16 @@ class Stack(Clock):
 
 
 def is_alive(pid: int) -> bool:
-    """Say whether a process has not ended yet: until then it keeps its locks, killed or not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
+    """Say whether a process has not ended yet: until then it keeps its locks, killed or not.
+
+    Its first thread may be a zombie while others still end, and hold what the process has open.
+    """
+    states = []
+    with suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                states.append((thread / "stat").read_text().rpartition(")")[2].split()[0])
+    return any(state not in "ZX" for state in states)
 
 
 def send(number: signal.Signals, processes: Iterable[int]) -> None:

@@ -154,6 +154,7 @@ def test_a_killed_worker_and_restarts_of_server_and_postgresql(services, undistu
     order_many(services, "ingest/worker", warehouse)
     until_in_the_middle(warehouse)
     services.kill("worker")
+    until(lambda: lock.writer(warehouse) is None, "the end of the flow run's process")
     kept = count_loaded(warehouse)
     assert 0 < kept < DUMPS
     services.begin("worker")
