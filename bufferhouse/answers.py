@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import duckdb
@@ -13,14 +14,19 @@ Record = dict[str, Any]
 Connection = duckdb.DuckDBPyConnection
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: the records are made once
 class Answer:
     """Columns and rows that a statement returned."""
 
     columns: list[str]
     rows: list[tuple]
 
-    @property
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> "Answer":
+        """Return the answer that has these records, which have the same columns."""
+        return cls(list(records[0]) if records else [], [tuple(record.values()) for record in records])
+
+    @cached_property
     def records(self) -> list[Record]:
         """The rows, each as a mapping from column to value."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]

@@ -121,11 +121,7 @@ def read_comparison(
     programs = program_records(rows, relevant, sides.records)
     answers = {
         "compare_runs": sides,
-        "compare_programs": _answer(programs),
-        "compare_causes": _answer(cause_records(rows, programs)),
+        "compare_programs": Answer.of(programs),
+        "compare_causes": Answer.of(cause_records(rows, programs)),
     }
     return Comparison(name, datetime.now(UTC), note, metric, relevant, rows, answers)
-
-
-def _answer(records: Sequence[Record]) -> Answer:
-    return Answer(list(records[0]) if records else [], [tuple(record.values()) for record in records])

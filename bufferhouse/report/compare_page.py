@@ -1,7 +1,6 @@
 """Two runs as one HTML page: what changed in which program and why, what is new, what is gone."""
 
 import html
-from collections.abc import Sequence
 from typing import Any
 
 from bufferhouse.answers import Answer, Record
@@ -39,7 +38,7 @@ def compare_page(comparison: Comparison) -> str:
     loaded = max(filter(None, (side["loaded_at"] for side in (comparison.before, comparison.after))), default=None)
     parts.append(footer(comparison.warehouse, comparison.asked_at, loaded))
     name = html.escape(title(comparison))
-    answers = {**comparison.answers, **{name: _answer(records) for name, records in made.items() if records}}
+    answers = {**comparison.answers, **{name: Answer.of(records) for name, records in made.items() if records}}
     return page(
         f"Memory of two runs: {name}",
         "\n".join(parts),
@@ -99,7 +98,3 @@ def _program(section: Section, comparison: Comparison) -> Record:
     return next(
         row for row in explained(comparison) if all(row[name] == value for name, value in section.where.items())
     )
-
-
-def _answer(records: Sequence[Record]) -> Answer:
-    return Answer(list(records[0]), [tuple(record.values()) for record in records])
