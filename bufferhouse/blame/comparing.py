@@ -47,6 +47,12 @@ class Compared:
     at_peaks: AtPeaks | None = None
 
     @property
+    def key(self) -> tuple[int | None, int | None, int]:
+        """The dump_ids before and after, None on the side on which the program is not, and the memory space."""
+        before, after, _ = self.pair
+        return before and before.dump_id, after and after.dump_id, self.memory_space
+
+    @property
     def delta_bytes(self) -> int | None:
         """Bytes after less bytes before; None where the program is on one side only, or a side is not known."""
         if self.before_bytes is None or self.after_bytes is None:

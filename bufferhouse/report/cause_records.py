@@ -7,6 +7,9 @@ from bufferhouse.blame.causes import MOVED_IN, MOVED_OUT, Cause
 from bufferhouse.blame.comparing import Compared
 from bufferhouse.blame.op_names import tiles, without_layout
 from bufferhouse.blame.values import Value
+from bufferhouse.report.compare_records import KEY
+
+OF_THE_PROGRAM = ("program_id", "program_label", "platform", "memory_space", "before_dump_id", "after_dump_id")
 
 
 def cause_records(rows: Sequence[Compared], programs: Sequence[Record]) -> list[Record]:
@@ -15,26 +18,14 @@ def cause_records(rows: Sequence[Compared], programs: Sequence[Record]) -> list[
     `programs` are the records of the rows. Causes that differ in nothing but the value are one record, with their
     number and their bytes together.
     """
-    labels = {(row["before_dump_id"], row["after_dump_id"], row["memory_space"]): row for row in programs}
+    by_key = {tuple(record[name] for name in KEY): record for record in programs}
     records = []
     for row in rows:
         groups: dict[tuple, list[Cause]] = {}
         for cause in row.causes:
             groups.setdefault(_about(cause), []).append(cause)
-        dump_ids = [dump and dump.dump_id for dump in row.pair[:2]]
-        record = labels[*dump_ids, row.memory_space]
-        found = [
-            {
-                "program_id": record["program_id"],
-                "program_label": record["program_label"],
-                "platform": record["platform"],
-                "memory_space": row.memory_space,
-                "before_dump_id": dump_ids[0],
-                "after_dump_id": dump_ids[1],
-                **_record(group),
-            }
-            for group in groups.values()
-        ]
+        program = {name: by_key[row.key][name] for name in OF_THE_PROGRAM}
+        found = [{**program, **_record(group)} for group in groups.values()]
         records += sorted(found, key=lambda one: -abs(one["cause_bytes"]))
     return records
 

@@ -6,6 +6,7 @@ from bufferhouse.answers import Record
 from bufferhouse.blame.rollup import rolled_up
 from bufferhouse.report.columns import Column
 from bufferhouse.report.compare import Comparison
+from bufferhouse.report.compare_records import KEY
 from bufferhouse.report.figures import exact_bytes, human_bytes, printable, space_title
 from bufferhouse.report.run_sections import space_key
 from bufferhouse.report.sections import Section
@@ -48,7 +49,7 @@ def explained(comparison: Comparison) -> list[Record]:
 
 def cause_section(row: Record, causes: Sequence[Record], *, exact: bool = False) -> Section:
     """Return why one program changed in one memory space; `causes` may hold those of others, too."""
-    where = {name: row[name] for name in ("before_dump_id", "after_dump_id", "memory_space")}
+    where = {name: row[name] for name in KEY}
     causes = [one for one in causes if all(one[name] == value for name, value in where.items())]
     space = space_title(row["platform"], row["memory_space"])
     heading = f"Why {printable(row['program_label'], 80)} changed in {space}"

@@ -9,6 +9,7 @@ from bufferhouse.report.blocks import footer, note
 from bufferhouse.report.cause_sections import explained
 from bufferhouse.report.charts import Chart
 from bufferhouse.report.compare import Comparison
+from bufferhouse.report.compare_records import KEY
 from bufferhouse.report.compare_sections import METRIC_NAMES, notes, subtitle, title
 from bufferhouse.report.compare_text import compare_sections
 from bufferhouse.report.match_records import match_records, unmatched_records
@@ -75,13 +76,8 @@ def _placed(chart: Chart, said: str, charts: list[Chart]) -> str:
 def _at_peaks(section: Section, comparison: Comparison, made: dict[str, list[Record]]) -> list[Section]:
     """Return what was matched for a program that is explained and what was not; what is listed goes into `made`."""
     row = _program(section, comparison)
-    at_peaks = next(
-        one.at_peaks
-        for one in comparison.rows
-        if one.pair.before
-        and one.pair.after
-        and (one.pair.before.dump_id, one.pair.after.dump_id, one.memory_space) == tuple(section.where.values())
-    )
+    key = tuple(section.where[name] for name in KEY)
+    at_peaks = next(one.at_peaks for one in comparison.rows if one.key == key)
     if at_peaks is None:
         return []
     found = [

@@ -10,6 +10,7 @@ from bufferhouse.blame.relevance import Threshold
 from bufferhouse.blame.sizes import Sizes
 from bufferhouse.report.figures import exact_bytes, human_bytes
 
+KEY = ("before_dump_id", "after_dump_id", "memory_space")  # what tells records apart, as `Compared.key` does rows
 # The sizes as columns; the measures are called so everywhere.
 _COLUMNS = {
     "reserved": "reserved",

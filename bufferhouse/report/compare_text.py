@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 from bufferhouse.answers import Record
+from bufferhouse.report.cause_records import OF_THE_PROGRAM
 from bufferhouse.report.cause_sections import cause_sections, rollup_section
 from bufferhouse.report.compare import Comparison
+from bufferhouse.report.compare_records import KEY
 from bufferhouse.report.compare_sections import notes, status_sections, subtitle, title, totals_section
 from bufferhouse.report.screen import terminal_text
 from bufferhouse.report.sections import Section, markdown_text, plain_json
-
-_PAIR = ("before_dump_id", "after_dump_id", "memory_space")
-_OF_THE_PROGRAM = {"program_id", "program_label", "platform", *_PAIR}
 
 
 def compare_text(comparison: Comparison, form: str, *, by: Sequence[str] = (), exact: bool = False) -> str:
@@ -55,12 +54,12 @@ def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:
 
 def with_causes(programs: Sequence[Record], causes: Sequence[Record]) -> list[Record]:
     """Return the records of programs, each with its causes."""
-    by_pair: dict[tuple, list[Record]] = {}
+    by_key: dict[tuple, list[Record]] = {}
     for one in causes:
-        about = {name: value for name, value in one.items() if name not in _OF_THE_PROGRAM}
+        about = {name: value for name, value in one.items() if name not in OF_THE_PROGRAM}
         cause = {"cause": about.pop("cause"), "bytes": about.pop("cause_bytes"), **about}
-        by_pair.setdefault(tuple(one[name] for name in _PAIR), []).append(cause)
+        by_key.setdefault(tuple(one[name] for name in KEY), []).append(cause)
     return [
-        {"module_name": row["program_name"], **row, "causes": by_pair.get(tuple(row[name] for name in _PAIR), [])}
+        {"module_name": row["program_name"], **row, "causes": by_key.get(tuple(row[name] for name in KEY), [])}
         for row in programs
     ]

@@ -1,10 +1,12 @@
 """What a gate says: on a terminal and in Markdown, for machines, and as annotations of GitHub's checks."""
 
 from bufferhouse.answers import Record
+from bufferhouse.blame.comparing import Compared
 from bufferhouse.blame.gate import Accepted, Verdict
 from bufferhouse.blame.relevance import Threshold
 from bufferhouse.report.columns import Column
 from bufferhouse.report.compare import Comparison
+from bufferhouse.report.compare_records import KEY
 from bufferhouse.report.compare_sections import METRIC_NAMES, exactly, title
 from bufferhouse.report.figures import counted, human_bytes, printable, space_title
 from bufferhouse.report.sections import Section
@@ -101,6 +103,5 @@ def _command(level: str, message: str) -> str:
     return f"::{level} title=bufferhouse::{escaped}"
 
 
-def _record(comparison: Comparison, row) -> Record:
-    key = (row.pair.before.dump_id, row.pair.after.dump_id, row.memory_space)
-    return next(r for r in comparison.programs if (r["before_dump_id"], r["after_dump_id"], r["memory_space"]) == key)
+def _record(comparison: Comparison, row: Compared) -> Record:
+    return next(record for record in comparison.programs if tuple(record[name] for name in KEY) == row.key)
