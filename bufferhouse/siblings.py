@@ -83,8 +83,9 @@ def grouped(entry: Entry, beside: Files, run_name: str, directory: str) -> Found
         return Found(run_name, relative_path, {"combined": entry}, entry.size_bytes, entry.mtime_ns)
     parts = {"allocations": entry}
     stem = plain.removesuffix(SUFFIXES["allocations"])
+    own_kind = entry.path.removeprefix(plain)
     for role in ("values", "live_range"):
-        paths = [stem + SUFFIXES[role] + suffix for suffix in ("", *compression.SUFFIXES)]
+        paths = [stem + SUFFIXES[role] + suffix for suffix in (own_kind, "", *compression.SUFFIXES)]
         sibling = _first(entry, paths, beside.siblings)
         if sibling is not None:
             parts[role] = sibling

@@ -184,11 +184,10 @@ def _read_from(tree: Tree, dumps: Sequence[Found]) -> Iterator[tuple[Found, dict
     entries = []
     for dump in dumps:
         for role, entry in _wanted(dump):
-            # The same dump may lie there plain and compressed: their module text is one file.
-            if entry.path not in owners or not entry.is_head_only:
+            # The same dump may lie there plain and compressed: what lies beside them once is read once, for both.
+            if entry.path not in owners:
                 entries.append(entry)
-                owners[entry.path] = []
-            owners[entry.path].append((dump, role))
+            owners.setdefault(entry.path, []).append((dump, role))
     pending: dict[int, dict[str, Place | Exception]] = {}
     with Waiting() as waiting:
         for entry, data in tree.read(entries):

@@ -1,5 +1,6 @@
 """What is a dump, which run it belongs to, and which files are one dump."""
 
+import gzip
 import os
 from pathlib import Path
 
@@ -149,6 +150,20 @@ def test_siblings_of_a_file_named_explicitly_are_found(tmp_path):
     write(tmp_path / f"{STEM}-buffer-assignment-values.txt", b"\n")
     main = write(tmp_path / f"{STEM}-buffer-assignment.txt")
     assert [{"allocations": main.name, "values": f"{STEM}-buffer-assignment-values.txt"}] == parts(discover([main]))
+
+
+def test_a_split_dump_that_lies_there_plain_and_compressed_is_two(tmp_path):
+    """Each takes siblings of its own kind before others; a sibling that both need is read once, for both."""
+    for suffix, text in (("", b"plain"), (".gz", gzip.compress(b"compressed"))):
+        write(tmp_path / "run" / f"{STEM}-buffer-assignment.txt{suffix}", text)
+        write(tmp_path / "run" / f"{STEM}-buffer-assignment-values.txt{suffix}", text)
+    write(tmp_path / "run" / f"{STEM}-live-range.txt", b"both")
+    found = discover([tmp_path / "run"])
+    read = {dump.relative_path: data for dump, data in sources.read(found.dumps)}
+    kinds = {"": b"plain", ".gz": b"compressed"}
+    assert {
+        NAME + suffix: {"allocations": text, "values": text, "live_range": b"both"} for suffix, text in kinds.items()
+    } == read
 
 
 def test_missing_siblings_leave_a_dump_and_a_sibling_alone_is_none(tmp_path):
