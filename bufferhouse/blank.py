@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse import models
-from bufferhouse.layout import CHECKOUT, MODELS
+from bufferhouse.layout import CHECKOUT, MODELS, cache_folder
 from bufferhouse.migrate import migrations
 
 _PREFIX = "blank-"
@@ -79,7 +79,7 @@ def _blank(make: Callable[[Path], None]) -> Path:
     Raises:
         OSError: the cache cannot be written to.
     """
-    path = _folder() / f"{_PREFIX}{_fingerprint()}.duckdb"
+    path = cache_folder() / f"{_PREFIX}{_fingerprint()}.duckdb"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=_PREFIX) as folder:
@@ -107,8 +107,3 @@ def _fingerprint() -> str:
 
 
 _MAKERS = ("blank.py", "building.py", "migrate.py", "models.py", "warehouse.py")
-
-
-def _folder() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "bufferhouse"

@@ -1,5 +1,6 @@
-"""Where the parts of an installed checkout lie."""
+"""Where the parts of an installed checkout lie, and what is kept for next time."""
 
+import os
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -7,3 +8,13 @@ MODELS = CHECKOUT / "dbt_like_models"
 MIGRATIONS = CHECKOUT / "sql" / "migrations"
 QUERIES = CHECKOUT / "sql" / "queries"
 REPORTS = CHECKOUT / "sql" / "reports"
+
+
+def cache_folder() -> Path:
+    """Return where one user keeps what can be made anew.
+
+    Raises:
+        RuntimeError: nobody is at home to have one.
+    """
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "bufferhouse"

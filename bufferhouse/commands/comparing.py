@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from bufferhouse.commands.asking import FromOption
-from bufferhouse.commands.reporting import BytesOption, ReportFormatOption, checked
-from bufferhouse.commands.shared import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
+from bufferhouse.commands.reporting import BytesOption, ReportFormatOption, asked_path, checked
+from bufferhouse.commands.shared import WaitOption, WarehouseOption, check_format, guarded, say
 from bufferhouse.errors import UsageError
 
 BeforeArgument = Annotated[str, typer.Argument(help="The run before: its name, or the beginning of it.")]
@@ -56,6 +56,7 @@ def compare(
     from bufferhouse.blame.relevance import METRICS, parse_threshold
     from bufferhouse.blame.rollup import GROUPINGS
     from bufferhouse.report.compare import read_comparison
+    from bufferhouse.report.compare_text import compare_text
 
     check_format(output_format, "table", "markdown", "json", *(["github"] if fail_over else []))
     _check("--metric", metric, METRICS)
@@ -65,10 +66,8 @@ def compare(
         raise UsageError("--accept: expected --fail-over with it")
     limit = parse_threshold(fail_over) if fail_over is not None else None
     accepted = read_accepted(accept) if accept is not None else []
-    if source and warehouse is not None:
-        raise UsageError("expected --warehouse or --from, not both")
     comparison = read_comparison(
-        None if source else warehouse_path(warehouse, must_exist=True),
+        asked_path(warehouse, source),
         before,
         after,
         metric=metric,
@@ -84,7 +83,8 @@ def compare(
         # What is not compared today may be needed tomorrow: it is not stale.
         accepted = [entry for entry in accepted if any(entry.covers(row) for row in comparison.rows)]
     verdict = judge(comparison.rows, limit, accepted) if limit else None
-    print(_text(comparison, verdict, limit, output_format, by or [], exact))
+    gate = (verdict, limit) if verdict else None
+    print(compare_text(comparison, output_format, by=by or [], exact=exact, gate=gate))
     if verdict and not verdict.is_passed:
         raise typer.Exit(1)
 
@@ -128,24 +128,6 @@ def determinism(
     if found.note:
         say(f"bufferhouse: {found.note}")
     print(determinism_text(found, output_format, exact=exact))
-
-
-def _text(comparison, verdict, limit, output_format: str, by: list[str], exact: bool) -> str:
-    from bufferhouse.report.compare_sections import title
-    from bufferhouse.report.compare_text import compare_object, compare_sections
-    from bufferhouse.report.gate_text import gate_object, gate_sections, github_text
-    from bufferhouse.report.screen import terminal_text
-    from bufferhouse.report.sections import markdown_text, plain_json
-
-    if output_format == "github":
-        return github_text(comparison, verdict, limit)
-    if output_format == "json":
-        gate = {"gate": gate_object(comparison, verdict, limit)} if verdict else {}
-        return plain_json({**compare_object(comparison, by=by), **gate})
-    first, *others = compare_sections(comparison, by=by, exact=exact)
-    gate = gate_sections(comparison, verdict, limit, exact=exact) if verdict else []
-    write = markdown_text if output_format == "markdown" else terminal_text
-    return write(title(comparison), [first, *gate, *others], exact=exact)
 
 
 def _check(option: str, given: str, known: tuple[str, ...]) -> None:

@@ -132,10 +132,15 @@ def checked(warehouse: Path | None, source: list[str] | None, html: Path | None,
     from bufferhouse.report.writing import check_page_path
 
     check_format(output_format, *FORMATS)
-    if source and warehouse is not None:
-        raise UsageError("expected --warehouse or --from, not both")
     if html is not None:
         check_page_path(html)
+    return asked_path(warehouse, source)
+
+
+def asked_path(warehouse: Path | None, source: list[str] | None) -> Path | None:
+    """Return the warehouse to ask, None with sources; refuse both together."""
+    if source and warehouse is not None:
+        raise UsageError("expected --warehouse or --from, not both")
     return None if source else warehouse_path(warehouse, must_exist=True)
 
 

@@ -3,24 +3,40 @@
 from collections.abc import Sequence
 
 from bufferhouse.answers import Record
+from bufferhouse.blame.gate import Verdict
+from bufferhouse.blame.relevance import Threshold
 from bufferhouse.report.cause_records import OF_THE_PROGRAM
 from bufferhouse.report.cause_sections import cause_sections, rollup_section
 from bufferhouse.report.compare import Comparison
 from bufferhouse.report.compare_records import KEY
 from bufferhouse.report.compare_sections import notes, status_sections, subtitle, title, totals_section
+from bufferhouse.report.gate_text import gate_object, gate_sections, github_text
 from bufferhouse.report.screen import terminal_text
 from bufferhouse.report.sections import Section, markdown_text, plain_json
 
 
-def compare_text(comparison: Comparison, form: str, *, by: Sequence[str] = (), exact: bool = False) -> str:
+def compare_text(
+    comparison: Comparison,
+    form: str,
+    *,
+    by: Sequence[str] = (),
+    exact: bool = False,
+    gate: tuple[Verdict, Threshold] | None = None,
+) -> str:
     """Return the comparison in a form of `sections.FORMATS`; `exact` writes all bytes to the byte.
 
-    `by` adds what all changes come to for each group, as `blame.rollup.GROUPINGS`.
+    `by` adds what all changes come to for each group, as `blame.rollup.GROUPINGS`. `gate` adds what a gate with that
+    limit says of it, and knows the form `github`, too.
     """
+    if gate and form == "github":
+        return github_text(comparison, *gate)
     if form == "json":
-        return plain_json(compare_object(comparison, by=by))
+        judged = {"gate": gate_object(comparison, *gate)} if gate else {}
+        return plain_json({**compare_object(comparison, by=by), **judged})
+    first, *others = compare_sections(comparison, by=by, exact=exact)
+    judged = gate_sections(comparison, *gate, exact=exact) if gate else []
     write = markdown_text if form == "markdown" else terminal_text
-    return write(title(comparison), compare_sections(comparison, by=by, exact=exact), exact=exact)
+    return write(title(comparison), [first, *judged, *others], exact=exact)
 
 
 def compare_sections(comparison: Comparison, *, by: Sequence[str] = (), exact: bool = False) -> list[Section]:

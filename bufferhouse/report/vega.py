@@ -13,18 +13,20 @@ from pathlib import Path
 import altair as alt
 import vl_convert
 
+from bufferhouse.layout import cache_folder
+
 _NAME = f"vega-{alt.SCHEMA_VERSION}-{vl_convert.__version__}.js"
 
 
 @cache
 def vega() -> str:
     """Return the script, in the version that the specifications are written for, fit to stand in a script element."""
-    for folder in (_installed, _cache):
+    for folder in (_installed, cache_folder):
         with suppress(OSError, RuntimeError):  # the latter where nobody is at home
             return (folder() / _NAME).read_text(encoding="utf-8")
     script = _bundled()
     with suppress(OSError, RuntimeError):
-        _keep(_cache() / _NAME, script)
+        _keep(cache_folder() / _NAME, script)
     return script
 
 
@@ -55,11 +57,6 @@ def _keep(kept: Path, script: str) -> None:
 
 def _installed() -> Path:
     return Path(sys.prefix) / "share" / "bufferhouse"
-
-
-def _cache() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "bufferhouse"
 
 
 if __name__ == "__main__":
