@@ -180,24 +180,25 @@ def is_asked_to_end(process: int) -> bool:
     return any(mask >> (signal.SIGTERM - 1) & 1 for mask in pending)
 
 
-def test_a_cancelled_flow_run_ends_cleanly(services, undisturbed):
+@pytest.mark.parametrize("by", ["bufferhouse", pytest.param("worker", marks=pytest.mark.soak)])
+def test_a_cancelled_flow_run_ends_cleanly(services, undisturbed, by):
     """Cancelled as the dashboard does it: no process, no lock and no leftover stays; what was committed is whole."""
-    warehouse = services.root / "warehouse/cancelled.duckdb"
-    number = order_many(services, "ingest/bufferhouse", warehouse)
+    warehouse = services.root / f"warehouse/cancelled-{by}.duckdb"
+    number = order_many(services, f"ingest/{by}", warehouse)
     until_in_the_middle(warehouse)
     writer = int(re.search(r"process (\d+)", lock.writer(warehouse) or "")[1])
-    # The scheduler looks for cancelled flow runs every ten seconds: until it asks it to end, the process stands still.
+    # Cancelled flow runs are looked for every ten seconds: until the process is asked to end, it stands still.
     os.kill(writer, signal.SIGSTOP)
     services.ask(f"flow_runs/{number}/set_state", {"state": {"type": "CANCELLING", "name": "Cancelling"}})
-    until(lambda: is_asked_to_end(writer), "the scheduler to cancel the flow run")
+    until(lambda: is_asked_to_end(writer), "somebody to cancel the flow run")
     os.kill(writer, signal.SIGCONT)
     assert "CANCELLED" == services.ended(number)["state_type"]
     until(lambda: lock.writer(warehouse) is None, "the end of the flow run's process")
-    names = {path.name.removeprefix(warehouse.name) for path in warehouse.parent.glob("*cancelled*")}
+    names = {path.name.removeprefix(warehouse.name) for path in warehouse.parent.glob(f"*cancelled-{by}*")}
     assert names <= {"", ".lock", ".wal", ".listings"}
     kept = count_loaded(warehouse)
     assert 0 < kept < DUMPS
-    again = services.ended(order_many(services, "ingest/bufferhouse", warehouse))
+    again = services.ended(order_many(services, f"ingest/{by}", warehouse))
     assert f"{DUMPS - kept} new, {kept} known" == again["state"]["message"]
     assert undisturbed == loaded(warehouse)
 
