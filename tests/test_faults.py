@@ -2,12 +2,7 @@
 
 import os
 import shutil
-import threading
 import time
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-import pytest
 
 from bufferhouse import lock
 from bufferhouse.lock import WriterLock
@@ -16,36 +11,9 @@ from tests.commands import call
 from tests.ingests import ingest, name_of, write_dumps
 from tests.warehouses import contents, counts, rows
 
-EXPIRED = (
-    b'<?xml version="1.0" encoding="UTF-8"?>\n'
-    b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"
-)
+pytest_plugins = ["tests.surroundings"]
+
 DAY_SECONDS = 86400
-
-
-@pytest.fixture
-def expired(monkeypatch) -> Iterator[None]:
-    """A bucket whose server says to every request what AWS says of a token that has expired."""
-
-    class Server(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(400)
-            self.send_header("content-length", str(len(EXPIRED)))
-            self.end_headers()
-            self.wfile.write(EXPIRED)
-
-        def log_message(self, *words: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        for name in [name for name in os.environ if name.startswith("AWS_")]:
-            monkeypatch.delenv(name)
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "who")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-        yield
-        server.shutdown()
 
 
 def test_expired_credentials_are_said(warehouse, expired):

@@ -2,15 +2,16 @@
 
 import os
 import shutil
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bufferhouse.warehouse import published_path
 from tests.commands import call, run
+from tests.disks import space
 from tests.warehouses import contents, counts, rows
+
+pytest_plugins = ["tests.surroundings"]
 
 # `bufferhouse` where no file may grow beyond a limit; for whoever may not mount a small disk.
 LIMITED = """
@@ -20,24 +21,6 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 from bufferhouse.cli import main
 main()
 """
-
-
-@pytest.fixture
-def disk(tmp_path) -> Iterator[Path]:
-    """A disk of 3 MB, which `space` enlarges."""
-    path = tmp_path / "disk"
-    path.mkdir()
-    mounted = os.geteuid() == 0 and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(path)], capture_output=True
-    )
-    if not mounted or mounted.returncode:
-        pytest.skip("a small disk can be mounted by root only")
-    yield path
-    subprocess.run(["umount", "--lazy", str(path)], check=True)
-
-
-def space(disk: Path, size: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,size={size}", str(disk)], check=True)
 
 
 def assert_whole(warehouse: Path, least: int) -> None:
