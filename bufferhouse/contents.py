@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bufferhouse.batch import Refusal
+from bufferhouse.collecting import collector_paused
 from bufferhouse.dump import Dump, DumpError, parse
 from bufferhouse.frames import Batch
 from bufferhouse.identity import Content
@@ -20,6 +21,7 @@ class ParsedContents:
     signature_ids: dict[int, int]
 
 
+@collector_paused()
 def parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> ParsedContents:
     """Parse and tabulate contents; a bad one stops itself alone."""
     tabulator = Tabulator()
