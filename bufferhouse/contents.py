@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from bufferhouse.batch import Refusal
 from bufferhouse.collecting import collector_paused
-from bufferhouse.dump import Dump, DumpError, parse
+from bufferhouse.dump import Dump, DumpError, parse, together
+from bufferhouse.dump.columns import Dumps
 from bufferhouse.frames import Batch
 from bufferhouse.identity import Content
 from bufferhouse.shape import ShapeError
@@ -21,23 +22,71 @@ class ParsedContents:
     signature_ids: dict[int, int]
 
 
+_TOGETHER = 64  # dumps: of more, a fault in one makes many be read twice
+
+
 @collector_paused()
 def parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> ParsedContents:
     """Parse and tabulate contents; a bad one stops itself alone."""
-    tabulator = Tabulator()
-    refusals: dict[int, Refusal] = {}
-    signatures: dict[int, int] = {}
+    parsing = _Parsing()
     for content, files in work:
+        parsing.take(content, files)
+    parsing.read_waiting()
+    return ParsedContents(parsing.tabulator.finish(), parsing.refusals, parsing.signature_ids)
+
+
+class _Parsing:
+    """Reads contents in their order: neighbours together, and each alone where that cannot be."""
+
+    def __init__(self) -> None:
+        self.tabulator = Tabulator()
+        self.refusals: dict[int, Refusal] = {}
+        self.signature_ids: dict[int, int] = {}
+        self.waiting: list[tuple[Content, Mapping[str, bytes]]] = []
+        self.sections: list[together.Sections] = []
+
+    def take(self, content: Content, files: Mapping[str, bytes]) -> None:
+        """Read a content, now or together with what follows."""
+        sections = together.sections(files)
+        if sections is None or len(self.waiting) == _TOGETHER:
+            self.read_waiting()
+        if sections is None:
+            self._read_alone(content, files)
+        else:
+            self.waiting.append((content, files))
+            self.sections.append(sections)
+
+    def read_waiting(self) -> None:
+        """Read what waits for others."""
+        waiting, sections = self.waiting, self.sections
+        self.waiting, self.sections = [], []
+        if not waiting:
+            return
+        dumps = together.read(sections)
+        try:
+            if dumps is not None:
+                self._add(dumps, waiting)
+                return
+        except ShapeError:
+            pass
+        for content, files in waiting:
+            self._read_alone(content, files)
+
+    def _read_alone(self, content: Content, files: Mapping[str, bytes]) -> None:
         dump = _parsed(files)
         if isinstance(dump, Refusal):
-            refusals[content.dump_id] = dump
-            continue
+            self.refusals[content.dump_id] = dump
+            return
         try:
-            sizes = {role: len(data) for role, data in files.items()}
-            signatures[content.dump_id] = tabulator.add(dump, content, sizes)
+            self._add(Dumps.of(dump), [(content, files)])
         except ShapeError as error:
-            refusals[content.dump_id] = _shape_refusal(error, files)
-    return ParsedContents(tabulator.finish(), refusals, signatures)
+            self.refusals[content.dump_id] = _shape_refusal(error, files)
+
+    def _add(self, dumps: Dumps, work: list[tuple[Content, Mapping[str, bytes]]]) -> None:
+        contents = [content for content, _ in work]
+        sizes = [{role: len(data) for role, data in files.items()} for _, files in work]
+        ids = self.tabulator.add_all(dumps, contents, sizes, [0] * len(work))
+        self.signature_ids.update(zip([content.dump_id for content in contents], ids, strict=True))
 
 
 def _parsed(files: Mapping[str, bytes]) -> Dump | Refusal:

@@ -7,35 +7,50 @@ minus the overlap of each pair that touches. Where this premise breaks (branches
 """
 
 from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
+from itertools import accumulate, chain, compress, count, repeat
+from operator import add
 
-from bufferhouse.dump import Dump
+from bufferhouse.dump.columns import Dumps
 
 Slot = tuple[int, int, int, int]
 """First and last position alive (both included), first byte, byte behind the last."""
 
 
-def strict_overlaps(dump: Dump) -> list[bool]:
+def strict_overlaps(dumps: Dumps) -> list[bool]:
     """Say for each allocation whether pairs that touch fail to describe how its values share bytes."""
-    ranges, values = dump.live_ranges, dump.values
-    keys = zip(ranges.instruction, ranges.shape_index, strict=True)
+    ranges, values, rows = dumps.live_ranges, dumps.values, dumps.rows
+    found = [False] * len(dumps.allocations.size_bytes)
+    firsts = accumulate(rows["allocations"][:-1], initial=0)
+    owners = list(map(add, values.allocation_index, _repeated(firsts, rows["values"])))
+    # Most allocations hold one value with bytes in it, which shares them with none.
+    counts = Counter(compress(owners, values.size_bytes))
+    shared = {owner for owner, values_held in counts.items() if values_held > 1}
+    if not shared:
+        return found
+    keys = zip(_repeated(count(), rows["live_ranges"]), ranges.instruction, ranges.shape_index, strict=True)
     spans = dict(zip(keys, zip(ranges.start_position, ranges.end_position, strict=True), strict=True))
-    slots: dict[int, list[Slot]] = {}
-    for name, index, owner, offset, size in zip(
+    slots: dict[int, list[Slot]] = {owner: [] for owner in shared}
+    for owner, number, name, index, offset, size in zip(
+        owners,
+        _repeated(count(), rows["values"]),
         values.instruction,
         values.shape_index,
-        values.allocation_index,
         values.offset_bytes,
         values.size_bytes,
         strict=True,
     ):
-        if size and (span := spans.get((name, index or "{}"))):
-            slots.setdefault(owner, []).append((*span, offset, offset + size))
-    found = [False] * len(dump.allocations.size_bytes)
+        if owner in shared and size and (span := spans.get((number, name, index or "{}"))):
+            slots[owner].append((*span, offset, offset + size))
     for owner, held in slots.items():
-        if len(held) > 1:
-            found[owner] = overlaps(held)
+        found[owner] = overlaps(held)
     return found
+
+
+def _repeated(numbers: Iterable[int], counts: Iterable[int]) -> Iterator[int]:
+    return chain.from_iterable(map(repeat, numbers, counts))
 
 
 def overlaps(slots: list[Slot]) -> bool:

@@ -4,54 +4,42 @@ A dump that is added is only looked at: its shapes are numbered and its signatur
 end, column by column over the whole batch, so that a thousand dumps cost one conversion per column.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
-from operator import attrgetter
 
 import polars as pl
 import pyarrow as pa
 
 from bufferhouse.dump import Dump
 from bufferhouse.dump.attributes import AttributeColumns, read
+from bufferhouse.dump.columns import Dumps, parts
 from bufferhouse.frames import COLUMNS, Batch
 from bufferhouse.identity import Content, key_of
 from bufferhouse.overlap import strict_overlaps
 from bufferhouse.shape import Shape, ShapeError, parse_shape
-from bufferhouse.signature import entry_signature
+from bufferhouse.signature import entry_signatures
 
 Columns = Sequence[Iterable]
 """The cells of a table in the order of its columns."""
-
-
-@dataclass(slots=True)
-class _Added:
-    """A dump with what was found out about it.
-
-    `texts` are its distinct instruction texts, as rows of those of the batch; `ids` numbers its instruction names.
-    """
-
-    dump: Dump
-    content: Content
-    sizes: Mapping[str, int]
-    load_id: int
-    signature: str
-    signature_id: int
-    texts: dict[str, int]
-    ids: dict[str, int] = field(default_factory=dict)
+Ids = Sequence[dict[str, int]]
+"""The ids of the instruction names of each dump."""
 
 
 class Tabulator:
     """Collects parsed dumps; `finish` turns them into a batch.
 
-    `add` either takes a whole dump or, where a shape text is no shape, raises and takes nothing of it.
+    `add` either takes whole dumps or, where a shape text is no shape, raises and takes nothing of them.
     """
 
     def __init__(self) -> None:
-        self.added: list[_Added] = []
+        self.dumps = Dumps()
+        self.contents: list[Content] = []
+        self.sizes: list[Mapping[str, int]] = []
+        self.load_ids: list[int] = []
+        self.signatures: list[str] = []
+        self.signature_ids: list[int] = []
         self.shapes: dict[str, int] = {}
         self.shape_rows: list[Shape] = []
-        self.texts: dict[str, int] = {}
 
     def add(self, dump: Dump, content: Content, sizes: Mapping[str, int], load_id: int = 0) -> int:
         """Take one dump and return its signature id; `sizes` are the bytes of its files by role.
@@ -59,15 +47,29 @@ class Tabulator:
         Raises:
             ShapeError: a shape text is no shape; nothing was added.
         """
-        a, rows = dump.allocations, self.texts
-        for text in dict.fromkeys(chain(dump.values.shape, a.parameter_shape, a.output_shape)):
+        return self.add_all(Dumps.of(dump), [content], [sizes], [load_id])[0]
+
+    def add_all(
+        self, dumps: Dumps, contents: Sequence[Content], sizes: Sequence[Mapping[str, int]], load_ids: Sequence[int]
+    ) -> list[int]:
+        """Take several dumps and return their signature ids.
+
+        Raises:
+            ShapeError: a shape text of one of them is no shape; nothing was added.
+        """
+        a = dumps.allocations
+        for text in dict.fromkeys(chain(dumps.values.shape, a.parameter_shape, a.output_shape)):
             if text is not None and text not in self.shapes:
                 self._number(text)
-        signature = entry_signature(dump)
-        signature_id = key_of(signature)
-        texts = {text: rows.setdefault(text, len(rows)) for text in dict.fromkeys(dump.values.instruction_text)}
-        self.added.append(_Added(dump, content, sizes, load_id, signature, signature_id, texts))
-        return signature_id
+        signatures = list(entry_signatures(dumps))
+        signature_ids = list(map(key_of, signatures))
+        self.dumps.extend(dumps)
+        self.contents += contents
+        self.sizes += sizes
+        self.load_ids += load_ids
+        self.signatures += signatures
+        self.signature_ids += signature_ids
+        return signature_ids
 
     def _number(self, shape_text: str) -> None:
         self.shape_rows.append(parse_shape(shape_text))
@@ -75,23 +77,26 @@ class Tabulator:
 
     def finish(self) -> Batch:
         """Return everything added so far as frames, and the shapes they mention."""
-        said = read(list(self.texts))
+        rows: dict[str, int] = {}
+        distinct = map(dict.fromkeys, self._parts("values", self.dumps.values.instruction_text))
+        # The distinct texts of each dump, as rows of those of the batch.
+        texts = [{text: rows.setdefault(text, len(rows)) for text in own if text is not None} for own in distinct]
+        said = read(list(rows))
         self._number_results(said)
-        for one in self.added:
-            one.ids = _interned(one, said)
+        ids = self._interned(said, texts)
         columns = {
-            "dumps": _transposed("dumps", [_dump_row(one) for one in self.added]),
-            "dump_files": _transposed("dump_files", [row for one in self.added for row in _file_rows(one)]),
+            "dumps": _transposed("dumps", self._dump_rows()),
+            "dump_files": _transposed("dump_files", self._file_rows()),
             "allocations": self._allocations(),
-            "hlo_values": self._hlo_values(),
+            "hlo_values": self._hlo_values(ids, texts),
             "cross_color_values": self._cross_color_values(),
-            "positions": self._positions(),
-            "uses": self._uses(),
-            "instructions": self._instructions(),
-            "instruction_texts": self._instruction_texts(said),
+            "positions": self._positions(ids),
+            "uses": self._uses(ids),
+            "instructions": self._instructions(ids),
+            "instruction_texts": self._instruction_texts(said, ids, texts),
             "schedule": self._schedule(),
-            "live_ranges": self._live_ranges(),
-            "peak_buffers": self._peak_buffers(),
+            "live_ranges": self._live_ranges(ids),
+            "peak_buffers": self._peak_buffers(ids),
             "shapes": self._shapes(),
         }
         return Batch({table: _frame(table, cells) for table, cells in columns.items()})
@@ -105,121 +110,125 @@ class Tabulator:
                 except ShapeError:
                     continue
 
-    def _cells(self, path: str) -> list:
-        """Return a column of all dumps, such as `values.value_id`, one dump behind the other."""
-        column = attrgetter(path)
-        return list(chain.from_iterable([column(one.dump) for one in self.added]))
+    def _parts(self, table: str, column: list) -> Iterator[list]:
+        """Yield the cells of each dump in a column of a table."""
+        return parts(column, self.dumps.rows[table])
 
-    def _ids(self, path: str) -> list[int]:
+    def _interned(self, said: AttributeColumns, texts: list[dict[str, int]]) -> list[dict[str, int]]:
+        """Number the instruction names of each dump: the schedule first, so that most ids are schedule positions."""
+        d = self.dumps
+        found = []
+        for schedule, values, positions, uses, own in zip(
+            self._parts("schedule", d.schedule),
+            self._parts("values", d.values.instruction),
+            self._parts("positions", d.positions.instruction),
+            self._parts("uses", d.uses.instruction),
+            texts,
+            strict=True,
+        ):
+            rows = own.values()
+            named = map(said.instruction_name.__getitem__, rows)
+            operands = chain.from_iterable(map(said.operands.__getitem__, rows))
+            names = dict.fromkeys(chain(schedule, values, positions, uses, named, operands))
+            found.append(dict(zip(names, range(len(names)), strict=True)))
+        return found
+
+    def _ids(self, table: str, names: list[str], ids: Ids) -> list[int]:
         """Return the instruction ids of a column of names."""
-        names = attrgetter(path)
-        return list(chain.from_iterable([map(one.ids.__getitem__, names(one.dump)) for one in self.added]))
+        numbers = [map(own.__getitem__, part) for own, part in zip(ids, self._parts(table, names), strict=True)]
+        return list(chain.from_iterable(numbers))
 
-    def _shape_ids(self, path: str) -> list[int | None]:
-        """Return the shape ids of a column of shape texts."""
-        return list(map(self.shapes.get, self._cells(path)))
+    def _shape_ids(self, texts: list[str | None]) -> list[int | None]:
+        return list(map(self.shapes.get, texts))
 
-    def _keys(self, path: str) -> list[int]:
-        """Return dump ids, each as often as this column has cells in its dump."""
-        column = attrgetter(path)
-        return list(chain.from_iterable([repeat(one.content.dump_id, len(column(one.dump))) for one in self.added]))
-
-    def _numbers(self, path: str) -> list[int]:
-        """Return 0, 1, 2, … for the cells of this column, in each dump anew."""
-        column = attrgetter(path)
-        return _ordinals([len(column(one.dump)) for one in self.added])
+    def _keys(self, counts: Iterable[int]) -> list[int]:
+        """Return dump ids, each as often as its count says."""
+        return list(chain.from_iterable(map(repeat, [content.dump_id for content in self.contents], counts)))
 
     def _allocations(self) -> Columns:
-        a = "allocations."
+        a, counts = self.dumps.allocations, self.dumps.rows["allocations"]
         return (
-            self._keys(a + "size_bytes"), self._numbers(a + "size_bytes"), self._cells(a + "size_bytes"),
-            self._cells(a + "memory_space"), self._cells(a + "page"), self._cells(a + "pointer"),
-            self._cells(a + "is_constant"), self._cells(a + "is_thread_local"), self._cells(a + "is_maybe_live_out"),
-            self._cells(a + "parameter_number"), self._cells(a + "parameter_shape_index"),
-            self._shape_ids(a + "parameter_shape"), self._shape_ids(a + "output_shape"),
-            list(chain.from_iterable([strict_overlaps(one.dump) for one in self.added])),
+            self._keys(counts), _ordinals(counts), a.size_bytes, a.memory_space, a.page, a.pointer, a.is_constant,
+            a.is_thread_local, a.is_maybe_live_out, a.parameter_number, a.parameter_shape_index,
+            self._shape_ids(a.parameter_shape), self._shape_ids(a.output_shape), strict_overlaps(self.dumps),
         )  # fmt: skip
 
-    def _hlo_values(self) -> Columns:
-        v = "values."
-        shape_ids = pl.Series(self._shape_ids(v + "shape"), dtype=pl.Int64)
+    def _hlo_values(self, ids: Ids, texts: list[dict[str, int]]) -> Columns:
+        v = self.dumps.values
+        shape_ids = pl.Series(self._shape_ids(v.shape), dtype=pl.Int64)
         logical = pl.Series([shape.logical_bytes for shape in self.shape_rows], dtype=pl.Int64)
         physical = pl.Series([shape.physical_bytes for shape in self.shape_rows], dtype=pl.Int64)
-        states = [one.dump.values.uses_state or [None] * len(one.dump.values.value_id) for one in self.added]
+        numbers = [dict(zip(own, range(len(own)), strict=True)) for own in texts]
+        of_dumps = zip(numbers, self._parts("values", v.instruction_text), strict=True)
+        text_ids = [map(own.get, part) for own, part in of_dumps]
         return (
-            self._keys(v + "value_id"), self._cells(v + "value_id"), self._ids(v + "instruction"),
-            self._cells(v + "shape_index"), self._cells(v + "is_phi"), self._cells(v + "memory_space"), shape_ids,
-            self._cells(v + "allocation_index"), self._cells(v + "offset_bytes"), self._cells(v + "size_bytes"),
-            logical.gather(shape_ids), physical.gather(shape_ids), list(chain.from_iterable(states)),
-            list(chain.from_iterable(map(_text_numbers, self.added))),
+            self._keys(self.dumps.rows["values"]), v.value_id, self._ids("values", v.instruction, ids), v.shape_index,
+            v.is_phi, v.memory_space, shape_ids, v.allocation_index, v.offset_bytes, v.size_bytes,
+            logical.gather(shape_ids), physical.gather(shape_ids), v.uses_state, chain.from_iterable(text_ids),
         )  # fmt: skip
 
     def _cross_color_values(self) -> Columns:
-        c = "cross_color_values."
-        tables = [one.dump.cross_color_values for one in self.added]
-        blocks = [t.allocation_index.count(owner) for t in tables for owner in dict.fromkeys(t.allocation_index)]
-        values = [one.dump.values.value_id[row] for one in self.added for row in one.dump.cross_color_values.value_row]
-        owners = self._cells(c + "allocation_index")
-        return self._keys(c + "value_row"), owners, _ordinals(blocks), values, self._cells(c + "memory_space")
+        c, counts = self.dumps.cross_color_values, self.dumps.rows["cross_color_values"]
+        owners = self._parts("cross_color_values", c.allocation_index)
+        blocks = [part.count(owner) for part in owners for owner in dict.fromkeys(part)]
+        values = zip(
+            self._parts("values", self.dumps.values.value_id),
+            self._parts("cross_color_values", c.value_row),
+            strict=True,
+        )
+        value_ids = [own[row] for own, rows in values for row in rows]
+        return self._keys(counts), c.allocation_index, _ordinals(blocks), value_ids, c.memory_space
 
-    def _positions(self) -> Columns:
-        return (*self._owned("positions."), self._ids("positions.instruction"), self._cells("positions.shape_index"))
+    def _positions(self, ids: Ids) -> Columns:
+        p = self.dumps.positions
+        return (*self._owned("positions", p.count), self._ids("positions", p.instruction, ids), p.shape_index)
 
-    def _uses(self) -> Columns:
-        u = "uses."
-        numbers, indices = self._cells(u + "operand_number"), self._cells(u + "operand_shape_index")
-        return (*self._owned(u), self._ids(u + "instruction"), numbers, indices)
+    def _uses(self, ids: Ids) -> Columns:
+        u = self.dumps.uses
+        names = self._ids("uses", u.instruction, ids)
+        return (*self._owned("uses", u.count), names, u.operand_number, u.operand_shape_index)
 
-    def _owned(self, table: str) -> Columns:
+    def _owned(self, table: str, counts: list[int]) -> Columns:
         """Return the keys of a list that belongs to a value: dump, value, place in the list."""
-        counts = self._cells(table + "count")
-        # Where the dump has no such list, there are no counts either.
-        counted = attrgetter(table + "count")
-        owners = chain.from_iterable([one.dump.values.value_id for one in self.added if counted(one.dump)])
-        return self._keys(table + "instruction"), chain.from_iterable(map(repeat, owners, counts)), _ordinals(counts)
+        owners = chain.from_iterable(map(repeat, self.dumps.values.value_id, counts))
+        return self._keys(self.dumps.rows[table]), owners, _ordinals(counts)
 
-    def _instructions(self) -> Columns:
-        counts = [len(one.ids) for one in self.added]
-        keys = chain.from_iterable(map(repeat, [one.content.dump_id for one in self.added], counts))
-        scheduled = [len(one.dump.schedule) for one in self.added]
-        positions = [
-            chain(range(first), repeat(None, count - first)) for first, count in zip(scheduled, counts, strict=True)
-        ]
-        names = chain.from_iterable([one.ids for one in self.added])
-        return keys, _ordinals(counts), names, chain.from_iterable(positions)
+    def _instructions(self, ids: Ids) -> Columns:
+        counts = list(map(len, ids))
+        pairs = zip(self.dumps.rows["schedule"], counts, strict=True)
+        positions = [chain(range(scheduled), repeat(None, count - scheduled)) for scheduled, count in pairs]
+        return self._keys(counts), _ordinals(counts), chain.from_iterable(ids), chain.from_iterable(positions)
 
-    def _instruction_texts(self, said: AttributeColumns) -> Columns:
-        counts = [len(one.texts) for one in self.added]
-        keys = chain.from_iterable(map(repeat, [one.content.dump_id for one in self.added], counts))
-        rows = [(one.ids, row) for one in self.added for row in one.texts.values()]
+    def _instruction_texts(self, said: AttributeColumns, ids: Ids, texts: list[dict[str, int]]) -> Columns:
+        counts = list(map(len, texts))
+        rows = list(chain.from_iterable([own.values() for own in texts]))
+        of_texts = list(chain.from_iterable(map(repeat, ids, counts)))
         read_once = (
             said.opcode, said.op_name, said.source_file, said.source_line, said.stack_frame_id,
-            said.custom_call_target, list(map(self.shapes.get, said.result_shape)),
+            said.custom_call_target, self._shape_ids(said.result_shape),
         )  # fmt: skip
         return (
-            keys, _ordinals(counts), [ids[said.instruction_name[row]] for ids, row in rows],
-            *([cells[row] for _, row in rows] for cells in read_once),
-            [[ids[name] for name in said.operands[row]] for ids, row in rows],
-            chain.from_iterable([one.texts for one in self.added]),
+            self._keys(counts), _ordinals(counts),
+            [own[said.instruction_name[row]] for own, row in zip(of_texts, rows, strict=True)],
+            *([cells[row] for row in rows] for cells in read_once),
+            [[own[name] for name in said.operands[row]] for own, row in zip(of_texts, rows, strict=True)],
+            chain.from_iterable(texts),
         )  # fmt: skip
 
     def _schedule(self) -> Columns:
-        numbers = self._numbers("schedule")
-        return self._keys("schedule"), numbers, numbers
+        counts = self.dumps.rows["schedule"]
+        numbers = _ordinals(counts)
+        return self._keys(counts), numbers, numbers
 
-    def _live_ranges(self) -> Columns:
-        r = "live_ranges."
-        return (
-            self._keys(r + "instruction"), self._numbers(r + "instruction"), self._ids(r + "instruction"),
-            self._cells(r + "shape_index"), self._cells(r + "start_position"), self._cells(r + "end_position"),
-        )  # fmt: skip
+    def _live_ranges(self, ids: Ids) -> Columns:
+        r, counts = self.dumps.live_ranges, self.dumps.rows["live_ranges"]
+        names = self._ids("live_ranges", r.instruction, ids)
+        return self._keys(counts), _ordinals(counts), names, r.shape_index, r.start_position, r.end_position
 
-    def _peak_buffers(self) -> Columns:
-        k = "peak_buffers."
-        return (
-            self._keys(k + "instruction"), self._numbers(k + "instruction"), self._ids(k + "instruction"),
-            self._cells(k + "shape_index"), self._cells(k + "listed_bytes"), self._cells(k + "cumulative_bytes"),
-        )  # fmt: skip
+    def _peak_buffers(self, ids: Ids) -> Columns:
+        k, counts = self.dumps.peak_buffers, self.dumps.rows["peak_buffers"]
+        names = self._ids("peak_buffers", k.instruction, ids)
+        return self._keys(counts), _ordinals(counts), names, k.shape_index, k.listed_bytes, k.cumulative_bytes
 
     def _shapes(self) -> Columns:
         shapes = self.shape_rows
@@ -230,51 +239,40 @@ class Tabulator:
             [s.logical_bytes for s in shapes], [s.physical_bytes for s in shapes], [s.tuple_arity for s in shapes],
         )  # fmt: skip
 
+    def _dump_rows(self) -> list[tuple]:
+        a = self.dumps.allocations
+        return [
+            (
+                content.dump_id, content.sha256, sum(sizes.values()), load_id, signature_id, signature,
+                f.file_layout, f.text_encoding, "present" if f.has_used_values else "absent", f.live_range_state,
+                f.total_bytes, f.total_human, f.max_position, f.reported_peak_position,
+                pointers.count(None) < len(pointers), pages.count(None) < len(pages), f.is_glued,
+                f.has_instruction_texts, f.has_instruction_space, f.peak_form, f.none_form, f.stack_trace,
+            )
+            for content, sizes, load_id, signature_id, signature, f, pointers, pages in zip(
+                self.contents, self.sizes, self.load_ids, self.signature_ids, self.signatures, self.dumps.facts,
+                self._parts("allocations", a.pointer), self._parts("allocations", a.page), strict=True,
+            )
+        ]  # fmt: skip
 
-def _interned(one: _Added, said: AttributeColumns) -> dict[str, int]:
-    """Number every instruction name of a dump: the schedule first, so that most ids are schedule positions."""
-    dump, rows = one.dump, one.texts.values()
-    names = dict.fromkeys(
-        chain(
-            dump.schedule, dump.values.instruction, dump.positions.instruction, dump.uses.instruction,
-            map(said.instruction_name.__getitem__, rows),
-            chain.from_iterable(map(said.operands.__getitem__, rows)),
-        )
-    )  # fmt: skip
-    return dict(zip(names, range(len(names)), strict=True))
-
-
-def _text_numbers(one: _Added) -> Iterable[int | None]:
-    """Return the number of its instruction text for each value; equal texts of a dump are stored once."""
-    texts = one.dump.values.instruction_text
-    if not texts:
-        return repeat(None, len(one.dump.values.value_id))
-    return map(dict(zip(one.texts, range(len(one.texts)), strict=True)).__getitem__, texts)
+    def _file_rows(self) -> list[tuple]:
+        rows = []
+        for content, sizes, facts in zip(self.contents, self.sizes, self.dumps.facts, strict=True):
+            if len(facts.trailing_newlines) == 1:
+                [(role, count)] = facts.trailing_newlines.items()
+                rows.append((content.dump_id, role, content.sha256, sum(sizes.values()), count))
+                continue
+            hashes = content.file_sha256
+            rows += [
+                (content.dump_id, role, hashes[role], sizes[role], count)
+                for role, count in facts.trailing_newlines.items()
+            ]
+        return rows
 
 
 def _ordinals(counts: Iterable[int]) -> list[int]:
     """Return 0, 1, 2, … as often as each count says."""
     return list(chain.from_iterable(map(range, counts)))
-
-
-def _dump_row(one: _Added) -> tuple:
-    dump, a = one.dump, one.dump.allocations
-    return (
-        one.content.dump_id, one.content.sha256, sum(one.sizes.values()), one.load_id, one.signature_id,
-        one.signature, dump.file_layout, dump.text_encoding, "present" if dump.has_used_values else "absent",
-        dump.live_range_state, dump.total_bytes, dump.total_human, dump.max_position, dump.reported_peak_position,
-        a.pointer.count(None) < len(a.pointer), a.page.count(None) < len(a.page), dump.is_glued,
-        dump.has_instruction_texts, dump.has_instruction_space, dump.peak_form, dump.none_form, dump.stack_trace,
-    )  # fmt: skip
-
-
-def _file_rows(one: _Added) -> list[tuple]:
-    newlines = one.dump.trailing_newlines
-    if len(newlines) == 1:
-        [(role, count)] = newlines.items()
-        return [(one.content.dump_id, role, one.content.sha256, sum(one.sizes.values()), count)]
-    hashes = one.content.file_sha256
-    return [(one.content.dump_id, role, hashes[role], one.sizes[role], count) for role, count in newlines.items()]
 
 
 def _transposed(table: str, rows: Sequence[tuple]) -> Columns:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bufferhouse.dump import parse
+from bufferhouse.dump.columns import Dumps
 from bufferhouse.overlap import overlaps, strict_overlaps
 from tests.synthetic import Slot, dump_text
 
@@ -61,6 +62,6 @@ def test_each_allocation_is_judged_by_its_own_values():
         *(Slot(0, 5, 0, 8, 2), Slot(2, 4, 4, 0, 2)),
     ]
     text = dump_text(slots, [", preallocated-temp"] * 3 + [", maybe-live-out"])
-    assert [True, False, False, False] == strict_overlaps(parse(text))
+    assert [True, False, False, False] == strict_overlaps(Dumps.of(parse(text)))
     without_range = text.replace(b"    v1{}:2-4\n", b"")
-    assert [False] * 4 == strict_overlaps(parse(without_range))
+    assert [False] * 4 == strict_overlaps(Dumps.of(parse(without_range)))

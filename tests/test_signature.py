@@ -3,7 +3,8 @@
 import pytest
 
 from bufferhouse.dump import parse
-from bufferhouse.signature import entry_signature
+from bufferhouse.dump.columns import Dumps
+from bufferhouse.signature import entry_signatures
 
 VALUES = """
 Total bytes used: {total}
@@ -21,7 +22,8 @@ def signature(*allocations: tuple[str, str | None]) -> str:
             lines.append(f" value: <{index} v{index} @0> (size=8,offset=0): {shape}")
             blocks.append(f"<{index} v{index} @0>\n positions:\n  v{index}\n uses:\n")
     text = "\n".join(lines) + "\n" + VALUES.format(total=8 * len(allocations)) + "".join(blocks)
-    return entry_signature(parse(text.encode()))
+    [found] = entry_signatures(Dumps.of(parse(text.encode())))
+    return found
 
 
 LEAF = "(f32[4]{0}, (s32[]{:T(128)}, bf16[8,2]{1,0:T(8,128)(2,1)}))"

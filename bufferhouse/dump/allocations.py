@@ -1,10 +1,11 @@
 """The first section: headers, value lines and cross-colour blocks (BufferAllocation::ToString)."""
 
+from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 from operator import add, eq, gt, itemgetter
 
 from bufferhouse.dump import explain, grammar
-from bufferhouse.dump.columns import Dump
+from bufferhouse.dump.columns import Allocations, Dump, Dumps, Values
 from bufferhouse.dump.tiling import LARGEST_SIZE, optional, optional_ints
 
 
@@ -23,14 +24,20 @@ def parse(dump: Dump, text: str, role: str) -> tuple[int | None, list[str]]:
     # Nothing in this section holds an empty line, so the first one ends it.
     end = start - 1 if text.startswith("\n", start) else text.find("\n\n", start)
     stop = len(text) if end < 0 else end + 1
-    heads = _read(dump, text, start, stop)
+    heads = fill(dump, text, start, stop)
     if heads is None:
         raise explain.allocations(text, start, stop, role)
     return None if text.count("\n", stop) == len(text) - stop else stop, heads
 
 
-def _read(dump: Dump, text: str, start: int, stop: int) -> list[str] | None:
-    """Fill the columns; return the heads, None where a line was not accounted for or an assertion fails."""
+def fill(
+    tables: Dump | Dumps, text: str, start: int, stop: int, allocations: Sequence[int] = (), values: Sequence[int] = ()
+) -> list[str] | None:
+    """Fill the columns; return the heads, None where a line was not accounted for or an assertion fails.
+
+    With `allocations` and `values`, which count them by dump, the lines are those of several dumps, one behind the
+    other and without cross-colour blocks.
+    """
     # Patterns begin at the line feed before their line.
     headers = grammar.HEADER.findall(text, start - 1, stop)
     rows = grammar.VALUE.findall(text, start - 1, stop)
@@ -40,18 +47,19 @@ def _read(dump: Dump, text: str, start: int, stop: int) -> list[str] | None:
     if len(headers) + len(rows) + len(crosses) + cross_headers != lines or not text.endswith("\n", start - 1, stop):
         return None
     before, *chunks = text[start - 1 : max(start, stop) - 1].split("\nallocation ")
-    if before or (headers and not _fill_allocations(dump, list(zip(*headers, strict=True)))):
+    numbers = list(chain.from_iterable(map(range, allocations or [len(headers)])))
+    if before or (headers and not _fill_allocations(tables.allocations, list(zip(*headers, strict=True)), numbers)):
         return None
-    counts = [chunk.count("\n value: ") for chunk in chunks]
-    heads = _fill_values(dump, list(zip(*rows, strict=True)), counts) if rows else []
-    if heads is not None and (crosses or cross_headers) and not _fill_crosses(dump, chunks, heads):
+    owners = list(chain.from_iterable(map(repeat, numbers, [chunk.count("\n value: ") for chunk in chunks])))
+    columns = list(zip(*rows, strict=True))
+    heads = _fill_values(tables.values, columns, owners, values or [len(rows)]) if rows else []
+    if heads is not None and (crosses or cross_headers) and not _fill_crosses(tables, chunks, heads):
         return None
     return heads
 
 
-def _fill_allocations(dump: Dump, columns: list[tuple[str, ...]]) -> bool:
+def _fill_allocations(table: Allocations, columns: list[tuple[str, ...]], numbers: list[int]) -> bool:
     index, pointer, size, space, page, number, shape, shape_index, output, constant, local, live_out, temp = columns
-    table = dump.allocations
     table.size_bytes = list(map(int, size))
     table.memory_space = [int(cell) if cell else 0 for cell in space]
     table.page = optional_ints(page)
@@ -67,26 +75,28 @@ def _fill_allocations(dump: Dump, columns: list[tuple[str, ...]]) -> bool:
     has_flag = map(bool, map(add, map(add, number, constant), map(add, local, live_out)))
     return (
         not any(map(eq, map(bool, temp), has_flag))
-        and list(index) == list(map(str, range(len(index))))
+        and list(index) == list(map(str, numbers))
         and max(table.size_bytes) <= LARGEST_SIZE
     )
 
 
-def _fill_values(dump: Dump, columns: list[tuple[str, ...]], counts: list[int]) -> list[str] | None:
-    """Store value lines by ascending id; return their heads, None where an assertion fails."""
+def _fill_values(
+    table: Values, columns: list[tuple[str, ...]], owners: list[int], counts: Sequence[int]
+) -> list[str] | None:
+    """Store value lines by dump and ascending id; return their heads, None where an assertion fails."""
     keys = list(map(int, columns[1]))
-    if len(set(keys)) != len(keys):
+    # The number of the dump stands above the bits of an id.
+    places = keys if len(counts) == 1 else list(map(add, keys, _firsts(counts)))
+    if len(set(places)) != len(places):
         return None
-    owners = list(chain.from_iterable(map(repeat, range(len(counts)), counts)))
     # Ids ascend inside each allocation, so sorting all of them loses no order that was printed.
-    descents = [row for row, descends in enumerate(map(gt, keys, keys[1:])) if descends]
+    descents = [row for row, descends in enumerate(map(gt, places, places[1:])) if descends]
     if descents:
         if any(owners[row] == owners[row + 1] for row in descents):
             return None
-        in_order = itemgetter(*sorted(range(len(keys)), key=keys.__getitem__))
+        in_order = itemgetter(*sorted(range(len(places)), key=places.__getitem__))
         columns, owners, keys = list(map(in_order, columns)), list(in_order(owners)), list(in_order(keys))
     heads, _, names, shape_indices, phis, spaces, sizes, offsets, shapes = columns
-    table = dump.values
     table.value_id = keys
     table.instruction = list(names)
     table.shape_index = optional(shape_indices)
@@ -101,7 +111,12 @@ def _fill_values(dump: Dump, columns: list[tuple[str, ...]], counts: list[int]) 
     return list(heads)
 
 
-def _fill_crosses(dump: Dump, chunks: list[str], heads: list[str]) -> bool:
+def _firsts(counts: Sequence[int]) -> Iterable[int]:
+    """Return for each value a number that no id of a value of an earlier dump reaches."""
+    return chain.from_iterable([repeat(number << 63, count) for number, count in enumerate(counts)])
+
+
+def _fill_crosses(dump: Dump | Dumps, chunks: list[str], heads: list[str]) -> bool:
     table = dump.cross_color_values
     places = {head: row for row, head in enumerate(heads)}
     for allocation, chunk in enumerate(chunks):

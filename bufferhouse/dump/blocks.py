@@ -1,4 +1,4 @@
-"""The value blocks of `Used values` (HloValue::ToString): cut apart here, read in `parse`.
+"""The value blocks of `Used values` (HloValue::ToString): cut apart, and read.
 
 A block is a head, positions, uses and, since 2021-09, the text of the instruction that defines the value.
 """
@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from bufferhouse.dump import explain, grammar
+from bufferhouse.dump.columns import Dump, Dumps, Positions
 from bufferhouse.dump.instruction import CONFIG, LIVE_RANGE_MARK, Ends
-from bufferhouse.dump.tiling import content_end, tiles
+from bufferhouse.dump.tiling import content_end, optional, tiles
 
 
 @dataclass(slots=True)
@@ -51,18 +52,22 @@ def _one_pass(text: str, start: int, heads: Sequence[str], role: str) -> Blocks 
         stop = content_end(text)
     elif text.find(LIVE_RANGE_MARK, stop + 1) >= 0:
         return None  # one of the two stands inside an instruction text or the stack trace
-    literal = len("\n positions:\n") + len(grammar.INSTRUCTION_PREFIX)
     if text.find(grammar.INSTRUCTION_PREFIX, start, stop) < 0:
-        pattern, is_glued, literal = grammar.BLOCK, False, len("\n positions:\n")
-    elif is_glued := _is_glued(text, start, stop, heads):
-        pattern = grammar.BLOCK_GLUED
-    else:
-        pattern = grammar.BLOCK_WITH_INSTRUCTION
-        literal += 1
+        return tiled(text, start, stop, heads, grammar.BLOCK)
+    is_glued = _is_glued(text, start, stop, heads)
+    return tiled(text, start, stop, heads, grammar.BLOCK_GLUED if is_glued else grammar.BLOCK_WITH_INSTRUCTION)
+
+
+def tiled(text: str, start: int, stop: int, heads: Sequence[str], pattern: re.Pattern[str]) -> Blocks | None:
+    """Cut a section into blocks that all match `pattern`; None where they do not, or leave something over."""
     rows = pattern.findall(text, start, stop)
     if len(rows) != len(heads):
         return None
     columns = list(zip(*rows, strict=True))
+    is_glued = pattern is grammar.BLOCK_GLUED
+    literal = len("\n positions:\n")
+    if pattern is not grammar.BLOCK:
+        literal += len(grammar.INSTRUCTION_PREFIX) + (not is_glued)
     if list(columns[0]) != heads or not tiles(columns, literal * len(rows), stop - start):
         return None
     if pattern is grammar.BLOCK:
@@ -81,6 +86,43 @@ def _is_glued(text: str, start: int, stop: int, heads: Sequence[str]) -> bool:
         return not text.endswith("\n", start, stop)
     second = text.find(heads[1] + "\n positions:\n", start + 1, stop)
     return second > 0 and text[second - 1] != "\n"
+
+
+def fill(tables: Dump | Dumps, cut: Blocks) -> bool:
+    """Fill the columns of positions, uses and texts; say whether every line was accounted for."""
+    tables.values.instruction_text = list(cut.texts or ())
+    return _fill_positions(tables.positions, cut.positions) and _fill_uses(tables, cut.uses)
+
+
+def _fill_positions(table: Positions, pieces: Sequence[str]) -> bool:
+    rows = grammar.POSITION.findall("".join(pieces))
+    table.count = [piece.count("\n") for piece in pieces]
+    if rows:
+        names, indices = zip(*rows, strict=True)
+        table.instruction = list(names)
+        table.shape_index = optional(indices)
+    return len(rows) == sum(table.count)
+
+
+_EMPTY = {grammar.USES: "empty", grammar.NO_USES: "empty", grammar.USES_UNINITIALIZED: "uninitialized"}
+
+
+def _fill_uses(tables: Dump | Dumps, pieces: Sequence[str]) -> bool:
+    rows = grammar.USE.findall("".join(pieces))
+    table = tables.uses
+    tables.values.uses_state = [_EMPTY.get(piece, "listed") for piece in pieces]
+    table.count = [0 if piece in _EMPTY else piece.count("\n") - 1 for piece in pieces]
+    if rows:
+        names, operands, indices = zip(*rows, strict=True)
+        table.instruction = list(names)
+        table.operand_number = list(map(int, operands))
+        table.operand_shape_index = optional(indices)
+    return len(rows) == sum(table.count)
+
+
+def none_forms(uses: Sequence[str]) -> list[str]:
+    """Return the ways in which empty use lists are printed."""
+    return [form for form, printed in (("empty", grammar.USES), ("none", grammar.NO_USES)) if printed in uses]
 
 
 _FRONT = re.compile(rf"{grammar.BLOCK.pattern}(?: from instruction:( ?)(?={grammar.INSTRUCTION}[^\n]))?")

@@ -4,7 +4,8 @@ Shape indices are kept as printed (`{0,1}`), None where none is printed; names a
 derived here: `render` turns exactly these columns back into the bytes they came from.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields, replace
 
 
 @dataclass(slots=True)
@@ -93,8 +94,8 @@ class PeakBuffers:
 
 
 @dataclass(slots=True)
-class Dump:
-    """One logical dump, in one file or in up to three.
+class Facts:
+    """What is said once in a dump, and how it is printed.
 
     `trailing_newlines` counts the line feeds after the end of each file by role (`combined`, or `allocations`,
     `values`, `live_range`); its keys say which files there are. `live_range_state` is `present`, `absent`,
@@ -105,26 +106,95 @@ class Dump:
     file_layout: str = "combined"
     text_encoding: str = "utf-8"
     trailing_newlines: dict[str, int] = field(default_factory=dict)
-    allocations: Allocations = field(default_factory=Allocations)
-    values: Values = field(default_factory=Values)
-    cross_color_values: CrossColorValues = field(default_factory=CrossColorValues)
     total_bytes: int | None = None
     total_human: str | None = None
     has_used_values: bool = False
-    positions: Positions = field(default_factory=Positions)
-    uses: Uses = field(default_factory=Uses)
     none_form: str | None = None
     has_instruction_texts: bool = False
     has_instruction_space: bool | None = None
     is_glued: bool = False
     live_range_state: str = "absent"
     max_position: int | None = None
-    schedule: list[str] = field(default_factory=list)
-    live_ranges: LiveRanges = field(default_factory=LiveRanges)
     reported_peak_position: int | None = None
     peak_form: str | None = None
-    peak_buffers: PeakBuffers = field(default_factory=PeakBuffers)
     stack_trace: str | None = None
+
+
+@dataclass(slots=True)
+class Dump(Facts):
+    """One logical dump, in one file or in up to three."""
+
+    allocations: Allocations = field(default_factory=Allocations)
+    values: Values = field(default_factory=Values)
+    cross_color_values: CrossColorValues = field(default_factory=CrossColorValues)
+    positions: Positions = field(default_factory=Positions)
+    uses: Uses = field(default_factory=Uses)
+    schedule: list[str] = field(default_factory=list)
+    live_ranges: LiveRanges = field(default_factory=LiveRanges)
+    peak_buffers: PeakBuffers = field(default_factory=PeakBuffers)
+
+
+TABLES = (
+    "allocations", "values", "cross_color_values", "positions", "uses", "schedule", "live_ranges", "peak_buffers",
+)  # fmt: skip
+
+
+def _no_rows() -> dict[str, list[int]]:
+    return {table: [] for table in TABLES}
+
+
+@dataclass(slots=True)
+class Dumps:
+    """Several dumps: the facts of each, and their tables one behind the other.
+
+    `rows` says how many rows of each table every dump has. What points to a row of another table counts from the first
+    one of its own dump. Columns of a part that a dump does not have hold None for it, counts 0.
+    """
+
+    facts: list[Facts] = field(default_factory=list)
+    rows: dict[str, list[int]] = field(default_factory=_no_rows)
+    allocations: Allocations = field(default_factory=Allocations)
+    values: Values = field(default_factory=Values)
+    cross_color_values: CrossColorValues = field(default_factory=CrossColorValues)
+    positions: Positions = field(default_factory=Positions)
+    uses: Uses = field(default_factory=Uses)
+    schedule: list[str] = field(default_factory=list)
+    live_ranges: LiveRanges = field(default_factory=LiveRanges)
+    peak_buffers: PeakBuffers = field(default_factory=PeakBuffers)
+
+    @classmethod
+    def of(cls, dump: Dump) -> "Dumps":
+        """Return one dump as several."""
+        v, count = dump.values, len(dump.values.value_id)
+        tables = {table: getattr(dump, table) for table in TABLES}
+        texts = {"uses_state": v.uses_state or [None] * count, "instruction_text": v.instruction_text or [None] * count}
+        tables["values"] = replace(v, **texts)
+        for table in ("positions", "uses"):
+            tables[table] = replace(tables[table], count=tables[table].count or [0] * count)
+        rows = {table: [len(columns_of(columns)[-1])] for table, columns in tables.items()}
+        return cls([dump], rows, **tables)
+
+    def extend(self, others: "Dumps") -> None:
+        """Put other dumps behind these."""
+        self.facts += others.facts
+        for table in TABLES:
+            self.rows[table] += others.rows[table]
+            pairs = zip(columns_of(getattr(self, table)), columns_of(getattr(others, table)), strict=True)
+            for mine, more in pairs:
+                mine += more
+
+
+def columns_of(table: object) -> list[list]:
+    """Return the columns of a table; the schedule is its only one."""
+    return [table] if isinstance(table, list) else [getattr(table, column.name) for column in fields(table)]
+
+
+def parts(column: list, counts: Iterable[int]) -> Iterator[list]:
+    """Yield the cells of each dump, as many as each count says."""
+    start = 0
+    for count in counts:
+        yield column[start : start + count]
+        start += count
 
 
 def heads(dump: Dump) -> list[str]:

@@ -1,6 +1,7 @@
 """The last section: the schedule, the live ranges, the printed peak (HloLiveRange::ToString)."""
 
 import re
+from collections.abc import Sequence
 from operator import add, gt
 
 from bufferhouse.dump import explain, grammar, productions, trace
@@ -117,11 +118,11 @@ def _peak_buffers(dump: Dump, text: str, start: int, role: str) -> int:
     if not is_read or text.startswith("    ", stop):
         raise refuse_lines(text, start, productions.PEAK, "the end of the file", role)
     if rows:
-        dump.peak_form = "cumulative" if cumulative else "name" if "" in indices else "indexed"
-        if cumulative not in (0, len(rows)) or indices.count("") != (len(rows) if dump.peak_form == "name" else 0):
+        dump.peak_form = peak_form(len(rows), indices.count(""), cumulative)
+        if dump.peak_form is None:
             raise explain.mixed_peak_forms(text, start, indices, sums, role)
     covering = _covering(dump)
-    keys = _recovered(names, covering) if dump.peak_form == "name" else indices
+    keys = recovered(names, covering) if dump.peak_form == "name" else indices
     # No two ranges are of the same value, so sets of equal size are enough.
     if keys is None or len(rows) != len(covering) or set(zip(names, keys, strict=True)) != set(covering):
         raise explain.peak_set(text, start, names, indices, covering, role)
@@ -139,6 +140,12 @@ def _peak_buffers(dump: Dump, text: str, start: int, role: str) -> int:
     return stop
 
 
+def peak_form(lines: int, named: int, summed: int) -> str | None:
+    """Return how peak lines are printed, of which some show no index and some a sum; None where they differ."""
+    form = "cumulative" if summed else "name" if named else "indexed"
+    return form if summed in (0, lines) and named == (lines if form == "name" else 0) else None
+
+
 def _covering(dump: Dump) -> list[tuple[str, str]]:
     """Return the values alive at the printed peak, in the order of their ranges; ranges are closed at both ends."""
     table, peak = dump.live_ranges, dump.reported_peak_position
@@ -151,7 +158,7 @@ def _covering(dump: Dump) -> list[tuple[str, str]]:
     ]
 
 
-def _recovered(names: tuple[str, ...], covering: list[tuple[str, str]]) -> list[str] | None:
+def recovered(names: Sequence[str], covering: list[tuple[str, str]]) -> list[str] | None:
     """Give peak lines without an index (before jaxlib 0.6.0) the index of the range they were printed from.
 
     Lines and ranges stand in the same order, so the k-th line of a name is its k-th range.

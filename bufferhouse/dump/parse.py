@@ -5,13 +5,13 @@ fails, `blocks` looks for the ends of instruction texts that hold line feeds, an
 goes to `explain`, which finds the line, the column and what was expected there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from bufferhouse.dump import allocations, blocks, explain, grammar, live_range
 from bufferhouse.dump.columns import Dump
 from bufferhouse.dump.errors import error_at
 from bufferhouse.dump.productions import USED_VALUES, refuse
-from bufferhouse.dump.tiling import LARGEST_SIZE, content_end, optional
+from bufferhouse.dump.tiling import LARGEST_SIZE, content_end
 
 ROLES = ("allocations", "values", "live_range")
 
@@ -118,40 +118,10 @@ def _used_values(dump: Dump, text: str, start: int, heads: list[str], role: str)
     dump.is_glued = cut.is_glued
     dump.has_instruction_texts = cut.texts is not None
     dump.has_instruction_space = cut.has_space
-    dump.values.instruction_text = list(cut.texts or ())
-    if not _positions(dump, cut.positions) or not _uses(dump, cut.uses):
+    if not blocks.fill(dump, cut):
         raise explain.lines_of_blocks(text, cut.starts(start, heads), heads, role)
-    empty = [form for form in (grammar.USES, grammar.NO_USES) if form in cut.uses]
+    empty = blocks.none_forms(cut.uses)
     if len(empty) > 1:
         raise explain.mixed_empty_uses(text, cut.starts(start, heads), cut.uses, role)
-    dump.none_form = {grammar.USES: "empty", grammar.NO_USES: "none"}[empty[0]] if empty else None
+    dump.none_form = empty[0] if empty else None
     return cut.stop
-
-
-def _positions(dump: Dump, pieces: Sequence[str]) -> bool:
-    """Fill the columns; say whether every line was accounted for."""
-    rows = grammar.POSITION.findall("".join(pieces))
-    table = dump.positions
-    table.count = [piece.count("\n") for piece in pieces]
-    if rows:
-        names, indices = zip(*rows, strict=True)
-        table.instruction = list(names)
-        table.shape_index = optional(indices)
-    return len(rows) == sum(table.count)
-
-
-_EMPTY = {grammar.USES: "empty", grammar.NO_USES: "empty", grammar.USES_UNINITIALIZED: "uninitialized"}
-
-
-def _uses(dump: Dump, pieces: Sequence[str]) -> bool:
-    """Fill the columns; say whether every line was accounted for."""
-    rows = grammar.USE.findall("".join(pieces))
-    table = dump.uses
-    dump.values.uses_state = [_EMPTY.get(piece, "listed") for piece in pieces]
-    table.count = [0 if piece in _EMPTY else piece.count("\n") - 1 for piece in pieces]
-    if rows:
-        names, operands, indices = zip(*rows, strict=True)
-        table.instruction = list(names)
-        table.operand_number = list(map(int, operands))
-        table.operand_shape_index = optional(indices)
-    return len(rows) == sum(table.count)
