@@ -7,10 +7,10 @@ nothing recurses: shapes may be nested as deep as the text makes them.
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, zip_longest
 from math import prod
+from typing import NamedTuple
 
 __all__ = ["Shape", "ShapeError", "leaves", "parse_shape", "subshape", "tuple_elements", "without_layout"]
 
@@ -64,6 +64,7 @@ _BEGINNING = re.compile(
     rf"{_TYPE}(?P<dims>\[(?:{_DIM},)*(?:{_DIM})?"
     rf"(?:(?<!,)\](?P<layout>\{{(?:{_INT},)*(?:{_INT})?(?::{_PROPERTIES}{_METADATA})?)?)?)?"
 )
+_INDEX_COMMENT = re.compile(rf", /\*index={_INT}\*/")
 _SEPARATOR = re.compile(rf", (?:/\*index={_INT}\*/)?")
 _CLOSING = {
     "(": (re.compile(r"\)"), "', ' or ')'"),
@@ -88,8 +89,7 @@ class ShapeError(ValueError):
         return f"shape, offset {self.offset}: expected {self.expected}, found {self.found}"
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """One shape text and what it says.
 
     `element_type`: as printed (`f32`, `token`); of `b(…)` that of the array inside.
@@ -129,10 +129,24 @@ def parse_shape(text: str) -> Shape:
     """What one shape text says. Raises ShapeError when it is not exactly one shape of the grammar."""
     if not text.startswith("("):
         return _parse_leaf(text)
-    scan = _scanned(text)
-    arity = len(scan.elements)
+    arity, is_dynamic = _flat(text) or (len(_scanned(text).elements), _scanned(text).is_dynamic)
     size = _POINTER_BYTES * arity
-    return Shape(text, is_dynamic=scan.is_dynamic, logical_bytes=size, physical_bytes=size, tuple_arity=arity)
+    return Shape(text, is_dynamic=is_dynamic, logical_bytes=size, physical_bytes=size, tuple_arity=arity)
+
+
+def _flat(text: str) -> tuple[int, bool] | None:
+    """Return how many elements a tuple has that are all arrays, and whether one is dynamic; None for any other."""
+    if not text.endswith(")"):
+        return None
+    elements = _INDEX_COMMENT.sub(", ", text[1:-1]).split(", ")
+    matches = list(map(_ARRAY.fullmatch, elements))
+    if None in matches or _LONG_INT.search(text) or any(match["physical"] for match in matches):
+        return None
+    return len(elements), any(_is_dynamic(match["dims"]) for match in matches)
+
+
+def _is_dynamic(dims: str) -> bool:
+    return "?" in dims or "<" in dims
 
 
 def tuple_elements(text: str) -> list[str]:
@@ -223,7 +237,7 @@ class _Scan:
                 match = _ARRAY.match(text, position)
                 if match is None or text.startswith("{", match.end()):
                     raise _array_error(text, position)
-                self.is_dynamic = self.is_dynamic or "?" in match["dims"] or "<" in match["dims"]
+                self.is_dynamic = self.is_dynamic or _is_dynamic(match["dims"])
                 if match["physical"] is None:
                     self._complete("[", position, match.start("braces"), match.end())
                     return match.end()
@@ -269,13 +283,17 @@ _scanned = lru_cache(maxsize=8)(_Scan)
 
 @lru_cache(maxsize=1 << 14)
 def _parse_leaf(text: str) -> Shape:
-    is_dynamic = _scanned(text).is_dynamic
-    buffers = 0
-    while text.startswith("b(", 2 * buffers):
-        buffers += 1
-    match = _ARRAY.match(text, 2 * buffers)
-    if match is None:
-        return Shape(text, is_dynamic=is_dynamic)
+    match = _ARRAY.fullmatch(text)
+    if match is None or match["physical"] or _LONG_INT.search(text):
+        is_dynamic = _scanned(text).is_dynamic
+        buffers = 0
+        while text.startswith("b(", 2 * buffers):
+            buffers += 1
+        match = _ARRAY.match(text, 2 * buffers)
+        if match is None:
+            return Shape(text, is_dynamic=is_dynamic)
+    else:  # nearly always: one array, and nothing in it that a regex cannot read
+        is_dynamic = _is_dynamic(match["dims"])
     element_type = match["type"]
     dims = tuple(None if dim == "?" else int(dim.lstrip("<=")) for dim in match["dims"].split(",") if dim)
     bits = int(match["bits"]) if match["bits"] else _ELEMENT_BITS.get(element_type)
