@@ -14,7 +14,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from bufferhouse.dump import DumpError, parse, render
+from bufferhouse.dump import Dump, DumpError, parse, render, together
+from bufferhouse.dump.columns import Dumps
 from bufferhouse.dump.parse import decode
 from tests.samples import of_fleet
 
@@ -111,14 +112,17 @@ def outcome(files: dict[str, bytes]) -> str:
     """Read files that may be anything; return `accepted` or `refused`.
 
     Raises:
-        AssertionError: the reader lost a byte, or its error names no place in the input.
+        AssertionError: the reader lost a byte, its error names no place in the input, or two such dumps read together
+            are anything else than each alone.
     """
     try:
         dump = parse(files)
     except DumpError as refusal:
         error = refusal
+        assert two_together(files) is None
     else:
         assert render(dump) == files
+        assert two_together(files) in (None, several(dump, dump))
         return "accepted"
     texts, _ = decode(files)
     lines = texts[error.role].split("\n")
@@ -127,6 +131,20 @@ def outcome(files: dict[str, bytes]) -> str:
     assert error.expected
     assert error.found
     return "refused"
+
+
+def two_together(files: dict[str, bytes]) -> Dumps | None:
+    """Return what the fast reader of many makes of the same files twice; None where it leaves them to `parse`."""
+    cuts = [together.sections(files), together.sections(files)]
+    return None if None in cuts else together.read(cuts)
+
+
+def several(*dumps: Dump) -> Dumps:
+    """Return dumps that were read alone as several."""
+    found = Dumps()
+    for dump in dumps:
+        found.extend(Dumps.of(dump))
+    return found
 
 
 def used_values(*texts: str, glue: str = "\n", behind: str = "") -> bytes:

@@ -172,7 +172,8 @@ class Dumps:
         for table in ("positions", "uses"):
             tables[table] = replace(tables[table], count=tables[table].count or [0] * count)
         rows = {table: [len(columns_of(columns)[-1])] for table, columns in tables.items()}
-        return cls([dump], rows, **tables)
+        facts = Facts(*[getattr(dump, fact.name) for fact in fields(Facts)])
+        return cls([facts], rows, **tables)
 
     def extend(self, others: "Dumps") -> None:
         """Put other dumps behind these."""
