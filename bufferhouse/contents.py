@@ -48,7 +48,8 @@ class _Parsing:
     def take(self, content: Content, files: Mapping[str, bytes]) -> None:
         """Read a content, now or together with what follows."""
         sections = together.sections(files)
-        if sections is None or len(self.waiting) == _TOGETHER:
+        is_like_them = sections is not None and all(sections.form == other.form for other in self.sections[:1])
+        if not is_like_them or len(self.waiting) == _TOGETHER:
             self.read_waiting()
         if sections is None:
             self._read_alone(content, files)

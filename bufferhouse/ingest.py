@@ -172,14 +172,15 @@ def parse_batch(batch: ReadBatch, *, executor: Executor | None = None, workers: 
 
 
 def _shares(work: list, workers: int) -> list[list]:
-    """Deal the largest dumps first, each to the worker with the fewest bytes."""
-    shares: list[list] = [[] for _ in range(workers)]
+    """Deal the largest dumps first, each to the worker with the fewest bytes; in a share neighbours stay neighbours."""
+    sizes = [sum(map(len, files.values())) for _, files in work]
+    shares: list[list[int]] = [[] for _ in range(workers)]
     loads = [0] * workers
-    for item in sorted(work, key=lambda item: -sum(map(len, item[1].values()))):
+    for number in sorted(range(len(work)), key=lambda number: -sizes[number]):
         least = loads.index(min(loads))
-        shares[least].append(item)
-        loads[least] += sum(map(len, item[1].values()))
-    return [share for share in shares if share]
+        shares[least].append(number)
+        loads[least] += sizes[number]
+    return [[work[number] for number in sorted(share)] for share in shares if share]
 
 
 def ingest(

@@ -35,7 +35,7 @@ def test_neighbours_are_what_each_is_alone(run: str):
 def test_generated_neighbours_are_what_each_is_alone(generated: list[Dump]):
     """Whatever the grammar allows: the same columns, or none."""
     cuts = [together.sections(render(dump)) for dump in generated]
-    if None not in cuts:
+    if None not in cuts and len({cut.form for cut in cuts}) == 1:
         assert together.read(cuts) in (None, several(*generated))
 
 

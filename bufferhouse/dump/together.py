@@ -36,6 +36,11 @@ class Sections:
     peak: str
     rows: dict[str, int]
 
+    @property
+    def form(self) -> tuple[bool, bool | None]:
+        """What all that are read together must have in common: how instruction texts are printed."""
+        return self.facts.is_glued, self.facts.has_instruction_space
+
 
 def sections(files: Mapping[str, bytes]) -> Sections | None:
     """Cut one dump, given by role, into its sections; None where it is to be read alone."""
@@ -45,6 +50,8 @@ def sections(files: Mapping[str, bytes]) -> Sections | None:
     found = Sections(Facts(text_encoding=encoding), "", "", "", "", "", {})
     is_cut = _cut_combined(found, texts["combined"]) if len(texts) == 1 else _cut_split(found, texts)
     # What is left to be read alone is rare: dialects without instruction texts, and values of another memory space.
+    text = found.blocks.find(grammar.INSTRUCTION_PREFIX) + len(grammar.INSTRUCTION_PREFIX)
+    found.facts.has_instruction_space = found.blocks.startswith(" ", text)
     if not is_cut or not found.blocks.startswith("<") or grammar.CROSS_HEADER in found.allocations:
         return None
     return found
@@ -119,7 +126,7 @@ def _cut_live_range(found: Sections, text: str, start: int, role: str) -> bool:
 
 
 def read(cuts: Sequence[Sections]) -> Dumps | None:
-    """Read dumps that are cut into sections; None where one of them cannot be read together with the others."""
+    """Read dumps of one form; None where one of them is none, or has to be read alone."""
     dumps = Dumps([cut.facts for cut in cuts])
     for table in cuts[0].rows:
         dumps.rows[table] = [cut.rows[table] for cut in cuts]
@@ -139,20 +146,17 @@ def _totals_are_right(dumps: Dumps) -> bool:
 
 def _read_blocks(dumps: Dumps, cuts: Sequence[Sections], heads: list[str]) -> bool:
     text = "".join([cut.blocks for cut in cuts])
-    glued = {cut.facts.is_glued for cut in cuts}
-    if len(glued) > 1:
-        return False
+    is_glued, has_space = cuts[0].form
     # No match can go on from one dump into the next: that begins with a head, which no other line of a block is.
-    pattern = grammar.BLOCK_GLUED if glued == {True} else grammar.BLOCK_WITH_INSTRUCTION
+    pattern = grammar.BLOCK_GLUED if is_glued else grammar.BLOCK_WITH_INSTRUCTION
     cut = blocks.tiled(text, 0, len(text), heads, pattern)
-    if cut is None or not blocks.fill(dumps, cut):
+    if cut is None or cut.has_space != has_space or not blocks.fill(dumps, cut):
         return False
     counts = dumps.rows["values"]
     dumps.rows["positions"] = list(map(sum, parts(dumps.positions.count, counts)))
     dumps.rows["uses"] = list(map(sum, parts(dumps.uses.count, counts)))
     for facts, uses in zip(dumps.facts, parts(cut.uses, counts), strict=True):
         facts.has_used_values = facts.has_instruction_texts = True
-        facts.has_instruction_space = cut.has_space
         forms = blocks.none_forms(uses)
         if len(forms) > 1:
             return False
