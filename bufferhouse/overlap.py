@@ -6,10 +6,9 @@ minus the overlap of each pair that touches. Where this premise breaks (branches
 0.0.51) the models sweep address segments instead; `has_strict_overlap` says where.
 """
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from heapq import heappop, heappush
 from itertools import accumulate, chain, compress, count, repeat
 from operator import add
 
@@ -59,24 +58,25 @@ def overlaps(slots: list[Slot]) -> bool:
     Sweeps over time. The slots that live on are disjoint (else the answer is yes), so that neighbours by address
     are enough to look at.
     """
-    living: list[tuple[int, int]] = []  # (first byte, byte behind the last), sorted
-    ends: list[tuple[int, int, int]] = []  # the same by last position
+    lows: list[int] = []  # first bytes of the slots that live on, sorted
+    highs: list[int] = []  # the bytes behind their last
+    ends = sorted([(end, low) for start, end, low, _ in slots if start < end], reverse=True)
     instants: list[tuple[int, int]] = []  # slots alive at this position alone
     now = -1
     for start, end, low, high in sorted(slots):
         if start > now:
             now, instants = start, []
-            while ends and ends[0][0] <= now:
-                _, *gone = heappop(ends)
-                del living[bisect_left(living, tuple(gone))]
-        place = bisect_left(living, (low, high))
-        if (place and living[place - 1][1] > low) or (place < len(living) and living[place][0] < high):
+            while ends and ends[-1][0] <= now:
+                gone = bisect_left(lows, ends.pop()[1])
+                del lows[gone], highs[gone]
+        place = bisect_left(lows, low)
+        if (place and highs[place - 1] > low) or (place < len(lows) and lows[place] < high):
             return True
         if instants and any(low < other_high and other_low < high for other_low, other_high in instants):
             return True
         if end == now:
             instants.append((low, high))
         else:
-            insort(living, (low, high))
-            heappush(ends, (end, low, high))
+            lows.insert(place, low)
+            highs.insert(place, high)
     return False
