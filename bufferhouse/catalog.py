@@ -74,7 +74,7 @@ def _described(model: Model) -> Iterator[tuple[str, str]]:
 def _table(contract: Any) -> str:
     from schemas.ddl import sql_type
 
-    facts = [f"A row is {contract.metadata['grain']}.", f"Key: {_words(contract.metadata['key'])}."]
+    facts = [f"A row is {contract.grain}.", f"Key: {_words(contract.key)}."]
     columns = (
         (f"`{name}`", sql_type(column), "null" if column.nullable else "", _text(column.description))
         for name, column in contract.columns.items()

@@ -1,7 +1,8 @@
 """Contracts to DuckDB statements."""
 
-import pandera.polars as pa
 import polars as pl
+
+from schemas.contract import Column, Contract
 
 _TYPES = {
     pl.Int64: "BIGINT",
@@ -13,12 +14,12 @@ _TYPES = {
 }
 
 
-def sql_type(column: pa.Column) -> str:
+def sql_type(column: Column) -> str:
     """Return the DuckDB type of a declared column."""
-    return _TYPES[column.dtype.type.base_type()]
+    return _TYPES[column.dtype.base_type()]
 
 
-def create_table(contract: pa.DataFrameSchema) -> str:
+def create_table(contract: Contract) -> str:
     """Return the statement that creates the table of a contract; keys are proved by checks, not by indexes."""
     columns = [
         f"    {name} {sql_type(column)}{'' if column.nullable else ' NOT NULL'}"
@@ -27,7 +28,7 @@ def create_table(contract: pa.DataFrameSchema) -> str:
     return f"CREATE TABLE raw.{contract.name} (\n" + ",\n".join(columns) + "\n);"
 
 
-def comments(contract: pa.DataFrameSchema) -> list[str]:
+def comments(contract: Contract) -> list[str]:
     """Return the statements that attach a contract's descriptions."""
     table = f"raw.{contract.name}"
     statements = [f"COMMENT ON TABLE {table} IS {_literal(contract.description)};"]

@@ -25,7 +25,7 @@ def test_every_column_of_every_table_and_model_is_on_the_page():
         assert all(f"| `{column}` | {comment} |" in sections[name] for column, comment in model.columns.items())
         assert not model.grain or f"Grain: {', '.join(f'`{column}`' for column in model.grain)}." in sections[name]
     for table, contract in TABLES.items():
-        assert f"Key: {', '.join(f'`{name}`' for name in contract.metadata['key'])}." in sections[f"raw.{table}"]
+        assert f"Key: {', '.join(f'`{name}`' for name in contract.key)}." in sections[f"raw.{table}"]
         assert contract.columns.keys() == {
             line.split("`")[1] for line in sections[f"raw.{table}"].split("\n") if line.startswith("| `")
         }

@@ -77,7 +77,7 @@ def rows_of(batch: Batch, table: str, *columns: str) -> list[tuple]:
 @pytest.mark.parametrize("table", COLUMNS)
 def test_columns_are_those_of_the_contract(table):
     """Names, order and types of every table a dump fills are declared in schemas/ and mirrored here."""
-    declared = {name: column.dtype.type for name, column in TABLES[table].columns.items()}
+    declared = {name: column.dtype for name, column in TABLES[table].columns.items()}
     assert list(declared.items()) == [
         (name, pl.Int64() if dtype == pl.Int64 else dtype) for name, dtype in COLUMNS[table].items()
     ]
