@@ -23,10 +23,10 @@ REFUSING = (duckdb.DataError, duckdb.InvalidInputException)  # how DuckDB says t
 
 @dataclass(slots=True)
 class Names:
-    """The incremental models that were built in the catalog, and its checks with their severities."""
+    """The incremental models that were built in the catalog, and its checks with severity and number of offences."""
 
     incremental: list[str]
-    checks: list[tuple[str, str]]
+    checks: list[tuple[str, str, int]]
 
 
 class Checked(NamedTuple):
@@ -44,10 +44,7 @@ def batch_catalog(con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFr
     built = con.execute(
         "SELECT model_name, is_incremental, severity, reads, model_sql FROM meta.models ORDER BY ordinal"
     ).fetchall()
-    needed: set[str] = set()
-    for name, is_incremental, severity, reads, _ in reversed(built):
-        if is_incremental or severity or name in needed:
-            needed.update([name, *reads])
+    asked = _asked(built)
     con.execute(f"ATTACH ':memory:' AS {CATALOG}")
     try:
         for layer in LAYERS:
@@ -60,14 +57,18 @@ def batch_catalog(con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFr
             # What a dump was seen with may be another tomorrow: nothing that is kept with the dump can depend on it.
             con.execute(f'CREATE TABLE {CATALOG}.raw.{table} AS FROM "{main}".raw.{table} LIMIT 0')
         con.execute(f"USE {CATALOG}")
-        for name, is_incremental, _, _, sql in built:
-            if name in needed:
-                # What several ask, other models or `run_checks`, is cheaper to keep on a batch than to compute again.
-                is_kept = is_incremental or name.startswith(("intermediate.", "checks."))
-                kind = "TABLE" if is_kept else "VIEW"
-                con.execute(f"CREATE {kind} {name} AS\n{sql}")
+        checks = []
+        for name, is_incremental, severity, _, sql in built:
+            if name not in asked:
+                continue
+            if is_incremental or severity or asked[name] > 1:
+                count = con.execute(f"CREATE TABLE {name} AS\n{sql}").fetchone()[0]
+                if severity:
+                    checks.append((name, severity, count))
+            else:
+                con.execute(f"CREATE VIEW {name} AS\n{sql}")
         con.execute(f'USE "{main}"')
-        yield Names([row[0] for row in built if row[1]], [(row[0], row[2]) for row in built if row[2]])
+        yield Names([row[0] for row in built if row[1]], checks)
     finally:
         # After a fatal error (a full disk in COMMIT) DuckDB answers nothing more: the first error is the one to hear.
         with suppress(duckdb.Error):
@@ -75,16 +76,31 @@ def batch_catalog(con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFr
             con.execute(f"DETACH {CATALOG}")
 
 
+def _asked(built: list[tuple]) -> dict[str, int]:
+    """Return how many models of a batch ask for each; those that nobody asks for are not there.
+
+    What several ask is cheaper to keep, on a batch, than to compute again.
+    """
+    asked: dict[str, int] = {}
+    for name, is_incremental, severity, reads, _ in reversed(built):
+        if is_incremental or severity or name in asked:
+            asked.setdefault(name, 0)
+            for table in reads:
+                asked[table] = asked.get(table, 0) + 1
+    return asked
+
+
 def run_checks(
-    con: duckdb.DuckDBPyConnection, checks: list[tuple[str, str]]
+    con: duckdb.DuckDBPyConnection, checks: list[tuple[str, str, int]]
 ) -> tuple[dict[int, Refusal], dict[str, int]]:
     """Return the first offence of each dump against a check of severity error, and offences per check that warns."""
     offenders: dict[int, Refusal] = {}
     warnings: dict[str, int] = {}
-    for name, severity in checks:
+    for name, severity, count in checks:
+        if not count:
+            continue
         if severity == "warn":
-            if count := con.execute(f"SELECT COUNT(*) FROM {CATALOG}.{name}").fetchone()[0]:
-                warnings[name.split(".")[1]] = count
+            warnings[name.split(".")[1]] = count
             continue
         rows = con.execute(f"SELECT dump_id, expected, found FROM {CATALOG}.{name}").fetchall()
         for dump_id, expected, found in rows:

@@ -24,8 +24,8 @@ from bufferhouse.sources import Discovery, Found, read
 from bufferhouse.summary import Summary
 from bufferhouse.warehouse import Warehouse
 
-# One transaction: a fifth of a second goes into each, however small.
-BATCH_DUMPS = int(os.environ.get("BUFFERHOUSE_BATCH_DUMPS", 1000))
+# One transaction: a third of a second goes into each, however small. It is bytes that memory hangs on.
+BATCH_DUMPS = int(os.environ.get("BUFFERHOUSE_BATCH_DUMPS", 4000))
 BATCH_BYTES = int(os.environ.get("BUFFERHOUSE_BATCH_BYTES", 16 << 20))
 _MOST_SIGHTINGS = 50_000
 _CHUNK_SIGHTINGS = 10_000
@@ -63,7 +63,7 @@ Hold = Callable[[Found, Mapping[str, bytes] | Exception], bool]
 
 
 def read_batches(warehouse: Warehouse, dumps: Sequence[Found], *, hold: Hold | None = None) -> Iterator[ReadBatch]:
-    """Read and hash dumps; yield a batch when about 1,000 new contents or 16 MB of new text are together.
+    """Read and hash dumps; yield a batch when about 4,000 new contents or 16 MB of new text are together.
 
     A dump for which `hold` says so, which hears its bytes or why it cannot be read, is passed by.
 

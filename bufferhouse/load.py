@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 
 import polars as pl
 import zstandard
@@ -18,9 +19,10 @@ from bufferhouse import __version__, interrupts
 from bufferhouse.batch import ParsedBatch, Refusal, Sighting
 from bufferhouse.batch_catalog import REFUSING, Checked, Names, batch_catalog, copy_in, run_checks, uncomputable
 from bufferhouse.frames import Batch
-from bufferhouse.observing import UNREADABLE, faults_of, insert, observe, unseen
+from bufferhouse.observing import UNREADABLE, faults_of, insert, observe, run_ids_of, unseen
 from bufferhouse.run_changes import complete_runs
 from bufferhouse.runs import Run
+from bufferhouse.threads import choose_threads
 from bufferhouse.transaction import transaction
 from bufferhouse.validate import breaches, without
 from bufferhouse.warehouse import Warehouse
@@ -69,6 +71,7 @@ def load(
     load_id = next_number(con, "loads", "load_id")
     refusals = dict(parsed.refusals)
     result = Loaded(load_id)
+    choose_threads(con, parsed.tables)
     with _new_dumps(con, parsed, refusals, load_id) as (names, offenders, warnings):
         refusals.update(offenders)
         taken = [s for s in parsed.sightings if s.content.dump_id not in refusals]
@@ -76,7 +79,7 @@ def load(
         result.warnings = warnings | ({UNREADABLE: len(result.head_faults)} if result.head_faults else {})
         observed, again = unseen(con, taken)
         refused = [s for s in parsed.sightings if s.content.dump_id in refusals]
-        spoken = warehouse.known_refusals((s.content.sha256 for s in refused), __version__)
+        spoken = warehouse.known_refusals((s.content.sha256 for s in refused), __version__) if refused else set()
         fresh = [s for s in refused if (s.run_name, s.relative_path, s.content.sha256) not in spoken]
         result.rejects = [(s, refusals[s.content.dump_id]) for s in fresh]
         result.known_reject_count = len(refused) - len(fresh)
@@ -168,20 +171,22 @@ def _shape_ids(con, shapes: pl.DataFrame) -> pl.Series:
 
 def _add_runs(con, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
     """Add the runs a warehouse has not seen, complete those it has; return the id of each name."""
+    from schemas import RUNS
+
     complete_runs(con, {name: run for name, run in runs.items() if name in names})
-    known = dict(con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
-    free = max(known.values(), default=0) + 1
-    for name in sorted(names - known.keys(), key=list(runs).index):
-        row = runs[name].row(free)
-        marks = ", ".join("?" for _ in row)
-        con.execute(f"INSERT INTO raw.runs ({', '.join(row)}) VALUES ({marks})", list(row.values()))
-        known[name] = free
-        free += 1
-    return {name: known[name] for name in names}
+    known = run_ids_of(con, names)
+    new = sorted(names - known.keys(), key=list(runs).index)
+    if new:
+        known.update(zip(new, count(next_number(con, "runs", "run_id")), strict=False))
+        rows = [tuple(runs[name].row(known[name]).values()) for name in new]
+        insert(con, "runs", {name: column.dtype for name, column in RUNS.columns.items()}, rows)
+    return known
 
 
 def _resolve(con, load_id: int) -> None:
     """Close the open rejects of files that were repaired."""
+    if not con.execute("SELECT 1 FROM raw.rejects WHERE state = 'open' LIMIT 1").fetchone():
+        return  # nearly always, and to plan the statement takes longer
     con.execute(
         "UPDATE raw.rejects SET state = 'resolved' WHERE state = 'open' AND (run_id, relative_path) IN"
         " (SELECT (run_id, relative_path) FROM raw.observations WHERE load_id = ?)",
@@ -210,6 +215,8 @@ def _reject(
     run_ids: dict[str, int],
     load_id: int,
 ) -> int:
+    if not rejects:
+        return 0
     first = next_number(con, "rejects", "reject_id")
     now = datetime.now(UTC)
     rows = [
@@ -220,7 +227,7 @@ def _reject(
         )
         for i, (s, r) in enumerate(rejects)
     ]  # fmt: skip
-    count = insert(con, "rejects", _REJECTS, rows)
+    added = insert(con, "rejects", _REJECTS, rows)
     # What an older parser refused for its own reason is told by the new row from now on.
     con.execute(
         "UPDATE raw.rejects SET state = 'resolved' WHERE state = 'open' AND load_id < $1"
@@ -228,7 +235,7 @@ def _reject(
         " (SELECT (run_id, relative_path, sha256) FROM raw.rejects WHERE load_id = $1)",
         [load_id],
     )
-    return count
+    return added
 
 
 def packed(files: Mapping[str, bytes]) -> bytes:

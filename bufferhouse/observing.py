@@ -77,8 +77,9 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
     A file that was refused since it was seen, and is back as it was, is seen anew: that closes its reject. A module
     text that has come, or is another, makes a new sighting of its dump; one that is gone does not.
     """
-    if not sightings:
-        return [], 0
+    told = run_ids_of(con, {s.run_name for s in sightings})
+    if not told:
+        return sightings, 0
     rows = [
         (
             i, s.run_name, s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns,
@@ -90,7 +91,9 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
     fresh = con.execute(
         "SELECT s.number FROM sightings AS s ANTI JOIN ("
         " SELECT r.run_name, o.* FROM staging.observations AS o JOIN raw.runs AS r USING (run_id)"
-        " WHERE (o.run_id, o.relative_path) NOT IN (SELECT (run_id, relative_path) FROM raw.rejects"
+        # As literals, which reach the tables: what is told of other runs may be much.
+        f" WHERE o.run_id IN ({', '.join(map(str, told.values()))})"
+        " AND (o.run_id, o.relative_path) NOT IN (SELECT (run_id, relative_path) FROM raw.rejects"
         " WHERE state = 'open')) AS o"
         " ON s.run_name = o.run_name AND s.relative_path = o.relative_path AND s.dump_id = o.dump_id"
         " AND s.size_bytes = o.source_size_bytes AND s.mtime_ns IS NOT DISTINCT FROM o.source_mtime_ns"
@@ -102,6 +105,14 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
     ).fetchall()
     con.unregister("sightings")
     return [sightings[number] for (number,) in fresh], len(sightings) - len(fresh)
+
+
+def run_ids_of(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> dict[str, int]:
+    """Return the number of each run of these names that is in the warehouse."""
+    rows = con.execute(
+        "SELECT run_name, run_id FROM raw.runs WHERE run_name IN (SELECT unnest(CAST(? AS VARCHAR[])))", [list(names)]
+    )
+    return dict(rows.fetchall())
 
 
 def _of_module_text(s: Sighting) -> tuple:

@@ -76,7 +76,11 @@ def complete_runs(con: duckdb.DuckDBPyConnection, runs: Mapping[str, Run | None]
         return []
     columns = ("run_name", "started_at", "started_at_source", "labels", *TEXTS, *NUMBERS)
     changed = []
-    for row in con.execute(f"SELECT {', '.join(columns)} FROM raw.runs").fetchall():
+    rows = con.execute(
+        f"SELECT {', '.join(columns)} FROM raw.runs WHERE run_name IN (SELECT unnest(CAST(? AS VARCHAR[])))",
+        [list(runs)],
+    )
+    for row in rows.fetchall():
         stored = dict(zip(columns, row, strict=True))
         run = runs.get(stored["run_name"])
         if run is None:

@@ -1,10 +1,14 @@
 -- All values of one instruction show the same text (HloValue::ToString prints the defining HloInstruction::ToString).
 -- severity: warn
-WITH differing AS (
-    SELECT dump_id, instruction_id, COUNT(DISTINCT instruction_text_id) AS text_count
-    FROM raw.hlo_values
+WITH shown AS (
+    SELECT DISTINCT dump_id, instruction_id, instruction_text_id FROM raw.hlo_values
+    WHERE instruction_text_id IS NOT NULL
+),
+
+differing AS (
+    SELECT dump_id, instruction_id, COUNT(*) AS text_count FROM shown
     GROUP BY dump_id, instruction_id
-    HAVING MIN(instruction_text_id) <> MAX(instruction_text_id)
+    HAVING COUNT(*) > 1
 )
 
 SELECT

@@ -5,15 +5,14 @@ WITH lines AS (
     SELECT
         p.dump_id,
         d.peak_form,
-        p.instruction_name || p.shape_index || ': ' || CAST(p.listed_bytes AS VARCHAR) AS line,
-        LAG(p.instruction_name || p.shape_index || ': ' || CAST(p.listed_bytes AS VARCHAR)) OVER lines_before
-            AS previous_line,
-        r.ordinal - LAG(r.ordinal) OVER lines_before AS range_step,
-        LAG(p.listed_bytes) OVER lines_before - p.listed_bytes AS fewer_bytes,
         p.instruction_name,
+        p.shape_index,
+        p.listed_bytes,
+        r.ordinal AS range_ordinal,
         LAG(p.instruction_name) OVER lines_before AS previous_name,
-        TRY_CAST('[' || TRIM(p.shape_index, '{}') || ']' AS BIGINT []) AS shape_index,
-        LAG(TRY_CAST('[' || TRIM(p.shape_index, '{}') || ']' AS BIGINT [])) OVER lines_before AS previous_shape_index
+        LAG(p.shape_index) OVER lines_before AS previous_index,
+        LAG(p.listed_bytes) OVER lines_before AS previous_bytes,
+        LAG(r.ordinal) OVER lines_before AS previous_range_ordinal
     FROM staging.peak_buffers AS p
     INNER JOIN raw.dumps AS d ON p.dump_id = d.dump_id
     INNER JOIN raw.live_ranges AS r
@@ -23,13 +22,16 @@ WITH lines AS (
 
 SELECT
     dump_id,  -- The dump.
-    'a peak line that belongs behind ' || previous_line AS expected,  -- The line before it.
-    line AS found  -- The line that stands there.
+    'a peak line that belongs behind ' || previous_name || previous_index || ': ' || CAST(previous_bytes AS VARCHAR)
+        AS expected,  -- The line before it.
+    instruction_name || shape_index || ': ' || CAST(listed_bytes AS VARCHAR) AS found  -- The line that stands there.
 FROM lines
 WHERE
     CASE
-        WHEN peak_form <> 'cumulative' THEN range_step < 0
-        WHEN fewer_bytes <> 0 THEN fewer_bytes < 0
+        WHEN peak_form <> 'cumulative' THEN range_ordinal < previous_range_ordinal
+        WHEN listed_bytes <> previous_bytes THEN listed_bytes > previous_bytes
         WHEN instruction_name <> previous_name THEN instruction_name < previous_name
-        ELSE shape_index < previous_shape_index
+        ELSE
+            TRY_CAST('[' || TRIM(shape_index, '{}') || ']' AS BIGINT [])
+            < TRY_CAST('[' || TRIM(previous_index, '{}') || ']' AS BIGINT [])
     END

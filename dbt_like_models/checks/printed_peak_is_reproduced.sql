@@ -21,25 +21,29 @@ timeline AS (
         dump_id,
         instant,
         SUM(SUM(change_bytes)) OVER (PARTITION BY dump_id ORDER BY instant) AS weighed_bytes,
-        -- A value whose instruction has no text has no weight, and its dump no answer.
-        SUM(COUNT(*) - COUNT(change_bytes)) OVER (PARTITION BY dump_id) AS unknown_count
+        COUNT(*) - COUNT(change_bytes) AS unknown_count
     FROM changes
     GROUP BY dump_id, instant
 ),
 
-ranked AS (
-    SELECT
-        dump_id,
-        instant,
-        ROW_NUMBER() OVER (PARTITION BY dump_id ORDER BY weighed_bytes DESC, instant ASC) AS height
-    FROM timeline
-    WHERE unknown_count = 0
+highest AS (
+    SELECT dump_id, MAX(weighed_bytes) AS weighed_bytes FROM timeline
+    GROUP BY dump_id
+    -- A value whose instruction has no text has no weight, and its dump no answer.
+    HAVING SUM(unknown_count) = 0
+),
+
+peaks AS (
+    SELECT t.dump_id, MIN(t.instant) AS instant
+    FROM timeline AS t
+    INNER JOIN highest AS h ON t.dump_id = h.dump_id AND t.weighed_bytes = h.weighed_bytes
+    GROUP BY t.dump_id
 )
 
 SELECT
     d.dump_id,  -- The dump.
-    'Live ranges at ' || CAST(r.instant AS VARCHAR) || ' (peak)' AS expected,  -- What the formula gives.
+    'Live ranges at ' || CAST(p.instant AS VARCHAR) || ' (peak)' AS expected,  -- What the formula gives.
     'Live ranges at ' || CAST(d.reported_peak_position AS VARCHAR) || ' (peak)' AS found  -- What is printed.
 FROM staging.dumps AS d
-INNER JOIN ranked AS r ON d.dump_id = r.dump_id AND r.height = 1
-WHERE d.reported_peak_position <> r.instant
+INNER JOIN peaks AS p ON d.dump_id = p.dump_id
+WHERE d.reported_peak_position <> p.instant

@@ -1,17 +1,18 @@
 -- Every position and every use belongs to a value of its dump.
 -- severity: error
+WITH strays AS (
+    SELECT p.dump_id, p.value_id, p.instruction_id, 'a position in ' AS what
+    FROM raw.positions AS p
+    WHERE NOT EXISTS (SELECT 1 FROM raw.hlo_values AS v WHERE p.dump_id = v.dump_id AND p.value_id = v.value_id)
+    UNION ALL
+    SELECT u.dump_id, u.value_id, u.instruction_id, 'a use by ' AS what
+    FROM raw.uses AS u
+    WHERE NOT EXISTS (SELECT 1 FROM raw.hlo_values AS v WHERE u.dump_id = v.dump_id AND u.value_id = v.value_id)
+)
+
 SELECT
-    p.dump_id,  -- The offending dump.
-    'a value ' || CAST(p.value_id AS VARCHAR) AS expected,  -- The value that is missing.
-    'a position in ' || p.instruction_name AS found  -- The row that points at it.
-FROM staging.positions AS p
-LEFT JOIN staging.hlo_values AS v ON p.dump_id = v.dump_id AND p.value_id = v.value_id
-WHERE v.dump_id IS NULL
-UNION ALL
-SELECT
-    u.dump_id,
-    'a value ' || CAST(u.value_id AS VARCHAR) AS expected,
-    'a use by ' || u.instruction_name AS found
-FROM staging.uses AS u
-LEFT JOIN staging.hlo_values AS v ON u.dump_id = v.dump_id AND u.value_id = v.value_id
-WHERE v.dump_id IS NULL
+    s.dump_id,  -- The offending dump.
+    'a value ' || CAST(s.value_id AS VARCHAR) AS expected,  -- The value that is missing.
+    s.what || i.instruction_name AS found  -- The row that points at it.
+FROM strays AS s
+INNER JOIN raw.instructions AS i ON s.dump_id = i.dump_id AND s.instruction_id = i.instruction_id

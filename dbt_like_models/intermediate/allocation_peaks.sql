@@ -12,20 +12,19 @@ WITH timeline AS (
     FROM intermediate.allocation_changes
 ),
 
-ranked AS (
-    SELECT
-        *,
-        ROW_NUMBER() OVER (
-            PARTITION BY dump_id, allocation_index ORDER BY alive_bytes DESC, position_in_schedule ASC
-        ) AS height
-    FROM timeline
+highest AS (
+    SELECT dump_id, allocation_index, MAX(alive_bytes) AS alive_bytes FROM timeline
+    GROUP BY dump_id, allocation_index
 )
 
 SELECT
-    dump_id,  -- The dump.
-    memory_space,  -- Memory space of the allocation.
-    allocation_index,  -- The allocation.
-    CAST(alive_bytes AS BIGINT) AS occupied_peak_bytes,  -- Most bytes in the union of live slots.
-    position_in_schedule AS occupied_peak_position  -- First position of that.
-FROM ranked
-WHERE height = 1 AND alive_bytes > 0
+    t.dump_id,  -- The dump.
+    t.memory_space,  -- Memory space of the allocation.
+    t.allocation_index,  -- The allocation.
+    CAST(t.alive_bytes AS BIGINT) AS occupied_peak_bytes,  -- Most bytes in the union of live slots.
+    MIN(t.position_in_schedule) AS occupied_peak_position  -- First position of that.
+FROM timeline AS t
+INNER JOIN highest AS h
+    ON t.dump_id = h.dump_id AND t.allocation_index = h.allocation_index AND t.alive_bytes = h.alive_bytes
+WHERE t.alive_bytes > 0
+GROUP BY t.dump_id, t.memory_space, t.allocation_index, t.alive_bytes

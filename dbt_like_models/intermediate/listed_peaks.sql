@@ -18,11 +18,16 @@ timeline AS (
     FROM summed
 ),
 
-ranked AS (
-    SELECT
-        *,
-        ROW_NUMBER() OVER (PARTITION BY dump_id ORDER BY alive_bytes DESC, position_in_schedule ASC) AS height
-    FROM timeline
+highest AS (
+    SELECT dump_id, MAX(alive_bytes) AS alive_bytes FROM timeline
+    GROUP BY dump_id
+),
+
+peaks AS (
+    SELECT t.dump_id, t.alive_bytes, MIN(t.position_in_schedule) AS position_in_schedule
+    FROM timeline AS t
+    INNER JOIN highest AS h ON t.dump_id = h.dump_id AND t.alive_bytes = h.alive_bytes
+    GROUP BY t.dump_id, t.alive_bytes
 ),
 
 at_reported AS (
@@ -36,10 +41,9 @@ at_reported AS (
 )
 
 SELECT
-    r.dump_id,  -- The dump.
-    CAST(r.alive_bytes AS BIGINT) AS listed_peak_bytes,  -- Most listed bytes over all memory spaces.
-    CASE WHEN r.alive_bytes > 0 THEN r.position_in_schedule END AS listed_peak_position,  -- First position of that.
+    p.dump_id,  -- The dump.
+    CAST(p.alive_bytes AS BIGINT) AS listed_peak_bytes,  -- Most listed bytes over all memory spaces.
+    CASE WHEN p.alive_bytes > 0 THEN p.position_in_schedule END AS listed_peak_position,  -- First position of that.
     CAST(a.alive_bytes AS BIGINT) AS listed_at_reported_peak_bytes  -- Listed bytes where XLA prints its peak.
-FROM ranked AS r
-LEFT JOIN at_reported AS a ON r.dump_id = a.dump_id
-WHERE r.height = 1
+FROM peaks AS p
+LEFT JOIN at_reported AS a ON p.dump_id = a.dump_id

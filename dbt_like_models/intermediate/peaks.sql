@@ -15,31 +15,32 @@ WITH timeline AS (
     WINDOW running AS (PARTITION BY dump_id, memory_space ORDER BY position_in_schedule)
 ),
 
-ranked AS (
+-- Joined, since to rank each timeline takes several times as long.
+highest AS (
     SELECT
-        *,
-        SUM(lasting_positions) OVER (PARTITION BY dump_id, memory_space, occupied_bytes) AS tied_positions,
-        ROW_NUMBER() OVER (
-            PARTITION BY dump_id, memory_space ORDER BY occupied_bytes DESC, position_in_schedule ASC
-        ) AS occupied_rank,
-        ROW_NUMBER() OVER (
-            PARTITION BY dump_id, memory_space ORDER BY listed_bytes DESC, position_in_schedule ASC
-        ) AS listed_rank
+        dump_id,
+        memory_space,
+        MAX(occupied_bytes) AS occupied_bytes,
+        MAX(listed_bytes) AS listed_bytes
     FROM timeline
+    GROUP BY dump_id, memory_space
 )
 
 SELECT
-    o.dump_id,  -- The dump.
-    o.memory_space,  -- Memory space of the allocation.
-    CAST(o.occupied_bytes AS BIGINT) AS occupied_peak_bytes,  -- Most bytes in the union of live slots.
-    CASE
-        WHEN o.occupied_bytes > 0 THEN o.position_in_schedule
-    END AS occupied_peak_position,  -- First position of that.
-    CASE
-        WHEN o.occupied_bytes > 0 THEN CAST(o.tied_positions AS BIGINT)
-    END AS occupied_peak_position_count,  -- Positions at which that much is occupied.
-    CAST(l.listed_bytes AS BIGINT) AS listed_peak_bytes,  -- Most listed bytes.
-    CASE WHEN l.listed_bytes > 0 THEN l.position_in_schedule END AS listed_peak_position  -- First position of that.
-FROM ranked AS o
-INNER JOIN ranked AS l ON o.dump_id = l.dump_id AND o.memory_space = l.memory_space
-WHERE o.occupied_rank = 1 AND l.listed_rank = 1
+    t.dump_id,  -- The dump.
+    t.memory_space,  -- Memory space of the allocation.
+    CAST(MAX(h.occupied_bytes) AS BIGINT) AS occupied_peak_bytes,  -- Most bytes in the union of live slots.
+    MIN(
+        CASE WHEN t.occupied_bytes = h.occupied_bytes AND h.occupied_bytes > 0 THEN t.position_in_schedule END
+    ) AS occupied_peak_position,  -- First position of that.
+    CAST(
+        SUM(CASE WHEN t.occupied_bytes = h.occupied_bytes AND h.occupied_bytes > 0 THEN t.lasting_positions END)
+        AS BIGINT
+    ) AS occupied_peak_position_count,  -- Positions at which that much is occupied.
+    CAST(MAX(h.listed_bytes) AS BIGINT) AS listed_peak_bytes,  -- Most listed bytes.
+    MIN(
+        CASE WHEN t.listed_bytes = h.listed_bytes AND h.listed_bytes > 0 THEN t.position_in_schedule END
+    ) AS listed_peak_position  -- First position of that.
+FROM timeline AS t
+INNER JOIN highest AS h ON t.dump_id = h.dump_id AND t.memory_space = h.memory_space
+GROUP BY t.dump_id, t.memory_space
