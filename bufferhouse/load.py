@@ -19,8 +19,8 @@ from bufferhouse import __version__, interrupts
 from bufferhouse.batch import ParsedBatch, Refusal, Sighting
 from bufferhouse.batch_catalog import REFUSING, Checked, Names, batch_catalog, copy_in, run_checks, uncomputable
 from bufferhouse.frames import Batch
-from bufferhouse.observing import UNREADABLE, faults_of, insert, observe, run_ids_of, unseen
-from bufferhouse.run_changes import complete_runs
+from bufferhouse.observing import UNREADABLE, faults_of, insert, observe, unseen
+from bufferhouse.run_changes import complete_runs, run_ids
 from bufferhouse.runs import Run
 from bufferhouse.threads import choose_threads
 from bufferhouse.transaction import transaction
@@ -174,7 +174,7 @@ def _add_runs(con, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
     from schemas import RUNS
 
     complete_runs(con, {name: run for name, run in runs.items() if name in names})
-    known = run_ids_of(con, names)
+    known = run_ids(con, names)
     new = sorted(names - known.keys(), key=list(runs).index)
     if new:
         known.update(zip(new, count(next_number(con, "runs", "run_id")), strict=False))

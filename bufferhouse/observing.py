@@ -11,6 +11,7 @@ from bufferhouse.dump import DumpError
 from bufferhouse.dump.stack_frames import StackFrame, read_stack_frames
 from bufferhouse.identity import facts_of_name, key_of
 from bufferhouse.module_texts import HeadError
+from bufferhouse.run_changes import run_ids
 from bufferhouse.trees import Found
 
 UNREADABLE = "stack_frames_readable"  # the soft rule that a damaged head breaks, by its name in marts.warnings
@@ -77,7 +78,7 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
     A file that was refused since it was seen, and is back as it was, is seen anew: that closes its reject. A module
     text that has come, or is another, makes a new sighting of its dump; one that is gone does not.
     """
-    told = run_ids_of(con, {s.run_name for s in sightings})
+    told = run_ids(con, {s.run_name for s in sightings})
     if not told:
         return sightings, 0
     rows = [
@@ -105,14 +106,6 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
     ).fetchall()
     con.unregister("sightings")
     return [sightings[number] for (number,) in fresh], len(sightings) - len(fresh)
-
-
-def run_ids_of(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> dict[str, int]:
-    """Return the number of each run of these names that is in the warehouse."""
-    rows = con.execute(
-        "SELECT run_name, run_id FROM raw.runs WHERE run_name IN (SELECT unnest(CAST(? AS VARCHAR[])))", [list(names)]
-    )
-    return dict(rows.fetchall())
 
 
 def _of_module_text(s: Sighting) -> tuple:

@@ -1,7 +1,8 @@
 """Change what is known about a run that is in the warehouse."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 
 import duckdb
@@ -24,6 +25,24 @@ def run_id(con: duckdb.DuckDBPyConnection, name: str) -> int:
         near = get_close_matches(name, names, 1)
         raise UsageError(f"there is no run {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
     return row[0]
+
+
+def run_ids(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> dict[str, int]:
+    """Return the number of each run of these names that is in the warehouse."""
+    with _asked(con, names):
+        return dict(con.execute("SELECT run_name, run_id FROM raw.runs SEMI JOIN asked USING (run_name)").fetchall())
+
+
+@contextmanager
+def _asked(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Iterator[None]:
+    # As a table: DuckDB tries to import pandas for every single text of a list.
+    import pyarrow as pa
+
+    con.register("asked", pa.table({"run_name": pa.array(names, pa.string())}))
+    try:
+        yield
+    finally:
+        con.unregister("asked")
 
 
 def rename(con: duckdb.DuckDBPyConnection, name: str, new_name: str) -> None:
@@ -76,11 +95,9 @@ def complete_runs(con: duckdb.DuckDBPyConnection, runs: Mapping[str, Run | None]
         return []
     columns = ("run_name", "started_at", "started_at_source", "labels", *TEXTS, *NUMBERS)
     changed = []
-    rows = con.execute(
-        f"SELECT {', '.join(columns)} FROM raw.runs WHERE run_name IN (SELECT unnest(CAST(? AS VARCHAR[])))",
-        [list(runs)],
-    )
-    for row in rows.fetchall():
+    with _asked(con, runs):
+        rows = con.execute(f"SELECT {', '.join(columns)} FROM raw.runs SEMI JOIN asked USING (run_name)").fetchall()
+    for row in rows:
         stored = dict(zip(columns, row, strict=True))
         run = runs.get(stored["run_name"])
         if run is None:
