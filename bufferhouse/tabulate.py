@@ -5,7 +5,7 @@ end, column by column over the whole batch, so that a thousand dumps cost one co
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import accumulate, chain, repeat
 
 import polars as pl
 import pyarrow as pa
@@ -15,14 +15,13 @@ from bufferhouse.dump.attributes import AttributeColumns, read
 from bufferhouse.dump.columns import Dumps, parts
 from bufferhouse.frames import COLUMNS, Batch
 from bufferhouse.identity import Content, key_of
+from bufferhouse.interning import Names, Texts, distinct_texts, interned
 from bufferhouse.overlap import strict_overlaps
 from bufferhouse.shape import Shape, ShapeError, parse_shape
 from bufferhouse.signature import entry_signatures
 
 Columns = Sequence[Iterable]
 """The cells of a table in the order of its columns."""
-Ids = Sequence[dict[str, int]]
-"""The ids of the instruction names of each dump."""
 
 
 class Tabulator:
@@ -77,26 +76,23 @@ class Tabulator:
 
     def finish(self) -> Batch:
         """Return everything added so far as frames, and the shapes they mention."""
-        rows: dict[str, int] = {}
-        distinct = map(dict.fromkeys, self._parts("values", self.dumps.values.instruction_text))
-        # The distinct texts of each dump, as rows of those of the batch.
-        texts = [{text: rows.setdefault(text, len(rows)) for text in own if text is not None} for own in distinct]
-        said = read(list(rows))
+        texts = distinct_texts(self.dumps)
+        said = read(texts.distinct)
         self._number_results(said)
-        ids = self._interned(said, texts)
+        names = interned(self.dumps, said, texts)
         columns = {
             "dumps": _transposed("dumps", self._dump_rows()),
             "dump_files": _transposed("dump_files", self._file_rows()),
             "allocations": self._allocations(),
-            "hlo_values": self._hlo_values(ids, texts),
+            "hlo_values": self._hlo_values(names, texts),
             "cross_color_values": self._cross_color_values(),
-            "positions": self._positions(ids),
-            "uses": self._uses(ids),
-            "instructions": self._instructions(ids),
-            "instruction_texts": self._instruction_texts(said, ids, texts),
+            "positions": self._positions(names),
+            "uses": self._uses(names),
+            "instructions": self._instructions(names),
+            "instruction_texts": self._instruction_texts(said, names, texts),
             "schedule": self._schedule(),
-            "live_ranges": self._live_ranges(ids),
-            "peak_buffers": self._peak_buffers(ids),
+            "live_ranges": self._live_ranges(names),
+            "peak_buffers": self._peak_buffers(names),
             "shapes": self._shapes(),
         }
         return Batch({table: _frame(table, cells) for table, cells in columns.items()})
@@ -114,30 +110,6 @@ class Tabulator:
         """Yield the cells of each dump in a column of a table."""
         return parts(column, self.dumps.rows[table])
 
-    def _interned(self, said: AttributeColumns, texts: list[dict[str, int]]) -> list[dict[str, int]]:
-        """Number the instruction names of each dump: the schedule first, so that most ids are schedule positions."""
-        d = self.dumps
-        found = []
-        for schedule, values, positions, uses, own in zip(
-            self._parts("schedule", d.schedule),
-            self._parts("values", d.values.instruction),
-            self._parts("positions", d.positions.instruction),
-            self._parts("uses", d.uses.instruction),
-            texts,
-            strict=True,
-        ):
-            rows = own.values()
-            named = map(said.instruction_name.__getitem__, rows)
-            operands = chain.from_iterable(map(said.operands.__getitem__, rows))
-            names = dict.fromkeys(chain(schedule, values, positions, uses, named, operands))
-            found.append(dict(zip(names, range(len(names)), strict=True)))
-        return found
-
-    def _ids(self, table: str, names: list[str], ids: Ids) -> list[int]:
-        """Return the instruction ids of a column of names."""
-        numbers = [map(own.__getitem__, part) for own, part in zip(ids, self._parts(table, names), strict=True)]
-        return list(chain.from_iterable(numbers))
-
     def _shape_ids(self, texts: list[str | None]) -> list[int | None]:
         return list(map(self.shapes.get, texts))
 
@@ -153,18 +125,15 @@ class Tabulator:
             self._shape_ids(a.parameter_shape), self._shape_ids(a.output_shape), strict_overlaps(self.dumps),
         )  # fmt: skip
 
-    def _hlo_values(self, ids: Ids, texts: list[dict[str, int]]) -> Columns:
+    def _hlo_values(self, names: Names, texts: Texts) -> Columns:
         v = self.dumps.values
         shape_ids = pl.Series(self._shape_ids(v.shape), dtype=pl.Int64)
         logical = pl.Series([shape.logical_bytes for shape in self.shape_rows], dtype=pl.Int64)
         physical = pl.Series([shape.physical_bytes for shape in self.shape_rows], dtype=pl.Int64)
-        numbers = [dict(zip(own, range(len(own)), strict=True)) for own in texts]
-        of_dumps = zip(numbers, self._parts("values", v.instruction_text), strict=True)
-        text_ids = [map(own.get, part) for own, part in of_dumps]
         return (
-            self._keys(self.dumps.rows["values"]), v.value_id, self._ids("values", v.instruction, ids), v.shape_index,
+            self._keys(self.dumps.rows["values"]), v.value_id, names.values, v.shape_index,
             v.is_phi, v.memory_space, shape_ids, v.allocation_index, v.offset_bytes, v.size_bytes,
-            logical.gather(shape_ids), physical.gather(shape_ids), v.uses_state, chain.from_iterable(text_ids),
+            logical.gather(shape_ids), physical.gather(shape_ids), v.uses_state, texts.ids,
         )  # fmt: skip
 
     def _cross_color_values(self) -> Columns:
@@ -179,40 +148,34 @@ class Tabulator:
         value_ids = [own[row] for own, rows in values for row in rows]
         return self._keys(counts), c.allocation_index, _ordinals(blocks), value_ids, c.memory_space
 
-    def _positions(self, ids: Ids) -> Columns:
+    def _positions(self, names: Names) -> Columns:
         p = self.dumps.positions
-        return (*self._owned("positions", p.count), self._ids("positions", p.instruction, ids), p.shape_index)
+        return (*self._owned("positions", p.count), names.positions, p.shape_index)
 
-    def _uses(self, ids: Ids) -> Columns:
+    def _uses(self, names: Names) -> Columns:
         u = self.dumps.uses
-        names = self._ids("uses", u.instruction, ids)
-        return (*self._owned("uses", u.count), names, u.operand_number, u.operand_shape_index)
+        return (*self._owned("uses", u.count), names.uses, u.operand_number, u.operand_shape_index)
 
     def _owned(self, table: str, counts: list[int]) -> Columns:
         """Return the keys of a list that belongs to a value: dump, value, place in the list."""
         owners = chain.from_iterable(map(repeat, self.dumps.values.value_id, counts))
         return self._keys(self.dumps.rows[table]), owners, _ordinals(counts)
 
-    def _instructions(self, ids: Ids) -> Columns:
-        counts = list(map(len, ids))
-        pairs = zip(self.dumps.rows["schedule"], counts, strict=True)
-        positions = [chain(range(scheduled), repeat(None, count - scheduled)) for scheduled, count in pairs]
-        return self._keys(counts), _ordinals(counts), chain.from_iterable(ids), chain.from_iterable(positions)
+    def _instructions(self, names: Names) -> Columns:
+        pairs = zip(self.dumps.rows["schedule"], names.counts, strict=True)
+        positions = [chain(range(scheduled), repeat(None, all_names - scheduled)) for scheduled, all_names in pairs]
+        return self._keys(names.counts), _ordinals(names.counts), names.names, chain.from_iterable(positions)
 
-    def _instruction_texts(self, said: AttributeColumns, ids: Ids, texts: list[dict[str, int]]) -> Columns:
-        counts = list(map(len, texts))
-        rows = list(chain.from_iterable([own.values() for own in texts]))
-        of_texts = list(chain.from_iterable(map(repeat, ids, counts)))
+    def _instruction_texts(self, said: AttributeColumns, names: Names, texts: Texts) -> Columns:
         read_once = (
             said.opcode, said.op_name, said.source_file, said.source_line, said.stack_frame_id,
             said.custom_call_target, self._shape_ids(said.result_shape),
         )  # fmt: skip
+        operand_counts = [len(said.operands[row]) for row in texts.rows]
         return (
-            self._keys(counts), _ordinals(counts),
-            [own[said.instruction_name[row]] for own, row in zip(of_texts, rows, strict=True)],
-            *([cells[row] for row in rows] for cells in read_once),
-            [[own[name] for name in said.operands[row]] for own, row in zip(of_texts, rows, strict=True)],
-            chain.from_iterable(texts),
+            self._keys(texts.counts), _ordinals(texts.counts), names.texts,
+            *([cells[row] for row in texts.rows] for cells in read_once),
+            _lists(names.operands, operand_counts), [texts.distinct[row] for row in texts.rows],
         )  # fmt: skip
 
     def _schedule(self) -> Columns:
@@ -220,21 +183,21 @@ class Tabulator:
         numbers = _ordinals(counts)
         return self._keys(counts), numbers, numbers
 
-    def _live_ranges(self, ids: Ids) -> Columns:
+    def _live_ranges(self, names: Names) -> Columns:
         r, counts = self.dumps.live_ranges, self.dumps.rows["live_ranges"]
-        names = self._ids("live_ranges", r.instruction, ids)
-        return self._keys(counts), _ordinals(counts), names, r.shape_index, r.start_position, r.end_position
+        keys = self._keys(counts), _ordinals(counts), names.live_ranges
+        return (*keys, r.shape_index, r.start_position, r.end_position)
 
-    def _peak_buffers(self, ids: Ids) -> Columns:
+    def _peak_buffers(self, names: Names) -> Columns:
         k, counts = self.dumps.peak_buffers, self.dumps.rows["peak_buffers"]
-        names = self._ids("peak_buffers", k.instruction, ids)
-        return self._keys(counts), _ordinals(counts), names, k.shape_index, k.listed_bytes, k.cumulative_bytes
+        keys = self._keys(counts), _ordinals(counts), names.peak_buffers
+        return (*keys, k.shape_index, k.listed_bytes, k.cumulative_bytes)
 
     def _shapes(self) -> Columns:
         shapes = self.shape_rows
         return (
             range(len(shapes)), [s.shape_text for s in shapes], [s.element_type for s in shapes],
-            [None if s.dims is None else list(s.dims) for s in shapes], [s.layout for s in shapes],
+            pl.Series(pa.array([s.dims for s in shapes], pa.large_list(pa.int64()))), [s.layout for s in shapes],
             [s.tiles for s in shapes], [s.layout_memory_space for s in shapes], [s.element_bits for s in shapes],
             [s.logical_bytes for s in shapes], [s.physical_bytes for s in shapes], [s.tuple_arity for s in shapes],
         )  # fmt: skip
@@ -285,10 +248,12 @@ def _frame(table: str, columns: Columns) -> pl.DataFrame:
 
 
 def _series(name: str, dtype: pl.DataType, cells: Iterable) -> pl.Series:
-    """Return a column; lists of numbers go through Arrow, because Polars would make a series of each."""
     if isinstance(cells, pl.Series):
         return cells.alias(name)
-    cells = list(cells)
-    if dtype == pl.List(pl.Int64):
-        return pl.Series(name, pa.array(cells, pa.large_list(pa.int64())))
-    return pl.Series(name, cells, dtype=dtype, strict=True)
+    return pl.Series(name, cells if isinstance(cells, list) else list(cells), dtype=dtype, strict=True)
+
+
+def _lists(numbers: list[int], counts: Iterable[int]) -> pl.Series:
+    """Return a column of lists, which go through Arrow, because Polars would make a series of each."""
+    ends = pa.array(accumulate(counts, initial=0), pa.int64())
+    return pl.Series(pa.LargeListArray.from_arrays(ends, pa.array(numbers, pa.int64())))
