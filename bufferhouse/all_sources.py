@@ -68,7 +68,7 @@ def load_ready(
             with faults_of(result):
                 work.append((found, choose(writer, source, found, result), result))
     ready = [dump for _, arrivals, _ in work for dump in arrivals.ready]
-    count = worker_count(workers, sum(dump.size_bytes for dump in ready))
+    count = worker_count(workers, ready)
     number = done = 0
     with executor(count) as pool:
         for found, arrivals, result in work:

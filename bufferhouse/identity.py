@@ -86,6 +86,7 @@ FACTS_OF_NAME = (
 )  # fmt: skip
 
 
+@lru_cache(1 << 14)
 def facts_of_name(f: FileName, signature_id: int) -> tuple:
     """Return the cells of FACTS_OF_NAME for a file of that name whose dump has this entry signature."""
     program = program_name(f.module_name)

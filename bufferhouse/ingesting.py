@@ -57,7 +57,7 @@ def run_ingest(
             count_only(warehouse, discovery, summary, rehash=rehash)
         summary.seconds = round(time.monotonic() - started, 3)
         return summary
-    count = worker_count(workers, sum(dump.size_bytes for dump in discovery.dumps))
+    count = worker_count(workers, discovery.dumps)
     try:
         with remembered(), executor(count) as pool, Warehouse(path, wait=wait) as warehouse, _progress() as advance:
             if reparse:

@@ -20,7 +20,7 @@ def in_memory(sources: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
     import sys
 
     discovery = discover(sources)
-    workers = worker_count(None, sum(dump.size_bytes for dump in discovery.dumps))
+    workers = worker_count(None, discovery.dumps)
     with executor(workers) as pool, Warehouse(None) as warehouse:
         summary = ingest(warehouse, discovery, executor=pool, workers=workers)
         for line in [*summary.reject_lines, *summary.unreadable, *summary.head_faults]:

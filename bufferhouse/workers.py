@@ -3,21 +3,24 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, parent_process
 
 from bufferhouse.spawning import lean_context
+from bufferhouse.trees import Found
 
-SMALLEST_INPUT_BYTES = 16 << 20  # below it, starting a process costs more than it saves
+SMALLEST_INPUT_BYTES = 24 << 20  # below it, starting processes costs more than they save
 
 
-def worker_count(given: int | None, input_bytes: int) -> int:
-    """Return how many processes should parse `input_bytes` of input: 1 stands for none beside this one."""
+def worker_count(given: int | None, dumps: Iterable[Found]) -> int:
+    """Return how many processes should parse what is new in `dumps`: 1 stands for none beside this one."""
     if given is not None:
         return max(given, 1)
-    return (os.cpu_count() or 1) if input_bytes >= SMALLEST_INPUT_BYTES else 1
+    # Only contents are parsed, and files of one name and size nearly always repeat one.
+    files = {(dump.relative_path.rsplit("/", 1)[-1], dump.size_bytes) for dump in dumps}
+    return (os.cpu_count() or 1) if sum(size for _, size in files) >= SMALLEST_INPUT_BYTES else 1
 
 
 @contextmanager
