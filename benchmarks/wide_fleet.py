@@ -36,7 +36,8 @@ def write_wide_fleet(folder: Path, programs: int, runs: int) -> None:
             step = 0 if program % 7 == 0 else (run + program) // RUNS_OF_A_CONTENT
             content = contents / f"{program}-{version}-{step}"
             if not content.exists():
-                content.write_bytes(_grown(dumps[version, base], program, step))
+                more = _STEP_BYTES * (step * (program % 11 + 1) % 19) + 64 * (program + 1)
+                content.write_bytes(grown(dumps[version, base], more))
             name = f"module_{program:04}.jit_{base}_p{program:03}.after_optimizations-buffer-assignment.txt"
             os.link(content, directory / name)
 
@@ -48,12 +49,11 @@ def _real(release: str, base: str) -> Dump:
     return dump
 
 
-def _grown(dump: Dump, program: int, step: int) -> bytes:
-    """Return the text of a dump whose largest arena has more room than its values need, different for each program."""
+def grown(dump: Dump, more: int) -> bytes:
+    """Return the text of a dump whose largest arena has so many bytes more than its values need."""
     sizes = dump.allocations.size_bytes
     arena = max(range(len(sizes)), key=lambda row: (_is_arena(dump, row), sizes[row]))
     size, total = sizes[arena], dump.total_bytes
-    more = _STEP_BYTES * (step * (program % 11 + 1) % 19) + 64 * (program + 1)
     sizes[arena], dump.total_bytes = size + more, total + more
     try:
         return render(dump)["combined"]

@@ -22,7 +22,7 @@ OBSERVATIONS = {
     "program_name": pl.String, "stage": pl.String, "compile_target": pl.String, "compiler_revision": pl.String,
     "dumped_at": pl.Datetime("us", "UTC"), "source_size_bytes": pl.Int64, "source_mtime_ns": pl.Int64,
     "module_text_size_bytes": pl.Int64, "module_text_mtime_ns": pl.Int64, "stack_frames_id": pl.Int64,
-    "stack_frames_fault": pl.String,
+    "stack_frames_fault": pl.String, "replaced_load_id": pl.Int64,
 }  # fmt: skip
 STACK_FRAMES = {
     "stack_frames_id": pl.Int64, "stack_frame_id": pl.Int64, "call_stack_ids": pl.List(pl.Int64),
@@ -122,12 +122,13 @@ def observe(
 ) -> dict[str, int]:
     """Write an observation per sighting, and the stack frames nobody has seen before; return the rows by table."""
     rows = []
+    replaced = _newest_loads(con, [(run_ids[s.run_name], s.relative_path) for s in sightings])
     for s in sightings:
         program_id, *facts = facts_of_name(s.file_name, signature_ids[s.content.dump_id])
         rows.append(
             (
                 run_ids[s.run_name], s.relative_path, s.content.dump_id, load_id, program_id, s.source_uri, *facts,
-                s.size_bytes, s.mtime_ns, *_of_module_text(s),
+                s.size_bytes, s.mtime_ns, *_of_module_text(s), replaced.get((run_ids[s.run_name], s.relative_path)),
             )
         )  # fmt: skip
     texts = [s.module_text for s in sightings if s.module_text is not None]
@@ -135,6 +136,21 @@ def observe(
         "observations": insert(con, "observations", OBSERVATIONS, rows),
         "stack_frames": _add_stack_frames(con, {t.stack_frames_id: t.stack_frames for t in texts if t.stack_frames}),
     }
+
+
+def _newest_loads(con: duckdb.DuckDBPyConnection, files: list[tuple[int, str]]) -> dict[tuple[int, str], int]:
+    """Return the load that saw each file last, by run_id and path, of those that were seen before."""
+    if not files:
+        return {}
+    con.register("files", pl.DataFrame(files, schema=["run_id", "relative_path"], orient="row").to_arrow())
+    # Named in the statement, the runs are looked for where they lie; a join would go through all that was ever seen.
+    of_these_runs = ", ".join(str(run_id) for run_id in {run_id for run_id, _ in files})
+    seen = con.execute(
+        "SELECT o.run_id, o.relative_path, o.load_id FROM staging.observations AS o"
+        f" SEMI JOIN files USING (run_id, relative_path) WHERE o.run_id IN ({of_these_runs})"
+    ).fetchall()
+    con.unregister("files")
+    return {(run_id, path): load_id for run_id, path, load_id in seen}
 
 
 def _add_stack_frames(con: duckdb.DuckDBPyConnection, tables: dict[int, list[StackFrame]]) -> int:

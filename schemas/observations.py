@@ -60,5 +60,11 @@ OBSERVATIONS = table(
         "stack_frames_fault": column(
             TEXT, "Why its head cannot be read: line, column, what was expected and found there.", nullable=True
         ),
+        "replaced_load_id": column(
+            INTEGER,
+            "The load of the row of this file that was the newest until then; null for its first row.",
+            nullable=True,
+            minimum=0,
+        ),
     },
 )

@@ -1,5 +1,6 @@
 -- What each memory space of a dump reserves, occupies and wastes.
 -- grain: dump_id, memory_space
+-- materialized: incremental by dump_id
 WITH reserved AS (
     SELECT
         dump_id,

@@ -1,10 +1,12 @@
 -- Sightings of dumps: the newest row of each file of a run, with what the run knows where the file name is silent.
 -- grain: run_id, relative_path
-WITH ranked AS (
+WITH replaced AS (
     SELECT
-        *,
-        ROW_NUMBER() OVER (PARTITION BY run_id, relative_path ORDER BY load_id DESC) AS newness
+        run_id,
+        relative_path,
+        replaced_load_id AS load_id
     FROM raw.observations
+    WHERE replaced_load_id IS NOT NULL
 )
 
 SELECT
@@ -34,6 +36,6 @@ SELECT
     o.module_text_mtime_ns,  -- Its modification time, in nanoseconds since 1970.
     o.stack_frames_id,  -- The stack frames at its head; null without any.
     o.stack_frames_fault  -- Why its head cannot be read; null where it can.
-FROM ranked AS o
+FROM raw.observations AS o
 INNER JOIN raw.runs AS r ON o.run_id = r.run_id
-WHERE o.newness = 1
+ANTI JOIN replaced AS n ON o.run_id = n.run_id AND o.relative_path = n.relative_path AND o.load_id = n.load_id
