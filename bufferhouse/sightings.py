@@ -4,6 +4,7 @@ Run, load, path and time of a file come from outside and can be proved by nothin
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import duckdb
 import polars as pl
@@ -39,6 +40,7 @@ def sighting_faults(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> list
 
 def _observations(con: duckdb.DuckDBPyConnection) -> list[Fault]:
     faults = []
+    facts = lru_cache(4096)(lambda name, signature_id: facts_of_name(read_file_name(name), signature_id))
     cursor = con.execute(
         "SELECT o.dump_id, o.relative_path, o.source_uri, o.source_size_bytes, d.text_bytes, d.file_layout,"
         f" r.run_id IS NULL, l.load_id IS NULL, d.signature_id, {', '.join(f'o.{name}' for name in FACTS_OF_NAME)}"
@@ -54,7 +56,7 @@ def _observations(con: duckdb.DuckDBPyConnection) -> list[Fault]:
                 faults.append(Fault(dump_id, f"raw.observations: {path} is not the end of {uri}"))
             if layout == "combined" and not path.endswith(SUFFIXES) and size != text_bytes:
                 faults.append(Fault(dump_id, f"raw.observations: {path} has {size} bytes, its dump {text_bytes}"))
-            derived = facts_of_name(read_file_name(path), signature_id)
+            derived = facts(path.rsplit("/", 1)[-1], signature_id)  # the runs of a fleet have the same names
             for name, mine, own in zip(FACTS_OF_NAME, stored, derived, strict=True):
                 if mine != own:
                     what = f"raw.observations: {name} of {path} is {mine!r}, where name and dump say {own!r}"

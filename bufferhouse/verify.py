@@ -6,18 +6,18 @@ repeat of their dump and their path is derived again in `sightings`.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import duckdb
 import polars as pl
 
-from bufferhouse.dump import DumpError, parse
+from bufferhouse.collecting import collector_paused
+from bufferhouse.contents import parse_contents
 from bufferhouse.errors import UsageError
 from bufferhouse.frames import COLUMNS, SHAPE_COLUMNS, Batch
+from bufferhouse.identity import Content
 from bufferhouse.restore import ORDER, chunks, rendered
-from bufferhouse.shape import ShapeError
 from bufferhouse.sightings import Fault, sighting_faults
-from bufferhouse.tabulate import Tabulator
 
 
 def chosen_dumps(con: duckdb.DuckDBPyConnection, *, sample: int | None = None, run: str | None = None) -> list[int]:
@@ -55,31 +55,37 @@ def verify(
     return list({fault.dump_id: fault for fault in reversed(faults)}.values())[::-1]
 
 
+@collector_paused()
 def faults_in(frames: dict[str, pl.DataFrame]) -> list[Fault]:
     """Prove the dumps of frames that are sorted by key."""
     faults: dict[int, Fault] = {}
-    tabulator = Tabulator()
-    loads = dict(zip(frames["dumps"]["dump_id"], frames["dumps"]["load_id"], strict=True))
+    work: list[tuple[Content, Mapping[str, bytes]]] = []
     for one in rendered(frames):
         if one.content is None:
             faults[one.dump_id] = Fault(one.dump_id, one.fault or "")
-            continue
-        try:
-            again = parse(one.files if len(one.files) > 1 else next(iter(one.files.values())))
-            sizes = {role: len(data) for role, data in one.files.items()}
-            tabulator.add(again, one.content, sizes, loads[one.dump_id])
-        except (DumpError, ShapeError) as error:
-            faults[one.dump_id] = Fault(one.dump_id, f"this parser refuses it: {error}")
-    derived = _with_stored_shape_ids(tabulator.finish(), frames["shapes"])
+        else:
+            work.append((one.content, one.files))
+    again = parse_contents(work)
+    for dump_id, refusal in again.refusals.items():
+        faults[dump_id] = Fault(dump_id, f"this parser refuses it: {refusal}")
+    derived = _with_stored_ids(again.tables, frames)
     _compare(frames, derived, faults)
     return list(faults.values())
 
 
-def _with_stored_shape_ids(batch: Batch, stored: pl.DataFrame) -> Batch:
-    """Give derived rows the shape ids of the warehouse; -1 for a shape it does not have."""
-    numbers = dict(zip(stored["shape_text"], stored["shape_id"], strict=True))
+def _with_stored_ids(batch: Batch, stored: dict[str, pl.DataFrame]) -> Batch:
+    """Give derived rows the shape ids of the warehouse, -1 for a shape it does not have, and the load of each dump."""
+    numbers = dict(zip(stored["shapes"]["shape_text"], stored["shapes"]["shape_id"], strict=True))
     ids = [numbers.get(text, -1) for text in batch.frames["shapes"]["shape_text"]]
-    return batch.with_shape_ids(pl.Series(ids, dtype=pl.Int64))
+    derived = batch.with_shape_ids(pl.Series(ids, dtype=pl.Int64))
+    loads = stored["dumps"].select("dump_id", stored_load_id="load_id")
+    derived.frames["dumps"] = (
+        derived.frames["dumps"]
+        .join(loads, on="dump_id", how="left", maintain_order="left")
+        .with_columns(load_id="stored_load_id")
+        .drop("stored_load_id")
+    )
+    return derived
 
 
 def _compare(stored: dict[str, pl.DataFrame], derived: Batch, faults: dict[int, Fault]) -> None:
