@@ -1,39 +1,73 @@
-"""Run every benchmark and write `docs/benchmarks.md`."""
+"""Run the benchmarks and write `docs/benchmarks.md`: first the table of targets, then the rest.
 
+A part that is not run keeps what the page says of it. With `--quick` every work has one turn and the fleets are small:
+nothing is written.
+"""
+
+import argparse
 import platform
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-from benchmarks import clock, compare, ingest, models, queries, reader, reports
+from benchmarks import clock, compare, models, queries, reader, reports, whole
 from bufferhouse.layout import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
+PARTS = {
+    "Targets": whole,
+    "Reader": reader,
+    "Models": models,
+    "Cookbook": queries,
+    "Reports": reports,
+    "Compare": compare,
+    "Clock": clock,
+}
 
 
 def main() -> None:
-    """Print the tables and put them on the page."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=CHECKOUT)
-    where = (
-        f"{datetime.now(UTC):%Y-%m-%d}, commit {commit.stdout.strip() or 'unknown'}, "
-        f"Python {platform.python_version()}, "
-        + ", ".join(f"{name} {version(name)}" for name in ("duckdb", "polars", "prefect"))
+    """Print the parts that are asked for, and put them on the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", metavar="PART", nargs="+", choices=PARTS, help=f"Some of: {', '.join(PARTS)}.")
+    parser.add_argument("--quick", action="store_true", help="The table of targets with one turn each; writes nothing.")
+    words = parser.parse_args()
+    if words.quick:
+        print(whole.table(is_quick=True))
+        return
+    text = PAGE.read_text()
+    for title in words.only or PARTS:
+        made = _section(title, PARTS[title].table)
+        print(made)
+        text = placed(text, title, made)
+        PAGE.write_text(text)  # part by part: all of them take half an hour
+
+
+def _section(title: str, table: Callable[[], str]) -> str:
+    started = time.monotonic()
+    figures = table()
+    doc = PARTS[title].__doc__.strip()
+    return f"## {title}\n\n{_where(time.monotonic() - started)}\n\n{doc}\n\n{figures}\n"
+
+
+def _where(seconds: float) -> str:
+    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=CHECKOUT)
+    versions = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "polars", "prefect"))
+    return (
+        f"Measured {datetime.now(UTC):%Y-%m-%d} in {seconds / 60:.0f} min, commit {done.stdout.strip() or 'unknown'}: "
+        f"{whole.machine()}, Python {platform.python_version()}, {versions}."
     )
-    text = f"# Benchmarks\n\nLast run: {where}.\n"
-    parts = {
-        "Reader": reader,
-        "Ingest": ingest,
-        "Models": models,
-        "Cookbook": queries,
-        "Reports": reports,
-        "Compare": compare,
-        "Clock": clock,
-    }
-    for title, part in parts.items():
-        text += f"\n## {title}\n\n{part.__doc__.strip()}\n\n{part.table()}\n"
-    print(text)
-    PAGE.write_text(text)
+
+
+def placed(page: str, title: str, section: str) -> str:
+    """Return a page with a section in the place of the one with the same title, or where `PARTS` has it."""
+    head, *found = page.split("\n## ")
+    sections = {text.split("\n", 1)[0]: f"## {text.rstrip()}\n" for text in found}
+    sections[title] = section
+    ordered = [*(name for name in PARTS if name in sections), *(name for name in sections if name not in PARTS)]
+    return "\n".join([f"{head.rstrip()}\n", *(sections[name] for name in ordered)])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A fleet as large as one likes, made of real dumps: programs × runs observations, a tenth of them contents of their own.
+"""A fleet as large as one likes, made of real dumps: programs × runs observations, a tenth of them other contents.
 
 Every program is a dump of the fleet that is here, read, changed and rendered anew: its name has a number, and every
 ten runs its largest arena grows, each program at its own time. So a run has every program, and a tenth of its dumps are

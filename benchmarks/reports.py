@@ -16,8 +16,8 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks.corpus import CORPUS
-from benchmarks.ingest import EXAMPLES
 from benchmarks.models import source
+from benchmarks.places import EXAMPLES
 from benchmarks.wide_fleet import write_wide_fleet
 from bufferhouse.ingesting import run_ingest
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import io
-import os
+import resource
 from collections.abc import Callable, Mapping
 from statistics import median
 from time import perf_counter
@@ -18,11 +18,15 @@ class Spent(NamedTuple):
 
 def spent(work: Callable[[], object]) -> Spent:
     """Return what some work takes, quietly; of child processes those that have ended count."""
-    before, start = os.times(), perf_counter()
+    before, start = _processor(), perf_counter()
     with contextlib.redirect_stderr(io.StringIO()):
         work()
-    seconds, after = perf_counter() - start, os.times()
-    return Spent(seconds, sum(after[:4]) - sum(before[:4]))
+    return Spent(perf_counter() - start, _processor() - before)
+
+
+def _processor() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def in_turns(works: Mapping[str, Callable[[], object]], turns: int) -> dict[str, list[Spent]]:

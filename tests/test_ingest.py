@@ -146,6 +146,13 @@ def test_a_file_modified_in_place_is_observed_again(warehouse, tmp_path):
     newest = rows(warehouse, "SELECT relative_path, dump_id FROM staging.observations ORDER BY ALL")
     expected = [content_of({"combined": small_dump(number)}).dump_id for number in (7, 2)]
     assert expected == [dump_id for _, dump_id in newest]
+    path.write_bytes(small_dump(1))  # as it was at first
+    ingested(warehouse, tmp_path / "run")
+    expected = [content_of({"combined": small_dump(number)}).dump_id for number in (1, 2)]
+    newest = rows(warehouse, "SELECT relative_path, dump_id FROM staging.observations ORDER BY ALL")
+    assert expected == [dump_id for _, dump_id in newest]
+    chain = "SELECT load_id, replaced_load_id FROM raw.observations WHERE relative_path = ? ORDER BY load_id"
+    assert [(1, None), (2, 1), (3, 2)] == rows(warehouse, chain.replace("?", f"'{path.name}'"))
 
 
 def test_a_file_touched_without_a_change_is_read_again_and_then_known(warehouse, tmp_path):

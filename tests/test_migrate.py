@@ -52,3 +52,22 @@ def test_a_migration_that_fails_leaves_nothing(con):
         migrate.migrate(con)
     assert [] == con.execute("SELECT schema_name FROM duckdb_schemas() WHERE schema_name = 'raw'").fetchall()
     assert 0 == migrate.applied_version(con)
+
+
+def test_the_rows_of_a_file_that_an_older_version_wrote_are_put_in_order(con, tmp_path):
+    """Migration 0003 says in each row of a file which one it replaced: of other runs and files, none."""
+    known = migrate.migrations()
+    for number in (1, 2):
+        (tmp_path / known[number].name).write_text(known[number].read_text())
+    migrate.migrate(con, directory=tmp_path)
+    kinds = dict(con.execute("SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'observations'")
+                 .fetchall())  # fmt: skip
+    for run_id, path, load_id in ((1, "a", 3), (1, "a", 1), (1, "b", 1), (1, "a", 7), (2, "a", 4)):
+        row = {"run_id": run_id, "relative_path": path, "load_id": load_id}
+        row |= {name: 0 for name, kind in kinds.items() if kind == "BIGINT" and name not in row}
+        row |= {name: "" for name, kind in kinds.items() if kind == "VARCHAR" and name not in row}
+        con.execute(f"INSERT INTO raw.observations ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                    list(row.values()))  # fmt: skip
+    assert [3] == migrate.migrate(con, directory=known[3].parent)[:1]
+    found = con.execute("SELECT run_id, relative_path, load_id, replaced_load_id FROM raw.observations ORDER BY ALL")
+    assert [(1, "a", 1, None), (1, "a", 3, 1), (1, "a", 7, 3), (1, "b", 1, None), (2, "a", 4, None)] == found.fetchall()

@@ -1,0 +1,33 @@
+"""What it costs to prove a warehouse (`bufferhouse verify`), beside the cold ingest that made it, turn by turn."""
+
+from benchmarks.places import Places
+from benchmarks.rates import Fresh
+from benchmarks.targets import Row, factor, times
+from benchmarks.turns import in_turns, middle, ratio
+from bufferhouse.ingesting import run_ingest
+from bufferhouse.verify import chosen_dumps, verify
+from bufferhouse.warehouse import open_reader
+
+
+def row(places: Places, turns: int) -> Row:
+    """Return the row of the table."""
+    fresh = Fresh(places.scratch)
+    path = fresh()
+
+    def ingest() -> None:
+        nonlocal path
+        path = fresh()
+        run_ingest([str(places.fleet)], path)
+
+    def prove() -> None:
+        con, _ = open_reader(path)
+        with con:
+            if faults := verify(con, chosen_dumps(con)):
+                raise AssertionError(faults[0])
+
+    works = {"ingest": ingest, "verify": prove}
+    in_turns(works, 1)
+    found = in_turns(works, turns)
+    slower = ratio(found["verify"], found["ingest"])
+    cells = times(middle(found["verify"])), f"cold ingest: {times(middle(found['ingest']))}"
+    return Row(f"`verify` of {places.name}", *cells, factor(slower), "≤ 1.5× cold ingest", slower.seconds <= 1.5)

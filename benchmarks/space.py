@@ -1,0 +1,56 @@
+"""How much memory an ingest holds, and how large the warehouse is.
+
+Memory is the sum of the peaks of a fresh process and of the workers it starts. The warehouse is measured after
+`compact`, against the bytes of the distinct dumps.
+"""
+
+from pathlib import Path
+
+from benchmarks.memory import run_alone
+from benchmarks.places import Places
+from benchmarks.rates import Fresh
+from benchmarks.targets import Row
+from benchmarks.turns import spent
+from bufferhouse.housekeeping import compact
+from bufferhouse.ingesting import run_ingest
+from bufferhouse.warehouse import Warehouse
+
+_INGEST = """
+import sys
+from pathlib import Path
+from bufferhouse.ingesting import run_ingest
+run_ingest([sys.argv[1]], Path(sys.argv[2]))
+"""
+
+
+def memory_rows(places: Places) -> list[Row]:
+    """Return the rows of the table that are peaks of memory."""
+    found = [_memory(places.fleet, places, "the fleet", 600)]
+    if places.large:
+        sizes: dict[str, int] = {}
+        for path in places.large.rglob("*.txt"):
+            module = path.name.split(".", 2)[1]
+            sizes[module] = sizes.get(module, 0) + path.stat().st_size
+        largest = max(sizes.values()) / 1e6
+        found.append(_memory(places.large, places, f"dumps of up to {largest:.0f} MB", 250 + 8 * largest))
+    return found
+
+
+def _memory(folder: Path, places: Places, label: str, most: float) -> Row:
+    _, peak = run_alone(_INGEST, folder, Fresh(places.scratch)())
+    figure = f"{peak / most:.0%} of the target"
+    return Row(f"peak memory, {label}", f"{peak} MB", "", figure, f"≤ {most:.0f} MB", peak <= most)
+
+
+def size_row(places: Places) -> Row:
+    """Return the row of the size of a warehouse of all that is here."""
+    path = places.scratch / "all.duckdb"
+    for source in places.all:
+        spent(lambda source=source: run_ingest([source], path))
+    with Warehouse(path) as warehouse:
+        _, size = compact(warehouse)
+        [text] = warehouse.con.execute("SELECT CAST(SUM(text_bytes) AS BIGINT) FROM raw.dumps").fetchone()
+    path.unlink()
+    share = size / text
+    cells = f"{size / 1e6:.1f} MB", f"text: {text / 1e6:.1f} MB", f"{share:.1%}"
+    return Row("warehouse of fleet, builds and large, compacted", *cells, "≤ 18 %", share <= 0.18)

@@ -1,0 +1,51 @@
+"""What a command costs before it does anything: seconds of the processor, user and system, of a new process.
+
+The reference is Python alone, and Python that imports DuckDB.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.rates import Fresh
+from benchmarks.targets import Row
+from benchmarks.turns import Spent, in_turns, middle
+from bufferhouse.layout import CHECKOUT
+
+_CALL = "from bufferhouse.cli import main; main()"
+
+
+def rows(warehouse: Path, dump: Path, scratch: Path, turns: int) -> list[Row]:
+    """Return the rows of the table; `dump` is one file to ingest."""
+    fresh = Fresh(scratch)
+    works = {
+        "python": lambda: _run("pass"),
+        "duckdb": lambda: _run("import duckdb"),
+        "help": lambda: _run(_CALL, "--help"),
+        "query": lambda: _run(_CALL, "query", "select 1", "--warehouse", warehouse),
+        "ingest": lambda: _run(_CALL, "ingest", dump, "--warehouse", fresh()),
+    }
+    in_turns(works, 1)
+    found = {name: middle(taken) for name, taken in in_turns(works, turns).items()}
+    bare = f"python: {found['python'].processor:.2f} s"
+    loaded = f"python with duckdb: {found['duckdb'].processor:.2f} s"
+    return [
+        _row("start of `bufferhouse --help`", found["help"], bare, 0.15),
+        _row('start of `query "select 1"`', found["query"], loaded, 0.4),
+        _row("start of `ingest` of one dump", found["ingest"], loaded, 1.2),
+    ]
+
+
+def _row(work: str, took: Spent, reference: str, most: float) -> Row:
+    processor = took.processor
+    figure = f"{processor / most:.0%} of the target"
+    return Row(work, f"{processor:.2f} s of the processor", reference, figure, f"≤ {most:g} s", processor <= most)
+
+
+def _run(code: str, *words: object) -> None:
+    subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)],
+        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+    )  # fmt: skip

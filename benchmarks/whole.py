@@ -1,0 +1,60 @@
+"""What bufferhouse costs, beside a reference in the same run, and what it may cost.
+
+*Naive* is what a good engineer writes in a day (`benchmarks/naive.py`): a reader that goes line by line with regexes,
+then Arrow into DuckDB; no hash, no shapes, no validation, no models, no checks, no repeats recognised. *Hash* is a bare
+Python loop that reads and SHA-256s the same files, *text* the bytes of the distinct dumps. All are in the same process
+after its imports, from the page cache, turn by turn with ours; only start-up, memory and growing fleets are measured in
+processes of their own. Figures are medians of the turns: seconds by the clock, and in parentheses those of the
+processor, all processes together. A target is judged by the clock, but for start-up; where other jobs keep the cores
+busy the clock is late, for what uses both cores more than for the rest, and the figures in parentheses say more.
+"""
+
+import os
+from pathlib import Path
+
+from benchmarks import answers, proof, rates, scaling, space, start
+from benchmarks.places import Places, unpacked
+from benchmarks.rates import Fresh
+from benchmarks.targets import Row, as_table
+from benchmarks.turns import spent
+from bufferhouse.ingesting import run_ingest
+
+TURNS = 5
+SIZES = [1_000, 10_000, 100_000, 1_000_000]
+QUICK_SIZES = [1_000, 10_000]
+
+
+def table(*, is_quick: bool = False) -> str:
+    """Return the table of targets as Markdown, and how cost grows with the fleet."""
+    turns = 1 if is_quick else TURNS
+    with unpacked() as places:
+        rows = _rows(places, turns)
+        points, of_the_largest = scaling.measure(QUICK_SIZES if is_quick else SIZES, places.scratch, turns)
+    if not is_quick:
+        scaling.draw(points)
+    growth = f"### Growth\n\n{scaling.__doc__.strip()}\n\n{scaling.as_table(points)}"
+    return (
+        f"{as_table([*rows, *of_the_largest])}\n\n{growth}\n\n![Cost against the size of the fleet](images/scaling.png)"
+    )
+
+
+def _rows(places: Places, turns: int) -> list[Row]:
+    found = rates.rows(places, turns)
+    found += space.memory_rows(places)
+    found += [space.size_row(places), proof.row(places, turns)]
+    warehouse = Fresh(places.scratch)()
+    spent(lambda: run_ingest([str(places.fleet)], warehouse))
+    found += answers.rows(warehouse, turns, where=places.name)
+    found += answers.compare_row(places.scratch, turns)
+    dump = next(path for path in sorted(places.fleet.rglob("*.txt")) if path.name.endswith("-buffer-assignment.txt"))
+    return found + start.rows(warehouse, dump, places.scratch, turns)
+
+
+def machine() -> str:
+    """Return what the machine is."""
+    cpuinfo = Path("/proc/cpuinfo")
+    names = [
+        line.split(":", 1)[1].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")
+    ]
+    load = " ".join(f"{one:.1f}" for one in os.getloadavg())
+    return f"{os.cpu_count()} cores of {names[0] if names else 'an unknown processor'}, load {load}"
