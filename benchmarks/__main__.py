@@ -62,12 +62,14 @@ def _where(seconds: float) -> str:
 
 
 def placed(page: str, title: str, section: str) -> str:
-    """Return a page with a section in the place of the one with the same title, or where `PARTS` has it."""
+    """Return a page with a section in the place of the one with the same title, or where `PARTS` has it.
+
+    Of what is no part any more nothing stays.
+    """
     head, *found = page.split("\n## ")
     sections = {text.split("\n", 1)[0]: f"## {text.rstrip()}\n" for text in found}
     sections[title] = section
-    ordered = [*(name for name in PARTS if name in sections), *(name for name in sections if name not in PARTS)]
-    return "\n".join([f"{head.rstrip()}\n", *(sections[name] for name in ordered)])
+    return "\n".join([f"{head.rstrip()}\n", *(sections[name] for name in PARTS if name in sections)])
 
 
 if __name__ == "__main__":

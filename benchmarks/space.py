@@ -1,6 +1,6 @@
 """How much memory an ingest holds, and how large the warehouse is.
 
-Memory is the sum of the peaks of a fresh process and of the workers it starts. The warehouse is measured after
+Memory is the peak of a fresh process and the workers it starts, together. The warehouse is measured after
 `compact`, against the bytes of the distinct dumps.
 """
 
