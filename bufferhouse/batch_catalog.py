@@ -23,9 +23,9 @@ REFUSING = (duckdb.DataError, duckdb.InvalidInputException)  # how DuckDB says t
 
 @dataclass(slots=True)
 class Names:
-    """The incremental models that were built in the catalog, and its checks with severity and number of offences."""
+    """The incremental models that were built in the catalog, with their rows; its checks, severities and offences."""
 
-    incremental: list[str]
+    incremental: dict[str, int]
     checks: list[tuple[str, str, int]]
 
 
@@ -57,18 +57,21 @@ def batch_catalog(con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFr
             # What a dump was seen with may be another tomorrow: nothing that is kept with the dump can depend on it.
             con.execute(f'CREATE TABLE {CATALOG}.raw.{table} AS FROM "{main}".raw.{table} LIMIT 0')
         con.execute(f"USE {CATALOG}")
-        checks = []
-        for name, is_incremental, severity, _, sql in built:
+        rows = {f"raw.{table}": len(frame) for table, frame in frames.items()}
+        for name, is_incremental, severity, reads, sql in built:
             if name not in asked:
                 continue
-            if is_incremental or severity or asked[name] > 1:
-                count = con.execute(f"CREATE TABLE {name} AS\n{sql}").fetchone()[0]
-                if severity:
-                    checks.append((name, severity, count))
+            if severity and reads and not any(rows.get(table, 1) for table in reads):
+                # Of empty tables a check finds nothing, and need not be planned.
+                con.execute(f"CREATE TABLE {name} (dump_id BIGINT, expected VARCHAR, found VARCHAR)")
+                rows[name] = 0
+            elif is_incremental or severity or asked[name] > 1:
+                rows[name] = con.execute(f"CREATE TABLE {name} AS\n{sql}").fetchone()[0]
             else:
                 con.execute(f"CREATE VIEW {name} AS\n{sql}")
         con.execute(f'USE "{main}"')
-        yield Names([row[0] for row in built if row[1]], checks)
+        checks = [(row[0], row[2], rows[row[0]]) for row in built if row[2]]
+        yield Names({row[0]: rows[row[0]] for row in built if row[1]}, checks)
     finally:
         # After a fatal error (a full disk in COMMIT) DuckDB answers nothing more: the first error is the one to hear.
         with suppress(duckdb.Error):
@@ -127,7 +130,7 @@ def uncomputable(con: duckdb.DuckDBPyConnection, batch: Batch) -> dict[int, Refu
     return {}
 
 
-def copy_in(con: duckdb.DuckDBPyConnection, bad: set[int], incremental: list[str]) -> dict[str, int]:
+def copy_in(con: duckdb.DuckDBPyConnection, bad: set[int], incremental: Mapping[str, int]) -> dict[str, int]:
     """Copy the batch into the warehouse but for some bad dumps; return the rows added by table."""
     excluded = f" WHERE dump_id NOT IN ({', '.join(map(str, bad))})" if bad else ""
     rows = {}
@@ -139,6 +142,6 @@ def copy_in(con: duckdb.DuckDBPyConnection, bad: set[int], incremental: list[str
         rows[table] = con.execute(
             f"INSERT INTO raw.{table} ({names}) SELECT {names} FROM {CATALOG}.raw.{table}{condition}"
         ).fetchone()[0]
-    for name in incremental:
+    for name in (name for name, count in incremental.items() if count):
         con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}{excluded}")
     return rows

@@ -137,7 +137,7 @@ def _new_dumps(con, parsed: ParsedBatch, refusals: dict[int, Refusal], load_id: 
                 raise
             refusals.update(bad)
             new = without(new, set(bad))
-    yield Checked(Names([], []), {}, {})  # what is only seen again needs no catalog
+    yield Checked(Names({}, []), {}, {})  # what is only seen again needs no catalog
 
 
 def next_number(con, table: str, column: str) -> int:

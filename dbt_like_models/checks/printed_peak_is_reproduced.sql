@@ -2,18 +2,22 @@
 -- weighs as much as the whole result of its instruction, and is counted one position longer than it lives.
 -- severity: warn
 WITH weights AS (
-    SELECT dump_id, instruction_id, MAX(result_bytes) AS result_bytes FROM staging.instruction_texts
-    GROUP BY dump_id, instruction_id
+    SELECT t.dump_id, t.instruction_id, MAX(s.logical_bytes) AS result_bytes
+    FROM raw.instruction_texts AS t
+    INNER JOIN raw.shapes AS s ON t.result_shape_id = s.shape_id
+    GROUP BY t.dump_id, t.instruction_id
+),
+
+weighed AS (
+    SELECT r.dump_id, r.start_position, r.end_position, w.result_bytes
+    FROM raw.live_ranges AS r
+    LEFT JOIN weights AS w ON r.dump_id = w.dump_id AND r.instruction_id = w.instruction_id
 ),
 
 changes AS (
-    SELECT r.dump_id, r.start_position AS instant, w.result_bytes AS change_bytes
-    FROM staging.live_ranges AS r
-    LEFT JOIN weights AS w ON r.dump_id = w.dump_id AND r.instruction_id = w.instruction_id
+    SELECT dump_id, start_position AS instant, result_bytes AS change_bytes FROM weighed
     UNION ALL
-    SELECT r.dump_id, r.end_position + 2, -w.result_bytes
-    FROM staging.live_ranges AS r
-    LEFT JOIN weights AS w ON r.dump_id = w.dump_id AND r.instruction_id = w.instruction_id
+    SELECT dump_id, end_position + 2, -result_bytes FROM weighed
 ),
 
 timeline AS (

@@ -1,28 +1,17 @@
 -- A used value has a live range unless its allocation is thread-local or constant (HloLiveRange::ToString), or its
 -- computation has no schedule: then its instruction stands on no line of it.
 -- severity: warn
-WITH without_range AS (
-    SELECT v.dump_id, v.value_id, v.allocation_index, v.instruction_id, v.shape_index
-    FROM raw.hlo_values AS v
-    WHERE NOT EXISTS (
-        SELECT 1 FROM raw.live_ranges AS r
-        WHERE
-            v.dump_id = r.dump_id
-            AND v.instruction_id = r.instruction_id
-            AND COALESCE(v.shape_index, '{}') = r.shape_index
-    )
-)
-
 SELECT
     v.dump_id,  -- The dump.
     'a live range of value ' || CAST(v.value_id AS VARCHAR) AS expected,  -- The value.
-    'none of ' || i.instruction_name || COALESCE(v.shape_index, '{}') AS found  -- What the range would be called.
-FROM without_range AS v
+    'none of ' || v.instruction_name || COALESCE(v.shape_index, '{}') AS found  -- What the range would be called.
+FROM staging.hlo_values AS v
 INNER JOIN raw.dumps AS d ON v.dump_id = d.dump_id
 INNER JOIN raw.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
 INNER JOIN raw.instructions AS i ON v.dump_id = i.dump_id AND v.instruction_id = i.instruction_id
 WHERE
-    d.live_range_state IN ('present', 'unbounded')
+    v.start_position IS NULL
+    AND d.live_range_state IN ('present', 'unbounded')
     AND i.schedule_position IS NOT NULL
     AND NOT a.is_thread_local
     AND NOT a.is_constant
