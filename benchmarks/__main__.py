@@ -1,7 +1,7 @@
 """Run the benchmarks and write `docs/benchmarks.md`: first the table of targets, then the rest.
 
-A part that is not run keeps what the page says of it. With `--quick` every work has one turn and the fleets are small:
-nothing is written.
+A part that is not run keeps what the page says of it. All of them take an hour on two idle cores, the table of targets
+half of that; with `--quick` it has one turn of each work and small fleets, takes minutes and writes nothing.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 
 from benchmarks import clock, compare, models, queries, reader, reports, whole
@@ -33,16 +34,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", metavar="PART", nargs="+", choices=PARTS, help=f"Some of: {', '.join(PARTS)}.")
     parser.add_argument("--quick", action="store_true", help="The table of targets with one turn each; writes nothing.")
+    parser.add_argument("--turns", type=int, default=whole.TURNS, help="Turns of each work in the table of targets.")
+    parser.add_argument(
+        "--observations", type=int, default=whole.OBSERVATIONS, help="Observations of the largest fleet in that table."
+    )
     words = parser.parse_args()
     if words.quick:
-        print(whole.table(is_quick=True))
+        print(whole.table(turns=1, observations=10_000, is_drawn=False))
         return
     text = PAGE.read_text()
     for title in words.only or PARTS:
-        made = _section(title, PARTS[title].table)
+        options = {"turns": words.turns, "observations": words.observations} if title == "Targets" else {}
+        made = _section(title, partial(PARTS[title].table, **options))
         print(made)
         text = placed(text, title, made)
-        PAGE.write_text(text)  # part by part: all of them take half an hour
+        PAGE.write_text(text)  # part by part, since all of them take long
 
 
 def _section(title: str, table: Callable[[], str]) -> str:

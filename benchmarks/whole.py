@@ -20,17 +20,16 @@ from benchmarks.turns import spent
 from bufferhouse.ingesting import run_ingest
 
 TURNS = 5
-SIZES = [1_000, 10_000, 100_000, 1_000_000]
-QUICK_SIZES = [1_000, 10_000]
+OBSERVATIONS = 1_000_000
 
 
-def table(*, is_quick: bool = False) -> str:
-    """Return the table of targets as Markdown, and how cost grows with the fleet."""
-    turns = 1 if is_quick else TURNS
+def table(*, turns: int = TURNS, observations: int = OBSERVATIONS, is_drawn: bool = True) -> str:
+    """Return the table of targets as Markdown, and how cost grows with the fleet up to so many observations."""
+    sizes = [10**power for power in range(3, 9) if 10**power <= observations]
     with unpacked() as places:
         rows = _rows(places, turns)
-        points, of_the_largest = scaling.measure(QUICK_SIZES if is_quick else SIZES, places.scratch, turns)
-    if not is_quick:
+        points, of_the_largest = scaling.measure(sizes, places.scratch, turns)
+    if is_drawn:
         scaling.draw(points)
     growth = f"### Growth\n\n{scaling.__doc__.strip()}\n\n{scaling.as_table(points)}"
     return (
