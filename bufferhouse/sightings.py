@@ -27,12 +27,12 @@ class Fault:
 
 
 def sighting_faults(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> list[Fault]:
-    """Prove the observations and the loads of some dumps; where these are all, also that no row belongs to another."""
+    """Prove the observations and the loads of some dumps; where these are all, also whose rows are left."""
     con.register("chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow())
     try:
         faults = _observations(con) + _loads(con) + _stack_frames(con)
         if con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0] == len(dump_ids):
-            faults += _strays(con)
+            faults += _strays(con) + _replaced(con)
         return faults
     finally:
         con.unregister("chosen")
@@ -118,3 +118,15 @@ def _strays(con: duckdb.DuckDBPyConnection) -> list[Fault]:
         ).fetchall():
             faults.append(Fault(dump_id, f"raw.{table}: {count} rows of a dump that is not in raw.dumps"))
     return faults
+
+
+def _replaced(con: duckdb.DuckDBPyConnection) -> list[Fault]:
+    """Prove that each row of a file replaces another, but for the first: by counts, and by sums of their loads."""
+    rows = con.execute(
+        "SELECT MIN(dump_id), relative_path FROM raw.observations GROUP BY run_id, relative_path"
+        " HAVING COUNT(*) <> COUNT(replaced_load_id) + 1"
+        " OR SUM(load_id) - MAX(load_id) <> COALESCE(SUM(replaced_load_id), 0)"
+    ).fetchall()
+    return [
+        Fault(dump_id, f"raw.observations: {path} has rows that do not replace one another") for dump_id, path in rows
+    ]

@@ -150,6 +150,21 @@ def test_one_missing_row_is_found(con, table):
         assert verify(con, chosen_dumps(con))
 
 
+def test_rows_of_a_file_that_do_not_replace_one_another_are_found(con):
+    """All but the first say which load's row they replaced: staging tells the newest by that."""
+    [(row, dump_id)] = con.execute("SELECT rowid, dump_id FROM raw.observations ORDER BY rowid LIMIT 1").fetchall()
+    for replaced, expected in (("load_id", set()), ("NULL", {dump_id}), ("load_id + 1000", {dump_id})):
+        con.execute("INSERT INTO raw.loads SELECT * REPLACE (load_id + 1000 AS load_id) FROM raw.loads")
+        con.execute(
+            "INSERT INTO raw.observations BY NAME SELECT * REPLACE (load_id + 1000 AS load_id,"
+            f" {replaced} AS replaced_load_id) FROM raw.observations WHERE rowid = ?",
+            [row],
+        )
+        assert expected == {fault.dump_id for fault in verify(con, chosen_dumps(con))}, replaced
+        con.execute("ROLLBACK")
+        con.execute("BEGIN")
+
+
 def test_rows_of_a_dump_that_is_gone_are_found(con):
     """Where all dumps are proved, rows of no dump are reported, too."""
     [gone] = con.execute("DELETE FROM raw.dumps WHERE rowid = 0 RETURNING dump_id").fetchone()
