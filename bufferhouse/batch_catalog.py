@@ -15,6 +15,7 @@ import polars as pl
 from bufferhouse.batch import Refusal
 from bufferhouse.frames import COLUMNS, Batch
 from bufferhouse.models import LAYERS
+from bufferhouse.storing import stored
 from bufferhouse.validate import without
 
 CATALOG = "bufferhouse_batch"
@@ -140,7 +141,7 @@ def copy_in(con: duckdb.DuckDBPyConnection, bad: set[int], incremental: Mapping[
         if table == "shapes":
             condition = " WHERE shape_id NOT IN (SELECT shape_id FROM raw.shapes)"
         rows[table] = con.execute(
-            f"INSERT INTO raw.{table} ({names}) SELECT {names} FROM {CATALOG}.raw.{table}{condition}"
+            f"INSERT INTO {stored(con, table)} ({names}) SELECT {names} FROM {CATALOG}.raw.{table}{condition}"
         ).fetchone()[0]
     for name in (name for name, count in incremental.items() if count):
         con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}{excluded}")

@@ -13,6 +13,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse import models
+from bufferhouse.lake.opening import is_lake
 from bufferhouse.layout import MODELS
 from bufferhouse.models import LAYERS, Model
 from bufferhouse.transaction import transaction
@@ -177,7 +178,8 @@ def _ranges(count: int) -> Iterator[tuple[int, int]]:
 
 def _comment(con: duckdb.DuckDBPyConnection, name: str, model: Model, *, is_table: bool) -> None:
     comments = [f"COMMENT ON {'TABLE' if is_table else 'VIEW'} {name} IS {_literal(model.purpose)}"]
-    comments += [f"COMMENT ON COLUMN {name}.{column} IS {_literal(text)}" for column, text in model.columns.items()]
+    if is_table or not is_lake(con):  # DuckLake keeps no comments on columns of views
+        comments += [f"COMMENT ON COLUMN {name}.{column} IS {_literal(text)}" for column, text in model.columns.items()]
     con.execute("; ".join(comments))
 
 

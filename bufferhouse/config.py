@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bufferhouse.errors import UsageError
+from bufferhouse.lake.address import PREFIX, LakeAddress, address_of
 from bufferhouse.settings import SECTIONS, SOURCE, Key
 from bufferhouse.toml_lines import place_of, places
 
@@ -50,11 +51,17 @@ class Config:
         return str(self.path.absolute().parent / Path(path).expanduser())
 
     @property
-    def warehouse(self) -> Path:
-        """The warehouse file: as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb beside the file."""
+    def warehouse(self) -> Path | LakeAddress:
+        """The warehouse: as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb beside the file."""
         given = self.sections["warehouse"]["path"]
         if given is None:
             given = os.environ.get("BUFFERHOUSE_WAREHOUSE") or None
+        if given and given.startswith(PREFIX):
+            catalog = given.removeprefix(PREFIX)
+            is_file = ":" not in catalog.split("/", 1)[0]
+            address = address_of(PREFIX + self.place(catalog) if is_file else given)
+            data_path = self.sections["warehouse"]["data_path"]
+            return address.with_data_path(data_path and self.place(data_path))
         return Path(self.place(given or "warehouse.duckdb"))
 
     def source(self, name: str) -> dict[str, Any] | None:

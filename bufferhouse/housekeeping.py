@@ -12,6 +12,7 @@ from bufferhouse.copying import flush
 from bufferhouse.errors import UsageError
 from bufferhouse.frames import SHAPE_COLUMNS
 from bufferhouse.restore import ORDER
+from bufferhouse.storing import stored
 from bufferhouse.transaction import transaction
 from bufferhouse.warehouse import BLOCK_SIZE, STORAGE_VERSION, Warehouse
 
@@ -59,7 +60,9 @@ def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
     with transaction(con):
         con.register("removed", pl.DataFrame({"run_id": ids}, schema={"run_id": pl.Int64}).to_arrow())
         removed = {
-            table: con.execute(f"DELETE FROM raw.{table} WHERE run_id IN (SELECT run_id FROM removed)").fetchone()[0]
+            table: con.execute(
+                f"DELETE FROM {stored(con, table)} WHERE run_id IN (SELECT run_id FROM removed)"
+            ).fetchone()[0]
             for table in ("observations", "rejects", "runs")
         }
         con.unregister("removed")
@@ -71,7 +74,7 @@ def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
             con.execute(f"DELETE FROM {table} WHERE dump_id IN (SELECT dump_id FROM unseen)")
         con.execute("DROP TABLE unseen")
         con.execute(
-            "DELETE FROM raw.stack_frames WHERE stack_frames_id NOT IN"
+            f"DELETE FROM {stored(con, 'stack_frames')} WHERE stack_frames_id NOT IN"
             " (SELECT stack_frames_id FROM raw.observations WHERE stack_frames_id IS NOT NULL)"
         )
         remove_unused_shapes(con)
@@ -86,7 +89,7 @@ def remove_unused_shapes(con: duckdb.DuckDBPyConnection) -> None:
         for column in columns
         if table != "shapes"
     )
-    con.execute(f"DELETE FROM raw.shapes WHERE shape_id NOT IN ({used})")
+    con.execute(f"DELETE FROM {stored(con, 'shapes')} WHERE shape_id NOT IN ({used})")
 
 
 def compact(warehouse: Warehouse) -> tuple[int, int]:

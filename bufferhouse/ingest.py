@@ -17,10 +17,11 @@ from bufferhouse.contents import parse_contents
 from bufferhouse.frames import merged
 from bufferhouse.identity import Content, content_of, read_file_name
 from bufferhouse.known_files import unknown_files
-from bufferhouse.load import load, next_number
+from bufferhouse.load import load
 from bufferhouse.observing import module_text_of
 from bufferhouse.run_changes import complete_runs
 from bufferhouse.sources import Discovery, Found, read
+from bufferhouse.storing import next_number
 from bufferhouse.summary import Summary
 from bufferhouse.warehouse import Warehouse
 

@@ -88,9 +88,9 @@ def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
 
     To read the database here would drop DuckDB's lock on it, which is gone when this process closes any descriptor.
     """
-    if warehouse.path is None:
+    copy = published_path(warehouse.path) if warehouse.path is not None else None
+    if copy is None:
         return
-    copy = published_path(warehouse.path)
     own = {os.path.realpath(f"{path}{suffix}") for path in (warehouse.path, copy) for suffix in ("", ".wal", ".lock")}
     # In a walk only what is named or begins like a dump comes as far as this.
     named = [dump for dump in discovery.dumps if next(iter(dump.parts.values())).is_explicit]

@@ -16,6 +16,7 @@ from typing import Any
 
 from bufferhouse import __version__
 from bufferhouse.archives import Archive
+from bufferhouse.lake.address import LakeAddress, folder_of
 from bufferhouse.trees import Entry, Tree
 
 _FORGOTTEN_AFTER_SECONDS = 30 * 86400
@@ -30,9 +31,9 @@ class Listings:
         self.folder = folder
 
     @classmethod
-    def beside(cls, warehouse: Path) -> "Listings":
-        """Return those of the archives that a warehouse is filled from."""
-        return cls(warehouse.with_name(f"{warehouse.name}.listings"))
+    def beside(cls, warehouse: Path | LakeAddress) -> "Listings":
+        """Return those of the archives that a warehouse is filled from; each host that fills a lake has its own."""
+        return cls(folder_of(warehouse) / f"{warehouse.name.replace('/', '_')}.listings")
 
     def entries(self, tree: Tree) -> Iterable[Entry]:
         """List the files of a tree; an archive whose path, size and time are as they were is not opened for it.

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import count
 
 import polars as pl
 import zstandard
@@ -22,6 +21,7 @@ from bufferhouse.frames import Batch
 from bufferhouse.observing import UNREADABLE, faults_of, insert, observe, unseen
 from bufferhouse.run_changes import complete_runs, run_ids
 from bufferhouse.runs import Run
+from bufferhouse.storing import change_rejects, next_number, run_numbers, run_rows, shape_numbers
 from bufferhouse.threads import choose_threads
 from bufferhouse.transaction import transaction
 from bufferhouse.validate import breaches, without
@@ -140,11 +140,6 @@ def _new_dumps(con, parsed: ParsedBatch, refusals: dict[int, Refusal], load_id: 
     yield Checked(Names({}, []), {}, {})  # what is only seen again needs no catalog
 
 
-def next_number(con, table: str, column: str) -> int:
-    """Return the number that the next row of a table of raw gets."""
-    return con.execute(f"SELECT COALESCE(MAX({column}), 0) + 1 FROM raw.{table}").fetchone()[0]
-
-
 def numbered(con, batch: Batch, load_id: int) -> Batch:
     """Return a batch with the warehouse's own numbers for its shapes, and the load in raw.dumps."""
     new = batch.with_shape_ids(_shape_ids(con, batch.frames["shapes"]))
@@ -161,12 +156,7 @@ def _shape_ids(con, shapes: pl.DataFrame) -> pl.Series:
         ).fetchall()
     )
     con.unregister("batch_shapes")
-    free = next_number(con, "shapes", "shape_id")
-    numbers = []
-    for row in range(len(shapes)):
-        numbers.append(known.get(row, free))
-        free += row not in known
-    return pl.Series(numbers, dtype=pl.Int64)
+    return pl.Series(shape_numbers(con, shapes["shape_text"].to_list(), known), dtype=pl.Int64)
 
 
 def _add_runs(con, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
@@ -177,9 +167,9 @@ def _add_runs(con, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
     known = run_ids(con, names)
     new = sorted(names - known.keys(), key=list(runs).index)
     if new:
-        known.update(zip(new, count(next_number(con, "runs", "run_id")), strict=False))
+        known.update(zip(new, run_numbers(con, new), strict=True))
         rows = [tuple(runs[name].row(known[name]).values()) for name in new]
-        insert(con, "runs", {name: column.dtype for name, column in RUNS.columns.items()}, rows)
+        insert(con, "runs", *run_rows(con, {name: column.dtype for name, column in RUNS.columns.items()}, rows))
     return known
 
 
@@ -187,25 +177,21 @@ def _resolve(con, load_id: int) -> None:
     """Close the open rejects of files that were repaired."""
     if not con.execute("SELECT 1 FROM raw.rejects WHERE state = 'open' LIMIT 1").fetchone():
         return  # nearly always, and to plan the statement takes longer
-    con.execute(
-        "UPDATE raw.rejects SET state = 'resolved' WHERE state = 'open' AND (run_id, relative_path) IN"
-        " (SELECT (run_id, relative_path) FROM raw.observations WHERE load_id = ?)",
-        [load_id],
-    )
+    change_rejects(
+        con, "resolved", "r.state = 'open' AND (r.run_id, r.relative_path) IN"
+        " (SELECT (run_id, relative_path) FROM raw.observations WHERE load_id = $load_id)", {"load_id": load_id},
+    )  # fmt: skip
 
 
 def _close(con, reject_ids: list[int]) -> None:
     """Close rejects whose bytes are a dump now, and open ones of the same files that are older."""
-    con.execute(
-        "UPDATE raw.rejects SET state = 'replayed' WHERE reject_id IN (SELECT unnest(CAST(? AS BIGINT[])))",
-        [reject_ids],
-    )
-    con.execute(
-        "UPDATE raw.rejects AS old SET state = 'resolved' FROM raw.rejects AS new WHERE old.state = 'open'"
-        " AND new.reject_id IN (SELECT unnest(CAST(? AS BIGINT[]))) AND old.run_id = new.run_id"
-        " AND old.relative_path = new.relative_path AND old.reject_id < new.reject_id",
-        [reject_ids],
-    )
+    closed = "(SELECT unnest(CAST($reject_ids AS BIGINT[])))"
+    change_rejects(con, "replayed", f"r.reject_id IN {closed}", {"reject_ids": reject_ids})
+    change_rejects(
+        con, "resolved", "r.state = 'open' AND EXISTS (SELECT 1 FROM raw.rejects AS new"
+        f" WHERE new.reject_id IN {closed} AND r.run_id = new.run_id AND r.relative_path = new.relative_path"
+        " AND r.reject_id < new.reject_id)", {"reject_ids": reject_ids},
+    )  # fmt: skip
 
 
 def _reject(
@@ -229,12 +215,10 @@ def _reject(
     ]  # fmt: skip
     added = insert(con, "rejects", _REJECTS, rows)
     # What an older parser refused for its own reason is told by the new row from now on.
-    con.execute(
-        "UPDATE raw.rejects SET state = 'resolved' WHERE state = 'open' AND load_id < $1"
-        " AND (run_id, relative_path, sha256) IN"
-        " (SELECT (run_id, relative_path, sha256) FROM raw.rejects WHERE load_id = $1)",
-        [load_id],
-    )
+    change_rejects(
+        con, "resolved", "r.state = 'open' AND r.load_id < $load_id AND (r.run_id, r.relative_path, r.sha256) IN"
+        " (SELECT (run_id, relative_path, sha256) FROM raw.rejects WHERE load_id = $load_id)", {"load_id": load_id},
+    )  # fmt: skip
     return added
 
 

@@ -12,6 +12,7 @@ from bufferhouse.dump.stack_frames import StackFrame, read_stack_frames
 from bufferhouse.identity import facts_of_name, key_of
 from bufferhouse.module_texts import HeadError
 from bufferhouse.run_changes import run_ids
+from bufferhouse.storing import stored
 from bufferhouse.trees import Found
 
 UNREADABLE = "stack_frames_readable"  # the soft rule that a damaged head breaks, by its name in marts.warnings
@@ -172,6 +173,6 @@ def insert(con: duckdb.DuckDBPyConnection, table: str, schema: Mapping[str, pl.D
     if rows:
         con.register("rows_to_add", pl.DataFrame(rows, schema=schema, orient="row").to_arrow())
         names = ", ".join(schema)
-        con.execute(f"INSERT INTO raw.{table} ({names}) SELECT {names} FROM rows_to_add")
+        con.execute(f"INSERT INTO {stored(con, table)} ({names}) SELECT {names} FROM rows_to_add")
         con.unregister("rows_to_add")
     return len(rows)

@@ -13,6 +13,7 @@ from bufferhouse import sources as finding
 from bufferhouse.arrivals import Arrivals, Rules, orphans
 from bufferhouse.completing import COMPLETED, declared_complete
 from bufferhouse.known_files import unknown_files
+from bufferhouse.lake.address import LakeAddress
 from bufferhouse.listings import Listings
 from bufferhouse.naming import Named
 from bufferhouse.run_changes import complete_runs
@@ -152,9 +153,11 @@ def choose(warehouse: Warehouse, source: Source, seen: Seen, result: Pass) -> Ar
     return arrivals
 
 
-def is_published(path: Path) -> bool:
-    """Say whether the published copy of a warehouse has all that was committed before this pass."""
+def is_published(path: Path | LakeAddress) -> bool:
+    """Say whether the published copy of a warehouse has all that was committed before this pass; a lake needs none."""
     copy = published_path(path)
+    if copy is None:
+        return True
     log = path.with_name(f"{path.name}.wal")
     return copy.exists() and not log.exists() and copy.stat().st_mtime_ns > path.stat().st_mtime_ns
 

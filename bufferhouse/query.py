@@ -17,6 +17,7 @@ import duckdb
 
 from bufferhouse.errors import UsageError
 from bufferhouse.hints import explained
+from bufferhouse.lake.opening import data_path_of, is_lake
 from bufferhouse.limits import OUTSIDE_BYTES, Limits, bounded_memory, interrupted_after
 
 SEARCH_PATH = "marts,staging,raw"
@@ -34,6 +35,8 @@ _REFUSED_FUNCTIONS = frozenset(
         *("arrow_scan", "arrow_scan_dumb", "pandas_scan", "python_map_function"),
     )
 )
+# They ask or change the catalog of a lake, beside its snapshot.
+_REFUSED_FAMILIES = ("ducklake_", "postgres_")
 _CHUNK = 2048
 
 
@@ -80,7 +83,7 @@ def _check_functions(sql: str) -> None:
     for word, following in pairwise(words):
         # A comment behind a name belongs to the slice of the name.
         name = word.strip().split("/*")[0].split("--")[0].strip().strip('"').lower()
-        if name in _REFUSED_FUNCTIONS and following.startswith("("):
+        if (name in _REFUSED_FUNCTIONS or name.startswith(_REFUSED_FAMILIES)) and following.startswith("("):
             raise UsageError(f"query only reads: the function {name} does more than that")
 
 
@@ -191,6 +194,9 @@ def lock_down(con: duckdb.DuckDBPyConnection, limits: Limits, directory: str) ->
     Temporary files go to `directory`. The names of marts, staging and raw need no schema, in this order.
     """
     held = con.execute("SELECT CAST(COALESCE(SUM(memory_usage_bytes), 0) AS BIGINT) FROM duckdb_memory()").fetchone()[0]
+    if is_lake(con):
+        # Its files are read when a statement asks for them; nothing is written there, as the lake is attached to read.
+        con.execute(f"SET allowed_directories = [{_literal(data_path_of(con))}]")
     for name, value in {
         "search_path": SEARCH_PATH,
         "temp_directory": directory,

@@ -13,8 +13,9 @@ from bufferhouse.contents import parse_contents
 from bufferhouse.frames import Batch
 from bufferhouse.housekeeping import remove_unused_shapes
 from bufferhouse.identity import FACTS_OF_NAME, facts_of_name, read_file_name
-from bufferhouse.load import next_number, numbered
+from bufferhouse.load import numbered
 from bufferhouse.restore import ORDER, chunks, rendered
+from bufferhouse.storing import next_number, stored
 from bufferhouse.transaction import transaction
 from bufferhouse.validate import breaches, without
 from bufferhouse.warehouse import Warehouse
@@ -91,7 +92,7 @@ def _replace(
     con.unregister("good")
     # What a shape means in bytes may be read in another way now, too.
     con.register("again", new.frames["shapes"].select("shape_id").to_arrow())
-    con.execute("DELETE FROM raw.shapes WHERE shape_id IN (SELECT shape_id FROM again)")
+    con.execute(f"DELETE FROM {stored(con, 'shapes')} WHERE shape_id IN (SELECT shape_id FROM again)")
     con.unregister("again")
     copy_in(con, offenders, names.incremental)
     remove_unused_shapes(con)

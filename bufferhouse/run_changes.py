@@ -9,6 +9,7 @@ import duckdb
 
 from bufferhouse.errors import UsageError
 from bufferhouse.runs import NUMBERS, SOURCES, TEXTS, Run, moment_of, whole_number
+from bufferhouse.storing import change_run
 
 
 def run_id(con: duckdb.DuckDBPyConnection, name: str) -> int:
@@ -51,12 +52,12 @@ def rename(con: duckdb.DuckDBPyConnection, name: str, new_name: str) -> None:
     Raises:
         UsageError: there is no such run, or one of the new name.
     """
-    number = run_id(con, name)
+    run_id(con, name)
     if not new_name:
         raise UsageError("expected a name that is not empty")
     if con.execute("SELECT 1 FROM raw.runs WHERE run_name = ?", [new_name]).fetchone():
         raise UsageError(f"there is a run {new_name!r} already")
-    con.execute("UPDATE raw.runs SET run_name = ? WHERE run_id = ?", [new_name, number])
+    change_run(con, name, {"run_name": new_name})
 
 
 def set_facts(con: duckdb.DuckDBPyConnection, name: str, facts: dict[str, str]) -> None:
@@ -82,7 +83,7 @@ def set_facts(con: duckdb.DuckDBPyConnection, name: str, facts: dict[str, str]) 
         else:
             labels.pop(key, None)
     changes["labels"] = json.dumps(labels, sort_keys=True)
-    _update(con, name, changes)
+    change_run(con, name, changes)
 
 
 def complete_runs(con: duckdb.DuckDBPyConnection, runs: Mapping[str, Run | None]) -> list[str]:
@@ -109,7 +110,7 @@ def complete_runs(con: duckdb.DuckDBPyConnection, runs: Mapping[str, Run | None]
         if _is_better(run, stored["started_at"], stored["started_at_source"]):
             changes["started_at"], changes["started_at_source"] = run.started_at, run.started_at_source
         if changes:
-            _update(con, stored["run_name"], changes)
+            change_run(con, stored["run_name"], changes, is_whole=False)
             changed.append(run.run_name)
     return changed
 
@@ -121,8 +122,3 @@ def _is_better(run: Run, moment: datetime, source: str) -> bool:
     if run.started_at_source == "run.json":
         return run.started_at != moment
     return run.started_at_source in ("file name", "file time") and run.started_at < moment
-
-
-def _update(con: duckdb.DuckDBPyConnection, name: str, changes: Mapping[str, object]) -> None:
-    assignments = ", ".join(f"{column} = ?" for column in changes)
-    con.execute(f"UPDATE raw.runs SET {assignments} WHERE run_name = ?", [*changes.values(), name])

@@ -153,7 +153,8 @@ def metric(value: Any) -> str:
 
 SECTIONS: dict[str, dict[str, Key]] = {
     "warehouse": {
-        "path": Key(text, None, "The warehouse file; else warehouse.duckdb beside the configuration."),
+        "path": Key(text, None, "The warehouse, a file or a lake; else warehouse.duckdb beside the configuration."),
+        "data_path": Key(text, None, "Where the files of a lake go when it is made: a folder or an s3:// URL."),
         "wait": Key(duration, 300.0, "How long to wait for another writer."),
         "publish": Key(flag, True, "Publish a copy for readers after each change."),
         "workers": Key(count, None, "Processes that parse; else by the size of the input."),

@@ -16,24 +16,30 @@ from bufferhouse.blank import copy_of_blank, fill_from_blank
 from bufferhouse.closing import close
 from bufferhouse.copying import copy_file, flush, lacks_space
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, WarehouseFull
+from bufferhouse.lake.address import LakeAddress, address_of
 from bufferhouse.lock import WriterLock
 
 STORAGE_VERSION = "v1.5.0"  # the newest this DuckDB writes: it brings zstd for long text
 BLOCK_SIZE = 65536  # bytes; a quarter of DuckDB's own suits the many small columns (docs/decisions/0006)
 
 
-def default_path() -> Path:
+def default_path() -> Path | LakeAddress:
     """Return `$BUFFERHOUSE_WAREHOUSE`, else `warehouse.duckdb` in the working directory."""
-    return Path(os.environ.get("BUFFERHOUSE_WAREHOUSE") or "warehouse.duckdb")
+    return address_of(os.environ.get("BUFFERHOUSE_WAREHOUSE") or "warehouse.duckdb")
 
 
-def published_path(path: Path) -> Path:
-    """Return where the published copy of a warehouse lies: `x.duckdb` is published as `x.published.duckdb`."""
+def published_path(path: Path | LakeAddress) -> Path | None:
+    """Return where the published copy of a warehouse lies: `x.duckdb` is published as `x.published.duckdb`.
+
+    A lake has none.
+    """
+    if isinstance(path, LakeAddress):
+        return None
     return path.with_name(f"{path.stem}.published{path.suffix or '.duckdb'}")
 
 
 class Warehouse:
-    """A warehouse open for writing; there is one writer at a time. `path` None is an in-memory warehouse.
+    """A warehouse open for writing: a file, which has one writer at a time, a lake, or in memory with `path` None.
 
     Opening migrates the schema and builds what changed in the models. A new one is a copy of the blank warehouse,
     unless `use_blank` is False.
@@ -44,7 +50,7 @@ class Warehouse:
     """
 
     def __init__(
-        self, path: Path | None, *, wait: float = 0.0, build_models: bool = True, use_blank: bool = True
+        self, path: Path | LakeAddress | None, *, wait: float = 0.0, build_models: bool = True, use_blank: bool = True
     ) -> None:
         self.path = path
         self.use_blank = use_blank
@@ -55,6 +61,13 @@ class Warehouse:
 
     def __enter__(self) -> "Warehouse":
         with ExitStack() as stack:
+            if isinstance(self.path, LakeAddress):
+                from bufferhouse.lake.writing import open_writer
+
+                self.con = stack.enter_context(open_writer(self.path, self.wait, build_models=self.build_models))
+                _settle(self.con)
+                self._stack = stack.pop_all()
+                return self
             if self.path is not None:
                 if not self.path.absolute().parent.is_dir():
                     raise UsageError(f"the folder of the warehouse does not exist: {self.path.absolute().parent}")
@@ -99,8 +112,8 @@ class Warehouse:
 
     def replace_file(self, new: Path) -> None:
         """Put a whole new file in the place of the warehouse, in one step; the writer's lock is held throughout."""
-        if self.path is None:
-            raise UsageError("an in-memory warehouse has no file")
+        if not isinstance(self.path, Path):
+            raise UsageError("only a warehouse that is a file has one")
         close(self.con)
         os.replace(new, self.path)
         self._connect(self.wait)
@@ -144,10 +157,15 @@ class Warehouse:
         ).fetchall()
         return {(run, path): (size, mtime, refused) for run, path, size, mtime, refused, _ in rows}
 
-    def publish(self) -> Path:
-        """Copy the warehouse to its published name, so that readers need not wait for writers; return that name."""
+    def publish(self) -> Path | LakeAddress:
+        """Copy the warehouse to its published name, so that readers need not wait for writers; return that name.
+
+        Readers of a lake read a snapshot: there is nothing to copy, and it is its own name.
+        """
         if self.path is None:
             raise UsageError("an in-memory warehouse cannot be published")
+        if isinstance(self.path, LakeAddress):
+            return self.path
         self.con.execute("CHECKPOINT")
         target = published_path(self.path)
         copy_file(self.path, target)
@@ -232,7 +250,7 @@ def _holder(error: Exception) -> str:
     return found[0] if found else "its number is not known"
 
 
-def open_reader(path: Path, *, wait: float = 0.0) -> tuple[duckdb.DuckDBPyConnection, str | None]:
+def open_reader(path: Path | LakeAddress, *, wait: float = 0.0) -> tuple[duckdb.DuckDBPyConnection, str | None]:
     """Open a warehouse for reading; return the connection and a note where it is not the newest state.
 
     Reads the published copy where nothing was written since, which is in no writer's way. Else reads the file itself
@@ -242,6 +260,12 @@ def open_reader(path: Path, *, wait: float = 0.0) -> tuple[duckdb.DuckDBPyConnec
         UsageError: there is no warehouse at `path`.
         WarehouseBusy: it is being written, there is no published copy, and `wait` is over.
     """
+    if isinstance(path, LakeAddress):
+        from bufferhouse.lake.writing import open_snapshot
+
+        con = open_snapshot(path, wait)
+        _settle(con)
+        return con, None
     if not path.exists():
         raise UsageError(
             f"there is no warehouse at {path}; make one with: bufferhouse ingest SOURCE --warehouse {path}"
@@ -269,8 +293,17 @@ def open_reader(path: Path, *, wait: float = 0.0) -> tuple[duckdb.DuckDBPyConnec
     return con, note
 
 
+def is_there(path: Path | LakeAddress) -> bool:
+    """Say whether there is a warehouse."""
+    if isinstance(path, LakeAddress):
+        from bufferhouse.lake.opening import exists
+
+        return exists(path)
+    return path.exists()
+
+
 @contextmanager
-def reading(path: Path, *, wait: float = 0.0) -> Iterator[tuple[duckdb.DuckDBPyConnection, str | None]]:
+def reading(path: Path | LakeAddress, *, wait: float = 0.0) -> Iterator[tuple[duckdb.DuckDBPyConnection, str | None]]:
     """Yield what `open_reader` returns, and close it.
 
     Raises:
@@ -284,12 +317,12 @@ def reading(path: Path, *, wait: float = 0.0) -> Iterator[tuple[duckdb.DuckDBPyC
 
 
 @contextmanager
-def only_asked(path: Path, *, wait: float = 0.0) -> Iterator[tuple[Warehouse, str | None]]:
+def only_asked(path: Path | LakeAddress, *, wait: float = 0.0) -> Iterator[tuple[Warehouse, str | None]]:
     """Yield a warehouse to look things up in, and the note of `open_reader`.
 
     It is neither made, nor migrated, nor locked; where there is none, it is an empty one in memory.
     """
-    if not path.exists():
+    if not is_there(path):
         with Warehouse(None) as warehouse:
             yield warehouse, None
         return

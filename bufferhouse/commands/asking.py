@@ -119,7 +119,8 @@ def _check_output(output: Path, warehouse: Path | None) -> None:
     from bufferhouse.warehouse import published_path
 
     path = warehouse_path(warehouse)
-    if output.resolve() in (path.resolve(), published_path(path).resolve()):
+    copy = published_path(path)
+    if copy is not None and output.resolve() in (path.resolve(), copy.resolve()):
         raise UsageError(f"-o {output}: that is the warehouse")
     if not output.absolute().parent.is_dir():
         raise UsageError(f"-o {output}: there is no folder {output.absolute().parent}")

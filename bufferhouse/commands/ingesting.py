@@ -10,7 +10,15 @@ from typing import Annotated, NoReturn
 import typer
 
 from bufferhouse.commands.configuring import SetOption
-from bufferhouse.commands.shared import FormatOption, WarehouseOption, check_format, guarded, say, warehouse_path
+from bufferhouse.commands.shared import (
+    DataPathOption,
+    FormatOption,
+    WarehouseOption,
+    check_format,
+    guarded,
+    say,
+    warehouse_path,
+)
 from bufferhouse.errors import UsageError
 
 
@@ -35,6 +43,7 @@ def ingest(
         bool,
         typer.Option("--reparse", help="Parse again what an older version parsed, all with --rehash; from the tables."),
     ] = False,
+    data_path: DataPathOption = None,
     publish: Annotated[bool, typer.Option("--publish", help="Publish a copy for readers at the end.")] = False,
     wait: Annotated[
         float | None,
@@ -60,6 +69,7 @@ def ingest(
     check_format(output_format, "table", "json")
     if config_file is not None:
         others = {"--include": include, "--exclude": exclude, "--plan": plan, "--rehash": rehash, "--reparse": reparse}
+        others["--data-path"] = data_path
         _refuse_beside_config(sources, [name for name, value in others.items() if value])
         facts = dict(_pair(item) for item in label or [])
         _ingest_configured(config_file, settings, warehouse, run, facts, workers, publish, wait, output_format)
@@ -71,7 +81,7 @@ def ingest(
         raise UsageError("expected --plan or --reparse, not both")
     summary = run_ingest(
         [path for source in sources or [] for path in _expanded(source)],
-        warehouse_path(warehouse, must_exist=not sources),
+        warehouse_path(warehouse, must_exist=not sources, data_path=data_path),
         run_name=run,
         labels=dict(_pair(item) for item in label or []),
         workers=workers,

@@ -12,10 +12,34 @@ from typing import Annotated, Any
 import typer
 
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.lake.address import LakeAddress, address_of
+
+
+def _address(text: str) -> Path | LakeAddress:
+    try:
+        return address_of(text)
+    except UsageError as error:
+        say(f"bufferhouse: {error}")
+        raise typer.Exit(2) from None
+
 
 WarehouseOption = Annotated[
     Path | None,
-    typer.Option("--warehouse", help="Warehouse file; else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb here."),
+    typer.Option(
+        "--warehouse",
+        parser=_address,
+        metavar="FILE|LAKE",
+        help="Warehouse: a file, or ducklake:postgres:… or ducklake:CATALOG for a lake; else $BUFFERHOUSE_WAREHOUSE, "
+        "else warehouse.duckdb here.",
+    ),
+]
+DataPathOption = Annotated[
+    str | None,
+    typer.Option(
+        "--data-path",
+        help="Where the files of a lake go when it is made: a folder or s3://BUCKET/PREFIX; else "
+        "$BUFFERHOUSE_DATA_PATH.",
+    ),
 ]
 WaitOption = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for a warehouse that is in use.")]
 FormatOption = Annotated[str, typer.Option("--format", help="table or json.")]
@@ -62,15 +86,21 @@ def guarded(verb: Callable) -> Callable:
     return call
 
 
-def warehouse_path(given: Path | None, *, must_exist: bool = False) -> Path:
-    """Return the warehouse a verb works on.
+def warehouse_path(
+    given: Path | LakeAddress | None, *, must_exist: bool = False, data_path: str | None = None
+) -> Path | LakeAddress:
+    """Return the warehouse a verb works on; whether there is a lake is seen when it is opened.
 
     Raises:
-        UsageError: it must exist and does not.
+        UsageError: it must exist and does not, or a file is given a data path.
     """
     from bufferhouse.warehouse import default_path
 
     path = given or default_path()
+    if isinstance(path, LakeAddress):
+        return path.with_data_path(data_path)
+    if data_path is not None:
+        raise UsageError(f"--data-path: expected a lake, ducklake:…, as --warehouse, found the file {path}")
     if must_exist and not path.exists():
         raise UsageError(
             f"there is no warehouse at {path}; make one with: bufferhouse ingest SOURCE --warehouse {path}"
@@ -85,7 +115,7 @@ def check_format(given: str, *known: str) -> None:
 
 
 @contextmanager
-def reading(path: Path, wait: float = 0.0) -> Iterator[Any]:
+def reading(path: Path | LakeAddress, wait: float = 0.0) -> Iterator[Any]:
     """Yield a reading connection, after a note on standard error where it is not the newest state."""
     from bufferhouse import warehouse
 

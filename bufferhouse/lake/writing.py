@@ -1,0 +1,69 @@
+"""A lake as the warehouse opens it: to write, at the schema and the models of this version, or to read a snapshot."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import duckdb
+
+from bufferhouse import building
+from bufferhouse.closing import close
+from bufferhouse.errors import UsageError, WarehouseError
+from bufferhouse.lake.address import LakeAddress
+from bufferhouse.lake.opening import make_lake, open_lake
+from bufferhouse.lake.schema import check_version, migrate_lake
+from bufferhouse.migrate import applied_version
+
+_TRIES = 5
+_PAUSE_SECONDS = 0.5
+
+
+@contextmanager
+def open_writer(address: LakeAddress, wait: float, *, build_models: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a connection that writes to a lake, made where there is none; the schema and the models are brought along.
+
+    Raises:
+        UsageError, WarehouseBusy, WarehouseError: as `opening.open_lake`, `make_lake` and `migrate_lake`.
+    """
+    try:
+        con = open_lake(address, read_only=False, wait=wait)
+    except UsageError:
+        make_lake(address, wait=wait)
+        con = open_lake(address, read_only=False, wait=wait)
+    try:
+        _prepare(con, address, build_models)
+        yield con
+    finally:
+        close(con)
+
+
+def open_snapshot(address: LakeAddress, wait: float) -> duckdb.DuckDBPyConnection:
+    """Return a connection that reads the newest snapshot of a lake, and goes on reading it.
+
+    Raises:
+        UsageError, WarehouseBusy, WarehouseError: as `opening.open_lake`, or the lake is of another version.
+    """
+    con = open_lake(address, read_only=True, wait=wait)
+    try:
+        check_version(applied_version(con), str(address), is_reader=True)
+    except BaseException:
+        close(con)
+        raise
+    return con
+
+
+def _prepare(con: duckdb.DuckDBPyConnection, address: LakeAddress, build_models: bool) -> None:
+    """Bring schema and models along; of several writers that come at once one does it, the others find it done."""
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            migrate_lake(con, str(address))
+            if build_models:
+                building.build(con)
+            return
+        except duckdb.Error as error:
+            if not tries_left or not isinstance(error, duckdb.TransactionException):
+                reason = str(error).split("\n", 1)[0]
+                raise WarehouseError(
+                    f"{address} cannot be brought to this version, and is as it was: {reason}"
+                ) from error
+            time.sleep(_PAUSE_SECONDS)
