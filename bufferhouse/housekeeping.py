@@ -1,6 +1,7 @@
 """Forget old runs, give space back, and say what is in the warehouse."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,8 @@ import polars as pl
 from bufferhouse.copying import flush
 from bufferhouse.errors import UsageError
 from bufferhouse.frames import SHAPE_COLUMNS
+from bufferhouse.lake.address import LakeAddress
+from bufferhouse.lake.opening import is_lake
 from bufferhouse.restore import ORDER
 from bufferhouse.storing import stored
 from bufferhouse.transaction import transaction
@@ -92,12 +95,19 @@ def remove_unused_shapes(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(f"DELETE FROM {stored(con, 'shapes')} WHERE shape_id NOT IN ({used})")
 
 
-def compact(warehouse: Warehouse) -> tuple[int, int]:
+def compact(warehouse: Warehouse, *, keep_seconds: float | None = None) -> tuple[int, int]:
     """Write the warehouse anew without free blocks; return its size in bytes before and after.
 
-    The new file takes the place of the old one in one step; until then nothing of the old one is touched.
+    The new file takes the place of the old one in one step; until then nothing of the old one is touched. A lake gets
+    few large files for many small ones, and snapshots older than `keep_seconds`, else a day, are forgotten.
     """
     path = warehouse.path
+    if isinstance(path, LakeAddress):
+        from bufferhouse.lake import keeping
+
+        seconds = keeping.KEPT_SECONDS if keep_seconds is None else keep_seconds
+        done = keeping.compact(warehouse.con, keep_seconds=seconds)
+        return done.before.file_bytes, done.after.file_bytes
     if path is None:
         raise UsageError("an in-memory warehouse cannot be compacted")
     warehouse.con.execute("CHECKPOINT")
@@ -119,6 +129,15 @@ def compact(warehouse: Warehouse) -> tuple[int, int]:
     return before, path.stat().st_size
 
 
+def size(warehouse: Warehouse) -> int:
+    """Return the bytes of the file, or of all files of a lake."""
+    if isinstance(warehouse.path, LakeAddress):
+        from bufferhouse.lake import keeping
+
+        return keeping.size(warehouse.con).file_bytes
+    return warehouse.path.stat().st_size
+
+
 def stats(con: duckdb.DuckDBPyConnection) -> dict:
     """Return rows and bytes per table, dumps per run, the share of repeats, the last load, rejects by rule."""
     tables = con.execute(
@@ -126,8 +145,8 @@ def stats(con: duckdb.DuckDBPyConnection) -> dict:
         " WHERE database_name = current_database() AND schema_name <> 'meta' ORDER BY 1"
     ).fetchall()
     counted = {name: con.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name, _ in tables}
-    size_of_block = con.execute("SELECT block_size FROM pragma_database_size()").fetchone()[0]
-    rows = {name: {"rows": count, "bytes": _blocks(con, name) * size_of_block} for name, count in counted.items()}
+    sizes = _sizes(con, counted)
+    rows = {name: {"rows": count, "bytes": sizes.get(name, 0)} for name, count in counted.items()}
     observations = con.execute("SELECT COUNT(*), COUNT(DISTINCT dump_id) FROM staging.observations").fetchone()
     rejects = con.execute(
         "SELECT rule, state, COUNT(*) FROM raw.rejects GROUP BY rule, state ORDER BY 3 DESC, 1, 2"
@@ -164,6 +183,15 @@ def _last_load(con: duckdb.DuckDBPyConnection) -> dict | None:
 def moment_text(moment: datetime | None) -> str | None:
     """Return a moment as ISO 8601 in UTC, to the second."""
     return None if moment is None else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _sizes(con: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> dict[str, int]:
+    if is_lake(con):
+        from bufferhouse.lake.keeping import bytes_by_table
+
+        return bytes_by_table(con)
+    size_of_block = con.execute("SELECT block_size FROM pragma_database_size()").fetchone()[0]
+    return {name: _blocks(con, name) * size_of_block for name in tables}
 
 
 def _blocks(con: duckdb.DuckDBPyConnection, table: str) -> int:

@@ -11,26 +11,37 @@ from bufferhouse.checks import run_checks
 from bufferhouse.config import Config
 from bufferhouse.freshness import freshness, is_stale, stale_after
 from bufferhouse.housekeeping import moment_text, stats
+from bufferhouse.lake.address import LakeAddress
 from bufferhouse.warehouse import published_path, reading
 
 
-def metrics(path: Path, conf: Config | None, *, wait: float = 0.0, checks: bool = False) -> dict[str, Any]:
+def metrics(
+    path: Path | LakeAddress, conf: Config | None, *, wait: float = 0.0, checks: bool = False
+) -> dict[str, Any]:
     """Return what `housekeeping.stats` does, sizes of the files, who writes, and the freshness of each source.
 
     `failing_checks` is null where no checks were run: they take as long as `bufferhouse check`. `note` says where this
-    is the published copy, and from when.
+    is the published copy, and from when. Of a lake the
+    sizes are those of all files, nobody has it alone, and `snapshot` says what was read.
 
     Raises:
         UsageError, WarehouseBusy, WarehouseError: as `warehouse.open_reader`.
     """
-    holder = lock.writer(path)
+    is_file = isinstance(path, Path)
+    holder = lock.writer(path) if is_file else None
     with reading(path, wait=wait) as (con, note):
         found = stats(con)
         found["sources"] = _sources(con, conf) if conf else {}
         found["failing_checks"] = _failing(con) if checks else None
+        if not is_file:
+            from bufferhouse.lake.keeping import size
+            from bufferhouse.lake.opening import snapshot_of
+
+            found.update(file_bytes=size(con).file_bytes, snapshot=snapshot_of(con))
     copy = published_path(path)
-    found["file_bytes"] = path.stat().st_size
-    found["published_bytes"] = copy.stat().st_size if copy.exists() else None
+    if is_file:
+        found["file_bytes"] = path.stat().st_size
+    found["published_bytes"] = copy.stat().st_size if copy is not None and copy.exists() else None
     found["published_at"] = (
         moment_text(datetime.fromtimestamp(copy.stat().st_mtime, UTC)) if found["published_bytes"] else None
     )

@@ -9,13 +9,14 @@ import duckdb
 
 from bufferhouse.copying import lacks_space
 from bufferhouse.errors import UsageError, WarehouseFull
+from bufferhouse.lake.address import address_of
 from bufferhouse.query import SEARCH_PATH
 from bufferhouse.warehouse import default_path, open_reader
 
 
 def connect(warehouse: str | os.PathLike | None = None, *, wait: float = 0.0) -> duckdb.DuckDBPyConnection:
     """Return what `bufferhouse.connect` promises."""
-    con, note = open_reader(Path(warehouse) if warehouse is not None else default_path(), wait=wait)
+    con, note = open_reader(address_of(warehouse) if warehouse is not None else default_path(), wait=wait)
     if note:
         warnings.warn(note, stacklevel=3)
     con.execute(f"SET search_path = '{SEARCH_PATH}'")
@@ -41,8 +42,9 @@ def export_parquet(
         ).fetchall()
     )
     tables = con.execute(
-        "SELECT 'raw.' || table_name FROM duckdb_tables()"
-        " WHERE schema_name = 'raw' AND database_name = current_database() ORDER BY table_name"
+        # Some tables of raw are views in a lake.
+        "SELECT DISTINCT 'raw.' || table_name FROM duckdb_columns()"
+        " WHERE schema_name = 'raw' AND database_name = current_database() ORDER BY 1"
     ).fetchall()
     names = [*(name for (name,) in tables), *orders]
     written = []

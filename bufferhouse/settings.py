@@ -186,6 +186,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "keep_runs": Key(count, None, "Keep this many of the newest runs."),
         "older_than": Key(duration, None, "Remove runs older than this."),
         "compact": Key(flag, True, "Give free space back."),
+        "snapshots": Key(duration, 86400.0, "How long old snapshots of a lake can be read."),
         "verify_sample": Key(count, 100, "Prove this many dumps, chosen at random."),
     },
 }

@@ -2,7 +2,6 @@
 
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Literal
 
 from prefect import flow
@@ -12,10 +11,11 @@ from pydantic import Field
 from bufferhouse import backfilling
 from bufferhouse import config as configuration
 from bufferhouse.errors import UsageError
+from bufferhouse.lake.address import address_of
 from bufferhouse.reparse import Reparsed
 from bufferhouse.reparse import reparse as parse_again
 from bufferhouse.report.passes import bullets, figures
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse import Warehouse, is_there
 from flows.ingest import publish
 from flows.steps import EXPECTED, Held, Progress, leave_summary, step
 
@@ -65,8 +65,8 @@ def backfill(
     started = time.monotonic()
     try:
         conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = Path(warehouse) if warehouse else conf.warehouse
-        if not path.exists():
+        path = address_of(warehouse) if warehouse else conf.warehouse
+        if not is_there(path):
             raise UsageError(f"there is no warehouse at {path}; an ingest makes one")
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         progress = Progress("backfill-progress", "Share of the chosen dumps that is done.")

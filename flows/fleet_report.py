@@ -2,7 +2,6 @@
 
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 
 from prefect import flow
@@ -12,6 +11,7 @@ from pydantic import Field
 from bufferhouse import config as configuration
 from bufferhouse.delivering import deliver, link_to
 from bufferhouse.errors import UsageError
+from bufferhouse.lake.address import address_of, folder_of
 from bufferhouse.report.fleet import read_fleet
 from bufferhouse.report.passes import figures
 from flows.steps import EXPECTED, Held, leave_link, leave_summary, step
@@ -24,7 +24,7 @@ def render(warehouse: str, wait_seconds: float) -> Held:
     """Ask the warehouse and make the page of the answers."""
     from bufferhouse.report.fleet_page import fleet_page  # Altair takes half a second to import
 
-    fleet = read_fleet(Path(warehouse), wait=wait_seconds)
+    fleet = read_fleet(address_of(warehouse), wait=wait_seconds)
     return Held((fleet_page(fleet), fleet))
 
 
@@ -61,9 +61,9 @@ def fleet_report(
     started, moment = time.monotonic(), datetime.now(UTC)
     try:
         conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = Path(warehouse) if warehouse else conf.warehouse
+        path = address_of(warehouse) if warehouse else conf.warehouse
         given = target or (conf["report"]["target"] and conf.place(conf["report"]["target"]))
-        place = given or str(path.absolute().parent / "reports")
+        place = given or str(folder_of(path) / "reports")
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         page, fleet = render(str(path), wait).value
         names = [f"history/fleet-{moment:%Y%m%dT%H%M%SZ}.html"] if _or(history, conf["report"]["history"]) else []

@@ -26,6 +26,7 @@ from bufferhouse.all_sources import chosen_sources, load_ready, total_of
 from bufferhouse.batch import Refusal
 from bufferhouse.checks import CheckResult, found_by_checks
 from bufferhouse.errors import SourceUnavailable, WarehouseBusy
+from bufferhouse.lake.address import address_of
 from bufferhouse.listings import Listings
 from bufferhouse.load import Loaded
 from bufferhouse.load import load as load_batch
@@ -102,7 +103,7 @@ def ingest(
     by_source: dict[str, Pass] = {}
     try:
         conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = Path(warehouse) if warehouse else conf.warehouse
+        path = address_of(warehouse) if warehouse else conf.warehouse
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         chosen = chosen_sources(conf, sources, run, labels)
         by_source = {source.name: Pass() for source in chosen}
@@ -126,8 +127,9 @@ def ingest(
             log(one.fault, source=name, level=logging.ERROR)
     for line in lines(total):
         log(line)
-    size = path.stat().st_size if path.exists() else None
-    published = str(published_path(path)) if published_path(path).exists() else None
+    size = path.stat().st_size if isinstance(path, Path) and path.exists() else None
+    copy = published_path(path)
+    published = str(copy) if copy is not None and copy.exists() else None
     markdown = pass_summary(total, by_source, published=published, warehouse_bytes=size)
     leave_summary("ingest-summary", markdown, "What the ingest did.")
     share = conf["thresholds"]["failing_share"] if failing_share is None else failing_share

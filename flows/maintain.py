@@ -2,7 +2,6 @@
 
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 
 from prefect import flow
@@ -13,8 +12,9 @@ from bufferhouse import config as configuration
 from bufferhouse import housekeeping, verify
 from bufferhouse.checks import run_checks
 from bufferhouse.errors import UsageError
+from bufferhouse.lake.address import address_of
 from bufferhouse.report.passes import bullets, figures
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse import Warehouse, is_there
 from flows import events
 from flows.ingest import publish
 from flows.steps import EXPECTED, Held, Progress, leave_summary, step
@@ -32,9 +32,9 @@ def prune(writer: Held, keep_runs: int | None, older_than_days: float | None) ->
 
 
 @step(name="compact")
-def compact(writer: Held) -> tuple[int, int]:
-    """Write the warehouse anew without free space; sizes before and after."""
-    return housekeeping.compact(writer.value)
+def compact(writer: Held, keep_seconds: float) -> tuple[int, int]:
+    """Write the warehouse anew without free space, and forget old snapshots of a lake; sizes before and after."""
+    return housekeeping.compact(writer.value, keep_seconds=keep_seconds)
 
 
 @step(name="verify")
@@ -81,8 +81,8 @@ def maintain(
     started = time.monotonic()
     try:
         conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = Path(warehouse) if warehouse else conf.warehouse
-        if not path.exists():
+        path = address_of(warehouse) if warehouse else conf.warehouse
+        if not is_there(path):
             raise UsageError(f"there is no warehouse at {path}; an ingest makes one")
         keep = conf["retention"]
         if keep_runs is None and older_than_days is None:
@@ -95,7 +95,7 @@ def maintain(
             pruned = prune(writer, keep_runs, older_than_days).value
             progress.reach(1, 4)
             is_wanted = keep["compact"] if compact_file is None else compact_file
-            before, after = compact(writer) if is_wanted else (path.stat().st_size, path.stat().st_size)
+            before, after = compact(writer, keep["snapshots"]) if is_wanted else 2 * (housekeeping.size(opened),)
             progress.reach(2, 4)
             proved, faults = prove(writer, verify_sample or keep["verify_sample"]).value
             progress.reach(3, 4)

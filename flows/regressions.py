@@ -14,6 +14,7 @@ from bufferhouse import config as configuration
 from bufferhouse.answers import ask
 from bufferhouse.blame.gate import Verdict, judge, read_accepted
 from bufferhouse.blame.relevance import parse_threshold
+from bufferhouse.lake.address import address_of
 from bufferhouse.report.compare import Comparison, read_comparison
 from bufferhouse.report.compare_sections import title
 from bufferhouse.report.compare_text import compare_sections
@@ -33,14 +34,14 @@ _TOLD = (
 @step(name="choose runs")
 def choose(warehouse: str, wait_seconds: float) -> Held:
     """Return the two newest runs of each platform and track."""
-    with reading(Path(warehouse), wait=wait_seconds) as (con, _note):
+    with reading(address_of(warehouse), wait=wait_seconds) as (con, _note):
         return Held(ask(con, "newest_runs").records)
 
 
 @step(name="compare", task_run_name="compare {before} {after}")
 def compare(warehouse: str, before: str, after: str, metric: str, wait_seconds: float) -> Held:
     """Compare two runs."""
-    return Held(read_comparison(Path(warehouse), before, after, metric=metric, wait=wait_seconds))
+    return Held(read_comparison(address_of(warehouse), before, after, metric=metric, wait=wait_seconds))
 
 
 @flow(name="regressions", flow_run_name=lambda: f"regressions {datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
@@ -70,7 +71,7 @@ def regressions(
     started = time.monotonic()
     try:
         conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = str(Path(warehouse) if warehouse else conf.warehouse)
+        path = str(address_of(warehouse) if warehouse else conf.warehouse)
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         wanted = conf["regressions"]
         threshold = parse_threshold(limit or wanted["limit"])

@@ -25,9 +25,14 @@ from bufferhouse.errors import UsageError
 @guarded
 def publish(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
     """Copy the warehouse to its published name, for readers that must not wait for writers."""
+    from bufferhouse.lake.address import LakeAddress
     from bufferhouse.warehouse import Warehouse
 
-    with Warehouse(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+    path = warehouse_path(warehouse, must_exist=True)
+    if isinstance(path, LakeAddress):
+        print(f"{path} needs no published copy: its readers read snapshots, and wait for nobody")
+        return
+    with Warehouse(path, wait=wait) as writer:
         print(writer.publish())
 
 
@@ -75,15 +80,35 @@ def check(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_form
 
 
 @guarded
-def compact(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
-    """Write the warehouse anew without free space, and say what that saved."""
+def compact(
+    warehouse: WarehouseOption = None,
+    keep: Annotated[
+        str | None,
+        typer.Option("--keep-snapshots", help="Of a lake: how long snapshots are kept, as 1h or 7d; else 1d."),
+    ] = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Write the warehouse anew without free space, and say what that saved.
+
+    A lake gets few large files for many small ones; old snapshots, and files that are in none, are removed.
+    """
     from bufferhouse.housekeeping import compact
     from bufferhouse.report.figures import human_bytes
     from bufferhouse.warehouse import Warehouse
 
+    seconds = None if keep is None else _seconds(keep)
     with Warehouse(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
-        before, after = compact(writer)
+        before, after = compact(writer, keep_seconds=seconds)
     print(f"{human_bytes(before)} before, {human_bytes(after)} after")
+
+
+def _seconds(text: str) -> float:
+    from bufferhouse.settings import duration
+
+    try:
+        return duration(text)
+    except ValueError as error:
+        raise UsageError(f"--keep-snapshots: expected {error}, found {text!r}") from None
 
 
 @guarded

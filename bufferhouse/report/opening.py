@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from bufferhouse.lake.address import LakeAddress
 from bufferhouse.warehouse import reading
 
 
 @contextmanager
-def opened(path: Path | None, sources: Sequence[str], wait: float) -> Iterator[tuple]:
+def opened(path: Path | LakeAddress | None, sources: Sequence[str], wait: float) -> Iterator[tuple]:
     """Yield a connection, the name of what is asked, and a note: of the warehouse at `path`, else of dumps in memory.
 
     Raises:
@@ -17,7 +18,12 @@ def opened(path: Path | None, sources: Sequence[str], wait: float) -> Iterator[t
     """
     if path is not None:
         with reading(path, wait=wait) as (con, note):
-            yield con, path.name, note
+            name = path.name
+            if isinstance(path, LakeAddress):
+                from bufferhouse.lake.keeping import name_with_snapshot
+
+                name = name_with_snapshot(con, name)
+            yield con, name, note
         return
     from bufferhouse.memory import in_memory
 
