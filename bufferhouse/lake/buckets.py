@@ -25,7 +25,6 @@ def open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
         raise UsageError(
             f"{data_path}: expected keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the profile $AWS_PROFILE"
         )
-    con.execute("SET allow_persistent_secrets = false")
     con.execute(f"SET http_retries = {_TRIES - 1}")
     values = {
         "KEY_ID": found["access_key_id"],
@@ -39,7 +38,7 @@ def open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
         values.update(ENDPOINT=host.rstrip("/"), URL_STYLE="path", USE_SSL=str(scheme != "http").lower())
     words = ", ".join(f"{name} {_literal(value)}" for name, value in values.items() if value is not None)
     try:
-        con.execute(f"CREATE SECRET bufferhouse_bucket (TYPE s3, {words})")
+        con.execute(f"CREATE TEMPORARY SECRET bufferhouse_bucket (TYPE s3, {words})")
     except duckdb.Error as error:  # its message may quote the statement
         raise UsageError(f"{data_path}: the keys are not such as DuckDB takes ({type(error).__name__})") from None
 

@@ -16,6 +16,7 @@ NAME = "bufferhouse_lake"  # of the database in a connection
 _PAUSE_SECONDS = 0.1
 # DuckLake says so where the catalog's database is there and no lake is in it.
 _NO_LAKE = "creating a new DuckLake is explicitly disabled"
+_IN_A_BUCKET = "httpfs"  # which DuckDB wants when it reads that the files are in one
 _BUSY = ("Could not set lock", "Conflicting lock")
 _AWAY = re.compile(r"Connection refused|timeout|could not translate|starting up|shutting down|closed the connection")
 # Appends of several writers are tried again by DuckLake itself: about a minute in all.
@@ -105,6 +106,7 @@ def _attach(con: duckdb.DuckDBPyConnection, address: LakeAddress, options: list[
         raise _none_there(address)  # DuckDB would leave an empty file there
     words = ", ".join([*options, *([] if is_new else ["CREATE_IF_NOT_EXISTS false"])])
     deadline = time.monotonic() + wait
+    has_bucket = False
     while True:
         try:
             con.execute(f"ATTACH {_literal(str(address))} AS {NAME} ({words})")
@@ -112,6 +114,10 @@ def _attach(con: duckdb.DuckDBPyConnection, address: LakeAddress, options: list[
             return
         except duckdb.Error as error:
             text = str(error)
+            if _IN_A_BUCKET in text and not has_bucket:
+                extensions.load(con, "httpfs")  # most of a tenth of a second, which a lake in a folder does without
+                has_bucket = True
+                continue
             if _NO_LAKE in text:
                 raise _none_there(address) from None
             is_busy = any(mark in text for mark in _BUSY)
