@@ -46,7 +46,7 @@ def plan(con: duckdb.DuckDBPyConnection, directory: Path = MODELS, *, force: boo
     Raises:
         ModelError: a model is not written as models are, or names what is not there.
     """
-    if _is_current(con, directory) and not force:
+    if is_current(con, directory) and not force:
         return []
     return _steps(con, _read(con, directory), force=force)
 
@@ -60,7 +60,7 @@ def build(
         ModelError: as `plan`; nothing was changed.
         duckdb.Error: a model fails on what is in the warehouse; nothing was changed.
     """
-    if _is_current(con, directory) and not force:
+    if is_current(con, directory) and not force:
         return []
     known = _read(con, directory)
     steps = _steps(con, known, force=force)
@@ -79,7 +79,8 @@ def build(
     return [step.name for step in steps if step.reason != "gone"]
 
 
-def _is_current(con: duckdb.DuckDBPyConnection, directory: Path) -> bool:
+def is_current(con: duckdb.DuckDBPyConnection, directory: Path) -> bool:
+    """Say whether the models of a warehouse are those of `directory`."""
     stored = con.execute("SELECT value FROM meta.settings WHERE name = 'models'").fetchone()
     return stored == (models.fingerprint(directory),)
 

@@ -19,6 +19,7 @@ from bufferhouse.commands import (
     cataloging,
     comparing,
     configuring,
+    copying,
     ingesting,
     keeping,
     managing,
@@ -45,6 +46,7 @@ for verb in (comparing.compare, comparing.blame, comparing.determinism):
 app.command()(keeping.export)
 app.command()(keeping.verify)
 app.add_typer(managing.rejects, name="rejects")
+app.command()(copying.copy)
 for verb in (keeping.build, keeping.check, keeping.publish, keeping.compact, keeping.prune, keeping.stats):
     app.command()(verb)
 app.command()(modelling.models)

@@ -15,7 +15,8 @@ from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, Wareho
 from bufferhouse.lake.address import LakeAddress, address_of
 
 
-def _address(text: str) -> Path | LakeAddress:
+def address(text: str) -> Path | LakeAddress:
+    """Return where a warehouse is, from the word of a call; a wrong one ends it with exit 2."""
     try:
         return address_of(text)
     except UsageError as error:
@@ -27,7 +28,7 @@ WarehouseOption = Annotated[
     Path | None,
     typer.Option(
         "--warehouse",
-        parser=_address,
+        parser=address,
         metavar="FILE|LAKE",
         help="Warehouse: a file, or ducklake:postgres:… or ducklake:CATALOG for a lake; else $BUFFERHOUSE_WAREHOUSE, "
         "else warehouse.duckdb here.",

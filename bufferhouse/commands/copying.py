@@ -1,0 +1,38 @@
+"""`bufferhouse copy`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bufferhouse.commands.shared import DataPathOption, WaitOption, address, guarded, progress_of, say, warehouse_path
+
+
+@guarded
+def copy(
+    source: Annotated[Path, typer.Argument(parser=address, metavar="FROM", help="The warehouse, a file or a lake.")],
+    target: Annotated[Path, typer.Argument(parser=address, metavar="TO", help="One without rows, made if need be.")],
+    data_path: DataPathOption = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Copy a warehouse to another file or lake, and prove the copy.
+
+    Rows are counted and hashed table by table before they are committed, all at once; then every dump is rendered from
+    the copy as `verify` does. Exit 1 when a dump does not prove itself.
+    """
+    from bufferhouse.moving import copy_warehouse
+    from bufferhouse.verify import chosen_dumps, verify
+    from bufferhouse.warehouse import reading
+
+    target = warehouse_path(target, data_path=data_path)
+    with progress_of("tables") as step:
+        rows = copy_warehouse(warehouse_path(source, must_exist=True), target, wait=wait, progress=step)
+    with reading(target, wait=wait) as (con, _), progress_of("dumps") as step:
+        ids = chosen_dumps(con)
+        faults = verify(con, ids, progress=step)
+    for fault in faults:
+        say(f"dump {fault.dump_id}: {fault.what}")
+    print(
+        f"{sum(rows.values()):,} rows in {len(rows)} tables copied; {len(ids) - len(faults)} of {len(ids)} dumps proved"
+    )
+    raise typer.Exit(int(bool(faults)))
