@@ -14,11 +14,14 @@ import polars as pl
 
 from bufferhouse.batch import Refusal
 from bufferhouse.frames import COLUMNS, Batch
+from bufferhouse.lake import appending
+from bufferhouse.lake.opening import is_lake
 from bufferhouse.models import LAYERS
 from bufferhouse.storing import stored
 from bufferhouse.validate import without
 
 CATALOG = "bufferhouse_batch"
+_BUILT = "SELECT model_name, is_incremental, severity, reads, model_sql FROM meta.models ORDER BY ordinal"
 REFUSING = (duckdb.DataError, duckdb.InvalidInputException)  # how DuckDB says that the numbers are to blame
 
 
@@ -39,15 +42,20 @@ class Checked(NamedTuple):
 
 
 @contextmanager
-def batch_catalog(con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFrame]) -> Iterator[Names]:
-    """Attach the batch as a catalog of its own and build in it what checks and incremental models need."""
+def batch_catalog(
+    con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFrame], *, built: list[tuple] | None = None
+) -> Iterator[Names]:
+    """Attach the batch as a catalog of its own and build in it what checks and incremental models need.
+
+    The models are those that the warehouse was built with, or `built`: name, is_incremental, severity, reads, sql.
+    """
     main = con.execute("SELECT current_database()").fetchone()[0]
-    built = con.execute(
-        "SELECT model_name, is_incremental, severity, reads, model_sql FROM meta.models ORDER BY ordinal"
-    ).fetchall()
-    asked = _asked(built)
     con.execute(f"ATTACH ':memory:' AS {CATALOG}")
     try:
+        if is_lake(con):
+            appending.remember_models(con, CATALOG)  # before they are read: they may be built anew between the two
+        built = built or con.execute(_BUILT).fetchall()
+        asked = _asked(built)
         for layer in LAYERS:
             con.execute(f"CREATE SCHEMA {CATALOG}.{layer}")
         for table, frame in frames.items():
@@ -145,4 +153,6 @@ def copy_in(con: duckdb.DuckDBPyConnection, bad: set[int], incremental: Mapping[
         ).fetchone()[0]
     for name in (name for name, count in incremental.items() if count):
         con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}{excluded}")
+    if is_lake(con):
+        appending.note_models(con, CATALOG)
     return rows

@@ -5,7 +5,7 @@ that of a model beneath it changed. Everything happens in one transaction: reade
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -48,13 +48,20 @@ def plan(con: duckdb.DuckDBPyConnection, directory: Path = MODELS, *, force: boo
     """
     if is_current(con, directory) and not force:
         return []
-    return _steps(con, _read(con, directory), force=force)
+    return _steps(con, read(con, directory), force=force)
 
 
 def build(
-    con: duckdb.DuckDBPyConnection, directory: Path = MODELS, *, force: bool = False, progress: Progress | None = None
+    con: duckdb.DuckDBPyConnection,
+    directory: Path = MODELS,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
+    ready: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Build what changed and back-fill it, in one transaction; return the names of the models that were built.
+
+    `ready` gives tables that have the rows of stored models already, which become those models.
 
     Raises:
         ModelError: as `plan`; nothing was changed.
@@ -62,7 +69,7 @@ def build(
     """
     if is_current(con, directory) and not force:
         return []
-    known = _read(con, directory)
+    known = read(con, directory)
     steps = _steps(con, known, force=force)
     by_name = {model.name: model for model in known}
     with transaction(con):
@@ -73,7 +80,7 @@ def build(
             if kind := kinds.get(step.name):
                 con.execute(f"DROP {kind} {step.name}")
             if step.reason != "gone":
-                _create(con, by_name[step.name], step.dump_count, progress)
+                _create(con, by_name[step.name], step.dump_count, progress, (ready or {}).get(step.name))
         _point(con, known)
         _write_down(con, known, models.fingerprint(directory))
     return [step.name for step in steps if step.reason != "gone"]
@@ -85,7 +92,8 @@ def is_current(con: duckdb.DuckDBPyConnection, directory: Path) -> bool:
     return stored == (models.fingerprint(directory),)
 
 
-def _read(con: duckdb.DuckDBPyConnection, directory: Path) -> list[Model]:
+def read(con: duckdb.DuckDBPyConnection, directory: Path) -> list[Model]:
+    """Return the models of `directory`, qualified against the tables of a warehouse, in the order of building."""
     columns = tuple((table, tuple(kinds.items())) for table, kinds in _raw_columns(con).items())
     return list(_qualified(directory, models.fingerprint(directory), columns))
 
@@ -152,9 +160,13 @@ def _kinds(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
     )
 
 
-def _create(con: duckdb.DuckDBPyConnection, model: Model, dump_count: int, progress: Progress | None) -> None:
+def _create(
+    con: duckdb.DuckDBPyConnection, model: Model, dump_count: int, progress: Progress | None, ready: str | None
+) -> None:
     if not model.is_incremental:
         con.execute(f"CREATE VIEW {model.name} AS\n{model.sql}")
+    elif ready is not None:
+        con.execute(f"ALTER TABLE {ready} RENAME TO {model.name.split('.')[1]}")
     else:
         con.execute(f"CREATE TABLE {model.name} AS SELECT * FROM (\n{model.sql}\n) AS model WHERE FALSE")
         batches = list(_ranges(-(-dump_count // BACKFILL_DUMPS)))

@@ -51,6 +51,12 @@ def copy_warehouse(
                 rows[name] = _copy(old, new, name)
                 if progress:
                     progress(number, len(names))
+            if is_lake(new):
+                new.execute(
+                    "INSERT INTO appended.model_loads SELECT m.model_name, m.fingerprint, d.load_id"
+                    " FROM meta.models AS m CROSS JOIN (SELECT DISTINCT load_id FROM raw.dumps) AS d"
+                    " WHERE m.is_incremental"
+                )
     return rows
 
 

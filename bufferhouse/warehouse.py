@@ -110,6 +110,14 @@ class Warehouse:
         _settle(self.con)
         self.con.execute("SET zstd_min_string_length = 64")
 
+    def build(self, *, force: bool = False, progress: building.Progress | None = None) -> list[str]:
+        """Build the models that changed, and back-fill them; return their names. See `building.build`."""
+        if isinstance(self.path, LakeAddress):
+            from bufferhouse.lake.modelling import build_lake
+
+            return build_lake(self.con, self.path, force=force, progress=progress)
+        return building.build(self.con, force=force, progress=progress)
+
     def replace_file(self, new: Path) -> None:
         """Put a whole new file in the place of the warehouse, in one step; the writer's lock is held throughout."""
         if not isinstance(self.path, Path):

@@ -32,7 +32,6 @@ def copy(
         faults = verify(con, ids, progress=step)
     for fault in faults:
         say(f"dump {fault.dump_id}: {fault.what}")
-    print(
-        f"{sum(rows.values()):,} rows in {len(rows)} tables copied; {len(ids) - len(faults)} of {len(ids)} dumps proved"
-    )
+    print(f"{sum(rows.values()):,} rows of {len(rows)} tables copied")
+    print(f"{len(ids) - len(faults)} of {len(ids)} dumps proved")
     raise typer.Exit(int(bool(faults)))

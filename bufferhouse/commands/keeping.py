@@ -60,7 +60,7 @@ def build(
         print(formatted(("model", "kind", "reason", "dumps_to_back_fill"), rows, output_format))
         return
     with Warehouse(path, wait=wait, build_models=False) as writer, back_filling() as step:
-        for name in building.build(writer.con, force=force, progress=step):
+        for name in writer.build(force=force, progress=step):
             print(name)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
+from bufferhouse.errors import WarehouseBusy
 from bufferhouse.identity import key_of
 from bufferhouse.lake.layout import HISTORIES
 
@@ -76,4 +77,27 @@ def change_rejects(con: duckdb.DuckDBPyConnection, state: str, which: str, param
         "INSERT INTO appended.reject_states (reject_id, state, changed_id)"
         f" SELECT r.reject_id, $state, $changed_id FROM raw.rejects AS r WHERE {which}",
         {**parameters, "state": state, "changed_id": moment_number(last)},
+    )
+
+
+def remember_models(con: duckdb.DuckDBPyConnection, batch: str) -> None:
+    """Keep in the catalog of a batch which text of each stored model its rows are computed by."""
+    con.execute(
+        f"CREATE TABLE {batch}.main.computed AS SELECT model_name, fingerprint FROM meta.models WHERE is_incremental"
+    )
+
+
+def note_models(con: duckdb.DuckDBPyConnection, batch: str) -> None:
+    """Add, in the transaction of a load, which models have rows for it.
+
+    Raises:
+        WarehouseBusy: the models were built anew since the batch was computed.
+    """
+    if con.execute(
+        f"SELECT 1 FROM {batch}.main.computed ANTI JOIN meta.models USING (model_name, fingerprint)"
+    ).fetchall():
+        raise WarehouseBusy("the models of the lake were built anew while this batch was computed; run it again")
+    con.execute(
+        "INSERT INTO appended.model_loads SELECT c.model_name, c.fingerprint, d.load_id"
+        f" FROM {batch}.main.computed AS c CROSS JOIN (SELECT DISTINCT load_id FROM {batch}.raw.dumps) AS d"
     )

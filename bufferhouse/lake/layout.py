@@ -44,6 +44,15 @@ _STATES = Table(
         _CHANGED_ID,
     ),
 )
+_MODEL_LOADS = Table(
+    "appended.model_loads",
+    "The loads whose dumps a stored model has its rows for.",
+    (
+        Column("model_name", "VARCHAR", False, "The model."),
+        Column("fingerprint", "VARCHAR", False, "Its text, and that of all models beneath it, as a hash."),
+        Column("load_id", "BIGINT", False, "The load."),
+    ),
+)
 
 
 @cache
@@ -59,7 +68,7 @@ def tables() -> tuple[Table, ...]:
             more = (_CHANGED_ID, _IS_WHOLE) if name == "runs" else ()
             table = Table(f"appended.{name}", table.comment, (*table.columns, *more))
         stored.append(table)
-    return (*stored, _STATES)
+    return (*stored, _STATES, _MODEL_LOADS)
 
 
 def tables_in(con: duckdb.DuckDBPyConnection) -> list[Table]:

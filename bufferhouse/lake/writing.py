@@ -8,13 +8,15 @@ import duckdb
 
 from bufferhouse import building
 from bufferhouse.closing import close
-from bufferhouse.errors import UsageError, WarehouseError
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.lake.address import LakeAddress
+from bufferhouse.lake.modelling import build_lake
 from bufferhouse.lake.opening import make_lake, open_lake
 from bufferhouse.lake.schema import check_version, migrate_lake
+from bufferhouse.layout import MODELS
 from bufferhouse.migrate import applied_version
 
-_TRIES = 5
+_TRIES = 60
 _PAUSE_SECONDS = 0.5
 
 
@@ -57,9 +59,15 @@ def _prepare(con: duckdb.DuckDBPyConnection, address: LakeAddress, build_models:
     for tries_left in reversed(range(_TRIES)):
         try:
             migrate_lake(con, str(address))
-            if build_models:
-                building.build(con)
+            if build_models and not building.is_current(con, MODELS):
+                build_lake(con, address)
             return
+        except WarehouseBusy:
+            if con.execute("SELECT 1 FROM meta.models LIMIT 1").fetchall():
+                return  # another worker builds them: until it is done, loads are computed by those of before
+            if not tries_left:
+                raise
+            time.sleep(_PAUSE_SECONDS)
         except duckdb.Error as error:
             if not tries_left or not isinstance(error, duckdb.TransactionException):
                 reason = str(error).split("\n", 1)[0]

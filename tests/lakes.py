@@ -1,0 +1,53 @@
+"""Lakes for tests: in a folder, with a catalog that is a file."""
+
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse.lake import extensions
+from bufferhouse.lake.address import LakeAddress, address_of
+from bufferhouse.warehouse import reading
+
+needs_lake = pytest.mark.skipif(not extensions.are_installed(), reason="the extra lake is not installed")
+
+
+def lake_in(folder: Path) -> LakeAddress:
+    """The address of a lake whose catalog and files are in a folder."""
+    return address_of(f"ducklake:{folder / 'lake.ducklake'}")
+
+
+def moved(folder: Path, target: Path) -> LakeAddress:
+    """A copy of the lake in a folder: to make a new one takes seconds."""
+    shutil.copytree(folder, target)
+    address = lake_in(target)
+    with duckdb.connect(address.catalog) as con:
+        con.execute(
+            "UPDATE ducklake_metadata SET value = ? WHERE key = 'data_path'", [f"{Path(address.catalog)}.files/"]
+        )
+    return address
+
+
+@contextmanager
+def asked(address: LakeAddress):
+    """A connection that reads the newest snapshot."""
+    with reading(address) as (con, _):
+        yield con
+
+
+def answer(address: LakeAddress, sql: str) -> list[tuple]:
+    """What a lake answers."""
+    with asked(address) as con:
+        return con.execute(sql).fetchall()
+
+
+def stored_models(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple]]:
+    """The rows of the models that are stored, without the numbers of shapes, which each warehouse gives anew."""
+    found = {}
+    for (name,) in con.execute("SELECT model_name FROM meta.models WHERE is_incremental ORDER BY 1").fetchall():
+        columns = [column[0] for column in con.execute(f"SELECT * FROM {name} LIMIT 0").description]
+        told = ", ".join(column for column in columns if not column.endswith("shape_id"))
+        found[name] = con.execute(f"SELECT {told} FROM {name} ORDER BY ALL").fetchall()
+    return found
