@@ -13,7 +13,7 @@ _OWN_SUGGESTION = re.compile(r'Did you mean "[^"\n]*"\?\n*')
 _SHOWN = 4
 _NAMES = """
     SELECT schema_name || '.' || view_name AS name FROM duckdb_views()
-    WHERE NOT internal AND schema_name IN ('marts', 'staging', 'intermediate', 'checks')
+    WHERE NOT internal AND schema_name IN ('marts', 'staging', 'intermediate', 'checks', 'raw')
     UNION ALL
     SELECT schema_name || '.' || table_name FROM duckdb_tables()
     WHERE NOT internal AND schema_name IN ('intermediate', 'raw', 'meta')

@@ -273,3 +273,51 @@ def test_compacting_leaves_few_files_and_the_same_rows(own):
     assert not stray.exists()
     assert before == answer(own, "SELECT * FROM raw.hlo_values ORDER BY ALL")
     assert 0 == call("verify", "--warehouse", own).code
+
+
+# Versions
+
+
+def test_an_older_lake_is_brought_along(own):
+    """Readers refuse it with the way out; whoever writes adds what is missing, null in old rows."""
+    with Warehouse(own) as warehouse:
+        load_parsed(warehouse, parsed([small_dump(1)]))
+        warehouse.con.execute("DELETE FROM meta.migrations WHERE version > 1")
+        warehouse.con.execute("ALTER TABLE raw.observations DROP COLUMN stack_frames_fault")
+    outcome = call("runs", "ls", "--warehouse", own)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert "has schema version 1" in outcome.err
+    assert "any ingest migrates it" in outcome.err
+    with Warehouse(own) as warehouse:
+        assert [(None,)] == warehouse.con.execute("SELECT stack_frames_fault FROM staging.observations").fetchall()
+    assert 0 == call("verify", "--warehouse", own).code
+
+
+def test_a_newer_lake_is_refused(own):
+    """By readers and writers, and nothing is changed."""
+    with Warehouse(own) as warehouse:
+        warehouse.con.execute("INSERT INTO meta.migrations VALUES (9999, 'of the future', now())")
+    for words in (("runs", "ls"), ("build",)):
+        outcome = call(*words, "--warehouse", own)
+        assert (2, "") == (outcome.code, outcome.out)
+        assert "has schema version 9999" in outcome.err
+        assert "install the newer bufferhouse that wrote it" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("ducklake:", "found no catalog"),
+        ("ducklake:postgres:", "found no catalog"),
+        ("ducklake:mysql:db=x", "found mysql"),
+        ("ducklake:postgres:dbname=x password=secret", "$PGPASSWORD"),
+        ("ducklake:postgres:postgresql://me:secret@host/x", "$PGPASSWORD"),
+        ("ducklake:/nowhere/lake.ducklake", "there is no lake at ducklake:/nowhere/lake.ducklake"),
+    ],
+)
+def test_a_lake_that_is_not_there_is_a_wrong_call(address, message):
+    """Exit 2 with what is expected, and no password in it."""
+    outcome = call("runs", "ls", "--warehouse", address)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert message in outcome.err
+    assert "secret" not in outcome.err

@@ -8,7 +8,8 @@ from pathlib import Path
 from bufferhouse.errors import UsageError
 
 PREFIX = "ducklake:"
-_POSTGRES = ("postgres:", "postgresql:")
+_POSTGRES = "postgres:"
+_OTHER = re.compile(r"[a-z]\w+:")
 _PASSWORD = re.compile(r"\bpassword\s*=|://[^/@\s]*:[^/@\s]*@", re.IGNORECASE)
 
 
@@ -49,8 +50,9 @@ def address_of(text: str | os.PathLike) -> Path | LakeAddress:
     if not isinstance(text, str) or not text.startswith(PREFIX):
         return Path(text)
     catalog = text.removeprefix(PREFIX)
-    if not catalog or catalog in _POSTGRES:
-        raise UsageError("--warehouse: expected ducklake:postgres:dbname=… host=… or ducklake:FILE, found no catalog")
+    if catalog in ("", _POSTGRES) or (_OTHER.match(catalog) and not catalog.startswith(_POSTGRES)):
+        found = catalog.split(":")[0] if catalog not in ("", _POSTGRES) else "no catalog"
+        raise UsageError(f"--warehouse: expected ducklake:postgres:dbname=… host=… or ducklake:FILE, found {found}")
     if _PASSWORD.search(catalog):
         raise UsageError(
             "--warehouse: expected a catalog without a password, which $PGPASSWORD or the file $PGPASSFILE holds"

@@ -8,6 +8,7 @@ import duckdb
 
 from bufferhouse.errors import WarehouseError
 from bufferhouse.lake import layout
+from bufferhouse.lake.opening import NAME
 from bufferhouse.layout import MIGRATIONS
 from bufferhouse.migrate import applied_version, migrations
 from bufferhouse.transaction import transaction
@@ -41,6 +42,10 @@ def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> list[int]:
                 con.execute(own[0].read_text(encoding="utf-8"))
             title = migrations()[number].stem[5:]
             con.execute("INSERT INTO meta.migrations VALUES (?, ?, now())", [number, title])
+    if version == 0:
+        # A few rows at a time lie in the catalog, until they are compacted; whole files that were refused may be large.
+        where = "schema => 'appended', table_name => 'rejects'"
+        con.execute(f"CALL ducklake_set_option('{NAME}', 'data_inlining_row_limit', 0, {where})")
     return missing
 
 
