@@ -63,7 +63,7 @@ bench: $(STAMP) ## Run the benchmarks
 
 lock: $(BIN)/uv ## Write both lock files anew from pyproject.toml (LOCK_FLAGS=--upgrade takes newer versions)
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --generate-hashes \
-		--custom-compile-command 'make lock' --extra dev $(LOCK_FLAGS) pyproject.toml -o requirements.lock
+		--custom-compile-command 'make lock' --extra dev --extra lake $(LOCK_FLAGS) pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --generate-hashes \
 		--custom-compile-command 'make lock' --extra image --constraint requirements.lock --no-annotate \
 		pyproject.toml -o docker/requirements.lock

@@ -85,13 +85,13 @@ def test_a_copy_that_is_not_the_same_is_not_committed(own, tmp_path, monkeypatch
         load_parsed(warehouse, parsed([small_dump(0)]))
 
     def damaged(con: duckdb.DuckDBPyConnection, name: str, columns: list[str]) -> tuple[int, str]:
-        if name == "raw.uses" and not is_lake(con):
-            con.execute("DELETE FROM raw.uses")
+        if name == "raw.hlo_values" and not is_lake(con):
+            con.execute("DELETE FROM raw.hlo_values")
         return told(con, name, columns)
 
     with monkeypatch.context() as patch:
         patch.setattr(moving, "_fingerprint", damaged)
-        with pytest.raises(WarehouseError, match=r"raw\.uses: expected 2 rows"):
+        with pytest.raises(WarehouseError, match=r"raw\.hlo_values: expected 2 rows"):
             moving.copy_warehouse(own, path)
     assert [(0, 0)] == rows(path, "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.loads)")
     assert 1 == moving.copy_warehouse(own, path)["raw.dumps"]
