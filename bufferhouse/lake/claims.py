@@ -1,0 +1,229 @@
+"""Who loads what, where several processes write to one lake: claims in the PostgreSQL of its catalog.
+
+A claim is a number that one worker at a time has. A worker lives as long as its session with PostgreSQL, which holds an
+advisory lock: the session of a process that was killed ends, and what it had claimed is free. There are no clocks and
+no leases. The commit of a load ends its claims in the same transaction, or is refused (`sql/lake/claims.sql`).
+"""
+
+import hashlib
+import json
+import os
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from bufferhouse.errors import UsageError, WarehouseBusy
+from bufferhouse.identity import key_of
+from bufferhouse.layout import CHECKOUT
+
+if TYPE_CHECKING:
+    import psycopg
+
+STATEMENTS = CHECKOUT / "sql" / "lake" / "claims.sql"
+# The two halves of an advisory lock: whose it is, and which one.
+_WORKER_LOCK = 0x62756668
+_COMMIT_LOCK, _SETUP_LOCK = (0x62756669, 1), (0x62756669, 2)
+_CONNECT_SECONDS = 10
+
+
+class Holder(NamedTuple):
+    """A worker that has claims another one waits for."""
+
+    host_name: str
+    process_id: int
+
+
+class Claims:
+    """The claims of one worker; a context manager that keeps the worker alive.
+
+    `catalog` is a connection string of libpq, without a password. Nothing here is shared between processes.
+
+    Raises:
+        UsageError: psycopg is not installed, or PostgreSQL refuses who connects.
+        WarehouseBusy: PostgreSQL does not answer.
+    """
+
+    def __init__(self, catalog: str) -> None:
+        self.catalog = catalog
+        self.worker_id = 0
+        self.held: set[int] = set()
+        self._token_count = 0
+        self._con: psycopg.Connection | None = None
+
+    def __enter__(self) -> "Claims":
+        with self._answering():
+            self._session()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._con is not None:
+            with suppress(Exception):  # whatever the server could not be told, it sees when the session ends
+                self.release()
+                self._con.execute("DELETE FROM bufferhouse.workers WHERE worker_id = %s", [self.worker_id])
+            self._con.close()
+
+    def take(self, wanted: Iterable[int]) -> set[int]:
+        """Claim numbers in one go, those of dead workers too; return the ones that are ours now, the others are held.
+
+        After a session was lost, what was held is not: it has to be taken anew.
+        """
+        asked = set(wanted)
+        with self._answering():
+            con = self._session()
+            # In one order everywhere: two workers that add the same rows wait in turn, never in a circle.
+            numbers = sorted(asked - self.held)
+            with con.transaction():
+                self._forget_the_dead(con)
+                rows = con.execute(
+                    "INSERT INTO bufferhouse.claims (claim_id, worker_id) SELECT unnest(%s::BIGINT[]), %s"
+                    " ON CONFLICT DO NOTHING RETURNING claim_id",
+                    [numbers, self.worker_id],
+                ).fetchall()
+        self.held.update(number for (number,) in rows)
+        return self.held & asked
+
+    def release(self, numbers: Iterable[int] | None = None) -> None:
+        """Give claims back, all of them for None."""
+        given = self.held if numbers is None else self.held.intersection(numbers)
+        if given:
+            with self._answering():
+                self._session().execute(
+                    "DELETE FROM bufferhouse.claims WHERE worker_id = %s AND claim_id = ANY(%s)",
+                    [self.worker_id, list(given)],
+                )
+        self.held -= given
+
+    def holders(self, numbers: Iterable[int]) -> list[Holder]:
+        """Return the workers that live and have one of these claims."""
+        with self._answering():
+            con = self._session()
+            with con.transaction():
+                self._forget_the_dead(con)
+                rows = con.execute(
+                    "SELECT DISTINCT w.host_name, w.process_id FROM bufferhouse.claims AS c"
+                    " INNER JOIN bufferhouse.workers AS w ON c.worker_id = w.worker_id"
+                    " WHERE c.claim_id = ANY(%s) AND c.worker_id <> %s",
+                    [list(numbers), self.worker_id],
+                ).fetchall()
+        return [Holder(*row) for row in rows]
+
+    def token(self) -> str:
+        """Return what one commit has to say of itself, as its extra information, to end all claims that are held."""
+        self._token_count += 1
+        return json.dumps(
+            {"worker_id": self.worker_id, "claim_count": len(self.held), "commit_number": self._token_count}
+        )
+
+    def ended(self) -> None:
+        """Take note that a commit has ended all claims."""
+        self.held.clear()
+
+    def was_committed(self, token: str) -> bool:
+        """Say whether there is a commit with this token. One that is under way still must not be asked for."""
+        with self._answering():
+            row = (
+                self._session()
+                .execute("SELECT 1 FROM public.ducklake_snapshot_changes WHERE commit_extra_info = %s", [token])
+                .fetchone()
+            )
+        return row is not None
+
+    def attempt_count(self) -> int:
+        """Return how often any worker tried to write a snapshot, since the lake was made."""
+        with self._answering():
+            row = self._session().execute(
+                "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM bufferhouse.commit_attempts"
+            ).fetchone()  # fmt: skip
+        return row[0]
+
+    @contextmanager
+    def commit_turn(self) -> Iterator[None]:
+        """Wait until no other worker commits, and keep it so.
+
+        It spares tries: what keeps commits apart is the key of DuckLake's snapshots, and what keeps them right the
+        fence. So it does no harm where the session ends in between.
+        """
+        with self._answering():
+            self._session().execute("SELECT pg_advisory_lock(%s, %s)", _COMMIT_LOCK)
+        try:
+            yield
+        finally:
+            with suppress(Exception):  # it ended with the session
+                self._con.execute("SELECT pg_advisory_unlock(%s, %s)", _COMMIT_LOCK)
+
+    def _session(self) -> "psycopg.Connection":
+        """Return the session; where it has ended, a new one of a new worker, which holds nothing."""
+        if self._con is None or self._con.closed or self._con.broken:
+            self.held.clear()
+            self._con = _connect(self.catalog)
+            _set_up(self._con)
+            with self._con.transaction():  # nobody sees a worker that does not hold its lock yet
+                (self.worker_id,) = self._con.execute(
+                    "INSERT INTO bufferhouse.workers (host_name, process_id) VALUES (%s, %s) RETURNING worker_id",
+                    [socket.gethostname(), os.getpid()],
+                ).fetchone()
+                self._con.execute("SELECT pg_advisory_lock(%s, %s)", [_WORKER_LOCK, self.worker_id])
+        return self._con
+
+    def _forget_the_dead(self, con: "psycopg.Connection") -> None:
+        rows = con.execute(
+            "DELETE FROM bufferhouse.workers WHERE worker_id <> %s AND pg_try_advisory_xact_lock(%s, worker_id)"
+            " RETURNING worker_id",
+            [self.worker_id, _WORKER_LOCK],
+        ).fetchall()
+        if rows:
+            dead = [worker_id for (worker_id,) in rows]
+            con.execute("DELETE FROM bufferhouse.claims WHERE worker_id = ANY(%s)", [dead])
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Say of a session that has ended that trying again can help: the next call begins a new one."""
+        import psycopg
+
+        try:
+            yield
+        except psycopg.OperationalError as error:
+            reason = str(error).strip().split("\n", 1)[0]
+            raise WarehouseBusy(f"the catalog of the lake does not answer: {reason}; try again later") from None
+
+
+def file_key(run_name: str, relative_path: str) -> int:
+    """Return the number under which a file of a run is claimed; dump ids are not below zero, these are."""
+    return -1 - key_of(run_name, relative_path)
+
+
+def _connect(catalog: str) -> "psycopg.Connection":
+    try:
+        import psycopg
+    except ModuleNotFoundError:
+        raise UsageError(
+            "writing to a lake in PostgreSQL needs psycopg, which is not installed; install bufferhouse with its "
+            "extra: pip install -e '.[lake]'"
+        ) from None
+    return psycopg.connect(
+        catalog,
+        autocommit=True,
+        connect_timeout=_CONNECT_SECONDS,
+        application_name="bufferhouse",
+        # A worker whose host is gone is dead within a minute, and its claims are free.
+        keepalives_idle=30, keepalives_interval=10, keepalives_count=3,
+    )  # fmt: skip
+
+
+def _set_up(con: "psycopg.Connection") -> None:
+    """Make the tables and the fence, or make them anew where the catalog has another text of them."""
+    text = STATEMENTS.read_text(encoding="utf-8")
+    fingerprint = hashlib.sha256(text.encode()).hexdigest()
+    if _fingerprint(con) == fingerprint:
+        return
+    with con.transaction():
+        con.execute("SELECT pg_advisory_xact_lock(%s, %s)", _SETUP_LOCK)
+        if _fingerprint(con) != fingerprint:
+            con.execute(text)
+            con.execute(f"COMMENT ON SCHEMA bufferhouse IS 'What the writers of a lake agree by: {fingerprint}'")
+
+
+def _fingerprint(con: "psycopg.Connection") -> str | None:
+    row = con.execute("SELECT obj_description(to_regnamespace('bufferhouse'))").fetchone()
+    return None if row is None or row[0] is None else row[0].rpartition(" ")[2]

