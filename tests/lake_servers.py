@@ -80,11 +80,6 @@ def catalog_server() -> Iterator[Postgres]:
             server.kill()
 
 
-def connection_string(server: Postgres) -> str:
-    """Return how libpq finds the database; the password is in $PGPASSWORD."""
-    return f"host=127.0.0.1 port={server.port} user=prefect dbname=prefect"
-
-
 @pytest.fixture(scope="module")
 def postgres(monkeypatch_module) -> Iterator[Postgres]:
     """A PostgreSQL for the tests of a module, with its password in $PGPASSWORD."""

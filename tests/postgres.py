@@ -76,6 +76,11 @@ class Postgres:
         return int(done.stdout)
 
     @property
+    def connection_string(self) -> str:
+        """How libpq finds the database; the password is expected in $PGPASSWORD."""
+        return f"host=127.0.0.1 port={self.port} user=prefect dbname=prefect"
+
+    @property
     def _where(self) -> list[str]:
         return ["--host=127.0.0.1", f"--port={self.port}", "--username=prefect"]
 

@@ -12,8 +12,8 @@ from tests.commands import CHECKOUT
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
+from bufferhouse.errors import WarehouseBusy  # noqa: E402
 from bufferhouse.lake.claims import Claims, file_key  # noqa: E402 - it needs the extra
-from tests.lake_servers import connection_string  # noqa: E402
 
 pytest_plugins = ["tests.lake_servers"]
 
@@ -23,6 +23,7 @@ CREATE TABLE ducklake_snapshot_changes (snapshot_id BIGINT PRIMARY KEY, commit_e
 """
 _WORKER = """
 import sys
+from bufferhouse.errors import WarehouseBusy  # noqa: E402
 from bufferhouse.lake.claims import Claims
 with Claims(sys.argv[1]) as claims:
     print(sorted(claims.take(map(int, sys.argv[2:]))), flush=True)
@@ -33,7 +34,7 @@ with Claims(sys.argv[1]) as claims:
 @pytest.fixture(scope="module")
 def catalog(postgres) -> str:
     """A PostgreSQL that has those tables of DuckLake which the fence stands at."""
-    catalog = connection_string(postgres)
+    catalog = postgres.connection_string
     with psycopg.connect(catalog) as con:
         con.execute(_DUCKLAKE)
     return catalog
@@ -90,7 +91,6 @@ def test_a_commit_ends_its_claims(catalog, ask):
     with Claims(catalog) as claims:
         claims.take([21, file_key("run", "a.txt")])
         token = claims.token()
-        assert not claims.was_committed(token)
         commit(catalog, 1, token)
         assert claims.was_committed(token)
         claims.ended()
@@ -123,11 +123,40 @@ def test_a_worker_that_only_lost_its_session_can_commit(catalog, ask):
         assert [] == ask("SELECT claim_id FROM bufferhouse.claims")
 
 
-def test_attempts_are_counted(catalog):
+def test_conflicts_are_counted(catalog):
     """A commit that meets another one is counted, although nothing else of it stays."""
     with Claims(catalog) as claims:
-        before = claims.attempt_count()
-        commit(catalog, 4, "")
-        with pytest.raises(psycopg.errors.UniqueViolation):
+        with claims.commit_turn():
             commit(catalog, 4, "")
-        assert 2 == claims.attempt_count() - before
+        assert 0 == claims.conflicts
+        with claims.commit_turn():
+            with pytest.raises(psycopg.errors.UniqueViolation):
+                commit(catalog, 4, "")
+            commit(catalog, 5, "")
+        assert 1 == claims.conflicts
+
+
+def test_a_commit_of_unknown_end_cannot_come_through_later(catalog, ask):
+    """Once it was asked what became of a commit, one that was not there is refused, and the claims are still ours."""
+    with Claims(catalog) as claims:
+        claims.take([51, 52])
+        token = claims.token()
+        assert not claims.was_committed(token)
+        assert {51, 52} == claims.held
+        with pytest.raises(psycopg.errors.RaiseException):
+            commit(catalog, 6, token)
+        commit(catalog, 6, claims.token())
+
+
+def test_a_new_session_has_the_claims_of_the_old_one(catalog, ask):
+    """Whose session ended is another worker afterwards, who has what nobody has taken over."""
+    with Claims(catalog) as slow, Claims(catalog) as quick:
+        slow.take([61, 62])
+        ask("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE objid = %s AND granted", slow.worker_id)
+        while 62 not in quick.take([62]):
+            pass
+        with pytest.raises(WarehouseBusy):
+            slow.take([63])
+        assert {63} == slow.take([63])
+        assert set() == slow.others([61, 63])
+        assert {62} == slow.others([61, 62, 63])

@@ -37,7 +37,8 @@ class Holder(NamedTuple):
 class Claims:
     """The claims of one worker; a context manager that keeps the worker alive.
 
-    `catalog` is a connection string of libpq, without a password. Nothing here is shared between processes.
+    `catalog` is a connection string of libpq, without a password. `conflicts` counts the commits that met another one
+    and were tried again by DuckLake, `retries` the loads that were done anew after a fault.
 
     Raises:
         UsageError: psycopg is not installed, or PostgreSQL refuses who connects.
@@ -48,6 +49,7 @@ class Claims:
         self.catalog = catalog
         self.worker_id = 0
         self.held: set[int] = set()
+        self.conflicts = self.retries = 0
         self._token_count = 0
         self._con: psycopg.Connection | None = None
 
@@ -84,15 +86,29 @@ class Claims:
         return self.held & asked
 
     def release(self, numbers: Iterable[int] | None = None) -> None:
-        """Give claims back, all of them for None."""
-        given = self.held if numbers is None else self.held.intersection(numbers)
-        if given:
-            with self._answering():
-                self._session().execute(
+        """Give claims back, all of them for None. Where the session has ended they are free without it."""
+        import psycopg
+
+        given = set(self.held) if numbers is None else self.held.intersection(numbers)
+        self.held -= given
+        if given and self._con is not None:
+            with suppress(psycopg.OperationalError):
+                self._con.execute(
                     "DELETE FROM bufferhouse.claims WHERE worker_id = %s AND claim_id = ANY(%s)",
                     [self.worker_id, list(given)],
                 )
-        self.held -= given
+
+    def others(self, numbers: Iterable[int]) -> set[int]:
+        """Return those of some numbers that living workers have claimed, other than this one."""
+        with self._answering():
+            con = self._session()
+            with con.transaction():
+                self._forget_the_dead(con)
+                rows = con.execute(
+                    "SELECT claim_id FROM bufferhouse.claims WHERE claim_id = ANY(%s) AND worker_id <> %s",
+                    [list(numbers), self.worker_id],
+                ).fetchall()
+        return {number for (number,) in rows}
 
     def holders(self, numbers: Iterable[int]) -> list[Holder]:
         """Return the workers that live and have one of these claims."""
@@ -120,51 +136,61 @@ class Claims:
         self.held.clear()
 
     def was_committed(self, token: str) -> bool:
-        """Say whether there is a commit with this token. One that is under way still must not be asked for."""
-        with self._answering():
-            row = (
-                self._session()
-                .execute("SELECT 1 FROM public.ducklake_snapshot_changes WHERE commit_extra_info = %s", [token])
-                .fetchone()
-            )
-        return row is not None
+        """Find out what became of a commit that broke off; if nothing did, see to it that nothing will.
 
-    def attempt_count(self) -> int:
-        """Return how often any worker tried to write a snapshot, since the lake was made."""
+        The claims pass to a new worker, ourselves, before it is asked: what was under way still is at its end then, or
+        will be refused.
+        """
         with self._answering():
-            row = self._session().execute(
-                "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM bufferhouse.commit_attempts"
-            ).fetchone()  # fmt: skip
-        return row[0]
+            self._enrol(self._session())
+            row = self._con.execute(
+                "SELECT 1 FROM public.ducklake_snapshot_changes WHERE commit_extra_info = %s", [token]
+            ).fetchone()
+        return row is not None
 
     @contextmanager
     def commit_turn(self) -> Iterator[None]:
-        """Wait until no other worker commits, and keep it so.
+        """Wait until no other worker commits, and keep it so; count how often a snapshot was tried in vain inside.
 
         It spares tries: what keeps commits apart is the key of DuckLake's snapshots, and what keeps them right the
         fence. So it does no harm where the session ends in between.
         """
+        import psycopg
+
         with self._answering():
-            self._session().execute("SELECT pg_advisory_lock(%s, %s)", _COMMIT_LOCK)
+            con = self._session()
+            con.execute("SELECT pg_advisory_lock(%s, %s)", _COMMIT_LOCK)
+            before = _attempt_count(con)
         try:
             yield
         finally:
-            with suppress(Exception):  # it ended with the session
-                self._con.execute("SELECT pg_advisory_unlock(%s, %s)", _COMMIT_LOCK)
+            with suppress(psycopg.OperationalError):  # it ended with the session
+                self.conflicts += max(0, _attempt_count(con) - before - 1)
+                con.execute("SELECT pg_advisory_unlock(%s, %s)", _COMMIT_LOCK)
 
     def _session(self) -> "psycopg.Connection":
-        """Return the session; where it has ended, a new one of a new worker, which holds nothing."""
+        """Return the session; where it has ended, a new one, of a new worker."""
         if self._con is None or self._con.closed or self._con.broken:
-            self.held.clear()
             self._con = _connect(self.catalog)
             _set_up(self._con)
-            with self._con.transaction():  # nobody sees a worker that does not hold its lock yet
-                (self.worker_id,) = self._con.execute(
-                    "INSERT INTO bufferhouse.workers (host_name, process_id) VALUES (%s, %s) RETURNING worker_id",
-                    [socket.gethostname(), os.getpid()],
-                ).fetchone()
-                self._con.execute("SELECT pg_advisory_lock(%s, %s)", [_WORKER_LOCK, self.worker_id])
+            self._enrol(self._con)
         return self._con
+
+    def _enrol(self, con: "psycopg.Connection") -> None:
+        """Become a new worker, who has of the claims of the old one what others have not taken over."""
+        old_id = self.worker_id
+        with con.transaction():  # nobody sees a worker that does not hold its lock yet
+            (self.worker_id,) = con.execute(
+                "INSERT INTO bufferhouse.workers (host_name, process_id) VALUES (%s, %s) RETURNING worker_id",
+                [socket.gethostname(), os.getpid()],
+            ).fetchone()
+            con.execute("SELECT pg_advisory_lock(%s, %s)", [_WORKER_LOCK, self.worker_id])
+            rows = con.execute(
+                "UPDATE bufferhouse.claims SET worker_id = %s WHERE worker_id = %s RETURNING claim_id",
+                [self.worker_id, old_id],
+            ).fetchall()
+            con.execute("DELETE FROM bufferhouse.workers WHERE worker_id = %s", [old_id])
+        self.held = {number for (number,) in rows}
 
     def _forget_the_dead(self, con: "psycopg.Connection") -> None:
         rows = con.execute(
@@ -227,3 +253,10 @@ def _set_up(con: "psycopg.Connection") -> None:
 def _fingerprint(con: "psycopg.Connection") -> str | None:
     row = con.execute("SELECT obj_description(to_regnamespace('bufferhouse'))").fetchone()
     return None if row is None or row[0] is None else row[0].rpartition(" ")[2]
+
+
+def _attempt_count(con: "psycopg.Connection") -> int:
+    """Return how often any worker tried to write a snapshot, since the lake was made."""
+    return con.execute(
+        "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM bufferhouse.commit_attempts"
+    ).fetchone()[0]  # fmt: skip

@@ -1,0 +1,100 @@
+"""The commit of a load where several workers commit: in turn, fenced by its claims, and tried again after a fault."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TypeVar
+
+import duckdb
+
+from bufferhouse import interrupts
+from bufferhouse.batch import ParsedBatch
+from bufferhouse.errors import WarehouseBusy
+from bufferhouse.lake.claims import Claims, file_key
+from bufferhouse.lake.opening import NAME
+from bufferhouse.validate import without
+from bufferhouse.warehouse import Warehouse
+
+T = TypeVar("T")
+
+_PATIENCE_SECONDS = 120  # with a catalog or a bucket that does not answer
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.2, 5.0
+_FAULTS = (duckdb.IOException, duckdb.HTTPException, duckdb.TransactionException, duckdb.ConnectionException)
+# What will not be answered otherwise the next time.
+_REFUSED = re.compile(r"HTTP (?:code )?4(?!08|29)\d\d|AccessDenied|NoSuchBucket|InvalidAccessKeyId|authentication")
+
+
+@contextmanager
+def fenced_transaction(con: duckdb.DuckDBPyConnection, claims: Claims) -> Iterator[None]:
+    """Commit what is done inside, and end all claims with it, in one moment; or roll it back when it raises.
+
+    Where the answer to a commit was lost it is asked whether it came through: then nothing is raised.
+    """
+    token = claims.token()
+    con.execute("BEGIN")
+    try:
+        yield
+        con.execute(f"CALL {NAME}.set_commit_message('bufferhouse', 'load', extra_info => ?)", [token])
+        with claims.commit_turn():
+            con.execute("COMMIT")
+    except BaseException as error:
+        with suppress(duckdb.Error):
+            con.execute("ROLLBACK")
+        if not isinstance(error, _FAULTS) or not patiently(lambda: claims.was_committed(token)):
+            raise
+    claims.ended()
+
+
+def patiently(what: Callable[[], T], failed: Callable[[], None] = lambda: None) -> T:
+    """Do what may meet a catalog or a bucket that does not answer; after each fault call `failed`, and do it anew.
+
+    Raises:
+        WarehouseBusy: it did not succeed for two minutes, or was refused.
+    """
+    pause, deadline = _FIRST_PAUSE_SECONDS, time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            return what()
+        except (*_FAULTS, WarehouseBusy) as error:
+            if _REFUSED.search(str(error)) or time.monotonic() > deadline:
+                reason = str(error).strip().split("\n", 1)[0]
+                raise WarehouseBusy(f"{reason}; what was committed is kept, try again later") from error
+        failed()
+        interrupts.check()
+        time.sleep(pause)
+        pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)
+
+
+def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[ParsedBatch], T]) -> T:
+    """Load a batch of which all contents and files are claimed, and try again after a fault; then nothing is claimed.
+
+    What is not claimed yet is claimed first, or again where the session was lost meanwhile. What others have taken over
+    is waited for, and loaded without the contents that are known by then.
+
+    Raises:
+        WarehouseBusy: as `patiently`.
+    """
+    claims = warehouse.claims
+    files = {file_key(sighting.run_name, sighting.relative_path) for sighting in parsed.sightings}
+    needed = files.union(parsed.tables.frames["dumps"]["dump_id"].to_list())
+
+    def attempt() -> T:
+        if needed <= claims.held:
+            return load(parsed)
+        while not needed <= claims.take(needed):
+            claims.release()  # whoever waits holds nothing: two would wait for each other
+            while claims.others(needed):
+                interrupts.check()
+                time.sleep(_FIRST_PAUSE_SECONDS)
+        known = warehouse.known_contents({number for number in needed if number >= 0})
+        return load(replace(parsed, tables=without(parsed.tables, set(known))))
+
+    def failed() -> None:
+        claims.retries += 1
+
+    try:
+        return patiently(attempt, failed)
+    finally:
+        claims.release()
