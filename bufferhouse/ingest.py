@@ -69,8 +69,18 @@ def read_batches(warehouse: Warehouse, dumps: Sequence[Found], *, hold: Hold | N
     A dump for which `hold` says so, which hears its bytes or why it cannot be read, is passed by.
 
     Most files of a fleet repeat a content, and a repeat costs a row: so it is contents that fill a batch. A batch
-    must be loaded before the next one is asked for, which looks up what is known by then.
+    must be loaded before the next one is asked for, which looks up what is known by then. Of a lake that others write
+    to, too, a batch has what nobody else loads; the rest comes at the end.
     """
+    if warehouse.claims is None:
+        yield from _read_batches(warehouse, dumps, hold)
+        return
+    from bufferhouse.lake.claiming import claimed_batches
+
+    yield from claimed_batches(_read_batches, warehouse, dumps, hold)
+
+
+def _read_batches(warehouse: Warehouse, dumps: Sequence[Found], hold: Hold | None) -> Iterator[ReadBatch]:
     batch = ReadBatch()
     current = [batch]  # what is read while a chunk fills belongs to the batch of that moment
     chunks = _chunks(dumps, current, hold)

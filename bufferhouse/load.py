@@ -23,7 +23,6 @@ from bufferhouse.run_changes import complete_runs, run_ids
 from bufferhouse.runs import Run
 from bufferhouse.storing import change_rejects, next_number, run_numbers, run_rows, shape_numbers
 from bufferhouse.threads import choose_threads
-from bufferhouse.transaction import transaction
 from bufferhouse.validate import breaches, without
 from bufferhouse.warehouse import Warehouse
 
@@ -66,7 +65,24 @@ def load(
 
     `runs` gives the run of every name that a sighting mentions; runs the warehouse has not seen are added. `replayed`
     gives the sightings that come from rejects, by reject_id: those that are taken now close it, and no other.
+
+    Raises:
+        WarehouseBusy: a lake does not answer, also after several tries.
     """
+    if warehouse.claims is None:
+        return _load(warehouse, parsed, runs, started_at, replayed)
+    from bufferhouse.lake.commits import load_claimed
+
+    return load_claimed(warehouse, parsed, lambda claimed: _load(warehouse, claimed, runs, started_at, replayed))
+
+
+def _load(
+    warehouse: Warehouse,
+    parsed: ParsedBatch,
+    runs: Mapping[str, Run],
+    started_at: datetime,
+    replayed: Mapping[int, Sighting] | None,
+) -> Loaded:
     con = warehouse.con
     load_id = next_number(con, "loads", "load_id")
     refusals = dict(parsed.refusals)
@@ -88,7 +104,7 @@ def load(
         if not (observed or result.rejects or closed):
             return result  # Everything is as it was: a load that would add nothing is none.
         interrupts.check()
-        with transaction(con):
+        with warehouse.transaction():
             run_ids = _add_runs(con, runs, {s.run_name for s in parsed.sightings})
             result.rows = copy_in(con, set(offenders), names.incremental) if names.checks else {"dumps": 0}
             result.new_count = result.rows["dumps"]

@@ -4,7 +4,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +17,9 @@ from bufferhouse.closing import close
 from bufferhouse.copying import copy_file, flush, lacks_space
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, WarehouseFull
 from bufferhouse.lake.address import LakeAddress, address_of
+from bufferhouse.lake.claims import Claims
 from bufferhouse.lock import WriterLock
+from bufferhouse.transaction import transaction
 
 STORAGE_VERSION = "v1.5.0"  # the newest this DuckDB writes: it brings zstd for long text
 BLOCK_SIZE = 65536  # bytes; a quarter of DuckDB's own suits the many small columns (docs/decisions/0006)
@@ -58,6 +60,7 @@ class Warehouse:
         self.build_models = build_models
         self._stack = ExitStack()
         self.con: duckdb.DuckDBPyConnection
+        self.claims: Claims | None = None  # where others write, too
 
     def __enter__(self) -> "Warehouse":
         with ExitStack() as stack:
@@ -65,6 +68,8 @@ class Warehouse:
                 from bufferhouse.lake.writing import open_writer
 
                 self.con = stack.enter_context(open_writer(self.path, self.wait, build_models=self.build_models))
+                if self.path.is_postgres:
+                    self.claims = stack.enter_context(Claims(self.path.catalog.removeprefix("postgres:")))
                 _settle(self.con)
                 self._stack = stack.pop_all()
                 return self
@@ -102,6 +107,11 @@ class Warehouse:
             raise KeyboardInterrupt from error  # DuckDB wraps a Ctrl-C that meets it in a statement
         if isinstance(error, duckdb.Error) and (full := _full(self.path, error)):
             raise full from error
+        if isinstance(error, duckdb.Error) and isinstance(self.path, LakeAddress):
+            from bufferhouse.lake.patience import away, passes
+
+            if passes(error):
+                raise away(error) from error
 
     def _connect(self, wait: float) -> None:
         if self.path is not None and not (self.path.exists() and self.path.stat().st_size):
@@ -126,8 +136,24 @@ class Warehouse:
         os.replace(new, self.path)
         self._connect(self.wait)
 
+    def transaction(self) -> AbstractContextManager[None]:
+        """Return a context manager around what is committed as one load, or rolled back."""
+        if self.claims is None:
+            return transaction(self.con)
+        from bufferhouse.lake.commits import fenced_transaction
+
+        return fenced_transaction(self.con, self.claims)
+
     def known_contents(self, dump_ids: Iterable[int]) -> dict[int, tuple[str, int]]:
         """Return SHA-256 and signature id of those of `dump_ids` whose content is stored."""
+        if isinstance(self.path, LakeAddress):
+            from bufferhouse.lake.patience import patiently
+
+            asked = list(dump_ids)
+            return patiently(lambda: self._known_contents(asked))
+        return self._known_contents(dump_ids)
+
+    def _known_contents(self, dump_ids: Iterable[int]) -> dict[int, tuple[str, int]]:
         import pyarrow as pa
 
         self.con.register("wanted", pa.table({"dump_id": pa.array(dump_ids, pa.int64())}))

@@ -52,6 +52,15 @@ class Bucket:
         """Let it refuse every so-manieth request, none for 0; return how many requests there were, and were refused."""
         return json.loads(self._ask("PUT", f"-/fail-every/{count}"))
 
+    def names(self, prefix: str) -> set[str]:
+        """Return the last parts of the keys in the bucket that begin so."""
+        import boto3
+
+        words = {name.lower(): value for name, value in KEYS.items() if name != "AWS_REGION"}
+        client = boto3.client("s3", endpoint_url=self.url, region_name=KEYS["AWS_REGION"], **words)
+        pages = client.get_paginator("list_objects_v2").paginate(Bucket="lake", Prefix=prefix)
+        return {one["Key"].rpartition("/")[2] for page in pages for one in page.get("Contents", ())}
+
     def _answers(self) -> bool:
         assert self.process.poll() is None
         with suppress(OSError):

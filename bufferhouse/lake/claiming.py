@@ -13,6 +13,7 @@ from bufferhouse.batch import Sighting
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.ingest import Hold, ReadBatch, sort_in
 from bufferhouse.lake.claims import Claims, file_key
+from bufferhouse.lake.patience import patiently
 from bufferhouse.sources import Found
 from bufferhouse.warehouse import Warehouse
 
@@ -35,7 +36,8 @@ class _PutBack:
 
     def free(self, claims: Claims) -> tuple[list[Sighting], "_PutBack"]:
         """Return those that wait for nobody any more, and the others."""
-        blocked = claims.others(set().union(*self.waited_for))
+        wanted = set().union(*self.waited_for)
+        blocked = patiently(lambda: claims.others(wanted))
         ready, still = [], _PutBack()
         for sighting, numbers in zip(self.sightings, self.waited_for, strict=True):
             if numbers & blocked:
@@ -101,7 +103,8 @@ def _claimed(warehouse: Warehouse, batch: ReadBatch, waiting: _PutBack) -> Itera
 def _claim(warehouse: Warehouse, batch: ReadBatch, waiting: _PutBack) -> ReadBatch:
     claims = warehouse.claims
     needs = [_needs(sighting, batch) for sighting in batch.sightings]
-    ours = claims.take(set().union(*needs))
+    wanted = set().union(*needs)
+    ours = patiently(lambda: claims.take(wanted))
     # Whoever had a content claimed until a moment ago has loaded it: what was known when it was read is not enough.
     own = ReadBatch(refusals=batch.refusals, unreadable=batch.unreadable)
     own.known = batch.known | warehouse.known_contents(ours & batch.new.keys())

@@ -1,6 +1,5 @@
 """The commit of a load where several workers commit: in turn, fenced by its claims, and tried again after a fault."""
 
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -11,19 +10,14 @@ import duckdb
 
 from bufferhouse import interrupts
 from bufferhouse.batch import ParsedBatch
-from bufferhouse.errors import WarehouseBusy
 from bufferhouse.lake.claims import Claims, file_key
 from bufferhouse.lake.opening import NAME
+from bufferhouse.lake.patience import passes, patiently
 from bufferhouse.validate import without
 from bufferhouse.warehouse import Warehouse
 
 T = TypeVar("T")
-
-_PATIENCE_SECONDS = 120  # with a catalog or a bucket that does not answer
-_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.2, 5.0
-_FAULTS = (duckdb.IOException, duckdb.HTTPException, duckdb.TransactionException, duckdb.ConnectionException)
-# What will not be answered otherwise the next time.
-_REFUSED = re.compile(r"HTTP (?:code )?4(?!08|29)\d\d|AccessDenied|NoSuchBucket|InvalidAccessKeyId|authentication")
+_PAUSE_SECONDS = 0.2
 
 
 @contextmanager
@@ -42,29 +36,10 @@ def fenced_transaction(con: duckdb.DuckDBPyConnection, claims: Claims) -> Iterat
     except BaseException as error:
         with suppress(duckdb.Error):
             con.execute("ROLLBACK")
-        if not isinstance(error, _FAULTS) or not patiently(lambda: claims.was_committed(token)):
+        # Any other error comes before the commit, or is its refusal.
+        if not passes(error) or not patiently(lambda: claims.was_committed(token)):
             raise
     claims.ended()
-
-
-def patiently(what: Callable[[], T], failed: Callable[[], None] = lambda: None) -> T:
-    """Do what may meet a catalog or a bucket that does not answer; after each fault call `failed`, and do it anew.
-
-    Raises:
-        WarehouseBusy: it did not succeed for two minutes, or was refused.
-    """
-    pause, deadline = _FIRST_PAUSE_SECONDS, time.monotonic() + _PATIENCE_SECONDS
-    while True:
-        try:
-            return what()
-        except (*_FAULTS, WarehouseBusy) as error:
-            if _REFUSED.search(str(error)) or time.monotonic() > deadline:
-                reason = str(error).strip().split("\n", 1)[0]
-                raise WarehouseBusy(f"{reason}; what was committed is kept, try again later") from error
-        failed()
-        interrupts.check()
-        time.sleep(pause)
-        pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)
 
 
 def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[ParsedBatch], T]) -> T:
@@ -87,7 +62,7 @@ def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[Pars
             claims.release()  # whoever waits holds nothing: two would wait for each other
             while claims.others(needed):
                 interrupts.check()
-                time.sleep(_FIRST_PAUSE_SECONDS)
+                time.sleep(_PAUSE_SECONDS)
         known = warehouse.known_contents({number for number in needed if number >= 0})
         return load(replace(parsed, tables=without(parsed.tables, set(known))))
 
