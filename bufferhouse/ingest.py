@@ -209,6 +209,8 @@ def ingest(
     `summary` may be given to see what was committed when this is interrupted.
     """
     summary = summary if summary is not None else Summary()
+    if warehouse.claims is not None:
+        summary.conflicts = summary.retries = 0
     summary.last_load_id = next_number(warehouse.con, "loads", "load_id") - 1
     try:
         _ingest(warehouse, discovery, summary, rehash, executor, workers, progress)

@@ -39,7 +39,8 @@ _REJECTS = {
 class Loaded:
     """What one load did. `rejects` are the new ones with their sightings, `rows` the rows added by table.
 
-    `head_faults` names the module texts whose heads cannot be read.
+    `head_faults` names the module texts whose heads cannot be read. Where others write to the warehouse, too,
+    `conflicts` counts the commits that met another one and were tried again, `retries` the loads that were done anew.
     """
 
     load_id: int
@@ -51,6 +52,8 @@ class Loaded:
     head_faults: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     text_bytes: int = 0
+    conflicts: int | None = None
+    retries: int | None = None
 
 
 def load(
@@ -73,7 +76,11 @@ def load(
         return _load(warehouse, parsed, runs, started_at, replayed)
     from bufferhouse.lake.commits import load_claimed
 
-    return load_claimed(warehouse, parsed, lambda claimed: _load(warehouse, claimed, runs, started_at, replayed))
+    conflicts, retries = warehouse.claims.conflicts, warehouse.claims.retries
+    result = load_claimed(warehouse, parsed, lambda claimed: _load(warehouse, claimed, runs, started_at, replayed))
+    result.conflicts = warehouse.claims.conflicts - conflicts
+    result.retries = warehouse.claims.retries - retries
+    return result
 
 
 def _load(

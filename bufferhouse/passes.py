@@ -82,6 +82,7 @@ class Pass(Summary):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("unreadable", "reject_lines", "head_faults", "runs", "waiting"):
             getattr(self, name).extend(item for item in getattr(other, name))
+        self.add_tries(other)
         for counts, more in ((self.rows, other.rows), (self.warnings, other.warnings)):
             for name, count in more.items():
                 counts[name] = counts.get(name, 0) + count

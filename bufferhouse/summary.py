@@ -24,6 +24,8 @@ class Summary:
     seconds: float = 0.0
     runs: list[str] = field(default_factory=list)
     last_load_id: int = 0
+    conflicts: int | None = None
+    retries: int | None = None
 
     def add(self, loaded: Loaded) -> None:
         """Count one load in."""
@@ -41,6 +43,13 @@ class Summary:
             self.warnings[name] = self.warnings.get(name, 0) + count
         for table, count in loaded.rows.items():
             self.rows[table] = self.rows.get(table, 0) + count
+        self.add_tries(loaded)
+
+    def add_tries(self, other: "Loaded | Summary") -> None:
+        """Count in how often a commit met another one, and a load was done anew; None where nobody else writes."""
+        for name in ("conflicts", "retries"):
+            if (count := getattr(other, name)) is not None:
+                setattr(self, name, (getattr(self, name) or 0) + count)
 
     @property
     def exit_code(self) -> int:
@@ -51,4 +60,5 @@ class Summary:
         """Return the summary as JSON knows it."""
         names = ("seen", "new", "known", "ignored", "rejected", "known_rejected", "unreadable", "rows", "bytes",
                  "seconds", "runs", "warnings")  # fmt: skip
-        return {name: getattr(self, name) for name in names}
+        tries = ("conflicts", "retries") if self.conflicts is not None else ()
+        return {name: getattr(self, name) for name in (*names, *tries)}

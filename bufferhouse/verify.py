@@ -44,15 +44,28 @@ def verify(
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Fault]:
     """Prove the rows of some dumps; return what does not hold, at most one fault a dump."""
-    faults: list[Fault] = []
+    faults = _stored_twice(con, dump_ids)
+    twice = {fault.dump_id for fault in faults}
+    once = [dump_id for dump_id in dump_ids if dump_id not in twice]
     done = 0
-    for frames in chunks(con, dump_ids):
+    for frames in chunks(con, once):
         faults += faults_in(frames)
         done += len(frames["dumps"])
         if progress:
-            progress(done, len(dump_ids))
-    faults += sighting_faults(con, dump_ids)
+            progress(done, len(once))
+    faults += sighting_faults(con, once)
     return list({fault.dump_id: fault for fault in reversed(faults)}.values())[::-1]
+
+
+def _stored_twice(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> list[Fault]:
+    """Find contents that several writers have loaded: whoever adds up their rows counts them twice."""
+    rows = con.execute(
+        "SELECT dump_id, COUNT(*) FROM raw.dumps GROUP BY dump_id HAVING COUNT(*) > 1 ORDER BY dump_id"
+    ).fetchall()
+    chosen = set(dump_ids)
+    return [
+        Fault(dump_id, f"raw.dumps: expected one row, found {count}") for dump_id, count in rows if dump_id in chosen
+    ]
 
 
 @collector_paused()

@@ -36,6 +36,7 @@ class Postgres:
     password: str
     port: int = field(default_factory=free_port)
     process: subprocess.Popen | None = None
+    databases: int = 0
 
     def make(self) -> None:
         """Make the cluster, start it, and make the database."""
@@ -75,10 +76,11 @@ class Postgres:
         done = self._run("psql", *self._where, "-Atc", "SELECT pg_database_size('prefect')", "prefect")
         return int(done.stdout)
 
-    @property
-    def connection_string(self) -> str:
-        """How libpq finds the database; the password is expected in $PGPASSWORD."""
-        return f"host=127.0.0.1 port={self.port} user=prefect dbname=prefect"
+    def make_database(self) -> str:
+        """Make one more database; return how libpq finds it, with the password in $PGPASSWORD."""
+        self.databases += 1
+        self._run("createdb", *self._where, f"lake_{self.databases}")
+        return f"host=127.0.0.1 port={self.port} user=prefect dbname=lake_{self.databases}"
 
     @property
     def _where(self) -> list[str]:

@@ -34,7 +34,7 @@ with Claims(sys.argv[1]) as claims:
 @pytest.fixture(scope="module")
 def catalog(postgres) -> str:
     """A PostgreSQL that has those tables of DuckLake which the fence stands at."""
-    catalog = postgres.connection_string
+    catalog = postgres.make_database()
     with psycopg.connect(catalog) as con:
         con.execute(_DUCKLAKE)
     return catalog

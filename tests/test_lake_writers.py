@@ -1,12 +1,18 @@
 """Many writers on one lake, in a real PostgreSQL and a real S3 server: the same rows as one writer of a file leaves."""
 
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+
 import duckdb
 import pytest
 
+from bufferhouse.ingesting import run_ingest
 from bufferhouse.verify import chosen_dumps, verify
 from bufferhouse.warehouse import reading
 
 pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
+pytest.importorskip("duckdb_extension_ducklake", reason="the extra `lake` is not installed")
 
 from bufferhouse.lake.address import LakeAddress, address_of
 from bufferhouse.lake.opening import NAME, open_lake
@@ -23,74 +29,121 @@ from tests.lake_writers import (
 )
 
 pytest_plugins = ["tests.lake_servers"]
-BATCH_DUMPS = 24
+
+Rows = dict[str, list[tuple]]
 
 
 @pytest.fixture
 def lake(postgres, bucket, tmp_path, monkeypatch) -> LakeAddress:
-    """A lake without rows."""
-    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", str(BATCH_DUMPS))
+    """A lake without rows, whose writers load about 24 dumps at a time."""
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "24")
     monkeypatch.setenv("HOME", str(tmp_path))
-    address = address_of(f"ducklake:postgres:{postgres.connection_string}").with_data_path("s3://lake/fleet")
+    catalog = postgres.make_database()
+    address = address_of(f"ducklake:postgres:{catalog}").with_data_path(f"s3://lake/{catalog.rpartition('=')[2]}")
     make_empty(address)
     return address
 
 
 @pytest.fixture(scope="module")
-def rows_of_a_file(example_warehouse) -> dict[str, list[tuple]]:
+def rows_of_a_file(example_warehouse) -> Rows:
+    """What one process that ingests the example fleet into a file leaves there."""
     with duckdb.connect(str(example_warehouse), read_only=True) as con:
         return tables_of(con)
 
 
-def assert_proved(address: LakeAddress, expected: dict[str, list[tuple]]) -> None:
-    """The lake has the rows that are expected, no dump twice, and proves every one of them."""
-    with reading(address) as (con, _):
+@pytest.fixture(scope="module")
+def history(corpus, tmp_path_factory) -> Path:
+    """The directory of a real fleet: 14,603 dumps of 40 runs."""
+    directory = tmp_path_factory.mktemp("history")
+    with tarfile.open(corpus / "fleet" / "gpu-sm80-history.tar.gz") as archive:
+        archive.extractall(directory, filter="data")
+    return directory / "gpu-sm80-history"
+
+
+@pytest.fixture(scope="module")
+def rows_of_history(history, tmp_path_factory) -> Rows:
+    """What one process that ingests it into a file leaves there."""
+    path = tmp_path_factory.mktemp("file") / "history.duckdb"
+    run_ingest([str(history)], path)
+    with duckdb.connect(str(path), read_only=True) as con:
+        return tables_of(con)
+
+
+def overlapping(directory: Path) -> list[Sequence[Path]]:
+    """Sources of four writers: all, all, more than the first half of the runs, more than the second half backwards."""
+    runs = sorted(path for path in directory.iterdir() if path.is_dir())
+    middle = len(runs) // 2
+    return [[directory], [directory], runs[: middle + 2], runs[middle - 2 :][::-1]]
+
+
+def assert_proved(lake: LakeAddress, expected: Rows) -> None:
+    """The lake has the rows that are expected, no dump twice, and proves every one of them, in all its snapshots."""
+    with reading(lake) as (con, _):
         assert_whole(con)
         assert [] == con.execute("SELECT dump_id FROM raw.dumps GROUP BY dump_id HAVING COUNT(*) > 1").fetchall()
         assert_same(expected, tables_of(con))
         assert [] == verify(con, chosen_dumps(con))
-    assert_every_snapshot_whole(address)
+    assert_every_snapshot_whole(lake)
 
 
-def test_four_writers_of_overlapping_sources(lake, fleet, bucket, rows_of_a_file):
-    """Four processes that ingest overlapping sources, while every tenth request is refused, leave what one does."""
-    runs = sorted(path for path in fleet.iterdir() if path.is_dir())
-    bucket.fail_every(10)
-    sources = [[fleet], [fleet], runs[: len(runs) // 2 + 2], runs[len(runs) // 2 - 2 :][::-1]]
-    writers = [Writer(paths, lake).start() for paths in sources]
+def ingested_by_four(lake: LakeAddress, directory: Path, expected: Rows) -> None:
+    """Ingest with four processes at once, and look at what readers see meanwhile."""
+    writers = [Writer(sources, lake).start() for sources in overlapping(directory)]
     reader = Reader(lake)
     while any(writer.process.poll() is None for writer in writers):
         reader.look()
     summaries = [writer.end() for writer in writers]
-    bucket.fail_every(0)
     assert sorted(reader.seen) == reader.seen
-    assert len(rows_of_a_file["dumps"]) == sum(summary["new"] for summary in summaries)
+    assert len(expected["dumps"]) == sum(summary["new"] for summary in summaries)
     assert [summary["seen"] for summary in summaries] == [summary["new"] + summary["known"] for summary in summaries]
-    assert_proved(lake, rows_of_a_file)
-    print(summaries, reader.seen)
+    assert_proved(lake, expected)
 
 
-def test_writers_among_faults(lake, postgres, fleet, bucket, rows_of_a_file):
-    """Two of four are killed, PostgreSQL crashes, the bucket refuses every tenth request: the same rows in the end."""
+def ingested_among_faults(lake: LakeAddress, directory: Path, expected: Rows, postgres, bucket) -> None:
+    """Ingest with four processes, of which two are killed, while catalog and bucket fail; remove the orphans."""
     bucket.fail_every(10)
-    runs = sorted(path for path in fleet.iterdir() if path.is_dir())
-    sources = [[fleet], [fleet], runs, runs[::-1]]
-    writers = [Writer(paths, lake).start() for paths in sources]
+    writers = [Writer(sources, lake).start() for sources in overlapping(directory)]
     wait_for_loads(lake, 1)
     assert [True, True] == [writer.kill() for writer in writers[::2]]
     postgres.kill()
     postgres.start()
     summaries = [writer.end() for writer in writers[1::2]]
-    summaries += [writer.start().end() for writer in writers[::2]]
-    bucket.fail_every(0)
-    assert_proved(lake, rows_of_a_file)
-    print(summaries)
-    before = bucket.names("fleet/")
+    assert 0 < sum(summary["retries"] for summary in summaries)
+    for writer in writers[::2]:
+        writer.start().end()  # as a scheduler would
+    assert 0 < bucket.fail_every(0)["refused"]
+    assert_proved(lake, expected)
+    prefix = lake.data_path.removeprefix("s3://lake/")
     with open_lake(lake, read_only=False) as con:
         needed = files_of(con)
+        assert needed < bucket.names(prefix)
         con.execute(f"CALL ducklake_delete_orphaned_files('{NAME}', cleanup_all => true)")
-        assert needed <= before
-        assert needed == bucket.names("fleet/")
+        assert needed == bucket.names(prefix)
     with reading(lake) as (con, _):
-        assert_same(rows_of_a_file, tables_of(con))
-    print(len(before), len(needed))
+        assert_same(expected, tables_of(con))
+
+
+def test_four_writers_of_overlapping_sources(lake, fleet, rows_of_a_file):
+    """Four processes that ingest overlapping sources leave what one does, and readers see whole loads only."""
+    ingested_by_four(lake, fleet, rows_of_a_file)
+
+
+def test_writers_among_faults(lake, postgres, fleet, bucket, rows_of_a_file):
+    """Two of four are killed, PostgreSQL crashes, the bucket refuses every tenth request: the same rows in the end."""
+    ingested_among_faults(lake, fleet, rows_of_a_file, postgres, bucket)
+
+
+@pytest.mark.soak
+@pytest.mark.corpus
+def test_four_writers_of_a_real_fleet(lake, history, rows_of_history, monkeypatch):
+    """The same of forty runs of a real application, where seven of eight files repeat a content."""
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "150")
+    ingested_by_four(lake, history, rows_of_history)
+
+
+@pytest.mark.soak
+@pytest.mark.corpus
+def test_writers_of_a_real_fleet_among_faults(lake, postgres, history, bucket, rows_of_history, monkeypatch):
+    """The same of forty runs of a real application, while workers, catalog and bucket fail."""
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "150")
+    ingested_among_faults(lake, history, rows_of_history, postgres, bucket)

@@ -165,6 +165,16 @@ def test_rows_of_a_file_that_do_not_replace_one_another_are_found(con):
         con.execute("BEGIN")
 
 
+def test_a_dump_that_is_there_twice_is_found(con):
+    """A content that two writers have loaded is a fault, by itself, and hides nothing else."""
+    (dump_id,) = con.execute("SELECT MIN(dump_id) FROM raw.dumps").fetchone()
+    for table in COLUMNS:
+        if table != "shapes":
+            con.execute(f"INSERT INTO raw.{table} SELECT * FROM raw.{table} WHERE dump_id = ?", [dump_id])
+    ids = chosen_dumps(con)
+    assert [(dump_id, "raw.dumps: expected one row, found 2")] == [(f.dump_id, f.what) for f in verify(con, ids)]
+
+
 def test_rows_of_a_dump_that_is_gone_are_found(con):
     """Where all dumps are proved, rows of no dump are reported, too."""
     [gone] = con.execute("DELETE FROM raw.dumps WHERE rowid = 0 RETURNING dump_id").fetchone()

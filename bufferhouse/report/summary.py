@@ -21,6 +21,10 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
     if not plan:
         rows = sum(count for table, count in summary.rows.items() if table not in ("observations", "rejects"))
         result.append(f"loaded {rows:,} rows from {human_bytes(summary.bytes)} of text in {summary.seconds:.1f} s")
+    if summary.conflicts or summary.retries:
+        result.append(
+            f"beside other writers: {summary.conflicts} commits tried again, {summary.retries} loads done anew"
+        )
     for line in summary.reject_lines[:_SHOWN_REJECTS]:
         result.append(f"rejected: {line}")
     if len(summary.reject_lines) > _SHOWN_REJECTS:
