@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import socket
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -38,7 +39,8 @@ class Claims:
     """The claims of one worker; a context manager that keeps the worker alive.
 
     `catalog` is a connection string of libpq, without a password. `conflicts` counts the commits that met another one
-    and were tried again by DuckLake, `retries` the loads that were done anew after a fault.
+    and were tried again by DuckLake, `retries` the loads that were done anew after a fault; `turn_seconds` and
+    `waited_seconds` tell how long this worker committed, and how long it waited for others to do so.
 
     Raises:
         UsageError: psycopg is not installed, or PostgreSQL refuses who connects.
@@ -50,6 +52,7 @@ class Claims:
         self.worker_id = 0
         self.held: set[int] = set()
         self.conflicts = self.retries = 0
+        self.turn_seconds = self.waited_seconds = 0.0
         self._token_count = 0
         self._con: psycopg.Connection | None = None
 
@@ -157,13 +160,17 @@ class Claims:
         """
         import psycopg
 
+        asked = time.monotonic()
         with self._answering():
             con = self._session()
             con.execute("SELECT pg_advisory_lock(%s, %s)", _COMMIT_LOCK)
             before = _attempt_count(con)
+        begun = time.monotonic()
+        self.waited_seconds += begun - asked
         try:
             yield
         finally:
+            self.turn_seconds += time.monotonic() - begun
             with suppress(psycopg.OperationalError):  # it ended with the session
                 self.conflicts += max(0, _attempt_count(con) - before - 1)
                 con.execute("SELECT pg_advisory_unlock(%s, %s)", _COMMIT_LOCK)
