@@ -10,6 +10,7 @@ import duckdb
 
 from bufferhouse import interrupts
 from bufferhouse.batch import ParsedBatch
+from bufferhouse.batch_catalog import CATALOG
 from bufferhouse.lake.claims import Claims, file_key
 from bufferhouse.lake.opening import NAME
 from bufferhouse.lake.patience import passes, patiently
@@ -54,8 +55,12 @@ def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[Pars
     claims = warehouse.claims
     files = {file_key(sighting.run_name, sighting.relative_path) for sighting in parsed.sightings}
     needed = files.union(parsed.tables.frames["dumps"]["dump_id"].to_list())
+    is_again = False
 
     def attempt() -> T:
+        if is_again:
+            # What could not be cleared away while the catalog was gone.
+            warehouse.con.execute(f"USE {NAME}; DETACH DATABASE IF EXISTS {CATALOG}")
         if needed <= claims.held:
             return load(parsed)
         while not needed <= claims.take(needed):
@@ -67,6 +72,8 @@ def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[Pars
         return load(replace(parsed, tables=without(parsed.tables, set(known))))
 
     def failed() -> None:
+        nonlocal is_again
+        is_again = True
         claims.retries += 1
 
     try:
