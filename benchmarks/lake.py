@@ -1,14 +1,16 @@
 """What a lake costs beside a file: loading with 1, 2 and 4 workers, its files, and queries.
 
-A real PostgreSQL and a real S3 server (moto, one Python process) on the loopback. Each worker is a process that ingests
-its share of the runs, `BATCH` contents at a time; the runs repeat each other's contents, so that workers meet. Seconds of
-workers, PostgreSQL and S3 server are those of the processor, from the moment all workers have opened the lake. *Its turn*
-is how long a worker holds the commit lock, by the clock on the wall: this is the serial part, everything else goes on in
-parallel. *Waited* is how long workers stood before it, all together. *Met another* counts the commits that DuckLake had to
-try again because another one came between, *without the lock* those of the same ingest where commits do not take turns.
+A real PostgreSQL and a real S3 server (moto, one Python process) on the loopback. Each worker is a process that
+ingests its share of the runs, `BATCH` contents at a time; the runs repeat each other's contents, so that workers
+meet. Seconds of workers, PostgreSQL and S3 server are those of the processor, from the moment all workers have opened
+the lake. *Its turn* is how long a worker holds the commit lock, by the clock on the wall: this is the serial part,
+everything else goes on in parallel. *Waited* is how long workers stood before it, all together. *Met another* counts
+the commits that DuckLake had to try again because another one came between, *without the lock* those of the same
+ingest where commits do not take turns.
 
-Queries are asked of one snapshot by an open connection, without the time to open it, which stands beside; a figure is the
-least processor time of the turns. The S3 server is many times slower than a real one, and its time is not in the figures.
+Queries are asked of one snapshot by an open connection, without the time to open it, which stands beside; a figure is
+the least processor time of the turns. The S3 server is many times slower than a real one, and its time is not in the
+figures.
 """
 
 import json
@@ -52,7 +54,8 @@ with Warehouse(address_of(sys.argv[1])) as warehouse:
     start = time.process_time()
     summary = ingest(warehouse, found)
     claims = warehouse.claims
-    print(json.dumps({"seconds": time.process_time() - start, "new": summary.new, "turn": claims.turn_seconds, "waited": claims.waited_seconds}))
+    print(json.dumps({"seconds": time.process_time() - start, "new": summary.new,
+                      "turn": claims.turn_seconds, "waited": claims.waited_seconds}))
 """
 QUERIES = {
     "dumps of each run": "SELECT run_name, dump_count FROM marts.runs_v1 ORDER BY ALL",
@@ -199,8 +202,8 @@ def table() -> str:
             kept = compact(opened.con, keep_seconds=0)
         after, own = query_seconds(lake, parameters), query_seconds(path, parameters)
         lines += [
-            f"\nCompacted, the lake of the last line has {kept.after.file_count} files of {kept.after.file_bytes / 1e6:.1f} "
-            f"MB instead of {kept.before.file_count} of {kept.before.file_bytes / 1e6:.1f} MB; the file has "
+            f"\nCompacted, the lake of the last line has {kept.after.file_count} files of "
+            f"{kept.after.file_bytes / 1e6:.1f} MB instead of {kept.before.file_count} of {kept.before.file_bytes / 1e6:.1f} MB; the file has "
             f"{path.stat().st_size / 1e6:.1f} MB.\n",
             "| query | file | lake | lake, compacted |",
             "|---|---|---|---|",
