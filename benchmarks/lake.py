@@ -203,8 +203,8 @@ def table() -> str:
         after, own = query_seconds(lake, parameters), query_seconds(path, parameters)
         lines += [
             f"\nCompacted, the lake of the last line has {kept.after.file_count} files of "
-            f"{kept.after.file_bytes / 1e6:.1f} MB instead of {kept.before.file_count} of {kept.before.file_bytes / 1e6:.1f} MB; the file has "
-            f"{path.stat().st_size / 1e6:.1f} MB.\n",
+            f"{kept.after.file_bytes / 1e6:.1f} MB instead of {kept.before.file_count} of "
+            f"{kept.before.file_bytes / 1e6:.1f} MB; the file has {path.stat().st_size / 1e6:.1f} MB.\n",
             "| query | file | lake | lake, compacted |",
             "|---|---|---|---|",
             *(f"| {query} | {own[query]:.3f} s | {before[query]:.3f} s | {after[query]:.3f} s |" for query in own),
