@@ -60,7 +60,7 @@ def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
         row[0]
         for row in con.execute("SELECT model_name FROM meta.models WHERE is_incremental ORDER BY ordinal").fetchall()
     ]
-    with transaction(con):
+    with warehouse.alone(), transaction(con):
         con.register("removed", pl.DataFrame({"run_id": ids}, schema={"run_id": pl.Int64}).to_arrow())
         removed = {
             table: con.execute(

@@ -11,7 +11,6 @@ from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.opening import is_lake
 from bufferhouse.layout import MODELS
 from bufferhouse.storing import stored
-from bufferhouse.transaction import transaction
 from bufferhouse.warehouse import Warehouse, reading
 
 _ROWS = 100_000  # of a piece that lies in memory
@@ -46,7 +45,7 @@ def copy_warehouse(
             raise UsageError(f"{target} has rows; expected a warehouse without any, or none")
         names = _tables(old)
         rows = {}
-        with transaction(new):
+        with writer.alone(), writer.transaction():
             for number, name in enumerate(names, 1):
                 rows[name] = _copy(old, new, name)
                 if progress:

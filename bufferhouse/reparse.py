@@ -16,7 +16,6 @@ from bufferhouse.identity import FACTS_OF_NAME, facts_of_name, read_file_name
 from bufferhouse.load import numbered
 from bufferhouse.restore import ORDER, chunks, rendered
 from bufferhouse.storing import next_number, stored
-from bufferhouse.transaction import transaction
 from bufferhouse.validate import breaches, without
 from bufferhouse.warehouse import Warehouse
 
@@ -49,14 +48,16 @@ def reparse(
     result = Reparsed()
     done = 0
     for frames in chunks(warehouse.con, dump_ids):
-        _reparse(warehouse.con, frames, result)
+        with warehouse.alone():
+            _reparse(warehouse, frames, result)
         done += len(frames["dumps"])
         if progress:
             progress(done, len(dump_ids))
     return result
 
 
-def _reparse(con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFrame], result: Reparsed) -> None:
+def _reparse(warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], result: Reparsed) -> None:
+    con = warehouse.con
     started_at = datetime.now(UTC)
     found = list(rendered(frames))
     refused = {one.dump_id: f"{one.fault}; see: bufferhouse verify" for one in found if one.content is None}
@@ -71,7 +72,7 @@ def _reparse(con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFrame],
         text_bytes = sum(len(data) for one in found if one.dump_id not in refused for data in one.files.values())
         result.refused += [f"dump {dump_id}: {reason}" for dump_id, reason in refused.items()]
         if good:
-            with transaction(con):
+            with warehouse.transaction():
                 _replace(con, good, new, names, set(offenders))
                 _derive_again(con, good, parsed.signature_ids)
                 con.execute(

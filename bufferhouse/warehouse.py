@@ -4,7 +4,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -67,9 +67,8 @@ class Warehouse:
             if isinstance(self.path, LakeAddress):
                 from bufferhouse.lake.writing import open_writer
 
-                self.con = stack.enter_context(open_writer(self.path, self.wait, build_models=self.build_models))
-                if self.path.is_postgres:
-                    self.claims = stack.enter_context(Claims(self.path.catalog.removeprefix("postgres:")))
+                writer = open_writer(self.path, self.wait, build_models=self.build_models)
+                self.con, self.claims = stack.enter_context(writer)
                 _settle(self.con)
                 self._stack = stack.pop_all()
                 return self
@@ -143,6 +142,14 @@ class Warehouse:
         from bufferhouse.lake.commits import fenced_transaction
 
         return fenced_transaction(self.con, self.claims)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Return a context manager in which nobody else writes: in a file that is always so.
+
+        Raises:
+            WarehouseBusy: other workers are at a lake.
+        """
+        return nullcontext() if self.claims is None else self.claims.alone(self.wait)
 
     def known_contents(self, dump_ids: Iterable[int]) -> dict[int, tuple[str, int]]:
         """Return SHA-256 and signature id of those of `dump_ids` whose content is stored."""

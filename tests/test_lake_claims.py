@@ -13,13 +13,20 @@ from tests.commands import CHECKOUT
 psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
 from bufferhouse.errors import WarehouseBusy  # noqa: E402
+from bufferhouse.lake import claims as claims_module  # noqa: E402
 from bufferhouse.lake.claims import Claims, file_key  # noqa: E402 - it needs the extra
 
 pytest_plugins = ["tests.lake_servers"]
 
 _DUCKLAKE = """
 CREATE TABLE ducklake_snapshot (snapshot_id BIGINT PRIMARY KEY);
-CREATE TABLE ducklake_snapshot_changes (snapshot_id BIGINT PRIMARY KEY, commit_extra_info VARCHAR);
+CREATE TABLE ducklake_snapshot_changes (
+    snapshot_id BIGINT PRIMARY KEY, changes_made VARCHAR, commit_extra_info VARCHAR
+);
+CREATE TABLE ducklake_schema (schema_id BIGINT, schema_name VARCHAR);
+CREATE TABLE ducklake_table (table_id BIGINT, schema_id BIGINT, table_name VARCHAR, end_snapshot BIGINT);
+INSERT INTO ducklake_schema VALUES (7, 'raw');
+INSERT INTO ducklake_table VALUES (12, 7, 'dumps', NULL);
 """
 _WORKER = """
 import sys
@@ -47,12 +54,12 @@ def ask(catalog):
         yield lambda statement, *values: con.execute(statement, values).fetchall()
 
 
-def commit(catalog: str, number: int, token: str) -> None:
+def commit(catalog: str, number: int, token: str | None, changes: str = "inserted_into_table:12") -> None:
     """Do what DuckLake does at the end of a commit."""
     with psycopg.connect(catalog) as con:
         con.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         con.execute("INSERT INTO ducklake_snapshot VALUES (%s)", [number])
-        con.execute("INSERT INTO ducklake_snapshot_changes VALUES (%s, %s)", [number, token])
+        con.execute("INSERT INTO ducklake_snapshot_changes VALUES (%s, %s, %s)", [number, changes, token])
 
 
 def test_one_worker_at_a_time(catalog):
@@ -127,12 +134,12 @@ def test_conflicts_are_counted(catalog):
     """A commit that meets another one is counted, although nothing else of it stays."""
     with Claims(catalog) as claims:
         with claims.commit_turn():
-            commit(catalog, 4, "")
+            commit(catalog, 4, claims.token())
         assert 0 == claims.conflicts
         with claims.commit_turn():
             with pytest.raises(psycopg.errors.UniqueViolation):
-                commit(catalog, 4, "")
-            commit(catalog, 5, "")
+                commit(catalog, 4, claims.token())
+            commit(catalog, 5, claims.token())
         assert 1 == claims.conflicts
 
 
@@ -160,3 +167,26 @@ def test_a_new_session_has_the_claims_of_the_old_one(catalog, ask):
         assert {63} == slow.take([63])
         assert set() == slow.others([61, 63])
         assert {62} == slow.others([61, 62, 63])
+
+
+def test_nobody_adds_dumps_without_claims(catalog):
+    """A commit that adds rows to raw.dumps and names no worker is refused, whoever it is; another one is not."""
+    with Claims(catalog):
+        for change in ("inserted_into_table:12", "created_table:x,inlined_insert:12,inserted_into_table:3"):
+            with pytest.raises(psycopg.errors.RaiseException, match="by nobody else"):
+                commit(catalog, 7, None, change)
+        commit(catalog, 7, None, "inserted_into_table:121,merge_adjacent:12")
+
+
+def test_one_worker_alone(catalog, monkeypatch):
+    """Whoever removes rows waits until the others have left, says so when they do not, and lets none come meanwhile."""
+    monkeypatch.setattr("bufferhouse.lake.claims._LEAST_WAIT_SECONDS", 0.1)
+    with Claims(catalog) as first:
+        with Claims(catalog), pytest.raises(WarehouseBusy, match="expected no other worker"), first.alone():
+            pass
+        with first.alone(), psycopg.connect(catalog, autocommit=True) as con:
+            assert [(False,)] == con.execute(
+                "SELECT pg_try_advisory_lock_shared(%s, %s)", claims_module._ALONE_LOCK
+            ).fetchall()
+        with Claims(catalog) as second:
+            assert {71} == second.take([71])

@@ -36,6 +36,11 @@ class LakeAddress:
         """Whether several processes may write to it."""
         return self.catalog.startswith(_POSTGRES)
 
+    @property
+    def connection_string(self) -> str:
+        """How libpq finds the catalog in PostgreSQL."""
+        return self.catalog.partition(":")[2] if self.catalog.startswith(("postgres:", "postgresql:d")) else self.catalog
+
     def with_data_path(self, data_path: str | None) -> "LakeAddress":
         """Return the same lake with the place of its files, a folder or a URL; None leaves it as it is."""
         return self if data_path is None else replace(self, data_path=_place(data_path))

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 STATEMENTS = CHECKOUT / "sql" / "lake" / "claims.sql"
 # The two halves of an advisory lock: whose it is, and which one.
 _WORKER_LOCK = 0x62756668
-_COMMIT_LOCK, _SETUP_LOCK = (0x62756669, 1), (0x62756669, 2)
+_COMMIT_LOCK, _SETUP_LOCK, _ALONE_LOCK = (0x62756669, 1), (0x62756669, 2), (0x62756669, 3)
 _CONNECT_SECONDS = 10
+_LEAST_WAIT_SECONDS = 10.0  # for workers that are only looking
 
 
 class Holder(NamedTuple):
@@ -175,11 +176,44 @@ class Claims:
                 self.conflicts += max(0, _attempt_count(con) - before - 1)
                 con.execute("SELECT pg_advisory_unlock(%s, %s)", _COMMIT_LOCK)
 
+    @contextmanager
+    def alone(self, wait: float = 0.0) -> Iterator[None]:
+        """Wait until no other worker is there, and let none come: to remove rows that others may take for known.
+
+        Raises:
+            WarehouseBusy: others were there for `wait` seconds.
+        """
+        import psycopg
+
+        seconds = max(wait, _LEAST_WAIT_SECONDS)
+        with self._answering():
+            con = self._session()
+            con.execute("SELECT pg_advisory_unlock_shared(%s, %s)", _ALONE_LOCK)
+            con.execute(f"SET lock_timeout = {int(seconds * 1000)}")
+            try:
+                con.execute("SELECT pg_advisory_lock(%s, %s)", _ALONE_LOCK)
+            except psycopg.errors.LockNotAvailable:
+                con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
+                raise WarehouseBusy(
+                    f"expected no other worker at the lake, found some for {seconds:.0f} seconds; try again when they "
+                    "are done, or wait for them with --wait SECONDS"
+                ) from None
+            finally:
+                con.execute("RESET lock_timeout")
+            self._forget_the_dead(con)
+        try:
+            yield
+        finally:
+            with suppress(psycopg.OperationalError):  # it ended with the session
+                con.execute("SELECT pg_advisory_unlock(%s, %s)", _ALONE_LOCK)
+                con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
+
     def _session(self) -> "psycopg.Connection":
         """Return the session; where it has ended, a new one, of a new worker."""
         if self._con is None or self._con.closed or self._con.broken:
             self._con = _connect(self.catalog)
             _set_up(self._con)
+            self._con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
             self._enrol(self._con)
         return self._con
 

@@ -11,6 +11,7 @@ import duckdb
 from bufferhouse import interrupts
 from bufferhouse.batch import ParsedBatch
 from bufferhouse.batch_catalog import CATALOG
+from bufferhouse.errors import UsageError
 from bufferhouse.lake.claims import Claims, file_key
 from bufferhouse.lake.opening import NAME
 from bufferhouse.lake.patience import passes, patiently
@@ -69,6 +70,9 @@ def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[Pars
                 interrupts.check()
                 time.sleep(_PAUSE_SECONDS)
         known = warehouse.known_contents({number for number in needed if number >= 0})
+        seen = {sighting.content.dump_id for sighting in parsed.sightings} - needed - parsed.refusals.keys()
+        if len(warehouse.known_contents(seen)) < len(seen):
+            raise UsageError("contents of the lake were removed while they were seen; run the same command again")
         return load(replace(parsed, tables=without(parsed.tables, set(known))))
 
     def failed() -> None:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import duckdb
 
@@ -10,6 +10,7 @@ from bufferhouse import building
 from bufferhouse.closing import close
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.lake.address import LakeAddress
+from bufferhouse.lake.claims import Claims
 from bufferhouse.lake.modelling import build_lake
 from bufferhouse.lake.opening import make_lake, open_lake
 from bufferhouse.lake.schema import check_version, migrate_lake
@@ -21,8 +22,12 @@ _PAUSE_SECONDS = 0.5
 
 
 @contextmanager
-def open_writer(address: LakeAddress, wait: float, *, build_models: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+def open_writer(
+    address: LakeAddress, wait: float, *, build_models: bool
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Claims | None]]:
     """Yield a connection that writes to a lake, made where there is none; the schema and the models are brought along.
+
+    With it come the claims of this worker, where others may write, too.
 
     Raises:
         UsageError, WarehouseBusy, WarehouseError: as `opening.open_lake`, `make_lake` and `migrate_lake`.
@@ -32,11 +37,10 @@ def open_writer(address: LakeAddress, wait: float, *, build_models: bool) -> Ite
     except UsageError:
         make_lake(address, wait=wait)
         con = open_lake(address, read_only=False, wait=wait)
-    try:
+    with ExitStack() as stack:
+        stack.callback(close, con)
         _prepare(con, address, build_models)
-        yield con
-    finally:
-        close(con)
+        yield con, stack.enter_context(Claims(address.connection_string)) if address.is_postgres else None
 
 
 def open_snapshot(address: LakeAddress, wait: float) -> duckdb.DuckDBPyConnection:

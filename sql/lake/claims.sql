@@ -39,17 +39,27 @@ CREATE OR REPLACE TRIGGER bufferhouse_count_attempt BEFORE INSERT ON public.duck
 -- DuckLake tries again after an error that says `conflict`, `concurrent` or `unique`: these must not.
 CREATE OR REPLACE FUNCTION bufferhouse.fence() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-    said JSON := NEW.commit_extra_info;
+    said JSON;
     ended INTEGER;
 BEGIN
-    DELETE FROM bufferhouse.claims WHERE worker_id = (said ->> 'worker_id')::INTEGER;
-    GET DIAGNOSTICS ended = ROW_COUNT;
-    IF ended <> (said ->> 'claim_count')::INTEGER THEN
-        RAISE EXCEPTION 'bufferhouse: worker % has % claims, and not %: its session ended, and others load them',
-            said ->> 'worker_id', ended, said ->> 'claim_count';
+    IF NEW.commit_extra_info LIKE '{"worker_id":%' THEN
+        said := NEW.commit_extra_info;
+        DELETE FROM bufferhouse.claims WHERE worker_id = (said ->> 'worker_id')::INTEGER;
+        GET DIAGNOSTICS ended = ROW_COUNT;
+        IF ended <> (said ->> 'claim_count')::INTEGER THEN
+            RAISE EXCEPTION 'bufferhouse: worker % has % claims, and not %: its session ended, and others load them',
+                said ->> 'worker_id', ended, said ->> 'claim_count';
+        END IF;
+    ELSIF EXISTS (
+        SELECT 1 FROM public.ducklake_table AS t
+        INNER JOIN public.ducklake_schema AS s ON t.schema_id = s.schema_id AND s.schema_name = 'raw'
+        WHERE t.table_name = 'dumps' AND t.end_snapshot IS NULL
+            AND NEW.changes_made ~ ('(inserted_into_table|inlined_insert):' || t.table_id || '(,|$)')
+    ) THEN
+        RAISE EXCEPTION 'bufferhouse: rows of raw.dumps are added by workers that have claimed them, and by nobody else';
     END IF;
     RETURN NULL;
 END $$;
 
 CREATE OR REPLACE TRIGGER bufferhouse_fence AFTER INSERT ON public.ducklake_snapshot_changes
-    FOR EACH ROW WHEN (NEW.commit_extra_info LIKE '{"worker_id":%') EXECUTE FUNCTION bufferhouse.fence();
+    FOR EACH ROW EXECUTE FUNCTION bufferhouse.fence();
