@@ -54,12 +54,18 @@ class Bucket:
 
     def names(self, prefix: str) -> set[str]:
         """Return the last parts of the keys in the bucket that begin so."""
+        pages = self._client().get_paginator("list_objects_v2").paginate(Bucket="lake", Prefix=prefix)
+        return {one["Key"].rpartition("/")[2] for page in pages for one in page.get("Contents", ())}
+
+    def put(self, key: str) -> None:
+        """Put an object with nothing in it into the bucket."""
+        self._client().put_object(Bucket="lake", Key=key, Body=b"")
+
+    def _client(self):
         import boto3
 
         words = {name.lower(): value for name, value in KEYS.items() if name != "AWS_REGION"}
-        client = boto3.client("s3", endpoint_url=self.url, region_name=KEYS["AWS_REGION"], **words)
-        pages = client.get_paginator("list_objects_v2").paginate(Bucket="lake", Prefix=prefix)
-        return {one["Key"].rpartition("/")[2] for page in pages for one in page.get("Contents", ())}
+        return boto3.client("s3", endpoint_url=self.url, region_name=KEYS["AWS_REGION"], **words)
 
     def _answers(self) -> bool:
         assert self.process.poll() is None
