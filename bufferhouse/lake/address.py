@@ -39,7 +39,7 @@ class LakeAddress:
     @property
     def connection_string(self) -> str:
         """How libpq finds the catalog in PostgreSQL."""
-        return self.catalog.partition(":")[2] if self.catalog.startswith(("postgres:", "postgresql:d")) else self.catalog
+        return self.catalog.partition(":")[2]
 
     def with_data_path(self, data_path: str | None) -> "LakeAddress":
         """Return the same lake with the place of its files, a folder or a URL; None leaves it as it is."""

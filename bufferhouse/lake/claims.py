@@ -279,7 +279,7 @@ def _connect(catalog: str) -> "psycopg.Connection":
 
 
 def _set_up(con: "psycopg.Connection") -> None:
-    """Make the tables and the fence, or make them anew where the catalog has another text of them."""
+    """Make tables and fence, anew where the catalog has another text of them."""
     text = STATEMENTS.read_text(encoding="utf-8")
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
     if _fingerprint(con) == fingerprint:
