@@ -128,6 +128,16 @@ class Claims:
                 ).fetchall()
         return [Holder(*row) for row in rows]
 
+    def is_cut_off(self) -> bool:
+        """Say whether the session has ended, which nobody may have noticed yet."""
+        import psycopg
+
+        try:
+            self._con.execute("SELECT 1")
+        except psycopg.OperationalError:
+            return True
+        return False
+
     def token(self) -> str:
         """Return what one commit has to say of itself, as its extra information, to end all claims that are held."""
         self._token_count += 1

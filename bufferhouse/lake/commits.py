@@ -81,6 +81,6 @@ def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[Pars
         claims.retries += 1
 
     try:
-        return patiently(attempt, failed)
+        return patiently(attempt, failed, claims.is_cut_off)
     finally:
         claims.release()

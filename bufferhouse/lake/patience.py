@@ -19,6 +19,7 @@ _FAULTS = (duckdb.IOException, duckdb.HTTPException, duckdb.TransactionException
 _AWAY = re.compile(
     r"closed the connection|onnection refused|terminating connection|no connection to the server|Unable to connect"
     r"|starting up|shutting down|in recovery mode|could not receive data|could not send data|connection not open"
+    r"|Current transaction is aborted"
 )
 # What will not be answered otherwise the next time.
 _REFUSED = re.compile(r"HTTP (?:code )?4(?!08|29)\d\d|AccessDenied|NoSuchBucket|InvalidAccessKeyId|authentication")
@@ -33,8 +34,12 @@ def passes(error: Exception) -> bool:
     return is_fault and _REFUSED.search(text) is None
 
 
-def patiently(what: Callable[[], T], failed: Callable[[], None] = lambda: None) -> T:
+def patiently(
+    what: Callable[[], T], failed: Callable[[], None] = lambda: None, is_cut_off: Callable[[], bool] = lambda: False
+) -> T:
     """Do what may meet a catalog or a bucket that does not answer; after each fault call `failed`, and do it anew.
+
+    An error of DuckDB's that looks like no fault is one where `is_cut_off` says so.
 
     Raises:
         WarehouseBusy: it did not succeed for two minutes.
@@ -44,7 +49,7 @@ def patiently(what: Callable[[], T], failed: Callable[[], None] = lambda: None) 
         try:
             return what()
         except (duckdb.Error, WarehouseBusy) as error:
-            if not passes(error):
+            if not passes(error) and not is_cut_off():
                 raise
             if time.monotonic() > deadline:
                 raise away(error) from error
