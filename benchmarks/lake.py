@@ -1,7 +1,7 @@
 """What a lake costs beside a file: loading with 1, 2 and 4 workers, its files, and queries.
 
 A real PostgreSQL and a real S3 server (moto, one Python process) on the loopback. Each worker is a process that
-ingests its share of the runs, 100 contents at a time; the runs repeat each other's contents, so that workers
+ingests its share of the runs, 250 contents at a time; the runs repeat each other's contents, so that workers
 meet. Seconds of workers, PostgreSQL and S3 server are those of the processor, from the moment all workers have opened
 the lake. *Its turn* is how long a worker holds the commit lock, by the clock on the wall: this is the serial part,
 everything else goes on in parallel. *Waited* is how long workers stood before it, all together. *Met another* counts
@@ -35,8 +35,8 @@ from tests.lake_servers import Bucket, catalog_server
 from tests.postgres import Postgres
 
 WORKERS = (1, 2, 4)
-EVERY = 4  # of the runs of the fleet one in so many is loaded
-BATCH = 100
+EVERY = 8  # of the runs of the fleet one in so many is loaded
+BATCH = 250
 TURNS = 3
 _TICKS = os.sysconf("SC_CLK_TCK")
 _WORKER = """
@@ -197,6 +197,7 @@ def table() -> str:
                 f"{f['turn'] / f['loads'] * 1000:.0f} ms a load | {f['waited']:.1f} s | {f['conflicts']} | "
                 f"{f['wall']:.0f} s |"
             )
+            print(lines[-1], file=sys.stderr)
         parameters = asked_for(path)
         before = query_seconds(lake, parameters)
         with Warehouse(lake) as opened:
