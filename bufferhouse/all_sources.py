@@ -1,18 +1,34 @@
 """One pass over several sources, configured or named: the command line and the flow both walk it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import NamedTuple
 
+from bufferhouse.arrivals import Arrivals
+from bufferhouse.batch import ParsedBatch
 from bufferhouse.config import FILE_NAME, Config
+from bufferhouse.contents import ParsedContents
 from bufferhouse.errors import SourceUnavailable, UsageError
-from bufferhouse.ingest import ReadBatch, read_batches
+from bufferhouse.ingest import ReadBatch, put_together, read_batches, settle
+from bufferhouse.parsing import OpenParsers
 from bufferhouse.passes import Pass, Seen, Source, choose, finish
 from bufferhouse.warehouse import Warehouse
-from bufferhouse.workers import executor, worker_count
 
-# Takes the number of a batch, the batch, what was seen of its source, the figures to add to, and a pool of workers.
-LoadOne = Callable[[int, ReadBatch, Seen, Pass, tuple[Executor | None, int]], None]
+# Takes the number of a batch, the batch, what was seen of its source, the figures to add to, and when it was begun.
+LoadOne = Callable[[int, ParsedBatch, Seen, Pass, datetime], None]
+
+
+class Begun(NamedTuple):
+    """A batch that is being parsed; `outcome` waits for that."""
+
+    number: int
+    batch: ReadBatch
+    found: Seen
+    result: Pass
+    started_at: datetime
+    outcome: Callable[[], Sequence[ParsedContents]]
 
 
 def chosen_sources(
@@ -52,14 +68,15 @@ def load_ready(
     chosen: Sequence[Source],
     seen: Mapping[str, Seen | None],
     by_source: Mapping[str, Pass],
-    workers: int | None,
+    open_parsers: OpenParsers,
     load_one: LoadOne,
     reach: Callable[[int, int], None],
 ) -> int:
     """Read, parse and load what is new and ready in all sources, batch by batch; return how many batches there were.
 
-    `load_one` parses and loads a batch, `reach` hears how many of the ready dumps are done, and of how many. A source
-    that was not seen is passed by.
+    The parsers say how many batches are parsed while the next ones are read; `load_one` loads them in their order, one
+    at a time. `reach` hears how many of the ready dumps are done, and of how many. A source that was not seen is
+    passed by.
     """
     work = []
     for source in chosen:
@@ -68,19 +85,42 @@ def load_ready(
             with faults_of(result):
                 work.append((found, choose(writer, source, found, result), result))
     ready = [dump for _, arrivals, _ in work for dump in arrivals.ready]
-    count = worker_count(workers, ready)
+    in_flight: deque[ReadBatch] = deque()
+    begun: deque[Begun] = deque()
     number = done = 0
-    with executor(count) as pool:
-        for found, arrivals, result in work:
-            with faults_of(result):
-                for batch in read_batches(writer, arrivals.ready, hold=arrivals.hold):
-                    number += 1
-                    result.unreadable += batch.unreadable
-                    load_one(number, batch, found, result, (pool, count))
-                    done += len(batch.sightings) + len(batch.unreadable)
-                    reach(done, len(ready))
-            finish(arrivals, result)
+
+    def load_first() -> None:
+        nonlocal done
+        first = begun.popleft()
+        results = [*first.outcome(), *settle(writer, first.batch)]
+        load_one(first.number, put_together(first.batch, results), first.found, first.result, first.started_at)
+        in_flight.popleft()
+        done += len(first.batch.sightings) + len(first.batch.unreadable)
+        reach(done, len(ready))
+
+    with open_parsers(ready) as (begin, ahead):
+        if writer.claims is not None:
+            ahead = 0  # what is claimed for a batch is free when the next one is asked for
+        for number, (batch, found, result) in enumerate(_read_all(writer, work, in_flight), 1):
+            in_flight.append(batch)
+            begun.append(Begun(number, batch, found, result, datetime.now(UTC), begin(number, batch.work)))
+            while len(begun) > ahead:
+                load_first()
+        while begun:
+            load_first()
     return number
+
+
+def _read_all(
+    writer: Warehouse, work: Sequence[tuple[Seen, Arrivals, Pass]], in_flight: Collection[ReadBatch]
+) -> Iterator[tuple[ReadBatch, Seen, Pass]]:
+    """Yield the batches of all sources; a source that cannot be read further ends alone."""
+    for found, arrivals, result in work:
+        with faults_of(result):
+            for batch in read_batches(writer, arrivals.ready, hold=arrivals.hold, in_flight=in_flight):
+                result.unreadable += batch.unreadable
+                yield batch, found, result
+        finish(arrivals, result)
 
 
 def total_of(by_source: Mapping[str, Pass]) -> Pass:

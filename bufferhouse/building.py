@@ -198,9 +198,7 @@ def _comment(con: duckdb.DuckDBPyConnection, name: str, model: Model, *, is_tabl
 
 def _point(con: duckdb.DuckDBPyConnection, known: list[Model]) -> None:
     """Let `marts.x` show the newest `marts.x_vN`."""
-    newest: dict[str, Model] = {}
-    for model in sorted((model for model in known if model.version), key=lambda model: model.version):
-        newest[model.name.rpartition("_v")[0]] = model
+    newest = models.newest_marts(known)
     names = {*newest, *(model.name for model in known)}
     for (name,) in con.execute(
         "SELECT 'marts.' || view_name FROM duckdb_views()"

@@ -23,3 +23,7 @@ class ModelError(Exception):
 
 class SourceUnavailable(Exception):
     """A source does not answer, also after several tries: exit 3. Trying again later can help."""
+
+
+class ClusterUnavailable(SourceUnavailable):
+    """The cluster that should parse does not answer, or gave up: exit 3. What was committed is kept."""

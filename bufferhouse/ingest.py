@@ -1,7 +1,7 @@
 """The one path of data: discover, read and hash, parse, tabulate, load. The command line and Prefect both walk it."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,12 +13,13 @@ from bufferhouse import __version__, interrupts
 from bufferhouse.batch import ParsedBatch, Refusal, Sighting
 from bufferhouse.collecting import collector_paused
 from bufferhouse.compression import CompressionError
-from bufferhouse.contents import parse_contents
+from bufferhouse.contents import ParsedContents, parse_contents
 from bufferhouse.frames import merged
 from bufferhouse.identity import Content, content_of, read_file_name
 from bufferhouse.known_files import unknown_files
 from bufferhouse.load import load
 from bufferhouse.observing import module_text_of
+from bufferhouse.parsing import Work, parse_work
 from bufferhouse.run_changes import complete_runs
 from bufferhouse.sources import Discovery, Found, read
 from bufferhouse.storing import next_number
@@ -39,6 +40,7 @@ class ReadBatch:
     """Files that were read and hashed: sightings, refusals of damaged files, what cannot be read.
 
     `known` gives SHA-256 and signature id of contents the warehouse has; only new contents keep their bytes.
+    `awaited` are contents that a batch brings which was read before and is not loaded yet, as they were sighted there.
     """
 
     sightings: list[Sighting] = field(default_factory=list)
@@ -46,6 +48,7 @@ class ReadBatch:
     unreadable: list[str] = field(default_factory=list)
     known: dict[int, tuple[str, int]] = field(default_factory=dict)
     new: dict[int, Sighting] = field(default_factory=dict)
+    awaited: dict[int, Sighting] = field(default_factory=dict)
     new_bytes: int = 0
 
     @property
@@ -53,34 +56,48 @@ class ReadBatch:
         """Say whether it is time to load the batch."""
         return len(self.new) >= BATCH_DUMPS or self.new_bytes >= BATCH_BYTES or len(self.sightings) >= _MOST_SIGHTINGS
 
+    @property
+    def work(self) -> Work:
+        """What there is to parse: each new content once."""
+        return [(sighting.content, sighting.files) for sighting in self.new.values()]
+
+    def stored(self, dump_id: int) -> str | None:
+        """Return the SHA-256 of the content with an id, where its bytes are here, on their way or in the warehouse."""
+        if dump_id in self.known:
+            return self.known[dump_id][0]
+        first = self.new.get(dump_id) or self.awaited.get(dump_id)
+        return first.content.sha256 if first else None
+
     def has(self, content: Content) -> bool:
-        """Say whether the bytes of a content are here, or in the warehouse."""
-        if content.dump_id in self.known:
-            return self.known[content.dump_id][0] == content.sha256
-        return content.dump_id in self.new and self.new[content.dump_id].content.sha256 == content.sha256
+        """Say whether the bytes of a content need not be kept again."""
+        return self.stored(content.dump_id) == content.sha256
 
 
 Hold = Callable[[Found, Mapping[str, bytes] | Exception], bool]
 
 
-def read_batches(warehouse: Warehouse, dumps: Sequence[Found], *, hold: Hold | None = None) -> Iterator[ReadBatch]:
+def read_batches(
+    warehouse: Warehouse, dumps: Sequence[Found], *, hold: Hold | None = None, in_flight: Collection[ReadBatch] = ()
+) -> Iterator[ReadBatch]:
     """Read and hash dumps; yield a batch when about 4,000 new contents or 16 MB of new text are together.
 
     A dump for which `hold` says so, which hears its bytes or why it cannot be read, is passed by.
 
     Most files of a fleet repeat a content, and a repeat costs a row: so it is contents that fill a batch. A batch
-    must be loaded before the next one is asked for, which looks up what is known by then. Of a lake that others write
-    to, too, a batch has what nobody else loads; the rest comes at the end.
+    must be loaded before the next one is asked for, which looks up what is known by then, or stand in `in_flight`
+    until it is loaded. Batches must be loaded in their order, each after `settle`. Of a lake that others write to, too, a batch has what nobody else loads, and the rest comes at the end.
     """
     if warehouse.claims is None:
-        yield from _read_batches(warehouse, dumps, hold)
+        yield from _read_batches(warehouse, dumps, hold, in_flight)
         return
     from bufferhouse.lake.claiming import claimed_batches
 
     yield from claimed_batches(_read_batches, warehouse, dumps, hold)
 
 
-def _read_batches(warehouse: Warehouse, dumps: Sequence[Found], hold: Hold | None) -> Iterator[ReadBatch]:
+def _read_batches(
+    warehouse: Warehouse, dumps: Sequence[Found], hold: Hold | None, in_flight: Collection[ReadBatch] = ()
+) -> Iterator[ReadBatch]:
     batch = ReadBatch()
     current = [batch]  # what is read while a chunk fills belongs to the batch of that moment
     chunks = _chunks(dumps, current, hold)
@@ -88,6 +105,8 @@ def _read_batches(warehouse: Warehouse, dumps: Sequence[Found], hold: Hold | Non
         interrupts.check()
         unasked = {s.content.dump_id for s in sightings} - batch.known.keys() - batch.new.keys()
         batch.known.update(warehouse.known_contents(unasked))
+        for other in in_flight:
+            batch.awaited.update({key: other.new[key] for key in unasked & other.new.keys()})
         for sighting in sightings:
             sort_in(batch, sighting)
         if batch.is_full:
@@ -152,9 +171,7 @@ def sort_in(batch: ReadBatch, sighting: Sighting) -> None:
     content = sighting.content
     if content.dump_id in batch.refusals:
         return
-    stored = batch.known.get(content.dump_id, (None,))[0]
-    if stored is None and content.dump_id in batch.new:
-        stored = batch.new[content.dump_id].content.sha256
+    stored = batch.stored(content.dump_id)
     if stored is None:
         batch.new[content.dump_id] = sighting
         batch.new_bytes += sighting.text_bytes
@@ -167,13 +184,20 @@ def sort_in(batch: ReadBatch, sighting: Sighting) -> None:
         batch.refusals[key] = Refusal("identity", "a dump_id of its own", f"that of the content {stored}")
 
 
-def parse_batch(batch: ReadBatch, *, executor: Executor | None = None, workers: int = 1) -> ParsedBatch:
-    """Parse the new contents of a batch, each once; `executor` shares the work out to its processes."""
-    work = [(sighting.content, sighting.files) for sighting in batch.new.values()]
-    if executor is None or len(work) < 2:
-        results = [parse_contents(work)]
-    else:
-        results = list(executor.map(parse_contents, _shares(work, workers)))
+def settle(warehouse: Warehouse, batch: ReadBatch) -> list[ParsedContents]:
+    """Look up what a batch awaits, now that all batches before it are loaded; parse what was refused there.
+
+    Those are refused again, as they would be in a batch that is read later: another file, another reject.
+    """
+    if not batch.awaited:
+        return []
+    batch.known.update(warehouse.known_contents(batch.awaited))
+    refused = [sighting for dump_id, sighting in batch.awaited.items() if dump_id not in batch.known]
+    return [parse_contents((sighting.content, sighting.files) for sighting in refused)] if refused else []
+
+
+def put_together(batch: ReadBatch, results: Sequence[ParsedContents]) -> ParsedBatch:
+    """Return a batch with all that came of parsing its new contents."""
     refusals = dict(batch.refusals)
     signatures = {dump_id: signature for dump_id, (_, signature) in batch.known.items()}
     for result in results:
@@ -182,16 +206,9 @@ def parse_batch(batch: ReadBatch, *, executor: Executor | None = None, workers: 
     return ParsedBatch(merged([result.tables for result in results]), batch.sightings, refusals, signatures)
 
 
-def _shares(work: list, workers: int) -> list[list]:
-    """Deal the largest dumps first, each to the worker with the fewest bytes; in a share neighbours stay neighbours."""
-    sizes = [sum(map(len, files.values())) for _, files in work]
-    shares: list[list[int]] = [[] for _ in range(workers)]
-    loads = [0] * workers
-    for number in sorted(range(len(work)), key=lambda number: -sizes[number]):
-        least = loads.index(min(loads))
-        shares[least].append(number)
-        loads[least] += sizes[number]
-    return [[work[number] for number in sorted(share)] for share in shares if share]
+def parse_batch(batch: ReadBatch, *, executor: Executor | None = None, workers: int = 1) -> ParsedBatch:
+    """Parse the new contents of a batch, each once; `executor` shares the work out to its processes."""
+    return put_together(batch, parse_work(batch.work, executor, workers))
 
 
 def ingest(

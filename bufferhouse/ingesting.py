@@ -3,18 +3,21 @@
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from bufferhouse import interrupts
 from bufferhouse import sources as finding
 from bufferhouse.all_sources import chosen_sources, faults_of, load_ready, total_of
+from bufferhouse.batch import ParsedBatch
 from bufferhouse.config import Config
-from bufferhouse.ingest import ReadBatch, Summary, ingest, parse_batch
+from bufferhouse.ingest import Summary, ingest
 from bufferhouse.ingest import plan as count_only
 from bufferhouse.interrupts import remembered
 from bufferhouse.listings import Listings
 from bufferhouse.load import load
+from bufferhouse.parsing import own_parsers
 from bufferhouse.passes import Pass, Seen, is_published, look
 from bufferhouse.warehouse import Warehouse, only_asked
 from bufferhouse.workers import executor, worker_count
@@ -102,16 +105,14 @@ def run_configured(
     try:
         with remembered(), Warehouse(path, wait=wait) as warehouse, _progress() as advance:
 
-            def load_one(number: int, batch: ReadBatch, found: Seen, result: Pass, pool: tuple) -> None:
-                started_at = datetime.now(UTC)
-                parsed = parse_batch(batch, executor=pool[0], workers=pool[1])
+            def load_one(number: int, parsed: ParsedBatch, found: Seen, result: Pass, started_at: datetime) -> None:
                 interrupts.check()
                 result.add(load(warehouse, parsed, found.discovery.runs, started_at))
 
             def reach(done: int, total: int) -> None:
                 advance(done, total, total_of(by_source))
 
-            count = load_ready(warehouse, chosen, seen, by_source, workers, load_one, reach)
+            count = load_ready(warehouse, chosen, seen, by_source, partial(own_parsers, workers), load_one, reach)
             if publish and (count or not is_published(path)):
                 warehouse.publish()
     except KeyboardInterrupt:

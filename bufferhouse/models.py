@@ -17,12 +17,15 @@ from bufferhouse.layout import MODELS
 LAYERS = ("raw", "staging", "intermediate", "marts", "checks")
 WARNINGS = "marts.warnings"  # keeps the offenders of checks as rows: its versions alone read from the layer above
 _VERSIONED = re.compile(r"(.+)_v([0-9]+)$")
-_HEADER_FIELD = re.compile(r"(grain|materialized|severity): *(.+)$")
+_HEADER_FIELD = re.compile(r"(grain|materialized|severity|portable): *(.+)$")
 
 
 @dataclass(slots=True)
 class Model:
-    """One file: `name` is `<layer>.<file name>`; header fields are None where the header has none."""
+    """One file: `name` is `<layer>.<file name>`; header fields are None where the header has none.
+
+    `portable` is "yes" for a mart with equal rows on other engines, else "no, because …"; None for what says nothing.
+    """
 
     name: str
     layer: str
@@ -32,6 +35,7 @@ class Model:
     grain: tuple[str, ...]
     is_incremental: bool
     severity: str | None
+    portable: str | None = None
     reads: tuple[str, ...] = ()
     columns: dict[str, str] = field(default_factory=dict)
     expression: object = None
@@ -106,6 +110,7 @@ def _read_one(path: Path) -> Model:
         grain=tuple(part.strip() for part in fields.get("grain", "").split(",") if part.strip()),
         is_incremental=fields.get("materialized") == "incremental by dump_id",
         severity=fields.get("severity"),
+        portable=fields.get("portable"),
         reads=tuple(dict.fromkeys(f"{table.db}.{table.name}" for table in tables)),
         columns={item.alias_or_name: (item.comments or [""])[-1].strip() for item in expression.selects},
         expression=expression,
@@ -126,6 +131,10 @@ def _check_header(model: Model, fields: dict[str, str]) -> None:
         raise ModelError(f"{model.path}:1:1: expected severity error or warn, found {model.severity!r}")
     if fields.get("materialized", "incremental by dump_id") != "incremental by dump_id":
         raise ModelError(f"{model.path}:1:1: expected materialized: incremental by dump_id")
+    if model.portable not in (None, "yes") and not model.portable.startswith("no, because "):
+        raise ModelError(f"{model.path}:1:1: expected portable: yes, or no, because …; found {model.portable!r}")
+    if model.portable and model.layer != "marts":
+        raise ModelError(f"{model.path}:1:1: expected no line '-- portable: …': what a portable mart reads is, too")
     if model.layer == "marts" and model.version is None:
         raise ModelError(f"{model.path}:1:1: expected a mart's name to end in _vN")
     for column, comment in model.columns.items():
@@ -148,6 +157,14 @@ def _check_stairs(model: Model, table: str, models: dict[str, Model]) -> None:
 def keeps_warnings(model: Model) -> bool:
     """Say whether a model is a version of the mart that keeps what checks of severity warn find."""
     return model.version is not None and model.name == f"{WARNINGS}_v{model.version}"
+
+
+def newest_marts(models: Iterable[Model]) -> dict[str, Model]:
+    """Return the newest version of each mart by its name without one, `marts.x`."""
+    newest: dict[str, Model] = {}
+    for model in sorted((model for model in models if model.version), key=lambda model: model.version):
+        newest[model.name.rpartition("_v")[0]] = model
+    return newest
 
 
 def _place_of(model: Model, table: str) -> str:

@@ -151,6 +151,13 @@ def metric(value: Any) -> str:
     return value
 
 
+def task_runner(value: Any) -> str:
+    """Take the name of what runs the tasks that parse."""
+    if value not in ("processes", "dask"):
+        raise ValueError("processes or dask")
+    return value
+
+
 SECTIONS: dict[str, dict[str, Key]] = {
     "warehouse": {
         "path": Key(text, None, "The warehouse, a file or a lake; else warehouse.duckdb beside the configuration."),
@@ -165,6 +172,10 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "regressions": Key(schedule, "30 6 * * *", "When to compare the newest runs."),
         "maintain": Key(schedule, "0 3 * * 0", "When to prune, compact, verify and publish."),
         "timezone": Key(text, "UTC", "The time zone of cron fields."),
+    },
+    "flows": {
+        "task_runner": Key(task_runner, "processes", "What parses in a flow run: its own processes, or dask."),
+        "dask_address": Key(text, None, "The Dask scheduler, tcp://host:8786; else warehouse.workers processes here."),
     },
     "report": {
         "target": Key(text, None, "A folder or an s3:// URL that reports are written to."),

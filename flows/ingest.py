@@ -9,7 +9,6 @@ import logging
 import sys
 import time
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,21 +19,22 @@ from prefect.states import Completed, Failed, State
 from pydantic import Field
 
 from bufferhouse import config as configuration
-from bufferhouse import ingest as steps
 from bufferhouse import passes
 from bufferhouse.all_sources import chosen_sources, load_ready, total_of
-from bufferhouse.batch import Refusal
+from bufferhouse.batch import ParsedBatch, Refusal
 from bufferhouse.checks import CheckResult, found_by_checks
 from bufferhouse.errors import SourceUnavailable, WarehouseBusy
 from bufferhouse.lake.address import address_of
 from bufferhouse.listings import Listings
 from bufferhouse.load import Loaded
 from bufferhouse.load import load as load_batch
+from bufferhouse.parsing import OpenParsers
 from bufferhouse.passes import Pass, Source
 from bufferhouse.report.passes import pass_summary
 from bufferhouse.report.summary import lines
 from bufferhouse.warehouse import Warehouse, published_path
 from flows import events
+from flows.parsers import open_parsers
 from flows.steps import EXPECTED, Held, Progress, leave_summary, log, step
 
 
@@ -42,14 +42,6 @@ from flows.steps import EXPECTED, Held, Progress, leave_summary, log, step
 def discover(name: str, source: Held, listings: Held) -> Held:
     """List what is in one source: a walk, no dump is read."""
     return Held(passes.look(source.value, listings.value))
-
-
-@step(name="parse", task_run_name="parse batch {number}")
-def parse(number: int, batch: Held, pool: Held) -> Held:
-    """Parse and tabulate the new contents of one batch."""
-    workers: Executor | None
-    workers, count = pool.value
-    return Held(steps.parse_batch(batch.value, executor=workers, workers=count))
 
 
 @step(name="load", task_run_name="load batch {number}")
@@ -109,8 +101,9 @@ def ingest(
         by_source = {source.name: Pass() for source in chosen}
         seen = {source.name: _look(source, Listings.beside(path), by_source[source.name]) for source in chosen}
         if any(seen.values()):
+            parsers = open_parsers(conf, workers)
             with Warehouse(path, wait=wait) as writer:
-                number, refused = _load_all(writer, chosen, seen, by_source, workers or conf["warehouse"]["workers"])
+                number, refused = _load_all(writer, chosen, seen, by_source, parsers)
                 events.tell_checks(conf, refused)
                 events.tell_stale(writer.con, conf, by_source)
                 should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
@@ -150,14 +143,14 @@ def _load_all(
     chosen: list[Source],
     seen: dict[str, passes.Seen | None],
     by_source: dict[str, Pass],
-    workers: int | None,
+    parsers: OpenParsers,
 ) -> tuple[int, list[CheckResult]]:
     """Load what is new and ready in all sources; return how many batches there were, and what checks found."""
     progress = Progress("ingest-progress", "Share of the new dumps that is loaded.")
     refusals: list[Refusal] = []
     names = {id(one): name for name, one in by_source.items()}
     load_one = partial(_load_one, writer, names, refusals)
-    number = load_ready(writer, chosen, seen, by_source, workers, load_one, progress.reach)
+    number = load_ready(writer, chosen, seen, by_source, parsers, load_one, progress.reach)
     progress.reach(1, 1)
     return number, found_by_checks(refusals, total_of(by_source).warnings)
 
@@ -167,20 +160,18 @@ def _load_one(
     names: Mapping[int, str],
     refusals: list[Refusal],
     number: int,
-    batch: steps.ReadBatch,
+    parsed: ParsedBatch,
     found: passes.Seen,
     result: Pass,
-    pool: tuple[Executor | None, int],
+    started_at: datetime,
 ) -> None:
-    started_at = datetime.now(UTC)
-    parsed = parse(number, Held(batch), Held(pool))
-    loaded: Loaded = load(number, parsed, Held(writer), Held(found.discovery.runs), started_at).value
+    loaded: Loaded = load(number, Held(parsed), Held(writer), Held(found.discovery.runs), started_at).value
     result.add(loaded)
     refusals += [refusal for _, refusal in loaded.rejects]
     log(
         f"{loaded.new_count} new, {loaded.known_count} known, {len(loaded.rejects)} rejected",
         source=names[id(result)],
-        runs=sorted({sighting.run_name for sighting in batch.sightings}),
+        runs=sorted({sighting.run_name for sighting in parsed.sightings}),
         batch=number,
     )
 

@@ -76,7 +76,7 @@ def test_without_a_file_there_are_defaults(tmp_path, monkeypatch):
         ("[warehouse]\npath = 3", "bufferhouse.toml:2:1: expected a text that is not empty; found 3"),
         ("[warehouse]\n\nwayt = 3", "bufferhouse.toml:3:1: expected a key of warehouse, one of path, wait, publish, "
          "workers; found 'wayt'; did you mean 'wait'?"),
-        ("[warehous]\n", "bufferhouse.toml:1:1: expected a section, one of warehouse, schedule, report, thresholds, "
+        ("[warehous]\n", "bufferhouse.toml:1:1: expected a section, one of warehouse, schedule, flows, report, thresholds, "
          "regressions, retention, sources; found 'warehous'; did you mean 'warehouse'?"),
         ("x = [\n", "bufferhouse.toml:2:1: expected TOML, found: Invalid value"),
         ("[schedule]\n ingest = '61 * * * *'", "bufferhouse.toml:2:2: expected a duration of a second or more like "
@@ -136,7 +136,7 @@ def test_an_override_that_names_nothing_is_refused(written):
         environment={"BUFFERHOUSE_SCHEDUEL__INGEST": "1h", "BUFFERHOUSE_SCHEDULE__INGESTS": "1h"},
         flags=["thresholds.failing_share=2", "sources.x.settle=1", "nothing"],
     )
-    sections = "warehouse, schedule, report, thresholds, regressions, retention, sources.night-ly"
+    sections = "warehouse, schedule, flows, report, thresholds, regressions, retention, sources.night-ly"
     assert [
         f"$BUFFERHOUSE_SCHEDUEL__INGEST: expected a section, one of {sections}; found 'scheduel'",
         "$BUFFERHOUSE_SCHEDULE__INGESTS: expected a key of schedule, one of ingest, fleet_report, regressions, "

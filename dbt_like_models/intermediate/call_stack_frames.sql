@@ -4,7 +4,7 @@ WITH callers AS (
     SELECT
         stack_frames_id,
         stack_frame_id,
-        UNNEST(RANGE(LEN(call_stack_ids))) AS depth,
+        UNNEST(RANGE(ARRAY_LENGTH(call_stack_ids))) AS depth,
         UNNEST(call_stack_ids) AS caller_frame_id
     FROM staging.stack_frames
 )

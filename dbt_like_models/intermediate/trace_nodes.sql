@@ -6,7 +6,7 @@
 WITH lines AS (
     SELECT
         dump_id,
-        UNNEST(RANGE(LEN(STRING_SPLIT(stack_trace, CHR(10))))) - 1 AS ordinal,
+        UNNEST(RANGE(ARRAY_LENGTH(STRING_SPLIT(stack_trace, CHR(10))))) - 1 AS ordinal,
         UNNEST(STRING_SPLIT(stack_trace, CHR(10))) AS line
     FROM staging.dumps
     WHERE stack_trace IS NOT NULL AND text_encoding = 'utf-8'
@@ -35,6 +35,16 @@ followed AS (
         remaining_bytes,
         LAG(remaining_bytes) OVER (PARTITION BY dump_id ORDER BY ordinal) - current_bytes AS expected_bytes
     FROM nodes
+),
+
+parents AS (
+    SELECT
+        dump_id,
+        ordinal,
+        depth,
+        -- Up to there this is the last node that stands so far out.
+        COALESCE(LEAD(ordinal) OVER (PARTITION BY dump_id, depth ORDER BY ordinal), 9223372036854775807) AS next_ordinal
+    FROM nodes
 )
 
 SELECT
@@ -46,7 +56,8 @@ SELECT
     n.total_bytes,  -- Bytes of the node and all below it.
     n.current_bytes  -- Bytes of the node alone.
 FROM nodes AS n
-ASOF LEFT JOIN nodes AS p ON n.dump_id = p.dump_id AND n.depth = p.depth + 1 AND n.ordinal > p.ordinal
+LEFT JOIN parents AS p
+    ON n.dump_id = p.dump_id AND n.depth = p.depth + 1 AND n.ordinal > p.ordinal AND n.ordinal < p.next_ordinal
 WHERE n.dump_id NOT IN (
     SELECT dump_id FROM followed
     WHERE ordinal > 0 AND (depth < 1 OR remaining_bytes IS DISTINCT FROM expected_bytes)

@@ -2,6 +2,7 @@
 -- size = element + layout padding + slack + tuple table + other moments + without live range + stride + unused.
 -- Null parts where the dump has no live ranges.
 -- grain: dump_id, allocation_index
+-- portable: yes
 SELECT
     dump_id,  -- The dump.
     allocation_index,  -- The allocation.

@@ -2,6 +2,7 @@
 -- only, and none of thread-local allocations. Where values overlap, a byte belongs to the one that starts last, then to
 -- the lowest id; so at every position the union of the slots is what the memory timeline calls occupied.
 -- grain: dump_id, value_id
+-- portable: yes
 SELECT
     s.dump_id,  -- The dump.
     s.value_id,  -- The value.

@@ -1,5 +1,6 @@
 -- The allocations of a program, with what each is for.
 -- grain: dump_id, allocation_index
+-- portable: yes
 SELECT
     dump_id,  -- The dump.
     allocation_index,  -- Index of the allocation in its dump.

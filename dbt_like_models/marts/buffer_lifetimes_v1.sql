@@ -1,6 +1,7 @@
 -- How long values live, when they are used, and how long they are kept after that. Values with a live range only.
 -- A value that shares its slot with others of an alias set is kept alive by their uses, too: its own come earlier.
 -- grain: dump_id, value_id
+-- portable: yes
 WITH own_uses AS (
     SELECT
         dump_id,

@@ -1,6 +1,7 @@
 -- The whole call stack of each instruction text, innermost first when sorted by depth.
 -- Only of dumps beside which a module text with stack frames was seen; depth 0 is the line that other marts show.
 -- grain: dump_id, instruction_text_id, depth
+-- portable: yes
 SELECT
     t.dump_id,  -- The dump.
     t.instruction_text_id,  -- Number of the text in its dump.

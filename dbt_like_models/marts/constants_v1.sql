@@ -1,5 +1,6 @@
 -- Constants baked into programs, with what defines them: bytes that every copy of the program carries.
 -- grain: dump_id, value_id
+-- portable: yes
 SELECT
     a.dump_id,  -- The dump.
     v.value_id,  -- The value of the constant.

@@ -4,6 +4,7 @@
 -- A parameter stands beside one output and an output beside one parameter, so sizes may be added up. Of all ways to
 -- pair them this is one with the most pairs: by birth, each output takes the parameter that has been free for longest.
 -- grain: dump_id, parameter_allocation_index
+-- portable: yes
 WITH moments AS (
     SELECT dump_id, memory_space, size_bytes, allocation_index, 0 AS turn, COALESCE(last_use_position, -1) AS moment
     FROM intermediate.free_parameters

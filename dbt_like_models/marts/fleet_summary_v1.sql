@@ -1,5 +1,6 @@
 -- A run at a glance, per memory space. Peaks of programs are never added: the largest and percentiles stand here.
 -- grain: run_id, memory_space, platform
+-- portable: yes
 SELECT
     s.run_id,  -- The run.
     r.run_name,  -- Its name.

@@ -2,6 +2,7 @@
 -- A process needs its resident arrays, its constants, and the largest increment of the programs that run at one time:
 -- never the sum, nor the maximum, of footprints.
 -- grain: dump_id, memory_space
+-- portable: yes
 WITH kinds AS (
     SELECT
         dump_id,

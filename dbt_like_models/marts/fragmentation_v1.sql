@@ -1,6 +1,7 @@
 -- How far an allocation of temporaries is larger than what is ever alive in it at once.
 -- The occupied peak is a lower bound given XLA's own in-place sharing, not a packing optimum.
 -- grain: dump_id, allocation_index
+-- portable: yes
 SELECT
     dump_id,  -- The dump.
     allocation_index,  -- The allocation, one of kind temp.

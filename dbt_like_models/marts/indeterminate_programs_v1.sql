@@ -2,6 +2,7 @@
 -- compiler version, only its own dumps are compared. Programs of one name and signature may still be different code.
 -- grain: program_id, compile_target, memory_space, compiler, compiler_version, compiler_revision, xla_flags, git_revision,
 -- single_run_id
+-- portable: yes
 WITH seen AS (
     SELECT DISTINCT
         o.program_id,

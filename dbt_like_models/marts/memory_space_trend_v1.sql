@@ -1,6 +1,7 @@
 -- How the memory of a program moves from run to run: one series for each program, target, track and memory space.
 -- Changes are against the previous run of the same series; the first run of a series has none.
 -- grain: run_id, program_id, compile_target, platform, track, memory_space
+-- portable: yes
 WITH ordered AS (
     SELECT
         s.*,

@@ -2,6 +2,7 @@
 -- other: 5 is the host to XLA and JAX, and cmem in XLA's memory-usage-report; 6 is SparseCore in one part of XProf and
 -- a workspace register in another; the report calls space 1 of a GPU vmem. A space has one preferred name each.
 -- grain: platform, memory_space, said_by
+-- portable: yes
 WITH ranked AS (
     SELECT
         *,

@@ -1,5 +1,6 @@
 -- The memory timeline: what is occupied and listed at each position of the schedule, from 0 to the end of the program.
 -- grain: dump_id, memory_space, schedule_position
+-- portable: yes
 WITH spaces AS (
     SELECT DISTINCT dump_id, memory_space FROM staging.allocations
 ),

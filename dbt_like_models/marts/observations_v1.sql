@@ -1,5 +1,6 @@
 -- Which file of which run is which dump of which program: from a path to a dump_id and back.
 -- grain: run_id, relative_path
+-- portable: yes
 SELECT
     o.run_id,  -- The run.
     r.run_name,  -- Its name.

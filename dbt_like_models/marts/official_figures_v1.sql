@@ -4,6 +4,7 @@
 -- it by another rule: never trend it across. docs/measures.md says what each rule is, and how the figures relate to
 -- ours.
 -- grain: run_id, relative_path
+-- portable: yes
 SELECT
     o.run_id,  -- The run.
     o.run_name,  -- Its name.

@@ -1,6 +1,7 @@
 -- Whose padding it is: by framework operation and source line, arguments and outputs included.
 -- Without live ranges the peak is not known, and its parts are null.
 -- grain: dump_id, memory_space, op_name, source_file, source_line
+-- portable: yes
 SELECT
     p.dump_id,  -- The dump.
     p.memory_space,  -- Memory space; 0 is the default (HBM on TPU).

@@ -1,6 +1,7 @@
 -- Which layouts waste memory: padding and slack by element type, minor-to-major order and tiles. Tuples are left out.
 -- Without live ranges the peak is not known, and its parts are null.
 -- grain: dump_id, memory_space, element_type, layout, tiles
+-- portable: yes
 SELECT
     dump_id,  -- The dump.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).

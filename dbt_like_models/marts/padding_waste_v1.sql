@@ -2,6 +2,7 @@
 -- At the peak: element + layout padding + slack + tuple table = occupied, and all kinds sum to the occupied peak.
 -- Without live ranges the peak is not known, and its parts are null.
 -- grain: dump_id, memory_space, kind
+-- portable: yes
 WITH dumps AS (
     SELECT
         dump_id,

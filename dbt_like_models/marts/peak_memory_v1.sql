@@ -1,5 +1,6 @@
 -- How much memory a program takes: reserved, occupied and listed bytes, beside the peak that XLA prints.
 -- grain: dump_id, memory_space
+-- portable: yes
 SELECT
     r.dump_id,  -- The dump.
     r.memory_space,  -- Memory space of the allocation; 0 is the default (HBM on TPU).

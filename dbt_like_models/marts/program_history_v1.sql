@@ -1,5 +1,6 @@
 -- A program from run to run, over all its memory spaces: what it needs, and whether anything changed at all.
 -- grain: run_id, program_id, compile_target, platform, track
+-- portable: yes
 WITH ordered AS (
     SELECT
         s.*,

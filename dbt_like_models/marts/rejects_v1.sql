@@ -1,5 +1,6 @@
 -- What was refused, with the place of the fault; `bufferhouse rejects show` gives the bytes.
 -- grain: reject_id
+-- portable: yes
 SELECT
     j.reject_id,  -- The reject.
     j.run_id,  -- The run it was found in.

@@ -1,5 +1,6 @@
 -- The runs of the warehouse in their order, each with what was seen and what was refused of it.
 -- grain: run_id
+-- portable: yes
 SELECT
     r.run_id,  -- The run.
     r.run_name,  -- Its name.

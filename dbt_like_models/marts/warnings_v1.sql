@@ -2,6 +2,7 @@
 -- A rule is a check of severity warn; its own text says where it comes from. `checks.RULE` gives every offence.
 -- grain: dump_id, rule
 -- materialized: incremental by dump_id
+-- portable: yes
 WITH offences AS (
     SELECT dump_id, 'instruction_texts_agree' AS rule, expected, found FROM checks.instruction_texts_agree
     UNION ALL SELECT dump_id, 'layouts_name_own_space', expected, found FROM checks.layouts_name_own_space

@@ -1,6 +1,7 @@
 -- Soft rules that a dump breaks, as in version 1, and module texts beside it whose heads cannot be read.
 -- Such a dump is loaded, and its numbers stand: what it lacks are source lines. The rule is `stack_frames_readable`.
 -- grain: dump_id, rule
+-- portable: yes
 SELECT
     dump_id,  -- The dump.
     rule,  -- The rule it breaks: the name of a check of severity warn, or stack_frames_readable.

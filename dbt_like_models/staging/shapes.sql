@@ -4,10 +4,10 @@ SELECT
     shape_id,  -- Number of the shape in this warehouse.
     shape_text,  -- Shape as printed.
     element_type,  -- Element type; null for a tuple.
-    CAST(LEN(dims) AS BIGINT) AS dimension_count,  -- Number of dimensions; null for a tuple.
+    CAST(ARRAY_LENGTH(dims) AS BIGINT) AS dimension_count,  -- Number of dimensions; null for a tuple.
     -- An unbounded dimension is null in the list, and may hold any number of elements.
     CASE
-        WHEN tuple_arity IS NULL THEN LEN(dims) = 0 OR (list_count(dims) = LEN(dims) AND list_max(dims) <= 1)
+        WHEN tuple_arity IS NULL THEN ARRAY_LENGTH(dims) = 0 OR (list_count(dims) = ARRAY_LENGTH(dims) AND list_max(dims) <= 1)
     END AS is_single_element,  -- Whether it is an array of one element or none; null for a tuple.
     dims[1 + TRY_CAST(split_part(layout, ',', 1) AS BIGINT)]
         AS minor_size,  -- Size of the most minor dimension; null without a layout.

@@ -1,0 +1,121 @@
+"""Who parses the batches of a flow run: its own processes, or a Dask cluster through Prefect's task runner for it.
+
+Parsing is all that runs elsewhere. A warehouse in one file has one writer, this flow run, which loads the batches in
+their order; where many may write, a task that parses may load as well, and this is the place where it would begin.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+from bufferhouse import __version__
+from bufferhouse.config import Config
+from bufferhouse.contents import ParsedContents
+from bufferhouse.errors import ClusterUnavailable, UsageError
+from bufferhouse.parsing import OpenParsers, Parsers, Work, parse_work
+from bufferhouse.spawning import main_module_hidden
+from bufferhouse.trees import Found
+from bufferhouse.workers import executor, worker_count
+from flows.steps import EXPECTED, Held, step
+
+_CONNECT_SECONDS = 30
+_LARGEST_GRAPH = "1 GiB"  # a batch travels with its task, and Dask warns of ten megabytes
+
+Begin = Callable[[int, Work], Callable[[], Sequence[ParsedContents]]]
+
+
+@step(name="parse", task_run_name="parse batch {number}")
+def parse(number: int, work: Held, pool: Held, version: str) -> Held:
+    """Parse and tabulate the new contents of one batch."""
+    if version != __version__:
+        raise UsageError(
+            f"expected bufferhouse {version} on a worker of the Dask cluster, as in the flow run, found {__version__}; "
+            "install the same version on all"
+        )
+    workers: Executor | None
+    workers, count = pool.value
+    return Held(parse_work(work.value, workers, count))
+
+
+def open_parsers(conf: Config, workers: int | None) -> OpenParsers:
+    """Return what opens the parsers that are configured; `workers` stands above the configured number.
+
+    Raises:
+        UsageError: Dask is configured and not installed.
+    """
+    workers = workers or conf["warehouse"]["workers"]
+    if conf["flows"]["task_runner"] == "processes":
+        return partial(_own_processes, workers)
+    try:
+        import prefect_dask  # noqa: F401
+    except ImportError as error:
+        raise UsageError(
+            f'flows.task_runner = "dask": expected the packages of the extra dask, found: {error}; install them with '
+            "pip install 'prefect-dask>=0.3.7' beside bufferhouse, on every worker too, or remove the key"
+        ) from error
+    return partial(_dask, conf["flows"]["dask_address"], workers)
+
+
+@contextmanager
+def _own_processes(workers: int | None, dumps: Sequence[Found]) -> Iterator[Parsers]:
+    count = worker_count(workers, dumps)
+    with executor(count) as pool:
+
+        def begin(number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
+            parsed = parse(number, Held(work), Held((pool, count)), __version__)
+            return lambda: parsed.value
+
+        yield Parsers(begin, 0)
+
+
+@contextmanager
+def _dask(address: str | None, workers: int | None, dumps: Sequence[Found]) -> Iterator[Parsers]:
+    """Yield a Dask cluster: that at an address, else one of local processes where the input is worth it."""
+    count = worker_count(workers, dumps)
+    if address is None and count < 2:
+        with _own_processes(1, dumps) as parsers:
+            yield parsers
+        return
+    with ExitStack() as stack:
+        runner, processes = _connected(stack, address, count)
+        # One more than there are processes, so that each finds its next batch when it is done.
+        yield Parsers(partial(_submit, runner), processes + 1)
+
+
+def _connected(stack: ExitStack, address: str | None, count: int) -> tuple[Any, int]:
+    """Return a task runner that is connected, and how many tasks its cluster runs at a time."""
+    import dask
+    from prefect_dask import DaskTaskRunner
+
+    stack.enter_context(dask.config.set({"distributed.admin.large-graph-warning-threshold": _LARGEST_GRAPH}))
+    where = f"flows.dask_address: expected a Dask scheduler with workers at {address}" if address else "flows"
+    here = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+    client = {"client_kwargs": {"timeout": _CONNECT_SECONDS}}
+    runner = DaskTaskRunner(address=address, **client) if address else DaskTaskRunner(cluster_kwargs=here, **client)
+    stack.enter_context(runner)
+    try:
+        with main_module_hidden():
+            runner.client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
+    except (OSError, RuntimeError) as error:  # among them the TimeoutError of Dask
+        raise ClusterUnavailable(f"{where}, found: {error}; start one, or remove flows.task_runner") from error
+    return runner, sum(runner.client.nthreads().values())
+
+
+def _submit(runner: Any, number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
+    parameters = {"number": number, "work": Held(work), "pool": Held((None, 1)), "version": __version__}
+    future = runner.submit(parse, parameters)
+
+    def outcome() -> Sequence[ParsedContents]:
+        try:
+            return future.result().value
+        except EXPECTED:
+            raise
+        except Exception as error:
+            raise ClusterUnavailable(
+                f"batch {number}: expected it parsed by the Dask cluster, found: {type(error).__name__}: {error}; what "
+                "was committed is kept, the workers' logs say more, and the next flow run goes on from there"
+            ) from error
+
+    return outcome
