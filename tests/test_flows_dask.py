@@ -39,7 +39,9 @@ def differences(one: Path, two: Path) -> dict[str, int]:
         ).fetchall()
         found = {}
         for (table,) in tables:
-            left_out = {"loads": " EXCLUDE (started_at, finished_at)", "rejects": " EXCLUDE (rejected_at)"}.get(table, "")
+            left_out = {"loads": " EXCLUDE (started_at, finished_at)", "rejects": " EXCLUDE (rejected_at)"}.get(
+                table, ""
+            )
             here, there = (f"(SELECT *{left_out} FROM {name}.raw.{table})" for name in ("one", "two"))
             found[table] = con.execute(
                 f"SELECT COUNT(*) FROM (({here} EXCEPT ALL {there}) UNION ALL ({there} EXCEPT ALL {here}))"
@@ -59,6 +61,7 @@ def compared(sources: Path, directory: Path, workers: int = 4) -> tuple[str, dic
 
 
 @needs_dask
+@pytest.mark.slow
 def test_a_dask_cluster_loads_the_same_rows(prefect_server, tmp_path, monkeypatch):
     """A local cluster of four processes parses several batches at a time, and every table of raw has the same rows."""
     monkeypatch.setattr("bufferhouse.ingest.BATCH_DUMPS", 30)

@@ -1,6 +1,8 @@
 """`bufferhouse models` and `bufferhouse lineage`."""
 
 import json
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,16 +16,36 @@ from bufferhouse.commands.shared import (
     reading,
     warehouse_path,
 )
+from bufferhouse.errors import UsageError
 
 
 @guarded
-def models(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
+def models(
+    warehouse: WarehouseOption = None,
+    wait: WaitOption = 0.0,
+    output_format: FormatOption = "table",
+    dialect: Annotated[
+        str | None, typer.Option("--dialect", help="Write the portable marts for another engine instead: spark.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="With --dialect: a folder for a file per model; else stdout.")
+    ] = None,
+) -> None:
     """List the models of a warehouse: version, kind, grain, freshness, rows.
 
     The freshness is the end of the newest load that the rows stand for. A view is computed when it is asked, so that is
     the newest load of all; a table holds what was stored for each dump, so it is the newest load that brought one of
     the dumps in it.
+
+    With --dialect no warehouse is needed: the portable marts and all they read are written as views of another SQL, in
+    the order in which they can be made. docs/engines.md says how to run them.
     """
+    if dialect is not None:
+        _write_models(dialect, output)
+        return
+    if output is not None:
+        raise UsageError("-o is for --dialect: a list of models goes to standard output")
+
     from bufferhouse.frozen import locked
     from bufferhouse.listing import listed_models
     from bufferhouse.tables import formatted
@@ -46,6 +68,18 @@ def models(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_for
     ]
     columns = ("model", "version", "kind", "grain", "freshness", "rows", "purpose")
     print(formatted(columns, rows, output_format))
+
+
+def _write_models(dialect: str, output: Path | None) -> None:
+    from bufferhouse.models import read
+    from bufferhouse.portable import statements, write
+
+    made = statements(read(), dialect)
+    if output is None:
+        print("".join(f"{statement};\n" for statement in made.values()), end="")
+        return
+    write(made, output)
+    print(f"bufferhouse: {len(made)} statements in {output}, to be run in the order of their names", file=sys.stderr)
 
 
 @guarded
