@@ -10,6 +10,9 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
+from prefect.client.orchestration import get_client
+from prefect.settings import PREFECT_API_URL, temporary_settings
+
 from bufferhouse import __version__
 from bufferhouse.config import Config
 from bufferhouse.contents import ParsedContents
@@ -89,6 +92,7 @@ def _connected(stack: ExitStack, address: str | None, count: int) -> tuple[Any, 
     import dask
     from prefect_dask import DaskTaskRunner
 
+    stack.enter_context(temporary_settings({PREFECT_API_URL: _server_url()}))
     stack.enter_context(dask.config.set({"distributed.admin.large-graph-warning-threshold": _LARGEST_GRAPH}))
     where = f"flows.dask_address: expected a Dask scheduler with workers at {address}" if address else "flows"
     here = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
@@ -101,6 +105,12 @@ def _connected(stack: ExitStack, address: str | None, count: int) -> tuple[Any, 
     except (OSError, RuntimeError) as error:  # among them the TimeoutError of Dask
         raise ClusterUnavailable(f"{where}, found: {error}; start one, or remove flows.task_runner") from error
     return runner, sum(runner.client.nthreads().values())
+
+
+def _server_url() -> str:
+    """Return where Prefect's server answers; workers would start one of their own for a temporary one."""
+    with get_client(sync_client=True) as client:
+        return str(client.api_url)
 
 
 def _submit(runner: Any, number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:

@@ -17,7 +17,7 @@ from bufferhouse.portable import statements, write
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 KNOWN = models.read()
-PORTABLE = [model.name for model in KNOWN if model.portable == "yes"]
+PORTABLE = sorted(model.name for model in KNOWN if model.portable == "yes")
 # On small data most of Spark's time goes into making code, and tasks.
 QUICK = {
     "spark.sql.adaptive.enabled": "false",

@@ -29,19 +29,8 @@ nodes AS (
 
 followed AS (
     SELECT
-        dump_id,
-        ordinal,
-        depth,
-        remaining_bytes,
-        LAG(remaining_bytes) OVER (PARTITION BY dump_id ORDER BY ordinal) - current_bytes AS expected_bytes
-    FROM nodes
-),
-
-parents AS (
-    SELECT
-        dump_id,
-        ordinal,
-        depth,
+        *,
+        LAG(remaining_bytes) OVER (PARTITION BY dump_id ORDER BY ordinal) - current_bytes AS expected_bytes,
         -- Up to there this is the last node that stands so far out.
         COALESCE(LEAD(ordinal) OVER (PARTITION BY dump_id, depth ORDER BY ordinal), 9223372036854775807) AS next_ordinal
     FROM nodes
@@ -55,8 +44,8 @@ SELECT
     n.share_percent,  -- Share of the peak, in percent.
     n.total_bytes,  -- Bytes of the node and all below it.
     n.current_bytes  -- Bytes of the node alone.
-FROM nodes AS n
-LEFT JOIN parents AS p
+FROM followed AS n
+LEFT JOIN followed AS p
     ON n.dump_id = p.dump_id AND n.depth = p.depth + 1 AND n.ordinal > p.ordinal AND n.ordinal < p.next_ordinal
 WHERE n.dump_id NOT IN (
     SELECT dump_id FROM followed
