@@ -192,8 +192,13 @@ def settle(warehouse: Warehouse, batch: ReadBatch) -> list[ParsedContents]:
     if not batch.awaited:
         return []
     batch.known.update(warehouse.known_contents(batch.awaited))
-    refused = [sighting for dump_id, sighting in batch.awaited.items() if dump_id not in batch.known]
-    return [parse_contents((sighting.content, sighting.files) for sighting in refused)] if refused else []
+    refused = batch.awaited.keys() - batch.known.keys()
+    if not refused:
+        return []
+    for sighting in batch.sightings:
+        if sighting.content.dump_id in refused:
+            sighting.files = batch.awaited[sighting.content.dump_id].files  # a reject keeps the bytes
+    return [parse_contents((batch.awaited[dump_id].content, batch.awaited[dump_id].files) for dump_id in refused)]
 
 
 def put_together(batch: ReadBatch, results: Sequence[ParsedContents]) -> ParsedBatch:

@@ -14,6 +14,7 @@ from bufferhouse.errors import ClusterUnavailable, UsageError
 from flows.ingest import ingest
 from tests.clock import free_port
 from tests.ingests import write_dumps
+from tests.warehouses import differences
 
 pytest_plugins = ["tests.prefect_server"]
 
@@ -27,26 +28,6 @@ def _extra(request):
     """Skip what needs the extra, and say by which package."""
     if request.node.get_closest_marker("dask"):
         pytest.importorskip("prefect_dask", reason="the extra dask is not installed: prefect-dask is missing")
-
-
-def differences(one: Path, two: Path) -> dict[str, int]:
-    """Return how many rows of each table of raw are in one of two warehouses only; moments of loading do not count."""
-    with duckdb.connect() as con:
-        con.execute(f"ATTACH '{one}' AS one (READ_ONLY)")
-        con.execute(f"ATTACH '{two}' AS two (READ_ONLY)")
-        tables = con.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw' AND database_name = 'one'"
-        ).fetchall()
-        found = {}
-        for (table,) in tables:
-            left_out = {"loads": " EXCLUDE (started_at, finished_at)", "rejects": " EXCLUDE (rejected_at)"}.get(
-                table, ""
-            )
-            here, there = (f"(SELECT *{left_out} FROM {name}.raw.{table})" for name in ("one", "two"))
-            found[table] = con.execute(
-                f"SELECT COUNT(*) FROM (({here} EXCEPT ALL {there}) UNION ALL ({there} EXCEPT ALL {here}))"
-            ).fetchone()[0]
-        return found
 
 
 def compared(sources: Path, directory: Path, workers: int = 4) -> tuple[str, dict[str, int], list[tuple]]:

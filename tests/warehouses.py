@@ -105,3 +105,23 @@ def load_texts(warehouse: Warehouse, texts: Sequence[bytes]) -> list[int]:
     loaded = load_parsed(warehouse, parsed(texts, known=warehouse.known_contents(ids)))
     assert [] == [str(refusal) for _, refusal in loaded.rejects]
     return ids
+
+
+def differences(one: Path, two: Path) -> dict[str, int]:
+    """Return how many rows of each table of raw are in one of two warehouses only; moments of loading do not count."""
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH '{one}' AS one (READ_ONLY)")
+        con.execute(f"ATTACH '{two}' AS two (READ_ONLY)")
+        tables = con.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw' AND database_name = 'one'"
+        ).fetchall()
+        found = {}
+        for (table,) in tables:
+            left_out = {"loads": " EXCLUDE (started_at, finished_at)", "rejects": " EXCLUDE (rejected_at)"}.get(
+                table, ""
+            )
+            here, there = (f"(SELECT *{left_out} FROM {name}.raw.{table})" for name in ("one", "two"))
+            found[table] = con.execute(
+                f"SELECT COUNT(*) FROM (({here} EXCEPT ALL {there}) UNION ALL ({there} EXCEPT ALL {here}))"
+            ).fetchone()[0]
+        return found

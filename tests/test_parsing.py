@@ -1,0 +1,71 @@
+"""Batches that are parsed while the next ones are read: the same warehouse as one at a time."""
+
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+
+from bufferhouse.all_sources import load_ready
+from bufferhouse.load import load
+from bufferhouse.parsing import Parsers, own_parsers, parse_work
+from bufferhouse.passes import Pass, Source, look
+from bufferhouse.warehouse import Warehouse
+from tests.ingests import name_of
+from tests.synthetic import small_dump
+from tests.warehouses import differences
+
+DAMAGED = small_dump(99)[:-200]
+
+
+@pytest.fixture(autouse=True)
+def three_dumps_a_batch(monkeypatch):
+    """Small batches, so that a few dumps are many."""
+    monkeypatch.setattr("bufferhouse.ingest.BATCH_DUMPS", 3)
+    monkeypatch.setattr("bufferhouse.ingest._CHUNK_DUMPS", 3)
+
+
+@pytest.fixture
+def sources(tmp_path):
+    """Contents that come again while they are on their way, among them one that is refused."""
+    texts = [small_dump(n) for n in (0, 1, 2, 3, 0, 4, 1, 5, 6, 6)] + [DAMAGED] + [small_dump(n) for n in (7, 3, 8, 9)]
+    (tmp_path / "run").mkdir()
+    for number, text in enumerate([*texts, DAMAGED]):
+        (tmp_path / "run" / name_of(number)).write_bytes(text)
+    return tmp_path / "run"
+
+
+@contextmanager
+def late_parsers(ahead: int, heard: list[str], _input_bytes: int):
+    """Parsers that begin as many batches as they may before the first is waited for, and parse it only then."""
+
+    def begin(number, work):
+        heard.append(f"begin {number}")
+        return lambda: heard.append(f"wait {number}") or parse_work(work)
+
+    yield Parsers(begin, ahead)
+
+
+def ingested(path, sources, open_parsers) -> Pass:
+    source, result = Source("all", [str(sources)]), Pass()
+    with Warehouse(path) as writer:
+
+        def load_one(_number, parsed, found, result, started_at):
+            result.add(load(writer, parsed, found.discovery.runs, started_at))
+
+        load_ready(
+            writer, [source], {"all": look(source)}, {"all": result}, open_parsers, load_one, lambda done, of: None
+        )
+    return result
+
+
+def test_batches_parsed_ahead_leave_the_same_warehouse(sources, tmp_path):
+    """With three batches on their way: each content once, each file seen, the refusal of two files told for both."""
+    one, two = tmp_path / "one.duckdb", tmp_path / "two.duckdb"
+    heard: list[str] = []
+    by_one = ingested(one, sources, partial(own_parsers, 1))
+    by_two = ingested(two, sources, partial(late_parsers, 2, heard))
+    assert (10, 4, 2) == (by_one.new, by_one.known, by_one.rejected)
+    assert (10, 4, 2) == (by_two.new, by_two.known, by_two.rejected)
+    different = differences(one, two)
+    assert dict.fromkeys(different, 0) == different
+    assert ["begin 1", "begin 2", "begin 3", "wait 1", "begin 4", "wait 2"] == heard[:6]
