@@ -85,7 +85,8 @@ def read_batches(
 
     Most files of a fleet repeat a content, and a repeat costs a row: so it is contents that fill a batch. A batch
     must be loaded before the next one is asked for, which looks up what is known by then, or stand in `in_flight`
-    until it is loaded. Batches must be loaded in their order, each after `settle`. Of a lake that others write to, too, a batch has what nobody else loads, and the rest comes at the end.
+    until it is loaded. Batches must be loaded in their order, each after `settle`. Of a lake that others write to, too,
+    a batch has what nobody else loads, and the rest comes at the end.
     """
     if warehouse.claims is None:
         yield from _read_batches(warehouse, dumps, hold, in_flight)
