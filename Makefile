@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+EXTRAS := $(VENV)/.extras-installed
 
 DEMO_WAREHOUSE = build/demo.duckdb
 DEMO_PAGE = build/fleet.html
@@ -23,12 +24,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo docs test check golden corpus fuzz soak bench lock clean
+.PHONY: help install extras demo docs test check golden corpus fuzz soak bench lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(STAMP) ## Install bufferhouse into .venv (PYTHON=... chooses the interpreter)
+
+extras: $(EXTRAS) ## Install what lakes, Dask and Spark need, too: half a gigabyte
 
 demo: $(STAMP) ## Ingest examples/fleet and show what its memory did
 	@mkdir -p build
@@ -44,7 +47,7 @@ test: $(STAMP) ## Run all tests, a process per core (PYTEST_FLAGS=... adds optio
 check: $(STAMP) ## Lint, check the format, and check that the lock file names no registry
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@! grep -n '://' requirements.lock docker/requirements.lock
+	@! grep -n '://' requirements.lock extras.lock docker/requirements.lock
 
 golden: $(STAMP) ## Write the expected outputs of the tests anew; read the diff before committing it
 	$(BIN)/python -m pytest -q --golden-update tests
@@ -61,12 +64,15 @@ soak: $(STAMP) ## Run the tests that take minutes each
 bench: $(STAMP) ## Run the benchmarks
 	$(BIN)/python -m benchmarks
 
-lock: $(BIN)/uv ## Write both lock files anew from pyproject.toml (LOCK_FLAGS=--upgrade takes newer versions)
+lock: $(BIN)/uv ## Write the lock files anew from pyproject.toml (LOCK_FLAGS=--upgrade takes newer versions)
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --generate-hashes \
-		--custom-compile-command 'make lock' --extra dev --extra lake $(LOCK_FLAGS) pyproject.toml -o requirements.lock
+		--custom-compile-command 'make lock' --extra dev $(LOCK_FLAGS) pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --generate-hashes \
 		--custom-compile-command 'make lock' --extra image --constraint requirements.lock --no-annotate \
 		pyproject.toml -o docker/requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --generate-hashes \
+		--custom-compile-command 'make lock' --extra lake --extra dask --extra spark --constraint requirements.lock \
+		--no-annotate pyproject.toml -o extras.lock
 
 clean: ## Remove everything that make made
 	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis
@@ -79,6 +85,12 @@ $(STAMP): pyproject.toml requirements.lock | $(BIN)/uv
 		$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock; }
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --offline --editable .
 	@$(BIN)/python -m bufferhouse.report.vega >/dev/null
+	@touch $@
+
+$(EXTRAS): extras.lock | $(STAMP)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r extras.lock || { \
+		echo 'uv cannot install these packages; trying pip, which takes longer' >&2; \
+		$(BIN)/python -m pip install --quiet --require-hashes -r extras.lock; }
 	@touch $@
 
 $(BIN)/uv: | $(BIN)/python
