@@ -10,6 +10,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -99,14 +100,14 @@ def cold(folder: Path, scratch: Path, turns: int) -> dict[str, list[Spent]]:
     return in_turns(works, turns)
 
 
-def rows(places: Places, turns: int) -> list[Row]:
-    """Return the rows of the table that are rates."""
-    found = _cold(places.fleet, places, turns, "the fleet", Target(3, 0))
-    found += _cold(places.distinct, places, turns, "the distinct contents", Target(1, 4000), Target(2, 8000))
+def rows(places: Places, turns: int) -> Iterator[Row]:
+    """Yield the rows of the table that are rates."""
+    yield from _cold(places.fleet, places, turns, "the fleet", Target(3, 0))
+    yield from _cold(places.distinct, places, turns, "the distinct contents", Target(1, 4000), Target(2, 8000))
     if places.large:
         megabytes = sum(path.stat().st_size for path in places.large.rglob("*.txt")) / 1e6
-        found += _cold(places.large, places, turns, "large dumps", Target(1.5, 0), Target(3, 50), megabytes)
-    return [*found, _again(places, turns)]
+        yield from _cold(places.large, places, turns, "large dumps", Target(1.5, 0), Target(3, 50), megabytes)
+    yield _again(places, turns)
 
 
 class Target(NamedTuple):

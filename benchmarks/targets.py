@@ -22,10 +22,11 @@ class Row(NamedTuple):
 
 def as_table(rows: Iterable[Row]) -> str:
     """Return rows as Markdown."""
-    return "\n".join([HEAD, *(_line(row) for row in rows)])
+    return "\n".join([HEAD, *(line(row) for row in rows)])
 
 
-def _line(row: Row) -> str:
+def line(row: Row) -> str:
+    """Return a row as a line of the table."""
     met = {True: "yes", False: "**no**", None: ""}[row.is_met]
     if row.bound and not row.is_met:
         met += f": {row.bound}"

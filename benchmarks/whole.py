@@ -10,12 +10,14 @@ busy the clock is late, for what uses both cores more than for the rest, and the
 """
 
 import os
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from benchmarks import answers, proof, rates, scaling, space, start
 from benchmarks.places import Places, unpacked
 from benchmarks.rates import Fresh
-from benchmarks.targets import Row, as_table
+from benchmarks.targets import Row, as_table, line
 from benchmarks.turns import spent
 from bufferhouse.ingesting import run_ingest
 
@@ -27,7 +29,7 @@ def table(*, turns: int = TURNS, observations: int = OBSERVATIONS, is_drawn: boo
     """Return the table of targets as Markdown, and how cost grows with the fleet up to so many observations."""
     sizes = [10**power for power in range(3, 9) if 10**power <= observations]
     with unpacked() as places:
-        rows = _rows(places, turns)
+        rows = _told(_rows(places, turns))
         points, of_the_largest = scaling.measure(sizes, places.scratch, turns)
     if is_drawn:
         scaling.draw(points)
@@ -37,16 +39,27 @@ def table(*, turns: int = TURNS, observations: int = OBSERVATIONS, is_drawn: boo
     )
 
 
-def _rows(places: Places, turns: int) -> list[Row]:
-    found = rates.rows(places, turns)
-    found += space.memory_rows(places)
-    found += [space.size_row(places), proof.row(places, turns)]
+def _rows(places: Places, turns: int) -> Iterator[Row]:
+    """Yield the rows, each as soon as it is measured."""
+    yield from rates.rows(places, turns)
+    yield from space.memory_rows(places)
+    yield space.size_row(places)
+    yield proof.row(places, turns)
     warehouse = Fresh(places.scratch)()
     spent(lambda: run_ingest([str(places.fleet)], warehouse))
-    found += answers.rows(warehouse, turns, where=places.name)
-    found += answers.compare_row(places.scratch, turns)
+    yield from answers.rows(warehouse, turns, where=places.name)
+    yield from answers.compare_row(places.scratch, turns)
     dump = next(path for path in sorted(places.fleet.rglob("*.txt")) if path.name.endswith("-buffer-assignment.txt"))
-    return found + start.rows(warehouse, dump, places.scratch, turns)
+    yield from start.rows(warehouse, dump, places.scratch, turns)
+
+
+def _told(rows: Iterable[Row]) -> list[Row]:
+    """Return rows, and say each on standard error as soon as it is there: the whole takes long."""
+    found = []
+    for row in rows:
+        found.append(row)
+        print(line(row), file=sys.stderr, flush=True)
+    return found
 
 
 def machine() -> str:

@@ -25,7 +25,7 @@ def places(fleet: Path, tmp_path: Path) -> Places:
 @pytest.mark.soak
 def test_the_rates_are_measured(places):
     """Every work is done on every folder: ours, ours without models and checks, and the naive ingest."""
-    rows = rates.rows(places, turns=1)
+    rows = list(rates.rows(places, turns=1))
     assert 4 == len(rows)
     assert {"ours", "bare", "naive"} == rates.cold(places.fleet, places.scratch, 1).keys()
 
