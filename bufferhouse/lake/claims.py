@@ -5,7 +5,6 @@ advisory lock: the session of a process that was killed ends, and what it had cl
 no leases. The commit of a load ends its claims in the same transaction, or is refused (`sql/lake/claims.sql`).
 """
 
-import hashlib
 import json
 import os
 import socket
@@ -14,18 +13,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from bufferhouse.errors import UsageError, WarehouseBusy
+from bufferhouse.errors import WarehouseBusy
 from bufferhouse.identity import key_of
-from bufferhouse.layout import CHECKOUT
+from bufferhouse.lake.sessions import connect
 
 if TYPE_CHECKING:
     import psycopg
 
-STATEMENTS = CHECKOUT / "sql" / "lake" / "claims.sql"
 # The two halves of an advisory lock: whose it is, and which one.
 _WORKER_LOCK = 0x62756668
-_COMMIT_LOCK, _SETUP_LOCK, _ALONE_LOCK = (0x62756669, 1), (0x62756669, 2), (0x62756669, 3)
-_CONNECT_SECONDS = 10
+_COMMIT_LOCK, _ALONE_LOCK = (0x62756669, 1), (0x62756669, 3)  # 2 is of bufferhouse.lake.sessions
 _LEAST_WAIT_SECONDS = 10.0  # for workers that are only looking
 
 
@@ -221,8 +218,7 @@ class Claims:
     def _session(self) -> "psycopg.Connection":
         """Return the session; where it has ended, a new one, of a new worker."""
         if self._con is None or self._con.closed or self._con.broken:
-            self._con = _connect(self.catalog)
-            _set_up(self._con)
+            self._con = connect(self.catalog)
             self._con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
             self._enrol(self._con)
         return self._con
@@ -268,42 +264,6 @@ class Claims:
 def file_key(run_name: str, relative_path: str) -> int:
     """Return the number under which a file of a run is claimed; dump ids are not below zero, these are."""
     return -1 - key_of(run_name, relative_path)
-
-
-def _connect(catalog: str) -> "psycopg.Connection":
-    try:
-        import psycopg
-    except ModuleNotFoundError:
-        raise UsageError(
-            "writing to a lake in PostgreSQL needs psycopg, which is not installed; install bufferhouse with its "
-            "extra: pip install -e '.[lake]'"
-        ) from None
-    return psycopg.connect(
-        catalog,
-        autocommit=True,
-        connect_timeout=_CONNECT_SECONDS,
-        application_name="bufferhouse",
-        # A worker whose host is gone is dead within a minute, and its claims are free.
-        keepalives_idle=30, keepalives_interval=10, keepalives_count=3,
-    )  # fmt: skip
-
-
-def _set_up(con: "psycopg.Connection") -> None:
-    """Make tables and fence, anew where the catalog has another text of them."""
-    text = STATEMENTS.read_text(encoding="utf-8")
-    fingerprint = hashlib.sha256(text.encode()).hexdigest()
-    if _fingerprint(con) == fingerprint:
-        return
-    with con.transaction():
-        con.execute("SELECT pg_advisory_xact_lock(%s, %s)", _SETUP_LOCK)
-        if _fingerprint(con) != fingerprint:
-            con.execute(text)
-            con.execute(f"COMMENT ON SCHEMA bufferhouse IS 'What the writers of a lake agree by: {fingerprint}'")
-
-
-def _fingerprint(con: "psycopg.Connection") -> str | None:
-    row = con.execute("SELECT obj_description(to_regnamespace('bufferhouse'))").fetchone()
-    return None if row is None or row[0] is None else row[0].rpartition(" ")[2]
 
 
 def _attempt_count(con: "psycopg.Connection") -> int:
