@@ -225,7 +225,7 @@ def test_rejects_are_closed_by_rows(own):
     with Warehouse(own) as warehouse:
         loaded = load_parsed(warehouse, parsed([bad, small_dump(1)]))
         assert 1 == len(loaded.rejects)
-    assert 1 == call("rejects", "replay", "--warehouse", own).code
+    assert 1 == call("rejects", "replay", "--all", "--warehouse", own).code
     with Warehouse(own) as warehouse:
         load_parsed(warehouse, parsed([small_dump(3)]))
     assert [("resolved", "open")] == answer(
