@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 
-from benchmarks import clock, compare, models, queries, reader, reports, whole
+from benchmarks import clock, compare, lake, models, queries, reader, reports, whole
 from bufferhouse.layout import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
@@ -25,6 +25,7 @@ PARTS = {
     "Cookbook": queries,
     "Reports": reports,
     "Compare": compare,
+    "Lake": lake,
     "Clock": clock,
 }
 

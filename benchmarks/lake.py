@@ -100,7 +100,7 @@ def loaded(lake: LakeAddress, shares: list[list[Path]], postgres: Postgres, buck
         for share in shares
     ]  # fmt: skip
     for worker in workers:
-        assert worker.stdout.readline() == "ready\n"
+        assert "ready\n" == (line := worker.stdout.readline()), line
     attempts = attempts_of(lake)
     before, start = (seconds_of(postgres.process), seconds_of(bucket.process)), monotonic()
     for worker in workers:

@@ -61,6 +61,7 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
     """
     con = duckdb.connect(config=extensions.CONFIG)
     try:
+        con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
         extensions.load(con, "ducklake", *(["postgres_scanner"] if address.is_postgres else []))
         _attach(con, address, ["READ_ONLY"] if read_only else [], wait)
         open_bucket(con, data_path_of(con))
