@@ -17,7 +17,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -25,7 +24,7 @@ from time import monotonic, process_time
 
 import duckdb
 
-from benchmarks.ingest import unpacked
+from benchmarks.places import unpacked
 from bufferhouse.ingesting import run_ingest
 from bufferhouse.lake.address import LakeAddress, address_of
 from bufferhouse.lake.keeping import compact
@@ -100,7 +99,7 @@ def loaded(lake: LakeAddress, shares: list[list[Path]], postgres: Postgres, buck
         for share in shares
     ]  # fmt: skip
     for worker in workers:
-        assert "ready\n" == (line := worker.stdout.readline()), line
+        assert (line := worker.stdout.readline()) == "ready\n", line
     attempts = attempts_of(lake)
     before, start = (seconds_of(postgres.process), seconds_of(bucket.process)), monotonic()
     for worker in workers:
@@ -165,12 +164,12 @@ def asked_for(path: Path) -> dict[str, object]:
 
 def table() -> str:
     """Return the figures as Markdown."""
-    with unpacked() as (name, files, _), tempfile.TemporaryDirectory() as directory, servers() as (postgres, bucket):
-        path = Path(directory) / "warehouse.duckdb"
+    with unpacked() as places, servers() as (postgres, bucket):
+        path, files = places.scratch / "warehouse.duckdb", places.fleet
         os.environ["BUFFERHOUSE_BATCH_DUMPS"] = str(BATCH)
         runs = sorted(
             folder for folder in [*files.iterdir(), *files.glob("*/*")] if folder.is_dir() and _is_run(folder)
-        )[:: EVERY if name == "fleet" else 1]
+        )[:: EVERY if places.name == "fleet" else 1]
         start = process_time()
         run_ingest([str(run) for run in runs], path, workers=1)
         alone = process_time() - start
