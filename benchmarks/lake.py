@@ -180,7 +180,7 @@ def table() -> str:
             return address_of(f"ducklake:postgres:{catalog}").with_data_path(data)
 
         lines = [
-            f"{name}, {len(runs)} runs: {asked(path, 'SELECT COUNT(*) FROM raw.observations'):,} files, "
+            f"{places.name}, {len(runs)} runs: {asked(path, 'SELECT COUNT(*) FROM raw.observations'):,} files, "
             f"{asked(path, 'SELECT COUNT(*) FROM raw.dumps'):,} contents. One process takes {alone:.1f} s to load them "
             "into a file, opening it included.\n",
             "| workers | loads | seconds of workers | ms a content | PostgreSQL | S3 server | its turn | waited | met "
