@@ -42,7 +42,7 @@ def compared(sources: Path, directory: Path, workers: int = 4) -> tuple[str, dic
 
 
 @needs_dask
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_dask_cluster_loads_the_same_rows(prefect_server, tmp_path, monkeypatch):
     """A local cluster of four processes parses several batches at a time, and every table of raw has the same rows."""
     monkeypatch.setattr("bufferhouse.ingest.BATCH_DUMPS", 30)

@@ -126,7 +126,7 @@ def ingested_among_faults(lake: LakeAddress, directory: Path, expected: Rows, po
         assert_same(expected, tables_of(con))
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_four_writers_of_overlapping_sources(lake, fleet, rows_of_a_file):
     """Four processes that ingest overlapping sources leave what one does, and readers see whole loads only."""
     ingested_by_four(lake, fleet, rows_of_a_file)

@@ -14,7 +14,7 @@ import pytest
 from bufferhouse import models
 from bufferhouse.portable import statements, write
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.soak]
 
 KNOWN = models.read()
 PORTABLE = sorted(model.name for model in KNOWN if model.portable == "yes")
