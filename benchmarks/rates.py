@@ -75,7 +75,7 @@ def bare_warehouse(path: Path) -> None:
 def bare_ingest(folder: Path, path: Path) -> None:
     """Ingest as `run_ingest` does, into a bare warehouse."""
     found = discover([str(folder)])
-    workers = worker_count(None, sum(dump.size_bytes for dump in found.dumps))
+    workers = worker_count(None, found.dumps)
     with executor(workers) as pool, Warehouse(path, build_models=False) as warehouse:
         ingest(warehouse, found, executor=pool, workers=workers)
 

@@ -74,8 +74,8 @@ def test_without_a_file_there_are_defaults(tmp_path, monkeypatch):
     ("text", "expected"),
     [
         ("[warehouse]\npath = 3", "bufferhouse.toml:2:1: expected a text that is not empty; found 3"),
-        ("[warehouse]\n\nwayt = 3", "bufferhouse.toml:3:1: expected a key of warehouse, one of path, wait, publish, "
-         "workers; found 'wayt'; did you mean 'wait'?"),
+        ("[warehouse]\n\nwayt = 3", "bufferhouse.toml:3:1: expected a key of warehouse, one of path, data_path, wait, "
+         "publish, workers; found 'wayt'; did you mean 'wait'?"),
         ("[warehous]\n", "bufferhouse.toml:1:1: expected a section, one of warehouse, schedule, flows, report, "
          "thresholds, regressions, retention, sources; found 'warehous'; did you mean 'warehouse'?"),
         ("x = [\n", "bufferhouse.toml:2:1: expected TOML, found: Invalid value"),

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 from rich.cells import cell_len
 
+from bufferhouse import building
 from bufferhouse.report.compare import Comparison, read_comparison
 from bufferhouse.report.compare_text import compare_text
 from tests.commands import call
@@ -128,6 +129,8 @@ def test_what_is_not_known_is_not_compared(changed: Path):
         "UPDATE raw.dumps SET live_range_state = 'absent' WHERE dump_id IN "
         + dumps.format(BEFORE, "AND program_name IN ('jit_fft', 'jit_dt_bf16')"),
     )
+    with duckdb.connect(str(changed)) as con:
+        building.build(con, force=True)
     comparison = read_comparison(changed, BEFORE, AFTER)
     found = statuses(comparison)
     assert ("changed", "no live ranges after") == found["jit_cnn_train_step", 0]

@@ -44,7 +44,7 @@ class Sections:
 
 def sections(files: Mapping[str, bytes]) -> Sections | None:
     """Cut one dump, given by role, into its sections; None where it is to be read alone."""
-    if sum(map(len, files.values())) > LARGEST_TEXT:
+    if sum(map(len, files.values())) > LARGEST_TEXT or files.keys() == {"allocations"}:
         return None
     texts, encoding = decode(files)
     found = Sections(Facts(text_encoding=encoding), "", "", "", "", "", {})

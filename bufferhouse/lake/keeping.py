@@ -58,19 +58,24 @@ def compact(con: duckdb.DuckDBPyConnection, *, keep_seconds: float = KEPT_SECOND
     younger than `keep_seconds` that are in no snapshot may be those of a load that is being written, and stay.
     """
     before = size(con)
-    moment = datetime.now(UTC) - timedelta(seconds=keep_seconds)
-    limit = f"older_than => TIMESTAMPTZ '{moment:%Y-%m-%d %H:%M:%S.%f}+00'"
+    begun = _limit(keep_seconds)
     for step in ("flush_inlined_data", "merge_adjacent_files", "rewrite_data_files"):
         _call(con, f"ducklake_{step}('{NAME}')")
-    _call(con, f"ducklake_expire_snapshots('{NAME}', {limit})")
-    removed = _call(con, f"ducklake_cleanup_old_files('{NAME}', {limit})")
-    orphans = _call(con, f"ducklake_delete_orphaned_files('{NAME}', {limit})")
+    # What was merged just now is old at once where nothing is to be kept.
+    _call(con, f"ducklake_expire_snapshots('{NAME}', {_limit(keep_seconds)})")
+    removed = _call(con, f"ducklake_cleanup_old_files('{NAME}', {_limit(keep_seconds)})")
+    orphans = _call(con, f"ducklake_delete_orphaned_files('{NAME}', {begun})")
     return Compacted(before, size(con), removed, orphans)
 
 
 def name_with_snapshot(con: duckdb.DuckDBPyConnection, name: str) -> str:
     """Return how a report calls what it was made from: the lake and the snapshot of it."""
     return f"{name}, snapshot {snapshot_of(con)}"
+
+
+def _limit(seconds: float) -> str:
+    moment = datetime.now(UTC) - timedelta(seconds=seconds)
+    return f"older_than => TIMESTAMPTZ '{moment:%Y-%m-%d %H:%M:%S.%f}+00'"
 
 
 def _metadata(table: str) -> str:
