@@ -31,7 +31,7 @@ help: ## Show this list
 
 install: $(STAMP) ## Install bufferhouse into .venv (PYTHON=... chooses the interpreter)
 
-extras: $(EXTRAS) ## Install what lakes, Dask and Spark need, too: half a gigabyte
+extras: $(EXTRAS) ## Install what lakes and Dask need, too
 
 demo: $(STAMP) ## Ingest examples/fleet and show what its memory did
 	@mkdir -p build
@@ -71,7 +71,7 @@ lock: $(BIN)/uv ## Write the lock files anew from pyproject.toml (LOCK_FLAGS=--u
 		--custom-compile-command 'make lock' --extra image --constraint requirements.lock --no-annotate \
 		pyproject.toml -o docker/requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --generate-hashes \
-		--custom-compile-command 'make lock' --extra lake --extra dask --extra spark --constraint requirements.lock \
+		--custom-compile-command 'make lock' --extra lake --extra dask --constraint requirements.lock \
 		--no-annotate pyproject.toml -o extras.lock
 
 clean: ## Remove everything that make made
