@@ -3,7 +3,7 @@
 from dataclasses import fields
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bufferhouse.dump import parse
@@ -182,6 +182,9 @@ def test_texts_of_a_batch_are_read_as_each_by_itself(texts: list[str]):
     assert [attributes(text) for text in texts] == [row_of(columns, row) for row in range(len(texts))]
 
 
+@example(
+    'op_name="x" scheduling_name="a" } source_file="b" source_line=3'
+)  # a name with quotes that XLA did not escape
 @given(st.permutations(METADATA).flatmap(lambda items: st.integers(0, 8).map(lambda count: " ".join(items[:count]))))
 def test_metadata_in_any_order_is_read_by_the_full_rules(items: str):
     """The common form has its items in the order the compiler prints them; any other order says the same."""

@@ -51,15 +51,15 @@ class AttributeColumns:
 _LISTED = r'[^()"\n]*+(?:\((?:[^()"\n]++|\((?:[^()"\n]++|\([^()"\n]*+\))*\))*\)[^()"\n]*+)*'
 _FREE = r'[^"\n,{}]*+(?:(?:\{[^{}"\n]*+\}|,(?! metadata=\{))[^"\n,{}]*+)*'
 _QUOTED = r'"(?!")([^"\\\n]*+(?:\\.[^"\\\n]*+)*)" ?'
-_SKIPPED = r'"[^"\\\n]*+" ?'
+_SKIPPED = r'"[^"\\\n]*+"'
 _DIGITS = r"[0-9]{1,18}+"
 # A line is either of the common form or caught whole by the last group, and a group that fails once has failed:
 # the time is linear. OpMetadataToString (xla/hlo/ir/hlo_op_metadata.cc) prints the items in this order.
 _COMMON = re.compile(
     rf"%({grammar.NAME}) = ((?:[^ \n]++ )+?)([a-z][a-z0-9\-]++)\(({_LISTED})\){_FREE}"
-    rf"(?:, metadata=\{{(?:op_type={_SKIPPED})?(?:op_name={_QUOTED})?(?:source_file={_QUOTED})?"
+    rf"(?:, metadata=\{{(?:op_type={_SKIPPED} ?)?(?:op_name={_QUOTED})?(?:source_file={_QUOTED})?"
     rf"(?:source_line=({_DIGITS}) ?)?(?:source_end_line={_DIGITS} ?)?(?:source_column={_DIGITS} ?)?"
-    rf"(?:source_end_column={_DIGITS} ?)?(?:deduplicated_name={_SKIPPED})?(?:stack_frame_id=({_DIGITS}) ?)?"
+    rf"(?:source_end_column={_DIGITS} ?)?(?:deduplicated_name={_SKIPPED} ?)?(?:stack_frame_id=({_DIGITS}) ?)?"
     rf"(?:scheduling_name={_SKIPPED})?(\}}))?[^\n]*+\n"
     r"|[^\n]*+\n"
 )
