@@ -1,7 +1,8 @@
 """Contents to frames: what a worker process does."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from bufferhouse.batch import Refusal
 from bufferhouse.collecting import collector_paused
@@ -11,6 +12,8 @@ from bufferhouse.frames import Batch
 from bufferhouse.identity import Content
 from bufferhouse.shape import ShapeError
 from bufferhouse.tabulate import Tabulator
+
+T, R = TypeVar("T"), TypeVar("R")
 
 
 @dataclass(slots=True)
@@ -47,7 +50,7 @@ class _Parsing:
 
     def take(self, content: Content, files: Mapping[str, bytes]) -> None:
         """Read a content, now or together with what follows."""
-        sections = together.sections(files)
+        sections = _soundly(together.sections, files)
         is_like_them = sections is not None and all(sections.form == other.form for other in self.sections[:1])
         if not is_like_them or len(self.waiting) == _TOGETHER:
             self.read_waiting()
@@ -63,7 +66,7 @@ class _Parsing:
         self.waiting, self.sections = [], []
         if not waiting:
             return
-        dumps = together.read(sections)
+        dumps = _soundly(together.read, sections)
         try:
             if dumps is not None:
                 self._add(dumps, waiting)
@@ -86,8 +89,16 @@ class _Parsing:
     def _add(self, dumps: Dumps, work: list[tuple[Content, Mapping[str, bytes]]]) -> None:
         contents = [content for content, _ in work]
         sizes = [{role: len(data) for role, data in files.items()} for _, files in work]
-        ids = self.tabulator.add_all(dumps, contents, sizes, [0] * len(work))
+        ids = self.tabulator.add_all(dumps, contents, sizes)
         self.signature_ids.update(zip([content.dump_id for content in contents], ids, strict=True))
+
+
+def _soundly(read: Callable[[T], R | None], what: T) -> R | None:
+    """Return what reading gives; None also for a fault of the reader, of which each dump that is read alone tells."""
+    try:
+        return read(what)
+    except Exception:
+        return None
 
 
 def _parsed(files: Mapping[str, bytes]) -> Dump | Refusal:
