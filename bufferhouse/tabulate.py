@@ -22,6 +22,7 @@ from bufferhouse.signature import entry_signatures
 
 Columns = Sequence[Iterable]
 """The cells of a table in the order of its columns."""
+_NO_LOAD = 0  # whoever loads a batch, or has it loaded, numbers its dumps
 
 
 class Tabulator:
@@ -34,23 +35,20 @@ class Tabulator:
         self.dumps = Dumps()
         self.contents: list[Content] = []
         self.sizes: list[Mapping[str, int]] = []
-        self.load_ids: list[int] = []
         self.signatures: list[str] = []
         self.signature_ids: list[int] = []
         self.shapes: dict[str, int] = {}
         self.shape_rows: list[Shape] = []
 
-    def add(self, dump: Dump, content: Content, sizes: Mapping[str, int], load_id: int = 0) -> int:
+    def add(self, dump: Dump, content: Content, sizes: Mapping[str, int]) -> int:
         """Take one dump and return its signature id; `sizes` are the bytes of its files by role.
 
         Raises:
             ShapeError: a shape text is no shape; nothing was added.
         """
-        return self.add_all(Dumps.of(dump), [content], [sizes], [load_id])[0]
+        return self.add_all(Dumps.of(dump), [content], [sizes])[0]
 
-    def add_all(
-        self, dumps: Dumps, contents: Sequence[Content], sizes: Sequence[Mapping[str, int]], load_ids: Sequence[int]
-    ) -> list[int]:
+    def add_all(self, dumps: Dumps, contents: Sequence[Content], sizes: Sequence[Mapping[str, int]]) -> list[int]:
         """Take several dumps and return their signature ids.
 
         Raises:
@@ -65,7 +63,6 @@ class Tabulator:
         self.dumps.extend(dumps)
         self.contents += contents
         self.sizes += sizes
-        self.load_ids += load_ids
         self.signatures += signatures
         self.signature_ids += signature_ids
         return signature_ids
@@ -206,14 +203,14 @@ class Tabulator:
         a = self.dumps.allocations
         return [
             (
-                content.dump_id, content.sha256, sum(sizes.values()), load_id, signature_id, signature,
+                content.dump_id, content.sha256, sum(sizes.values()), _NO_LOAD, signature_id, signature,
                 f.file_layout, f.text_encoding, "present" if f.has_used_values else "absent", f.live_range_state,
                 f.total_bytes, f.total_human, f.max_position, f.reported_peak_position,
                 pointers.count(None) < len(pointers), pages.count(None) < len(pages), f.is_glued,
                 f.has_instruction_texts, f.has_instruction_space, f.peak_form, f.none_form, f.stack_trace,
             )
-            for content, sizes, load_id, signature_id, signature, f, pointers, pages in zip(
-                self.contents, self.sizes, self.load_ids, self.signature_ids, self.signatures, self.dumps.facts,
+            for content, sizes, signature_id, signature, f, pointers, pages in zip(
+                self.contents, self.sizes, self.signature_ids, self.signatures, self.dumps.facts,
                 self._parts("allocations", a.pointer), self._parts("allocations", a.page), strict=True,
             )
         ]  # fmt: skip

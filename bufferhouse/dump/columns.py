@@ -120,9 +120,9 @@ class Facts:
     stack_trace: str | None = None
 
 
-@dataclass(slots=True)
-class Dump(Facts):
-    """One logical dump, in one file or in up to three."""
+@dataclass
+class Tables:
+    """The tables of one dump, or of several one behind the other; without slots, which a class has from one base."""
 
     allocations: Allocations = field(default_factory=Allocations)
     values: Values = field(default_factory=Values)
@@ -134,9 +134,12 @@ class Dump(Facts):
     peak_buffers: PeakBuffers = field(default_factory=PeakBuffers)
 
 
-TABLES = (
-    "allocations", "values", "cross_color_values", "positions", "uses", "schedule", "live_ranges", "peak_buffers",
-)  # fmt: skip
+TABLES = tuple(table.name for table in fields(Tables))
+
+
+@dataclass(slots=True)
+class Dump(Facts, Tables):
+    """One logical dump, in one file or in up to three."""
 
 
 def _no_rows() -> dict[str, list[int]]:
@@ -144,7 +147,7 @@ def _no_rows() -> dict[str, list[int]]:
 
 
 @dataclass(slots=True)
-class Dumps:
+class Dumps(Tables):
     """Several dumps: the facts of each, and their tables one behind the other.
 
     `rows` says how many rows of each table every dump has. What points to a row of another table counts from the first
@@ -153,14 +156,6 @@ class Dumps:
 
     facts: list[Facts] = field(default_factory=list)
     rows: dict[str, list[int]] = field(default_factory=_no_rows)
-    allocations: Allocations = field(default_factory=Allocations)
-    values: Values = field(default_factory=Values)
-    cross_color_values: CrossColorValues = field(default_factory=CrossColorValues)
-    positions: Positions = field(default_factory=Positions)
-    uses: Uses = field(default_factory=Uses)
-    schedule: list[str] = field(default_factory=list)
-    live_ranges: LiveRanges = field(default_factory=LiveRanges)
-    peak_buffers: PeakBuffers = field(default_factory=PeakBuffers)
 
     @classmethod
     def of(cls, dump: Dump) -> "Dumps":
@@ -173,7 +168,7 @@ class Dumps:
             tables[table] = replace(tables[table], count=tables[table].count or [0] * count)
         rows = {table: [len(columns_of(columns)[-1])] for table, columns in tables.items()}
         facts = Facts(*[getattr(dump, fact.name) for fact in fields(Facts)])
-        return cls([facts], rows, **tables)
+        return cls(facts=[facts], rows=rows, **tables)
 
     def extend(self, others: "Dumps") -> None:
         """Put other dumps behind these."""
