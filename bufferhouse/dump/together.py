@@ -5,6 +5,7 @@ of its neighbours and read by one `findall` for all. The proofs are those of `pa
 is printed in a way that is not read here, the answer is None: `parse` reads each alone, and says what is wrong.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
@@ -127,7 +128,7 @@ def _cut_live_range(found: Sections, text: str, start: int, role: str) -> bool:
 
 def read(cuts: Sequence[Sections]) -> Dumps | None:
     """Read dumps of one form; None where one of them is none, or has to be read alone."""
-    dumps = Dumps([cut.facts for cut in cuts])
+    dumps = Dumps(facts=[cut.facts for cut in cuts])
     for table in cuts[0].rows:
         dumps.rows[table] = [cut.rows[table] for cut in cuts]
     dumps.rows["cross_color_values"] = [0] * len(cuts)
@@ -166,30 +167,38 @@ def _read_blocks(dumps: Dumps, cuts: Sequence[Sections], heads: list[str]) -> bo
 
 def _read_live_ranges(dumps: Dumps, cuts: Sequence[Sections]) -> bool:
     counts = dumps.rows["schedule"]
-    rows = grammar.SEQUENCE.findall("".join([cut.schedule for cut in cuts]))
-    if [cut.schedule.count("\n") for cut in cuts] != counts or len(rows) != sum(counts):
+    columns = _columns(grammar.SEQUENCE, [cut.schedule for cut in cuts], counts)
+    if columns is None or [cut.schedule.count("\n") for cut in cuts] != counts:
         return False
-    numbers, names = zip(*rows, strict=True) if rows else ((), ())
+    numbers, names = columns
     if list(numbers) != list(map(str, chain.from_iterable(map(range, counts)))):
         return False
     dumps.schedule = list(names)
-    rows = grammar.RANGE.findall("".join([cut.ranges for cut in cuts]))
-    if len(rows) != sum(dumps.rows["live_ranges"]):
+    columns = _columns(grammar.RANGE, [cut.ranges for cut in cuts], dumps.rows["live_ranges"])
+    if columns is None:
         return False
-    names, indices, starts, ends = zip(*rows, strict=True) if rows else ((), (), (), ())
+    names, indices, starts, ends = columns
     table = dumps.live_ranges
     table.instruction, table.shape_index = list(names), list(indices)
     table.start_position, table.end_position = list(map(int, starts)), list(map(int, ends))
     if any(map(gt, table.start_position, table.end_position)):
         return False
-    rows = grammar.PEAK.findall("".join([cut.peak for cut in cuts]))
-    if len(rows) != sum(dumps.rows["peak_buffers"]):
+    columns = _columns(grammar.PEAK, [cut.peak for cut in cuts], dumps.rows["peak_buffers"])
+    if columns is None:
         return False
-    names, indices, sizes, sums = zip(*rows, strict=True) if rows else ((), (), (), ())
+    names, indices, sizes, sums = columns
     table = dumps.peak_buffers
     table.instruction, table.shape_index = list(names), list(indices)
     table.listed_bytes, table.cumulative_bytes = list(map(int, sizes)), optional_ints(sums)
     return max(table.listed_bytes, default=0) <= LARGEST_SIZE and _live_ranges_hold(dumps)
+
+
+def _columns(line: re.Pattern[str], pieces: Sequence[str], counts: Sequence[int]) -> list[tuple[str, ...]] | None:
+    """Return the cells of lines, column by column; None where one of them does not match."""
+    rows = line.findall("".join(pieces))
+    if len(rows) != sum(counts):
+        return None
+    return list(zip(*rows, strict=True)) or [()] * line.groups
 
 
 def _live_ranges_hold(dumps: Dumps) -> bool:
