@@ -57,7 +57,7 @@ def look_up(leftovers: Sequence[Value], own: Rest, other: Rest) -> list[Elsewher
             for value in left:
                 if (key := tier.key(value)) is not None and key not in likes:
                     theirs = [like for like in other.of(tier, key, is_here=is_here) if like.value_id not in taken]
-                    likes[key] = _surplus(own.of(tier, key, is_here=is_here), theirs)
+                    likes[key] = _surplus(own.of(tier, key, is_here=is_here), theirs) if theirs else theirs
                 if likes.get(key):
                     like = likes[key].pop(0)
                     taken.add(like.value_id)

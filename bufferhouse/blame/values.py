@@ -36,6 +36,6 @@ class Value(NamedTuple):
 def read_values(con: duckdb.DuckDBPyConnection, dump_ids: Iterable[int]) -> dict[int, list[Value]]:
     """Return the values of each dump, in the order of their ids."""
     found: dict[int, list[Value]] = {dump_id: [] for dump_id in dump_ids}
-    for dump_id, *fields in ask(con, "compare_values", dump_ids=list(found)).rows:
-        found[dump_id].append(Value._make(fields))
+    for row in ask(con, "compare_values", dump_ids=list(found)).rows:
+        found[row[0]].append(Value._make(row[1:]))
     return found
