@@ -27,6 +27,9 @@ class Parsers(NamedTuple):
 OpenParsers = Callable[[Sequence[Found]], AbstractContextManager[Parsers]]
 """Opens parsers for dumps, of which some are known contents."""
 
+Parse = Callable[[int, Work, Executor | None, int], Sequence[ParsedContents]]
+"""Parses the work of the batch with a number, by an executor of so many processes where there is one."""
+
 
 def parse_work(work: Work, executor: Executor | None = None, workers: int = 1) -> list[ParsedContents]:
     """Parse contents; `executor` shares the work out to its processes."""
@@ -35,14 +38,18 @@ def parse_work(work: Work, executor: Executor | None = None, workers: int = 1) -
     return list(executor.map(parse_contents, _shares(work, workers)))
 
 
+def _parse(_number: int, work: Work, executor: Executor | None, workers: int) -> list[ParsedContents]:
+    return parse_work(work, executor, workers)
+
+
 @contextmanager
-def own_parsers(workers: int | None, dumps: Sequence[Found]) -> Iterator[Parsers]:
+def own_parsers(workers: int | None, dumps: Sequence[Found], *, parse: Parse = _parse) -> Iterator[Parsers]:
     """Yield this process, with a pool of others where the input is worth it or `workers` says so."""
     count = worker_count(workers, dumps)
     with executor(count) as pool:
 
-        def begin(_number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
-            results = parse_work(work, pool, count)
+        def begin(number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
+            results = parse(number, work, pool, count)
             return lambda: results
 
         yield Parsers(begin, 0)

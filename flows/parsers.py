@@ -17,10 +17,10 @@ from bufferhouse import __version__
 from bufferhouse.config import Config
 from bufferhouse.contents import ParsedContents
 from bufferhouse.errors import ClusterUnavailable, UsageError
-from bufferhouse.parsing import OpenParsers, Parsers, Work, parse_work
+from bufferhouse.parsing import OpenParsers, Parsers, Work, own_parsers, parse_work
 from bufferhouse.spawning import main_module_hidden
 from bufferhouse.trees import Found
-from bufferhouse.workers import executor, worker_count
+from bufferhouse.workers import worker_count
 from flows.steps import EXPECTED, Held, step
 
 _CONNECT_SECONDS = 30
@@ -50,7 +50,7 @@ def open_parsers(conf: Config, workers: int | None) -> OpenParsers:
     """
     workers = workers or conf["warehouse"]["workers"]
     if conf["flows"]["task_runner"] == "processes":
-        return partial(_own_processes, workers)
+        return partial(own_parsers, workers, parse=_parse_as_task)
     try:
         import prefect_dask  # noqa: F401
     except ImportError as error:
@@ -61,16 +61,8 @@ def open_parsers(conf: Config, workers: int | None) -> OpenParsers:
     return partial(_dask, conf["flows"]["dask_address"], workers)
 
 
-@contextmanager
-def _own_processes(workers: int | None, dumps: Sequence[Found]) -> Iterator[Parsers]:
-    count = worker_count(workers, dumps)
-    with executor(count) as pool:
-
-        def begin(number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
-            parsed = parse(number, Held(work), Held((pool, count)), __version__)
-            return lambda: parsed.value
-
-        yield Parsers(begin, 0)
+def _parse_as_task(number: int, work: Work, pool: Executor | None, workers: int) -> Sequence[ParsedContents]:
+    return parse(number, Held(work), Held((pool, workers)), __version__).value
 
 
 @contextmanager
@@ -78,7 +70,7 @@ def _dask(address: str | None, workers: int | None, dumps: Sequence[Found]) -> I
     """Yield a Dask cluster: that at an address, else one of local processes where the input is worth it."""
     count = worker_count(workers, dumps)
     if address is None and count < 2:
-        with _own_processes(1, dumps) as parsers:
+        with own_parsers(1, dumps, parse=_parse_as_task) as parsers:
             yield parsers
         return
     with ExitStack() as stack:
