@@ -21,8 +21,8 @@ def metrics(
     """Return what `housekeeping.stats` does, sizes of the files, who writes, and the freshness of each source.
 
     `failing_checks` is null where no checks were run: they take as long as `bufferhouse check`. `note` says where this
-    is the published copy, and from when. Of a lake the
-    sizes are those of all files, nobody has it alone, and `snapshot` says what was read.
+    is the published copy, and from when. Of a lake the sizes are those of all files, nobody has it alone, and
+    `snapshot` says what was read.
 
     Raises:
         UsageError, WarehouseBusy, WarehouseError: as `warehouse.open_reader`.
