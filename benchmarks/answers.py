@@ -17,7 +17,7 @@ from benchmarks.targets import Row, times
 from benchmarks.turns import Spent, in_turns, middle
 from bufferhouse.blame.comparing import compare_runs
 from bufferhouse.ingesting import run_ingest
-from bufferhouse.warehouse import open_reader
+from bufferhouse.reading import open_reader
 
 DUMPS = 20
 MOST_SECONDS = {"peak_memory_v1 for one dump": 0.020, "a program's history": 0.050, "fleet_summary_v1": 0.300}

@@ -20,7 +20,7 @@ from bufferhouse.blame.comparing import CHANGED, compare_runs
 from bufferhouse.blame.relevance import METRICS
 from bufferhouse.ingesting import run_ingest
 from bufferhouse.layout import CHECKOUT
-from bufferhouse.warehouse import open_reader
+from bufferhouse.reading import open_reader
 
 TURNS = 3
 COPIES = 6

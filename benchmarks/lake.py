@@ -29,7 +29,8 @@ from bufferhouse.ingesting import run_ingest
 from bufferhouse.lake.address import LakeAddress, address_of
 from bufferhouse.lake.keeping import compact
 from bufferhouse.layout import CHECKOUT
-from bufferhouse.warehouse import Warehouse, open_reader
+from bufferhouse.reading import open_reader
+from bufferhouse.warehouse import Warehouse
 from tests.lake_servers import Bucket, catalog_server
 from tests.postgres import Postgres
 

@@ -5,8 +5,8 @@ from benchmarks.rates import Fresh
 from benchmarks.targets import Row, factor, times
 from benchmarks.turns import in_turns, middle, ratio
 from bufferhouse.ingesting import run_ingest
+from bufferhouse.reading import open_reader
 from bufferhouse.verify import chosen_dumps, verify
-from bufferhouse.warehouse import open_reader
 
 
 def row(places: Places, turns: int) -> Row:

@@ -13,7 +13,7 @@ from benchmarks.models import source
 from bufferhouse.cookbook import questions
 from bufferhouse.ingesting import run_ingest
 from bufferhouse.query import door
-from bufferhouse.warehouse import open_reader
+from bufferhouse.reading import open_reader
 
 TURNS = 5
 

@@ -18,8 +18,10 @@ from bufferhouse.interrupts import remembered
 from bufferhouse.listings import Listings
 from bufferhouse.load import load
 from bufferhouse.parsing import own_parsers
-from bufferhouse.passes import Pass, Seen, is_published, look
-from bufferhouse.warehouse import Warehouse, only_asked
+from bufferhouse.passes import Pass, Seen, look
+from bufferhouse.reading import only_asked
+from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse_files import is_published
 from bufferhouse.workers import executor, worker_count
 
 

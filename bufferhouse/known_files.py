@@ -8,7 +8,8 @@ from bufferhouse.errors import UsageError
 from bufferhouse.identity import Content, content_of
 from bufferhouse.sources import Discovery, Found, read
 from bufferhouse.summary import Summary
-from bufferhouse.warehouse import Warehouse, published_path
+from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse_files import published_path
 
 
 @collector_paused()

@@ -12,7 +12,8 @@ from bufferhouse.config import Config
 from bufferhouse.freshness import freshness, is_stale, stale_after
 from bufferhouse.housekeeping import moment_text, stats
 from bufferhouse.lake.address import LakeAddress
-from bufferhouse.warehouse import published_path, reading
+from bufferhouse.reading import reading
+from bufferhouse.warehouse_files import published_path
 
 
 def metrics(
@@ -25,7 +26,7 @@ def metrics(
     `snapshot` says what was read.
 
     Raises:
-        UsageError, WarehouseBusy, WarehouseError: as `warehouse.open_reader`.
+        UsageError, WarehouseBusy, WarehouseError: as `reading.open_reader`.
     """
     is_file = isinstance(path, Path)
     holder = lock.writer(path) if is_file else None

@@ -10,8 +10,9 @@ from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.opening import is_lake
 from bufferhouse.layout import MODELS
+from bufferhouse.reading import reading
 from bufferhouse.storing import stored
-from bufferhouse.warehouse import Warehouse, reading
+from bufferhouse.warehouse import Warehouse
 
 _ROWS = 100_000  # of a piece that lies in memory
 # What a row of a history in a lake has besides, where it is the first that is said.
@@ -32,7 +33,7 @@ def copy_warehouse(
 
     Raises:
         UsageError: there is no warehouse to copy, its models are not those of this version, or the target has rows.
-        WarehouseBusy: as `warehouse.reading` and `Warehouse`.
+        WarehouseBusy: as `reading.reading` and `Warehouse`.
         WarehouseError: a table is not the same; nothing was committed.
     """
     if str(source) == str(target):

@@ -11,7 +11,8 @@ from bufferhouse.copying import lacks_space
 from bufferhouse.errors import UsageError, WarehouseFull
 from bufferhouse.lake.address import address_of
 from bufferhouse.query import SEARCH_PATH
-from bufferhouse.warehouse import default_path, open_reader
+from bufferhouse.reading import open_reader
+from bufferhouse.warehouse_files import default_path
 
 
 def connect(warehouse: str | os.PathLike | None = None, *, wait: float = 0.0) -> duckdb.DuckDBPyConnection:

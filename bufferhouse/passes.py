@@ -6,21 +6,19 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from bufferhouse import sources as finding
 from bufferhouse.arrivals import Arrivals, Rules, orphans
 from bufferhouse.completing import COMPLETED, declared_complete
 from bufferhouse.known_files import unknown_files
-from bufferhouse.lake.address import LakeAddress
 from bufferhouse.listings import Listings
 from bufferhouse.naming import Named
 from bufferhouse.run_changes import complete_runs
 from bufferhouse.sources import Discovery, Found
 from bufferhouse.summary import Summary
 from bufferhouse.trees import ARCHIVE_SUFFIXES
-from bufferhouse.warehouse import Warehouse, published_path
+from bufferhouse.warehouse import Warehouse
 
 
 @dataclass(slots=True)
@@ -152,15 +150,6 @@ def choose(warehouse: Warehouse, source: Source, seen: Seen, result: Pass) -> Ar
     complete_runs(warehouse.con, discovery.runs)
     result.late = sum(dump.run_name in complete for dump in arrivals.ready if dump.content is None)
     return arrivals
-
-
-def is_published(path: Path | LakeAddress) -> bool:
-    """Say whether the published copy of a warehouse has all that was committed before this pass; a lake needs none."""
-    copy = published_path(path)
-    if copy is None:
-        return True
-    log = path.with_name(f"{path.name}.wal")
-    return copy.exists() and not log.exists() and copy.stat().st_mtime_ns > path.stat().st_mtime_ns
 
 
 def finish(arrivals: Arrivals, result: Pass) -> None:

@@ -1,11 +1,9 @@
-"""The warehouse file: open it for writing or for reading, look up what it knows, publish it."""
+"""The warehouse open for writing: bring it to this version, look up what it knows, publish it."""
 
 import os
-import re
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from datetime import UTC, datetime
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from types import TracebackType
 
@@ -14,30 +12,17 @@ import duckdb
 from bufferhouse import building, migrate
 from bufferhouse.blank import copy_of_blank, fill_from_blank
 from bufferhouse.closing import close
-from bufferhouse.copying import copy_file, flush, lacks_space
-from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, WarehouseFull
-from bufferhouse.lake.address import LakeAddress, address_of
+from bufferhouse.connecting import connect, first_line, no_space, settle
+from bufferhouse.copying import copy_file, flush
+from bufferhouse.errors import UsageError, WarehouseError
+from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.claims import Claims
 from bufferhouse.lock import WriterLock
 from bufferhouse.transaction import transaction
+from bufferhouse.warehouse_files import outdate_copy, published_path
 
 STORAGE_VERSION = "v1.5.0"  # the newest this DuckDB writes: it brings zstd for long text
 BLOCK_SIZE = 65536  # bytes; a quarter of DuckDB's own suits the many small columns (docs/decisions/0006)
-
-
-def default_path() -> Path | LakeAddress:
-    """Return `$BUFFERHOUSE_WAREHOUSE`, else `warehouse.duckdb` in the working directory."""
-    return address_of(os.environ.get("BUFFERHOUSE_WAREHOUSE") or "warehouse.duckdb")
-
-
-def published_path(path: Path | LakeAddress) -> Path | None:
-    """Return where the published copy of a warehouse lies: `x.duckdb` is published as `x.published.duckdb`.
-
-    A lake has none.
-    """
-    if isinstance(path, LakeAddress):
-        return None
-    return path.with_name(f"{path.stem}.published{path.suffix or '.duckdb'}")
 
 
 class Warehouse:
@@ -69,7 +54,7 @@ class Warehouse:
 
                 writer = open_writer(self.path, self.wait, build_models=self.build_models)
                 self.con, self.claims = stack.enter_context(writer)
-                _settle(self.con)
+                settle(self.con)
                 self._stack = stack.pop_all()
                 return self
             if self.path is not None:
@@ -78,7 +63,7 @@ class Warehouse:
                 deadline = time.monotonic() + self.wait
                 stack.enter_context(WriterLock(self.path, self.wait))
                 self._connect(max(0.0, deadline - time.monotonic()))
-                _outdate_copy(self.path)
+                outdate_copy(self.path)
             else:
                 self._connect(0.0)
                 if self.build_models and self.use_blank:
@@ -94,8 +79,8 @@ class Warehouse:
             if self.build_models:
                 building.build(self.con)
         except duckdb.Error as error:
-            raise _full(self.path, error) or WarehouseError(
-                f"{self.path} cannot be brought to this version, and is as it was: {_first_line(error)}"
+            raise no_space(self.path, error) or WarehouseError(
+                f"{self.path} cannot be brought to this version, and is as it was: {first_line(error)}"
             ) from error
 
     def __exit__(
@@ -104,7 +89,7 @@ class Warehouse:
         self._stack.close()
         if isinstance(error, RuntimeError) and isinstance(error.__cause__, KeyboardInterrupt):
             raise KeyboardInterrupt from error  # DuckDB wraps a Ctrl-C that meets it in a statement
-        if isinstance(error, duckdb.Error) and (full := _full(self.path, error)):
+        if isinstance(error, duckdb.Error) and (full := no_space(self.path, error)):
             raise full from error
         if isinstance(error, duckdb.Error) and isinstance(self.path, LakeAddress):
             from bufferhouse.lake.patience import away, passes
@@ -115,8 +100,8 @@ class Warehouse:
     def _connect(self, wait: float) -> None:
         if self.path is not None and not (self.path.exists() and self.path.stat().st_size):
             _create(self.path, from_blank=self.build_models and self.use_blank)
-        self.con = _connect(self.path, read_only=False, wait=wait)
-        _settle(self.con)
+        self.con = connect(self.path, read_only=False, wait=wait)
+        settle(self.con)
         self.con.execute("SET zstd_min_string_length = 64")
 
     def build(self, *, force: bool = False, progress: building.Progress | None = None) -> list[str]:
@@ -213,44 +198,6 @@ class Warehouse:
         return target
 
 
-def _outdate_copy(path: Path) -> None:
-    """Make sure that the published copy is not taken for newer than what is written from now on.
-
-    Its time says so, and lies ahead where the clock was set back since: readers would go on with the copy.
-    """
-    copy, now = published_path(path), time.time()
-    if copy.exists() and copy.stat().st_mtime >= now:
-        os.utime(copy, (now - 1, now - 1))
-
-
-def _settle(con: duckdb.DuckDBPyConnection) -> None:
-    """Make a connection answer alike wherever it is opened."""
-    con.execute("SET TimeZone = 'UTC'")
-    con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
-    con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours
-
-
-def _connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnection:
-    """Connect, waiting up to `wait` seconds for whoever has the file open."""
-    if path is None:
-        return duckdb.connect()
-    deadline = time.monotonic() + wait
-    while True:
-        try:
-            return duckdb.connect(str(path), read_only=read_only)
-        except duckdb.IOException as error:
-            if "Could not set lock" not in str(error):
-                raise _full(path, error) or WarehouseError(f"{path} cannot be opened: {_first_line(error)}") from None
-            if time.monotonic() >= deadline:
-                raise WarehouseBusy(
-                    f"{path} is open in another process ({_holder(error)}); "
-                    "try again later, or wait for it with --wait SECONDS"
-                ) from None
-            time.sleep(0.05)
-        except duckdb.Error as error:
-            raise WarehouseError(f"{path} is no warehouse: {_first_line(error)}") from None
-
-
 def _make(path: Path) -> None:
     with Warehouse(path, use_blank=False):
         pass
@@ -268,114 +215,6 @@ def _create(path: Path, *, from_blank: bool) -> None:
         flush(temporary)
         os.replace(temporary, path)
     except duckdb.Error as error:
-        raise _full(path, error) or WarehouseError(f"{path} cannot be made: {_first_line(error)}") from None
+        raise no_space(path, error) or WarehouseError(f"{path} cannot be made: {first_line(error)}") from None
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n", 1)[0]
-
-
-def _full(path: Path | None, error: Exception) -> WarehouseFull | None:
-    if not lacks_space(error):
-        return None
-    return WarehouseFull(
-        f"no space left for {path}: {_first_line(error)}; what was committed is kept, make space and run the same "
-        "command again"
-    )
-
-
-def _holder(error: Exception) -> str:
-    found = re.search(r"PID \d+", str(error))
-    return found[0] if found else "its number is not known"
-
-
-def open_reader(path: Path | LakeAddress, *, wait: float = 0.0) -> tuple[duckdb.DuckDBPyConnection, str | None]:
-    """Open a warehouse for reading; return the connection and a note where it is not the newest state.
-
-    Reads the published copy where nothing was written since, which is in no writer's way. Else reads the file itself
-    when nobody writes, else the published copy as it is, else waits up to `wait` seconds.
-
-    Raises:
-        UsageError: there is no warehouse at `path`.
-        WarehouseBusy: it is being written, there is no published copy, and `wait` is over.
-    """
-    if isinstance(path, LakeAddress):
-        from bufferhouse.lake.writing import open_snapshot
-
-        con = open_snapshot(path, wait)
-        _settle(con)
-        return con, None
-    if not path.exists():
-        raise UsageError(
-            f"there is no warehouse at {path}; make one with: bufferhouse ingest SOURCE --warehouse {path}"
-        )
-    published = published_path(path)
-    note = None
-    if _is_current(published, path):
-        con = _connect(published, read_only=True, wait=wait)
-    else:
-        try:
-            con = _connect(path, read_only=True, wait=0.0 if published.exists() else wait)
-        except WarehouseBusy:
-            if not published.exists():
-                raise
-            con = _connect(published, read_only=True, wait=wait)
-            moment = datetime.fromtimestamp(published.stat().st_mtime, UTC)
-            note = f"{path} is being written; this is the published copy, as of {moment:%Y-%m-%d %H:%M:%S} UTC"
-    _settle(con)
-    version = migrate.applied_version(con)
-    if version != max(migrate.migrations()):
-        close(con)
-        known = max(migrate.migrations())
-        way = "any ingest migrates it" if version < known else "install the newer bufferhouse that wrote it"
-        raise WarehouseError(f"{path} has schema version {version}, this bufferhouse reads version {known}; {way}")
-    return con, note
-
-
-def is_there(path: Path | LakeAddress) -> bool:
-    """Say whether there is a warehouse."""
-    if isinstance(path, LakeAddress):
-        from bufferhouse.lake.opening import exists
-
-        return exists(path)
-    return path.exists()
-
-
-@contextmanager
-def reading(path: Path | LakeAddress, *, wait: float = 0.0) -> Iterator[tuple[duckdb.DuckDBPyConnection, str | None]]:
-    """Yield what `open_reader` returns, and close it.
-
-    Raises:
-        UsageError, WarehouseBusy, WarehouseError: as `open_reader`.
-    """
-    con, note = open_reader(path, wait=wait)
-    try:
-        yield con, note
-    finally:
-        close(con)
-
-
-@contextmanager
-def only_asked(path: Path | LakeAddress, *, wait: float = 0.0) -> Iterator[tuple[Warehouse, str | None]]:
-    """Yield a warehouse to look things up in, and the note of `open_reader`.
-
-    It is neither made, nor migrated, nor locked; where there is none, it is an empty one in memory.
-    """
-    if not is_there(path):
-        with Warehouse(None) as warehouse:
-            yield warehouse, None
-        return
-    warehouse = Warehouse(path)
-    with reading(path, wait=wait) as (warehouse.con, note):
-        yield warehouse, note
-
-
-def _is_current(published: Path, path: Path) -> bool:
-    """Say whether nothing was committed since the copy was made: neither to the file nor to the log beside it."""
-    try:
-        is_newer = published.stat().st_mtime_ns > path.stat().st_mtime_ns
-    except FileNotFoundError:
-        return False
-    return is_newer and not path.with_name(f"{path.name}.wal").exists()

@@ -12,10 +12,11 @@ from bufferhouse import backfilling
 from bufferhouse import config as configuration
 from bufferhouse.errors import UsageError
 from bufferhouse.lake.address import address_of
+from bufferhouse.reading import is_there
 from bufferhouse.reparse import Reparsed
 from bufferhouse.reparse import reparse as parse_again
 from bufferhouse.report.passes import bullets, figures
-from bufferhouse.warehouse import Warehouse, is_there
+from bufferhouse.warehouse import Warehouse
 from flows.ingest import publish
 from flows.steps import EXPECTED, Held, Progress, leave_summary, step
 

@@ -32,7 +32,8 @@ from bufferhouse.parsing import OpenParsers
 from bufferhouse.passes import Pass, Source
 from bufferhouse.report.passes import pass_summary
 from bufferhouse.report.summary import lines
-from bufferhouse.warehouse import Warehouse, published_path
+from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse_files import is_published, published_path
 from flows import events
 from flows.parsers import open_parsers
 from flows.steps import EXPECTED, Held, Progress, leave_summary, log, step
@@ -107,7 +108,7 @@ def ingest(
                 events.tell_checks(conf, refused)
                 events.tell_stale(writer.con, conf, by_source)
                 should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
-                if should_publish and (number or not passes.is_published(path)):
+                if should_publish and (number or not is_published(path)):
                     publish(Held(writer))
     except EXPECTED as error:
         # Were it raised, Prefect would log its traceback and pickle it into the storage of results.

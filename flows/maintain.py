@@ -13,8 +13,9 @@ from bufferhouse import housekeeping, verify
 from bufferhouse.checks import run_checks
 from bufferhouse.errors import UsageError
 from bufferhouse.lake.address import address_of
+from bufferhouse.reading import is_there
 from bufferhouse.report.passes import bullets, figures
-from bufferhouse.warehouse import Warehouse, is_there
+from bufferhouse.warehouse import Warehouse
 from flows import events
 from flows.ingest import publish
 from flows.steps import EXPECTED, Held, Progress, leave_summary, step

@@ -15,13 +15,13 @@ from bufferhouse.answers import ask
 from bufferhouse.blame.gate import Verdict, judge, read_accepted
 from bufferhouse.blame.relevance import parse_threshold
 from bufferhouse.lake.address import address_of
+from bufferhouse.reading import reading
 from bufferhouse.report.compare import Comparison, read_comparison
 from bufferhouse.report.compare_sections import title
 from bufferhouse.report.compare_text import compare_sections
 from bufferhouse.report.gate_text import gate_sections, offender_records, stale_line
 from bufferhouse.report.passes import figures
 from bufferhouse.report.sections import markdown_text
-from bufferhouse.warehouse import reading
 from flows.events import emit_regression
 from flows.steps import EXPECTED, Held, leave_summary, step
 

@@ -13,7 +13,8 @@ import duckdb
 
 from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.opening import NAME, open_lake
-from bufferhouse.warehouse import Warehouse, reading
+from bufferhouse.reading import reading
+from bufferhouse.warehouse import Warehouse
 from schemas import TABLES
 from tests.commands import start
 

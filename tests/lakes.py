@@ -9,7 +9,7 @@ import pytest
 
 from bufferhouse.lake import extensions
 from bufferhouse.lake.address import LakeAddress, address_of
-from bufferhouse.warehouse import reading
+from bufferhouse.reading import reading
 
 needs_lake = pytest.mark.skipif(not extensions.are_installed(), reason="the extra lake is not installed")
 

@@ -11,7 +11,7 @@ import pytest
 from bufferhouse.all_sources import chosen_sources
 from bufferhouse.config import Config
 from bufferhouse.errors import UsageError
-from bufferhouse.warehouse import published_path
+from bufferhouse.warehouse_files import published_path
 from tests.commands import call
 from tests.ingests import name_of, write_dumps
 

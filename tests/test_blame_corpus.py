@@ -16,7 +16,7 @@ import pytest
 from bufferhouse.blame import causes as C
 from bufferhouse.blame.comparing import Compared, compare_runs
 from bufferhouse.blame.relevance import METRICS
-from bufferhouse.warehouse import reading
+from bufferhouse.reading import reading
 from tests.commands import CHECKOUT, call
 from tests.documents import commands
 from tests.test_documents import follow

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from bufferhouse.warehouse import open_reader
+from bufferhouse.reading import open_reader
 from tests import oracle
 from tests.readings import by_dump, oracle_dumps
 

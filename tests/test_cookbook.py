@@ -12,9 +12,9 @@ from bufferhouse import cookbook
 from bufferhouse.cookbook import PAGE, Parameter, question, questions
 from bufferhouse.errors import UsageError
 from bufferhouse.query import door
+from bufferhouse.reading import open_reader
 from bufferhouse.shape import parse_shape
 from bufferhouse.tables import formatted
-from bufferhouse.warehouse import open_reader
 from tests.commands import call
 from tests.ingests import ingest, write_dumps
 

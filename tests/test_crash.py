@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.warehouse import published_path
+from bufferhouse.warehouse_files import published_path
 from tests.commands import CHECKOUT, call, run, start
 from tests.damage import DAMAGES, damaged, renamed, sources
 from tests.ingests import name_of

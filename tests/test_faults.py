@@ -6,7 +6,7 @@ import time
 
 from bufferhouse import lock
 from bufferhouse.lock import WriterLock
-from bufferhouse.warehouse import published_path
+from bufferhouse.warehouse_files import published_path
 from tests.commands import call
 from tests.ingests import ingest, name_of, write_dumps
 from tests.warehouses import contents, counts, rows

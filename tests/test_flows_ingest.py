@@ -28,7 +28,7 @@ from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.ingesting import run_ingest
 from bufferhouse.lock import WriterLock
 from bufferhouse.passes import Pass
-from bufferhouse.warehouse import published_path
+from bufferhouse.warehouse_files import published_path
 from flows.ingest import _final_state, ingest, main
 from flows.steps import is_transient, step
 from tests.ingests import write_dumps

@@ -8,8 +8,8 @@ import duckdb
 import pytest
 
 from bufferhouse.ingesting import run_ingest
+from bufferhouse.reading import reading
 from bufferhouse.verify import chosen_dumps, verify
-from bufferhouse.warehouse import reading
 
 pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 pytest.importorskip("duckdb_extension_ducklake", reason="the extra `lake` is not installed")

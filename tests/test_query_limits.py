@@ -12,7 +12,7 @@ import pytest
 from bufferhouse.errors import UsageError
 from bufferhouse.limits import MIB, Limits
 from bufferhouse.query import door
-from bufferhouse.warehouse import open_reader
+from bufferhouse.reading import open_reader
 from tests.commands import call, run, start
 
 ENDLESS = {

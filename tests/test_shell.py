@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.query import door
+from bufferhouse.reading import open_reader
 from bufferhouse.shell import Shell, ends_a_statement, statements
-from bufferhouse.warehouse import open_reader
 from tests.commands import CHECKOUT, call
 
 

@@ -116,7 +116,7 @@ def _text_of(file: Path) -> str:
 
 def _check_output(output: Path, warehouse: Path | None) -> None:
     """Refuse to write where the warehouse lies."""
-    from bufferhouse.warehouse import published_path
+    from bufferhouse.warehouse_files import published_path
 
     path = warehouse_path(warehouse)
     copy = published_path(path)

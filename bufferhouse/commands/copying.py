@@ -21,8 +21,8 @@ def copy(
     the copy as `verify` does. Exit 1 when a dump does not prove itself.
     """
     from bufferhouse.moving import copy_warehouse
+    from bufferhouse.reading import reading
     from bufferhouse.verify import chosen_dumps, verify
-    from bufferhouse.warehouse import reading
 
     target = warehouse_path(target, data_path=data_path)
     with progress_of("tables") as step:

@@ -95,7 +95,7 @@ def warehouse_path(
     Raises:
         UsageError: it must exist and does not, or a file is given a data path.
     """
-    from bufferhouse.warehouse import default_path
+    from bufferhouse.warehouse_files import default_path
 
     path = given or default_path()
     if isinstance(path, LakeAddress):
@@ -118,9 +118,9 @@ def check_format(given: str, *known: str) -> None:
 @contextmanager
 def reading(path: Path | LakeAddress, wait: float = 0.0) -> Iterator[Any]:
     """Yield a reading connection, after a note on standard error where it is not the newest state."""
-    from bufferhouse import warehouse
+    from bufferhouse.reading import reading as opened
 
-    with warehouse.reading(path, wait=wait) as (con, note):
+    with opened(path, wait=wait) as (con, note):
         if note:
             say(f"bufferhouse: {note}")
         yield con

@@ -44,7 +44,7 @@ def read_determinism(path: Path | None, *, sources: Sequence[str] = (), wait: fl
     """Ask which programs differ.
 
     Raises:
-        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.reading`.
+        WarehouseBusy, WarehouseError: as `bufferhouse.reading.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bufferhouse.lake.address import LakeAddress
-from bufferhouse.warehouse import reading
+from bufferhouse.reading import reading
 
 
 @contextmanager
@@ -14,7 +14,7 @@ def opened(path: Path | LakeAddress | None, sources: Sequence[str], wait: float)
     """Yield a connection, the name of what is asked, and a note: of the warehouse at `path`, else of dumps in memory.
 
     Raises:
-        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.reading`.
+        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.reading.reading`.
     """
     if path is not None:
         with reading(path, wait=wait) as (con, note):
