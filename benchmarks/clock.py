@@ -21,7 +21,8 @@ from pathlib import Path
 from statistics import median
 
 from bufferhouse.arrivals import Rules
-from bufferhouse.ingest import parse_batch, read_batches
+from bufferhouse.batches import read_batches
+from bufferhouse.ingest import parse_batch
 from bufferhouse.load import load
 from bufferhouse.passes import Pass, Source, choose, look
 from bufferhouse.warehouse import Warehouse

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from bufferhouse.arrivals import Arrivals
 from bufferhouse.batch import ParsedBatch
+from bufferhouse.batches import ReadBatch, read_batches
 from bufferhouse.config import FILE_NAME, Config
 from bufferhouse.contents import ParsedContents
 from bufferhouse.errors import SourceUnavailable, UsageError
-from bufferhouse.ingest import ReadBatch, put_together, read_batches, settle
+from bufferhouse.ingest import put_together, settle
 from bufferhouse.parsing import OpenParsers
 from bufferhouse.passes import Pass, Seen, Source, choose, finish
 from bufferhouse.warehouse import Warehouse

@@ -12,7 +12,7 @@ from bufferhouse import sources as finding
 from bufferhouse.all_sources import chosen_sources, faults_of, load_ready, total_of
 from bufferhouse.batch import ParsedBatch
 from bufferhouse.config import Config
-from bufferhouse.ingest import Summary, ingest
+from bufferhouse.ingest import ingest
 from bufferhouse.ingest import plan as count_only
 from bufferhouse.interrupts import remembered
 from bufferhouse.listings import Listings
@@ -20,6 +20,7 @@ from bufferhouse.load import load
 from bufferhouse.parsing import own_parsers
 from bufferhouse.passes import Pass, Seen, look
 from bufferhouse.reading import only_asked
+from bufferhouse.summary import Summary
 from bufferhouse.warehouse import Warehouse
 from bufferhouse.warehouse_files import is_published
 from bufferhouse.workers import executor, worker_count

@@ -11,10 +11,11 @@ import zstandard
 
 from bufferhouse import __version__
 from bufferhouse.batch import Sighting
+from bufferhouse.batches import ReadBatch, sort_in
 from bufferhouse.compression import CompressionError, decompressed
 from bufferhouse.errors import UsageError
 from bufferhouse.identity import content_of, read_file_name
-from bufferhouse.ingest import ReadBatch, parse_batch, sort_in
+from bufferhouse.ingest import parse_batch
 from bufferhouse.load import load
 from bufferhouse.warehouse import Warehouse
 

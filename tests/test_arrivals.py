@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 import pytest
 
 from bufferhouse.arrivals import Rules
+from bufferhouse.batches import read_batches
 from bufferhouse.completing import complete
 from bufferhouse.errors import UsageError
-from bufferhouse.ingest import parse_batch, read_batches
+from bufferhouse.ingest import parse_batch
 from bufferhouse.load import load
 from bufferhouse.naming import check_pattern
 from bufferhouse.passes import Pass, Source, choose, finish, look

@@ -45,8 +45,8 @@ def compared(sources: Path, directory: Path, workers: int = 4) -> tuple[str, dic
 @pytest.mark.soak
 def test_a_dask_cluster_loads_the_same_rows(prefect_server, tmp_path, monkeypatch):
     """A local cluster of four processes parses several batches at a time, and every table of raw has the same rows."""
-    monkeypatch.setattr("bufferhouse.ingest.BATCH_DUMPS", 30)
-    monkeypatch.setattr("bufferhouse.ingest._CHUNK_DUMPS", 30)
+    monkeypatch.setattr("bufferhouse.batches.BATCH_DUMPS", 30)
+    monkeypatch.setattr("bufferhouse.batches._CHUNK_DUMPS", 30)
     name, different, loads = compared(FLEET, tmp_path)
     assert "Completed" == name
     assert dict.fromkeys(different, 0) == different

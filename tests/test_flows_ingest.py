@@ -162,8 +162,8 @@ def test_a_batch_is_one_task_and_a_dump_is_none(ingested):
 
 def test_a_second_batch_has_tasks_of_its_own(prefect_server, tmp_path, monkeypatch):
     """Where ten new contents fill a batch 13 are two batches, two tasks that parse and two that load."""
-    monkeypatch.setattr("bufferhouse.ingest.BATCH_DUMPS", 10)
-    monkeypatch.setattr("bufferhouse.ingest._CHUNK_DUMPS", 10)
+    monkeypatch.setattr("bufferhouse.batches.BATCH_DUMPS", 10)
+    monkeypatch.setattr("bufferhouse.batches._CHUNK_DUMPS", 10)
     write_dumps(tmp_path / "many", range(13))
     warehouse = tmp_path / "warehouse.duckdb"
     state = ingest([str(tmp_path / "many")], warehouse=str(warehouse), return_state=True)

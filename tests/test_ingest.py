@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from bufferhouse.batches import BATCH_DUMPS
 from bufferhouse.identity import content_of
-from bufferhouse.ingest import BATCH_DUMPS, ingest
+from bufferhouse.ingest import ingest
 from bufferhouse.sources import discover
 from bufferhouse.warehouse import Warehouse
 from tests.commands import call, kill_group, run, start

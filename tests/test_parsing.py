@@ -20,8 +20,8 @@ DAMAGED = small_dump(99)[:-200]
 @pytest.fixture(autouse=True)
 def three_dumps_a_batch(monkeypatch):
     """Small batches, so that a few dumps are many."""
-    monkeypatch.setattr("bufferhouse.ingest.BATCH_DUMPS", 3)
-    monkeypatch.setattr("bufferhouse.ingest._CHUNK_DUMPS", 3)
+    monkeypatch.setattr("bufferhouse.batches.BATCH_DUMPS", 3)
+    monkeypatch.setattr("bufferhouse.batches._CHUNK_DUMPS", 3)
 
 
 @pytest.fixture

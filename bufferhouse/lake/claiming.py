@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from bufferhouse import interrupts
 from bufferhouse.batch import Sighting
+from bufferhouse.batches import Hold, ReadBatch, sort_in
 from bufferhouse.errors import WarehouseBusy
-from bufferhouse.ingest import Hold, ReadBatch, sort_in
 from bufferhouse.lake.claims import Claims, file_key
 from bufferhouse.lake.patience import patiently
 from bufferhouse.sources import Found

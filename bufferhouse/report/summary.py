@@ -1,8 +1,8 @@
 """What an ingest did, in a few lines."""
 
-from bufferhouse.ingest import Summary
 from bufferhouse.observing import UNREADABLE
 from bufferhouse.report.figures import human_bytes
+from bufferhouse.summary import Summary
 
 _SHOWN_REJECTS = 20
 
