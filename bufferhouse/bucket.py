@@ -1,24 +1,15 @@
-"""Buckets of S3 and whatever speaks its protocol, through obstore.
+"""Buckets of S3 as places that dumps are read from."""
 
-Endpoint, region and credentials are taken the way AWS tools take them: the environment (AWS_ENDPOINT_URL,
-AWS_REGION, AWS_ACCESS_KEY_ID, …), else the profile AWS_PROFILE in ~/.aws/config and ~/.aws/credentials, else the
-instance's own role.
-"""
-
-import configparser
 import io
-import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import timedelta
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from bufferhouse.compression import limit_bytes
-from bufferhouse.errors import SourceUnavailable, UsageError
+from bufferhouse.errors import UsageError
 from bufferhouse.module_texts import HeadError, head_of
+from bufferhouse.store import open_store, reason_of, unavailable
 from bufferhouse.trees import FIRST_BYTES, Entry, too_large
 
 _CONNECTIONS = 8
@@ -26,87 +17,6 @@ _MOST_OBJECTS_AHEAD = 64
 _MOST_BYTES_AHEAD = 32 << 20
 _PIECE_BYTES = 1 << 20
 _HEAD_BYTES = 64 << 10  # holds most heads of module texts
-_REFUSED = re.compile(r"status code: 4(?!08|29)\d\d")  # what the server will not answer otherwise the next time
-_SECRETS = ("access_key_id", "secret_access_key", "session_token")
-_PROFILE_KEYS = {
-    "aws_access_key_id": "access_key_id",
-    "aws_secret_access_key": "secret_access_key",
-    "aws_session_token": "session_token",
-    "region": "region",
-    "endpoint_url": "endpoint",
-}
-
-
-def configuration() -> dict[str, str]:
-    """Return what environment and profile say, in obstore's names; the environment wins.
-
-    Raises:
-        UsageError: $AWS_PROFILE names a profile that neither file has.
-    """
-    profile = os.environ.get("AWS_PROFILE") or "default"
-    found: dict[str, str] = {}
-    is_there = profile == "default"
-    for variable, default, section in (
-        ("AWS_CONFIG_FILE", "~/.aws/config", profile if profile == "default" else f"profile {profile}"),
-        ("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials", profile),
-    ):
-        parser = configparser.ConfigParser(interpolation=None)
-        parser.read(Path(os.environ.get(variable) or default).expanduser())
-        if parser.has_section(section):
-            is_there = True
-            found.update({name: parser[section][key] for key, name in _PROFILE_KEYS.items() if key in parser[section]})
-    if not is_there:
-        raise UsageError(f"$AWS_PROFILE: there is no profile {profile!r} in ~/.aws/config or ~/.aws/credentials")
-    if os.environ.get("AWS_ACCESS_KEY_ID"):
-        found = {name: value for name, value in found.items() if name not in _SECRETS}  # never half of each
-    for variable, name in (
-        ("AWS_DEFAULT_REGION", "region"),
-        ("AWS_REGION", "region"),
-        ("AWS_ENDPOINT_URL", "endpoint"),
-        ("AWS_ENDPOINT_URL_S3", "endpoint"),
-        ("AWS_ACCESS_KEY_ID", "access_key_id"),
-        ("AWS_SECRET_ACCESS_KEY", "secret_access_key"),
-        ("AWS_SESSION_TOKEN", "session_token"),
-    ):
-        if os.environ.get(variable):
-            found[name] = os.environ[variable]
-    return found
-
-
-def open_store(bucket: str) -> Any:
-    """Return obstore's client of a bucket, which tries again what fails, up to $AWS_MAX_ATTEMPTS times."""
-    from obstore.store import S3Store
-
-    settings = configuration()
-    return S3Store(
-        bucket,
-        **settings,
-        client_options={
-            "allow_http": settings.get("endpoint", "").startswith("http://"),
-            "timeout": timedelta(seconds=60),
-            "connect_timeout": timedelta(seconds=5),
-        },
-        retry_config={
-            "max_retries": int(os.environ.get("AWS_MAX_ATTEMPTS") or 9) - 1,
-            "retry_timeout": timedelta(seconds=30),
-            "backoff": {
-                "init_backoff": timedelta(milliseconds=100),
-                "max_backoff": timedelta(seconds=3),
-                "base": 2,
-            },
-        },
-    )
-
-
-def put(url: str, data: bytes, content_type: str) -> None:
-    """Write an object, in the place of one that is there; raises as `Bucket.read` and `Bucket.entries` do."""
-    import obstore
-
-    bucket, _, key = url.removeprefix("s3://").partition("/")
-    try:
-        obstore.put(open_store(bucket), key, data, attributes={"Content-Type": content_type})
-    except Exception as error:
-        raise _unavailable(url, error) from None
 
 
 @dataclass(slots=True)
@@ -158,7 +68,7 @@ class Bucket:
         except FileNotFoundError:
             return []
         except Exception as error:
-            raise _unavailable(self.url, error) from None
+            raise unavailable(self.url, error) from None
         return found
 
     def beside(self, path: str) -> Entry | None:
@@ -170,7 +80,7 @@ class Bucket:
         except FileNotFoundError:
             return None
         except Exception as error:
-            raise _unavailable(path, error) from None
+            raise unavailable(path, error) from None
         return self._entry(item, path.rsplit("/", 1)[0], True)
 
     def _entry(self, item: Any, base: str, is_explicit: bool) -> Entry:
@@ -199,7 +109,7 @@ class Bucket:
         except FileNotFoundError:
             return False
         except Exception as error:
-            found = _unavailable(entry.path, error)
+            found = unavailable(entry.path, error)
             if isinstance(found, UsageError):
                 return False
             raise found from None
@@ -221,7 +131,7 @@ class Bucket:
         try:
             return self._head(entry.path) if entry.is_head_only else self._get(entry.path)
         except FileNotFoundError as error:
-            return OSError(_reason(error))
+            return OSError(reason_of(error))
         except UsageError as error:
             return OSError(str(error).removeprefix(f"{entry.path}: "))
 
@@ -237,7 +147,7 @@ class Bucket:
         except FileNotFoundError:
             raise
         except Exception as error:
-            raise _unavailable(path, error) from None
+            raise unavailable(path, error) from None
 
     def _key(self, path: str) -> str:
         return path.removeprefix(self.bucket).lstrip("/")
@@ -273,7 +183,7 @@ class _RemoteFile(io.RawIOBase):
         except FileNotFoundError:
             raise UsageError(f"{self._key}: there is no object of that name") from None
         except Exception as error:
-            raise _unavailable(self._key, error) from None
+            raise unavailable(self._key, error) from None
 
     def readable(self) -> bool:
         return True
@@ -288,21 +198,3 @@ class _RemoteFile(io.RawIOBase):
         data = self._ask(self._reader.read, len(buffer))
         buffer[: len(data)] = bytes(data)
         return len(data)
-
-
-def _unavailable(place: str, error: Exception) -> Exception:
-    if "NoSuchBucket" in str(error):
-        return UsageError(f"{place}: there is no such bucket")
-    reason = _reason(error)
-    if _REFUSED.search(str(error)):
-        return UsageError(f"{place}: {reason}")
-    return SourceUnavailable(f"{place} cannot be reached: {reason}; what was committed is kept, try again later")
-
-
-def _reason(error: Exception) -> str:
-    """Return the first line of an error of obstore, and what the server said; behind it come pages for its authors."""
-    first = next((line.strip() for line in str(error).split("\n") if line.strip()), type(error).__name__)
-    said = [match[1] for name in ("Code", "Message") if (match := re.search(rf"<{name}>([^<]*)</{name}>", str(error)))]
-    if said and "Expired" in said[0]:
-        return f"{': '.join(said)}; renew the credentials and try again"
-    return ": ".join([first[:500], *said])

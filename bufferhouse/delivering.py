@@ -19,7 +19,7 @@ def deliver(text: str, target: str, name: str) -> str:
         SourceUnavailable: the bucket does not answer.
     """
     if target.startswith("s3://"):
-        from bufferhouse.bucket import put
+        from bufferhouse.store import put
 
         url = f"{target.rstrip('/')}/{name}"
         put(url, text.encode("utf-8"), "text/html; charset=utf-8")

@@ -16,9 +16,9 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from bufferhouse import bucket
-from bufferhouse.bucket import configuration
 from bufferhouse.errors import UsageError
 from bufferhouse.sources import discover, read
+from bufferhouse.store import configuration
 from tests.commands import call, run
 from tests.ingests import SUFFIX, ingest, name_of
 from tests.module_texts import DATA

@@ -2,15 +2,15 @@
 
 import duckdb
 
-from bufferhouse.bucket import configuration
 from bufferhouse.errors import UsageError
 from bufferhouse.lake import extensions
+from bufferhouse.store import configuration
 
-_TRIES = 9  # as bufferhouse.bucket has it
+_TRIES = 9  # as bufferhouse.store has it
 
 
 def open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
-    """Let a connection read and write below an s3:// URL; endpoint, region and keys as bufferhouse.bucket finds them.
+    """Let a connection read and write below an s3:// URL; endpoint, region and keys as bufferhouse.store finds them.
 
     Raises:
         UsageError: there are no keys.
