@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from bufferhouse.errors import WarehouseBusy
+from bufferhouse.warehouse_files import lock_path
 
 _PAUSE_SECONDS = 0.05
 
@@ -26,7 +27,7 @@ class WriterLock:
     """
 
     def __init__(self, warehouse: Path, wait: float = 0.0) -> None:
-        self.path = warehouse.with_name(warehouse.name + ".lock")
+        self.path = lock_path(warehouse)
         self.wait = wait
         self._descriptor: int | None = None
 
@@ -67,9 +68,8 @@ def writer(warehouse: Path) -> str | None:
 
     The lock is tried only where its file names a holder: else a writer that comes at the same moment would be refused.
     """
-    path = warehouse.with_name(warehouse.name + ".lock")
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(lock_path(warehouse), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:

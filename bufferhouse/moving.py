@@ -13,6 +13,7 @@ from bufferhouse.layout import MODELS
 from bufferhouse.reading import reading
 from bufferhouse.storing import stored
 from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse_files import file_of
 
 _ROWS = 100_000  # of a piece that lies in memory
 # What a row of a history in a lake has besides, where it is the first that is said.
@@ -36,7 +37,7 @@ def copy_warehouse(
         WarehouseBusy: as `reading.reading` and `Warehouse`.
         WarehouseError: a table is not the same; nothing was committed.
     """
-    if str(source) == str(target):
+    if _place(source) == _place(target):
         raise UsageError(f"expected two warehouses, found {source} twice")
     with reading(source, wait=wait) as (old, _), Warehouse(target, wait=wait) as writer:
         new = writer.con
@@ -58,6 +59,10 @@ def copy_warehouse(
                     " WHERE m.is_incremental"
                 )
     return rows
+
+
+def _place(warehouse: Path | LakeAddress) -> str:
+    return str(warehouse if isinstance(warehouse, LakeAddress) else file_of(warehouse).absolute())
 
 
 def _tables(con: duckdb.DuckDBPyConnection) -> list[str]:

@@ -13,7 +13,7 @@ from bufferhouse.connecting import connect, settle
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.lake.address import LakeAddress
 from bufferhouse.warehouse import Warehouse
-from bufferhouse.warehouse_files import is_published, published_path
+from bufferhouse.warehouse_files import file_of, is_published, published_path
 
 
 def open_reader(path: Path | LakeAddress, *, wait: float = 0.0) -> tuple[duckdb.DuckDBPyConnection, str | None]:
@@ -36,7 +36,7 @@ def open_reader(path: Path | LakeAddress, *, wait: float = 0.0) -> tuple[duckdb.
         raise UsageError(
             f"there is no warehouse at {path}; make one with: bufferhouse ingest SOURCE --warehouse {path}"
         )
-    published = published_path(path)
+    path, published = file_of(path), published_path(path)
     note = None
     if is_published(path):
         con = connect(published, read_only=True, wait=wait)

@@ -19,7 +19,7 @@ from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.claims import Claims
 from bufferhouse.lock import WriterLock
 from bufferhouse.transaction import transaction
-from bufferhouse.warehouse_files import outdate_copy, published_path
+from bufferhouse.warehouse_files import file_of, outdate_copy, published_path
 
 STORAGE_VERSION = "v1.5.0"  # the newest this DuckDB writes: it brings zstd for long text
 BLOCK_SIZE = 65536  # bytes; a quarter of DuckDB's own suits the many small columns (docs/decisions/0006)
@@ -29,7 +29,7 @@ class Warehouse:
     """A warehouse open for writing: a file, which has one writer at a time, a lake, or in memory with `path` None.
 
     Opening migrates the schema and builds what changed in the models. A new one is a copy of the blank warehouse,
-    unless `use_blank` is False.
+    unless `use_blank` is False. `path` is that of the file, where the one given is a link to it.
 
     Raises:
         WarehouseBusy: another process writes, or reads the file itself, for longer than `wait` seconds.
@@ -39,7 +39,7 @@ class Warehouse:
     def __init__(
         self, path: Path | LakeAddress | None, *, wait: float = 0.0, build_models: bool = True, use_blank: bool = True
     ) -> None:
-        self.path = path
+        self.path = file_of(path) if isinstance(path, Path) else path
         self.use_blank = use_blank
         self.wait = wait
         self.build_models = build_models

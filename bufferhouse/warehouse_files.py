@@ -1,15 +1,49 @@
-"""The files of a warehouse: where it lies by default, and the published copy beside it."""
+"""The files of a warehouse: where it lies, and what lies beside it.
+
+A symbolic link is another name of the file that it leads to. Lock, log and published copy lie beside the file, so that
+all who call it by any name meet there.
+"""
 
 import os
 import time
 from pathlib import Path
 
+from bufferhouse.errors import UsageError
 from bufferhouse.lake.address import LakeAddress, address_of
 
 
 def default_path() -> Path | LakeAddress:
     """Return `$BUFFERHOUSE_WAREHOUSE`, else `warehouse.duckdb` in the working directory."""
     return address_of(os.environ.get("BUFFERHOUSE_WAREHOUSE") or "warehouse.duckdb")
+
+
+def file_of(path: Path) -> Path:
+    """Return the file behind a name of a warehouse, be it there or not; the name itself where it is no link.
+
+    Raises:
+        UsageError: the link leads back to itself.
+    """
+    if not path.is_symlink():
+        return path
+    file = Path(os.path.realpath(path))
+    if file.is_symlink():
+        raise UsageError(f"{path}: expected a file or a link to one, found a symbolic link that leads back to itself")
+    return file
+
+
+def lock_path(path: Path) -> Path:
+    """Return where the writer's lock of a warehouse lies."""
+    return _beside(path, ".lock")
+
+
+def log_path(path: Path) -> Path:
+    """Return where DuckDB writes what is not in the file yet."""
+    return _beside(path, ".wal")
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    file = file_of(path)
+    return file.with_name(file.name + suffix)
 
 
 def published_path(path: Path | LakeAddress) -> Path | None:
@@ -19,7 +53,8 @@ def published_path(path: Path | LakeAddress) -> Path | None:
     """
     if isinstance(path, LakeAddress):
         return None
-    return path.with_name(f"{path.stem}.published{path.suffix or '.duckdb'}")
+    file = file_of(path)
+    return file.with_name(f"{file.stem}.published{file.suffix or '.duckdb'}")
 
 
 def outdate_copy(path: Path) -> None:
@@ -44,4 +79,4 @@ def is_published(path: Path | LakeAddress) -> bool:
         is_newer = copy.stat().st_mtime_ns > path.stat().st_mtime_ns
     except FileNotFoundError:
         return False
-    return is_newer and not path.with_name(f"{path.name}.wal").exists()
+    return is_newer and not log_path(path).exists()
