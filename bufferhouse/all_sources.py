@@ -86,24 +86,22 @@ def load_ready(
             with faults_of(result):
                 work.append((found, choose(writer, source, found, result), result))
     ready = [dump for _, arrivals, _ in work for dump in arrivals.ready]
-    in_flight: deque[ReadBatch] = deque()
     begun: deque[Begun] = deque()
     number = done = 0
 
     def load_first() -> None:
         nonlocal done
-        first = begun.popleft()
+        first = begun[0]
         results = [*first.outcome(), *settle(writer, first.batch)]
         load_one(first.number, put_together(first.batch, results), first.found, first.result, first.started_at)
-        in_flight.popleft()
+        begun.popleft()
         done += len(first.batch.sightings) + len(first.batch.unreadable)
         reach(done, len(ready))
 
     with open_parsers(ready) as (begin, ahead):
         if writer.claims is not None:
             ahead = 0  # what is claimed for a batch is free when the next one is asked for
-        for number, (batch, found, result) in enumerate(_read_all(writer, work, in_flight), 1):
-            in_flight.append(batch)
+        for number, (batch, found, result) in enumerate(_read_all(writer, work, begun), 1):
             begun.append(Begun(number, batch, found, result, datetime.now(UTC), begin(number, batch.work)))
             while len(begun) > ahead:
                 load_first()
@@ -113,9 +111,13 @@ def load_ready(
 
 
 def _read_all(
-    writer: Warehouse, work: Sequence[tuple[Seen, Arrivals, Pass]], in_flight: Collection[ReadBatch]
+    writer: Warehouse, work: Sequence[tuple[Seen, Arrivals, Pass]], begun: Collection[Begun]
 ) -> Iterator[tuple[ReadBatch, Seen, Pass]]:
     """Yield the batches of all sources; a source that cannot be read further ends alone."""
+
+    def in_flight() -> list[ReadBatch]:
+        return [one.batch for one in begun]
+
     for found, arrivals, result in work:
         with faults_of(result):
             for batch in read_batches(writer, arrivals.ready, hold=arrivals.hold, in_flight=in_flight):

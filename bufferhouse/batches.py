@@ -62,19 +62,20 @@ class ReadBatch:
 
 
 Hold = Callable[[Found, Mapping[str, bytes] | Exception], bool]
+InFlight = Callable[[], Collection[ReadBatch]]
 
 
 def read_batches(
-    warehouse: Warehouse, dumps: Sequence[Found], *, hold: Hold | None = None, in_flight: Collection[ReadBatch] = ()
+    warehouse: Warehouse, dumps: Sequence[Found], *, hold: Hold | None = None, in_flight: InFlight = tuple
 ) -> Iterator[ReadBatch]:
     """Read and hash dumps; yield a batch when about 4,000 new contents or 16 MB of new text are together.
 
     A dump for which `hold` says so, which hears its bytes or why it cannot be read, is passed by.
 
     Most files of a fleet repeat a content, and a repeat costs a row: so it is contents that fill a batch. A batch
-    must be loaded before the next one is asked for, which looks up what is known by then, or stand in `in_flight`
-    until it is loaded. Batches must be loaded in their order, each after `settle`. Of a lake that others write to, too,
-    a batch has what nobody else loads, and the rest comes at the end.
+    must be loaded before the next one is asked for, which looks up what is known by then, or be one of `in_flight`
+    until it is loaded. Batches must be loaded in their order, each after `settle`. Of a lake that others write to,
+    too, a batch has what nobody else loads, and the rest comes at the end.
     """
     if warehouse.claims is None:
         yield from _read_batches(warehouse, dumps, hold, in_flight)
@@ -85,7 +86,7 @@ def read_batches(
 
 
 def _read_batches(
-    warehouse: Warehouse, dumps: Sequence[Found], hold: Hold | None, in_flight: Collection[ReadBatch] = ()
+    warehouse: Warehouse, dumps: Sequence[Found], hold: Hold | None, in_flight: InFlight = tuple
 ) -> Iterator[ReadBatch]:
     batch = ReadBatch()
     current = [batch]  # what is read while a chunk fills belongs to the batch of that moment
@@ -94,7 +95,7 @@ def _read_batches(
         interrupts.check()
         unasked = {s.content.dump_id for s in sightings} - batch.known.keys() - batch.new.keys()
         batch.known.update(warehouse.known_contents(unasked))
-        for other in in_flight:
+        for other in in_flight():
             batch.awaited.update({key: other.new[key] for key in unasked & other.new.keys()})
         for sighting in sightings:
             sort_in(batch, sighting)
