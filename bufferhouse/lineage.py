@@ -1,6 +1,6 @@
 """Where a column of a model comes from: through every model beneath it down to columns of raw."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -30,47 +30,29 @@ class Origin:
         return [indent + self.column, *(line for source in self.sources for line in source.lines(indent + "    "))]
 
 
-def lineage(column: str, models: list[Model], tables: Mapping[str, Mapping[str, str]]) -> Origin:
-    """Return the origin of `layer.model.column`, `model.column` of a mart, or a pointer such as `peak_memory.column`.
+class Lineage:
+    """Traces columns model by model: each model is qualified once, each column traced once.
 
     `tables` gives columns and types of raw by table.
-
-    Raises:
-        UsageError: there is no such column.
     """
-    by_name = {model.name: model for model in models}
-    model, name = _target(column, by_name)
-    return _Tracer(by_name, tables).trace(model.name, name)
 
-
-def _target(column: str, models: Mapping[str, Model]) -> tuple[Model, str]:
-    table, _, name = column.rpartition(".")
-    if not table:
-        raise UsageError(f"expected MODEL.COLUMN, such as peak_memory.reserved_bytes, found {column!r}")
-    table = table if "." in table else f"marts.{table}"
-    if table not in models:
-        versions = [known for known in models if known.rpartition("_v")[0] == table]
-        table = max(versions, key=lambda known: int(known.rpartition("_v")[2]), default=table)
-    if table not in models:
-        near = get_close_matches(table, models, 1)
-        raise UsageError(f"there is no model {table}" + (f"; did you mean {near[0]}?" if near else ""))
-    if name not in models[table].columns:
-        near = get_close_matches(name, models[table].columns, 1)
-        raise UsageError(f"{table} has no column {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
-    return models[table], name
-
-
-class _Tracer:
-    """Traces columns model by model; each model is qualified once."""
-
-    def __init__(self, models: Mapping[str, Model], tables: Mapping[str, Mapping[str, str]]) -> None:
-        self.models = models
+    def __init__(self, models: Iterable[Model], tables: Mapping[str, Mapping[str, str]]) -> None:
+        self.models = {model.name: model for model in models}
         self.schema: dict[str, dict] = {"raw": dict(tables)}
-        for name, model in models.items():
+        for name, model in self.models.items():
             layer, stem = name.split(".")
             self.schema.setdefault(layer, {})[stem] = dict.fromkeys(model.columns, "UNKNOWN")
         self.scopes: dict[str, object] = {}
         self.known: dict[tuple[str, str], Origin] = {}
+
+    def of(self, column: str) -> Origin:
+        """Return the origin of `layer.model.column`, `model.column` of a mart, or such as `peak_memory.column`.
+
+        Raises:
+            UsageError: there is no such column.
+        """
+        model, name = _target(column, self.models)
+        return self.trace(model.name, name)
 
     def trace(self, table: str, column: str) -> Origin:
         """Return the origin of a column of a model, or of raw."""
@@ -107,3 +89,20 @@ class _Tracer:
                 found.add((source, leaf.name.rpartition(".")[2].strip('"')))
         # sqlglot gathers columns in sets: their own order differs from process to process.
         return sorted(found)
+
+
+def _target(column: str, models: Mapping[str, Model]) -> tuple[Model, str]:
+    table, _, name = column.rpartition(".")
+    if not table:
+        raise UsageError(f"expected MODEL.COLUMN, such as peak_memory.reserved_bytes, found {column!r}")
+    table = table if "." in table else f"marts.{table}"
+    if table not in models:
+        versions = [known for known in models if known.rpartition("_v")[0] == table]
+        table = max(versions, key=lambda known: int(known.rpartition("_v")[2]), default=table)
+    if table not in models:
+        near = get_close_matches(table, models, 1)
+        raise UsageError(f"there is no model {table}" + (f"; did you mean {near[0]}?" if near else ""))
+    if name not in models[table].columns:
+        near = get_close_matches(name, models[table].columns, 1)
+        raise UsageError(f"{table} has no column {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
+    return models[table], name

@@ -7,7 +7,7 @@ import pytest
 
 from bufferhouse import models
 from bufferhouse.errors import UsageError
-from bufferhouse.lineage import Origin, lineage
+from bufferhouse.lineage import Lineage, Origin
 from schemas import TABLES
 from schemas.ddl import sql_type
 from tests.commands import call, run
@@ -27,8 +27,13 @@ def all_models() -> list[models.Model]:
     return models.read()
 
 
+@cache
+def known_lineage() -> Lineage:
+    return Lineage(all_models(), tables())
+
+
 def origin(column: str) -> Origin:
-    return lineage(column, all_models(), tables())
+    return known_lineage().of(column)
 
 
 MARTS = [model.name for model in models.read() if model.layer == "marts"]

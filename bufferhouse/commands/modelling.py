@@ -88,7 +88,7 @@ def lineage(
     output_format: Annotated[str, typer.Option("--format", help="tree, list or json.")] = "tree",
 ) -> None:
     """Show which columns of raw a column comes from, model by model."""
-    from bufferhouse.lineage import lineage
+    from bufferhouse.lineage import Lineage
     from bufferhouse.models import read
     from schemas import TABLES
     from schemas.ddl import sql_type
@@ -98,7 +98,7 @@ def lineage(
         name: {column: sql_type(declared) for column, declared in contract.columns.items()}
         for name, contract in TABLES.items()
     }
-    origin = lineage(column, read(), tables)
+    origin = Lineage(read(), tables).of(column)
     if output_format == "json":
         print(json.dumps({**origin.as_dict(), "raw": origin.leaves()}, indent=1))
     else:
