@@ -22,8 +22,8 @@ from statistics import median
 
 from bufferhouse.arrivals import Rules
 from bufferhouse.batches import read_batches
-from bufferhouse.ingest import parse_batch
 from bufferhouse.load import load
+from bufferhouse.parsed_batches import parse_batch
 from bufferhouse.passes import Pass, Source, choose, look
 from bufferhouse.warehouse import Warehouse
 from tests.clock import Clock, free_port, until

@@ -22,9 +22,9 @@ from bufferhouse.building import build
 from bufferhouse.ingest import ingest
 from bufferhouse.ingesting import run_ingest
 from bufferhouse.layout import MODELS
+from bufferhouse.parsing import own_parsers
 from bufferhouse.sources import discover
 from bufferhouse.warehouse import Warehouse
-from bufferhouse.workers import executor, worker_count
 
 _CHECK = """-- Stands for all models and checks where none shall be measured.
 -- severity: error
@@ -75,9 +75,8 @@ def bare_warehouse(path: Path) -> None:
 def bare_ingest(folder: Path, path: Path) -> None:
     """Ingest as `run_ingest` does, into a bare warehouse."""
     found = discover([str(folder)])
-    workers = worker_count(None, found.dumps)
-    with executor(workers) as pool, Warehouse(path, build_models=False) as warehouse:
-        ingest(warehouse, found, executor=pool, workers=workers)
+    with own_parsers(None, found.dumps) as parsers, Warehouse(path, build_models=False) as warehouse:
+        ingest(warehouse, found, parsers=parsers)
 
 
 def cold(folder: Path, scratch: Path, turns: int) -> dict[str, list[Spent]]:

@@ -1,35 +1,22 @@
 """One pass over several sources, configured or named: the command line and the flow both walk it."""
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from typing import NamedTuple
+from datetime import datetime
+from functools import partial
 
 from bufferhouse.arrivals import Arrivals
 from bufferhouse.batch import ParsedBatch
-from bufferhouse.batches import ReadBatch, read_batches
+from bufferhouse.batches import InFlight, ReadBatch, read_batches
 from bufferhouse.config import FILE_NAME, Config
-from bufferhouse.contents import ParsedContents
 from bufferhouse.errors import SourceUnavailable, UsageError
-from bufferhouse.ingest import put_together, settle
+from bufferhouse.parsed_batches import parsed_batches
 from bufferhouse.parsing import OpenParsers
 from bufferhouse.passes import Pass, Seen, Source, choose, finish
 from bufferhouse.warehouse import Warehouse
 
 # Takes the number of a batch, the batch, what was seen of its source, the figures to add to, and when it was begun.
 LoadOne = Callable[[int, ParsedBatch, Seen, Pass, datetime], None]
-
-
-class Begun(NamedTuple):
-    """A batch that is being parsed; `outcome` waits for that."""
-
-    number: int
-    batch: ReadBatch
-    found: Seen
-    result: Pass
-    started_at: datetime
-    outcome: Callable[[], Sequence[ParsedContents]]
 
 
 def chosen_sources(
@@ -86,43 +73,25 @@ def load_ready(
             with faults_of(result):
                 work.append((found, choose(writer, source, found, result), result))
     ready = [dump for _, arrivals, _ in work for dump in arrivals.ready]
-    begun: deque[Begun] = deque()
-    number = done = 0
-
-    def load_first() -> None:
-        nonlocal done
-        first = begun[0]
-        results = [*first.outcome(), *settle(writer, first.batch)]
-        load_one(first.number, put_together(first.batch, results), first.found, first.result, first.started_at)
-        begun.popleft()
-        done += len(first.batch.sightings) + len(first.batch.unreadable)
-        reach(done, len(ready))
-
-    with open_parsers(ready) as (begin, ahead):
-        if writer.claims is not None:
-            ahead = 0  # what is claimed for a batch is free when the next one is asked for
-        for number, (batch, found, result) in enumerate(_read_all(writer, work, begun), 1):
-            begun.append(Begun(number, batch, found, result, datetime.now(UTC), begin(number, batch.work)))
-            while len(begun) > ahead:
-                load_first()
-        while begun:
-            load_first()
+    done = number = 0
+    with open_parsers(ready) as parsers:
+        for begun, parsed in parsed_batches(writer, parsers, partial(_read_all, writer, work)):
+            number = begun.number
+            load_one(number, parsed, *begun.about, begun.started_at)
+            done += len(begun.batch.sightings) + len(begun.batch.unreadable)
+            reach(done, len(ready))
     return number
 
 
 def _read_all(
-    writer: Warehouse, work: Sequence[tuple[Seen, Arrivals, Pass]], begun: Collection[Begun]
-) -> Iterator[tuple[ReadBatch, Seen, Pass]]:
+    writer: Warehouse, work: Sequence[tuple[Seen, Arrivals, Pass]], in_flight: InFlight
+) -> Iterator[tuple[ReadBatch, tuple[Seen, Pass]]]:
     """Yield the batches of all sources; a source that cannot be read further ends alone."""
-
-    def in_flight() -> list[ReadBatch]:
-        return [one.batch for one in begun]
-
     for found, arrivals, result in work:
         with faults_of(result):
             for batch in read_batches(writer, arrivals.ready, hold=arrivals.hold, in_flight=in_flight):
                 result.unreadable += batch.unreadable
-                yield batch, found, result
+                yield batch, (found, result)
         finish(arrivals, result)
 
 

@@ -1,20 +1,16 @@
 """The one path of data: discover, read and hash, parse, tabulate, load. The command line and Prefect both walk it."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 
 import duckdb
 
 from bufferhouse import __version__, interrupts
-from bufferhouse.batch import ParsedBatch
-from bufferhouse.batches import ReadBatch, read_batches, read_chunks
-from bufferhouse.contents import ParsedContents, parse_contents
-from bufferhouse.frames import merged
+from bufferhouse.batches import InFlight, ReadBatch, read_batches, read_chunks
 from bufferhouse.known_files import unknown_files
 from bufferhouse.load import load
-from bufferhouse.parsing import parse_work
+from bufferhouse.parsed_batches import parsed_batches
+from bufferhouse.parsing import HERE, Parsers
 from bufferhouse.run_changes import complete_runs
 from bufferhouse.sources import Discovery
 from bufferhouse.storing import next_number
@@ -22,45 +18,12 @@ from bufferhouse.summary import Summary
 from bufferhouse.warehouse import Warehouse
 
 
-def settle(warehouse: Warehouse, batch: ReadBatch) -> list[ParsedContents]:
-    """Look up what a batch awaits, now that all batches before it are loaded; parse what was refused there.
-
-    Those are refused again, as they would be in a batch that is read later: another file, another reject.
-    """
-    if not batch.awaited:
-        return []
-    batch.known.update(warehouse.known_contents(batch.awaited))
-    refused = batch.awaited.keys() - batch.known.keys()
-    if not refused:
-        return []
-    for sighting in batch.sightings:
-        if sighting.content.dump_id in refused:
-            sighting.files = batch.awaited[sighting.content.dump_id].files  # a reject keeps the bytes
-    return [parse_contents((batch.awaited[dump_id].content, batch.awaited[dump_id].files) for dump_id in refused)]
-
-
-def put_together(batch: ReadBatch, results: Sequence[ParsedContents]) -> ParsedBatch:
-    """Return a batch with all that came of parsing its new contents."""
-    refusals = dict(batch.refusals)
-    signatures = {dump_id: signature for dump_id, (_, signature) in batch.known.items()}
-    for result in results:
-        refusals.update(result.refusals)
-        signatures.update(result.signature_ids)
-    return ParsedBatch(merged([result.tables for result in results]), batch.sightings, refusals, signatures)
-
-
-def parse_batch(batch: ReadBatch, *, executor: Executor | None = None, workers: int = 1) -> ParsedBatch:
-    """Parse the new contents of a batch, each once; `executor` shares the work out to its processes."""
-    return put_together(batch, parse_work(batch.work, executor, workers))
-
-
 def ingest(
     warehouse: Warehouse,
     discovery: Discovery,
     *,
     rehash: bool = False,
-    executor: Executor | None = None,
-    workers: int = 1,
+    parsers: Parsers = HERE,
     progress: Callable[[int, int, Summary], None] | None = None,
     summary: Summary | None = None,
 ) -> Summary:
@@ -73,7 +36,7 @@ def ingest(
         summary.conflicts = summary.retries = 0
     summary.last_load_id = next_number(warehouse.con, "loads", "load_id") - 1
     try:
-        _ingest(warehouse, discovery, summary, rehash, executor, workers, progress)
+        _ingest(warehouse, discovery, summary, rehash, parsers, progress)
     except BaseException:
         _count_committed(warehouse, summary)
         raise
@@ -85,21 +48,23 @@ def _ingest(
     discovery: Discovery,
     summary: Summary,
     rehash: bool,
-    executor: Executor | None,
-    workers: int,
+    parsers: Parsers,
     progress: Callable[[int, int, Summary], None] | None,
 ) -> None:
     interrupts.check()
     fresh = unknown_files(warehouse, discovery, summary, rehash=rehash)
     complete_runs(warehouse.con, discovery.runs)
     done = 0
-    for batch in read_batches(warehouse, fresh):
-        started_at = datetime.now(UTC)
-        summary.unreadable += batch.unreadable
-        parsed = parse_batch(batch, executor=executor, workers=workers)
+
+    def read(in_flight: InFlight) -> Iterator[tuple[ReadBatch, None]]:
+        for batch in read_batches(warehouse, fresh, in_flight=in_flight):
+            summary.unreadable += batch.unreadable
+            yield batch, None
+
+    for begun, parsed in parsed_batches(warehouse, parsers, read):
         interrupts.check()
-        summary.add(load(warehouse, parsed, discovery.runs, started_at))
-        done += len(batch.sightings) + len(batch.unreadable)
+        summary.add(load(warehouse, parsed, discovery.runs, begun.started_at))
+        done += len(begun.batch.sightings) + len(begun.batch.unreadable)
         if progress:
             progress(done, len(fresh), summary)
 

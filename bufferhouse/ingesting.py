@@ -23,7 +23,6 @@ from bufferhouse.reading import only_asked
 from bufferhouse.summary import Summary
 from bufferhouse.warehouse import Warehouse
 from bufferhouse.warehouse_files import is_published
-from bufferhouse.workers import executor, worker_count
 
 
 def run_ingest(
@@ -63,12 +62,16 @@ def run_ingest(
             count_only(warehouse, discovery, summary, rehash=rehash)
         summary.seconds = round(time.monotonic() - started, 3)
         return summary
-    count = worker_count(workers, discovery.dumps)
     try:
-        with remembered(), executor(count) as pool, Warehouse(path, wait=wait) as warehouse, _progress() as advance:
+        with (
+            remembered(),
+            own_parsers(workers, discovery.dumps) as parsers,
+            Warehouse(path, wait=wait) as warehouse,
+            _progress() as advance,
+        ):
             if reparse:
                 _reparse(warehouse, summary, every=rehash)
-            ingest(warehouse, discovery, rehash=rehash, executor=pool, workers=count, progress=advance, summary=summary)
+            ingest(warehouse, discovery, rehash=rehash, parsers=parsers, progress=advance, summary=summary)
             if publish:
                 warehouse.publish()
     except KeyboardInterrupt:

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 import duckdb
 
 from bufferhouse.ingest import ingest
+from bufferhouse.parsing import own_parsers
 from bufferhouse.sources import discover
 from bufferhouse.warehouse import Warehouse
-from bufferhouse.workers import executor, worker_count
 
 
 @contextmanager
@@ -20,9 +20,8 @@ def in_memory(sources: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
     import sys
 
     discovery = discover(sources)
-    workers = worker_count(None, discovery.dumps)
-    with executor(workers) as pool, Warehouse(None) as warehouse:
-        summary = ingest(warehouse, discovery, executor=pool, workers=workers)
+    with own_parsers(None, discovery.dumps) as parsers, Warehouse(None) as warehouse:
+        summary = ingest(warehouse, discovery, parsers=parsers)
         for line in [*summary.reject_lines, *summary.unreadable, *summary.head_faults]:
             print(f"bufferhouse: {line}", file=sys.stderr)
         yield warehouse.con

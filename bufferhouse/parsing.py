@@ -1,4 +1,4 @@
-"""Who parses the batches: this process with its pool, or others while the next batches are read."""
+"""Who parses the batches: this process, or others while the next batches are read and those before are loaded."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -38,13 +38,20 @@ def parse_work(work: Work, executor: Executor | None = None, workers: int = 1) -
     return list(executor.map(parse_contents, _shares(work, workers)))
 
 
-def _parse(_number: int, work: Work, executor: Executor | None, workers: int) -> list[ParsedContents]:
-    return parse_work(work, executor, workers)
+def _parsed_later(_number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
+    return lambda: parse_work(work)
+
+
+HERE = Parsers(_parsed_later, 0)
+"""This process, when the contents are asked for."""
 
 
 @contextmanager
-def own_parsers(workers: int | None, dumps: Sequence[Found], *, parse: Parse = _parse) -> Iterator[Parsers]:
-    """Yield this process, with a pool of others where the input is worth it or `workers` says so."""
+def own_parsers(workers: int | None, dumps: Sequence[Found], *, parse: Parse | None = None) -> Iterator[Parsers]:
+    """Yield this process, or a pool of others where the input is worth it or `workers` says so.
+
+    A pool parses one batch ahead of the one that is waited for, unless `parse` wants to see each done.
+    """
     count = worker_count(workers, dumps)
     with executor(count) as pool:
 
@@ -52,7 +59,14 @@ def own_parsers(workers: int | None, dumps: Sequence[Found], *, parse: Parse = _
             results = parse(number, work, pool, count)
             return lambda: results
 
-        yield Parsers(begin, 0)
+        def submit(_number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
+            results = pool.map(parse_contents, _shares(work, count) or [work])
+            return lambda: list(results)
+
+        if parse is not None:
+            yield Parsers(begin, 0)
+        else:
+            yield HERE if pool is None else Parsers(submit, 1)
 
 
 def _shares(work: Work, workers: int) -> list[Work]:

@@ -15,8 +15,8 @@ from bufferhouse.batches import ReadBatch, sort_in
 from bufferhouse.compression import CompressionError, decompressed
 from bufferhouse.errors import UsageError
 from bufferhouse.identity import content_of, read_file_name
-from bufferhouse.ingest import parse_batch
 from bufferhouse.load import load
+from bufferhouse.parsed_batches import parse_batch
 from bufferhouse.warehouse import Warehouse
 
 COLUMNS = ("reject_id", "run_name", "relative_path", "rule", "line_number", "column_number", "expected", "found",

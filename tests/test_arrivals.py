@@ -12,9 +12,9 @@ from bufferhouse.arrivals import Rules
 from bufferhouse.batches import read_batches
 from bufferhouse.completing import complete
 from bufferhouse.errors import UsageError
-from bufferhouse.ingest import parse_batch
 from bufferhouse.load import load
 from bufferhouse.naming import check_pattern
+from bufferhouse.parsed_batches import parse_batch
 from bufferhouse.passes import Pass, Source, choose, finish, look
 from bufferhouse.warehouse import Warehouse
 from tests.commands import CHECKOUT, call

@@ -10,8 +10,8 @@ import duckdb
 from bufferhouse.batch import ParsedBatch, Sighting
 from bufferhouse.batches import ReadBatch
 from bufferhouse.identity import FileName, content_of, read_file_name
-from bufferhouse.ingest import parse_batch
 from bufferhouse.load import Loaded, load
+from bufferhouse.parsed_batches import parse_batch
 from bufferhouse.runs import Run
 from bufferhouse.warehouse import Warehouse
 from schemas import TABLES
