@@ -421,10 +421,11 @@ def interrupted(words: list, number: signal.Signals) -> tuple[int, str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_ingest_is_finished_by_the_same_command(warehouse, tmp_path, workers, number):
+def test_an_interrupted_ingest_is_finished_by_the_same_command(warehouse, tmp_path, monkeypatch, workers, number):
     """Ctrl-C ends with a line that says what is committed and exit 130; after it and after kill -9 the warehouse is
     whole, and the same command loads what is missing."""
-    total = 5 * BATCH_DUMPS
+    total = 1000
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", str(total // 5))
     write_dumps(tmp_path / "run", range(total))
     words = ["ingest", tmp_path / "run", "--warehouse", warehouse, "--workers", workers]
     code, errors = interrupted(words, number)
