@@ -1,32 +1,37 @@
-"""What no ingest of these dumps goes below, however its work is arranged: reading them, and one load.
+"""What no ingest of these dumps goes below, however its work is arranged: reading them, and DuckDB's part.
 
 *Reading* is the reader alone, from dumps to columns with all its proofs, neighbours together as in an ingest: no hash,
-no shapes, no frames, no tables. It is shared among the cores, a dump to each. *One load* is the ingest of one small
-dump, nearly all of it planning of models and checks. A target beyond both needs another reader or another planner.
+no shapes, no frames, no tables. It is shared among the cores, a dump to each. *Loading* is what comes after the frames,
+nearly all of it statements of DuckDB: its tables, models, checks and the commit. A target beyond both together needs
+another reader, other models or another database.
 """
 
 import os
-import shutil
-import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.corpus import Files, dumps_of
-from benchmarks.places import EXAMPLES
-from benchmarks.turns import in_turns, middle
+from benchmarks.turns import in_turns, middle, spent
+from bufferhouse.batches import read_batches
 from bufferhouse.collecting import collector_paused
 from bufferhouse.dump import parse, together
-from bufferhouse.ingesting import run_ingest
+from bufferhouse.load import load
+from bufferhouse.parsed_batches import parse_batch
+from bufferhouse.sources import discover
+from bufferhouse.warehouse import Warehouse
 
 _NEIGHBOURS = 64
 
 
 class Floor(NamedTuple):
-    """Processor seconds of reading all dumps, of reading the largest, and of one load."""
+    """Seconds by the clock of reading all dumps, of reading the largest, and of loading, with models and without."""
 
     reading: float
     largest: float
-    load: float
+    loading: float
+    bare_loading: float
 
     @property
     def shared(self) -> float:
@@ -34,22 +39,22 @@ class Floor(NamedTuple):
         return max(self.reading / (os.cpu_count() or 1), self.largest)
 
 
-def floor(folder: Path, scratch: Path, turns: int) -> Floor:
-    """Return what there is at the bottom of an ingest of the dumps below a folder."""
-    dumps = sorted(dumps_of(folder), key=_size)
-    small = min(EXAMPLES.rglob("*-buffer-assignment.txt"), key=lambda path: path.stat().st_size)
-    with tempfile.TemporaryDirectory(dir=scratch) as directory:
-        warehouses = Path(directory) / "made"
-
-        def load() -> None:
-            shutil.rmtree(warehouses, ignore_errors=True)
-            warehouses.mkdir()
-            run_ingest([str(small)], warehouses / "one.duckdb")
-
-        works = {"reading": lambda: read_all(dumps), "largest": lambda: read_all(dumps[-1:]), "load": load}
-        in_turns(works, 1)
-        found = in_turns(works, turns)
-    return Floor(*(middle(found[name]).processor for name in works))
+def floor(folder: Path, fresh: Callable[[], Path], bare: Path, turns: int) -> Floor:
+    """Return what lies beneath an ingest of the dumps below a folder; `bare` is a warehouse without models."""
+    dumps = sorted(dumps_of(folder), key=lambda files: sum(map(len, files.values())))
+    works = {"all": lambda: read_all(dumps), "largest": lambda: read_all(dumps[-1:])}
+    in_turns(works, 1)
+    reading = [middle(found).seconds for found in in_turns(works, turns).values()]
+    loading = []
+    for made in (None, bare):
+        seconds = []
+        for _ in range(turns):
+            path = fresh()
+            if made:
+                path.write_bytes(made.read_bytes())
+            seconds.append(_loading(folder, path, build_models=made is None))
+        loading.append(sorted(seconds)[turns // 2])
+    return Floor(*reading, *loading)
 
 
 @collector_paused()
@@ -57,14 +62,17 @@ def read_all(dumps: list[Files]) -> None:
     """Read dumps into columns."""
     for first in range(0, len(dumps), _NEIGHBOURS):
         cuts = [(files, together.sections(files)) for files in dumps[first : first + _NEIGHBOURS]]
-        forms = {cut.form for _, cut in cuts if cut}
-        for form in forms:
-            alike = [cut for _, cut in cuts if cut and cut.form == form]
-            together.read(alike)
+        for form in {cut.form for _, cut in cuts if cut}:
+            together.read([cut for _, cut in cuts if cut and cut.form == form])
         for files, cut in cuts:
             if cut is None:
                 parse(files["combined"] if len(files) == 1 else files)
 
 
-def _size(files: Files) -> int:
-    return sum(map(len, files.values()))
+def _loading(folder: Path, path: Path, *, build_models: bool) -> float:
+    found, seconds = discover([str(folder)]), 0.0
+    with Warehouse(path, build_models=build_models) as warehouse:
+        for batch in read_batches(warehouse, found.dumps):
+            parsed, now = parse_batch(batch), datetime.now(UTC)
+            seconds += spent(lambda parsed=parsed, now=now: load(warehouse, parsed, found.runs, now)).seconds
+    return seconds

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.corpus import CORPUS
+from bufferhouse.identity import SUFFIXES
 from bufferhouse.layout import CHECKOUT
 
 EXAMPLES = CHECKOUT / "examples" / "fleet"
@@ -61,7 +62,8 @@ def _copy_distinct(fleet: Path, folder: Path) -> None:
     seen = set()
     for path in sorted(path for path in fleet.rglob("*.txt") if path.name.endswith("-buffer-assignment.txt")):
         stem = path.name.removesuffix("-buffer-assignment.txt")
-        files = sorted(path.parent.glob(f"{stem}-*.txt"))
+        places = (path.with_name(f"{stem}{suffix}") for suffix in SUFFIXES.values())
+        files = [place for place in places if place.exists()]
         content = hashlib.sha256(b"".join(one.read_bytes() for one in files)).digest()
         if content not in seen:
             seen.add(content)
