@@ -61,6 +61,8 @@ def _use(make: Callable[[Path], None], use: Callable[[Path], None]) -> bool:
         blank = _blank(make)
         try:
             use(blank)
+        except duckdb.InterruptException:
+            raise
         except duckdb.Error:
             blank.unlink(missing_ok=True)  # it is damaged: whoever comes next makes it anew
             return False

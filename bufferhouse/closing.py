@@ -4,6 +4,8 @@ import time
 
 import duckdb
 
+from bufferhouse import interrupts
+
 _LAST_TASKS = 0.01  # seconds
 
 
@@ -13,6 +15,7 @@ def close(con: duckdb.DuckDBPyConnection) -> None:
     DuckDB 1.5.5 now and then (twice in some 8,000 times, on busy cores) ends the process with SIGSEGV, in one of its
     own threads, while a database is taken down. So they are sent home first: `SET threads` returns when they are gone.
     """
+    interrupts.forget(con)
     try:
         con.execute("SET threads = 1")
     except duckdb.Error:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 
+from bufferhouse import interrupts
 from bufferhouse.copying import lacks_space
 from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull
 
@@ -37,7 +38,8 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
 
 
 def settle(con: duckdb.DuckDBPyConnection) -> None:
-    """Make a connection answer alike wherever it is opened."""
+    """Make a connection answer alike wherever it is opened, and stop at Ctrl-C."""
+    interrupts.listen(con)
     con.execute("SET TimeZone = 'UTC'")
     con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
     con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours

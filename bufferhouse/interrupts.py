@@ -1,45 +1,157 @@
 """Ctrl-C that is not lost.
 
-DuckDB tries imports (pandas at every parameter, pyarrow.dataset at the first Arrow table), and where Ctrl-C meets one
-of them it takes the KeyboardInterrupt for a failed import and goes on. So it is remembered here, too, and long work
-asks.
+DuckDB loses it in three ways. It looks for signals between the tasks that Python's main thread works on
+(`CompletePendingQuery` of its client for Python): while that thread waits for DuckDB's own threads, or for one task
+that never ends, it looks for none. Where it finds one it gives up waiting, but the statement goes on in its threads,
+and whoever closes the connection waits for it. And it tries imports (pandas at every parameter, pyarrow.dataset at the
+first Arrow table), and where Ctrl-C meets one of them it takes the KeyboardInterrupt for a failed import and goes on.
+
+So the signal itself wakes a thread here, which interrupts what runs on the connections in use; and it is remembered, as
+long work asks, too.
 """
 
 import signal
+import socket
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
+from weakref import WeakSet
+
+AGAIN_SECONDS = 0.1  # between two interrupts
+_END = b"\0"  # no signal has this number
 
 _came = False
+_heard = threading.Event()  # by somebody who does not forgive it
+_in_use: WeakSet = WeakSet()
+_looking = threading.RLock()  # the handler of signals may meet its own thread here
 
 
 @contextmanager
 def remembered() -> Iterator[None]:
-    """Remember a Ctrl-C that comes inside, for `check`; it raises KeyboardInterrupt at once, as ever.
+    """Let Ctrl-C stop the statements inside, and remember it for `check`; what comes of it is a KeyboardInterrupt.
 
-    Does nothing where somebody else handles Ctrl-C, or outside the main thread.
+    It is raised at once, as ever, or where a statement was stopped. Installs nothing where somebody else handles
+    Ctrl-C, or outside the main thread.
     """
     global _came
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
+        with _as_interrupt():
+            yield
         return
     signal.signal(signal.SIGINT, _remember)
     try:
-        yield
+        with _stopping_statements(), _as_interrupt():
+            yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         _came = False
-
-
-def _remember(number: int, frame: FrameType | None) -> None:
-    global _came
-    _came = True
-    raise KeyboardInterrupt
+        _heard.clear()
 
 
 def check() -> None:
     """Raise a KeyboardInterrupt that got lost on its way."""
     if _came:
+        _heard.set()
         raise KeyboardInterrupt
+
+
+def listen(con: Any) -> None:
+    """Let Ctrl-C stop what runs on a connection of DuckDB, until `forget`."""
+    with _looking:
+        _in_use.add(con)
+
+
+def forget(con: Any) -> None:
+    """Leave a connection alone from now on: it is about to be closed."""
+    with _looking:
+        _in_use.discard(con)
+
+
+@contextmanager
+def waking(end: socket.socket) -> Iterator[None]:
+    """Let signals write their number to a socket, at once; only the main thread can arrange that."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.set_wakeup_fd(end.fileno(), warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+
+
+def _remember(number: int, frame: FrameType | None) -> None:
+    global _came
+    _came = True
+    if not _is_in_an_import(frame):
+        _heard.set()
+    _interrupt()
+    # Where a statement was stopped, that is on its way already: what cleans up behind it must not be cut short.
+    if not _is_stopped_statement(sys.exc_info()[1]):
+        raise KeyboardInterrupt
+
+
+def _is_in_an_import(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@contextmanager
+def _as_interrupt() -> Iterator[None]:
+    """Raise a KeyboardInterrupt for whatever came of one: an error of DuckDB, or one that was made of it."""
+    try:
+        yield
+    except Exception as error:
+        link: BaseException | None = error
+        while link is not None:
+            if isinstance(link, KeyboardInterrupt) or (_came and _is_stopped_statement(link)):
+                raise KeyboardInterrupt from error
+            link = link.__cause__ or link.__context__
+        raise
+
+
+def _is_stopped_statement(error: BaseException | None) -> bool:
+    duckdb = sys.modules.get("duckdb")  # imported by now, if it raised this
+    return duckdb is not None and isinstance(error, duckdb.InterruptException)
+
+
+@contextmanager
+def _stopping_statements() -> Iterator[None]:
+    ended, asked_to_end = socket.socketpair()
+    asked_to_end.setblocking(False)  # as signal.set_wakeup_fd wants it
+
+    def watch() -> None:
+        has_come = False
+        while True:
+            # Again and again until it was heard: the statement may have been about to begin.
+            ended.settimeout(AGAIN_SECONDS if has_come and not _heard.is_set() else None)
+            with suppress(TimeoutError):
+                byte = ended.recv(1)
+                if byte == _END:
+                    return
+                has_come = has_come or byte == bytes([signal.SIGINT])
+            if has_come:
+                _interrupt()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    with ended, asked_to_end, waking(asked_to_end):
+        thread.start()
+        try:
+            yield
+        finally:
+            asked_to_end.send(_END)
+            thread.join()
+
+
+def _interrupt() -> None:
+    with _looking:
+        for con in list(_in_use):
+            with suppress(Exception):  # somebody has closed it
+                con.interrupt()

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import duckdb
 
+from bufferhouse.interrupts import AGAIN_SECONDS, waking
+
 MIB, GIB = 1 << 20, 1 << 30
 OUTSIDE_BYTES = 1 << 30  # what the process may take beyond DuckDB's own bound: vectors, threads, rows of the answer
 GRACE_SECONDS = 5.0  # between the interrupt and giving up
@@ -90,12 +92,17 @@ def interrupted_after(
             return
         if reason is not None:
             ctrl_c.set()
-        con.interrupt()
-        if _first_byte(ended, GRACE_SECONDS) != _END and reason is None and give_up:
-            give_up()
+        last = time.monotonic() + GRACE_SECONDS
+        while True:
+            con.interrupt()  # again and again: the statement may have been about to begin
+            if _first_byte(ended, AGAIN_SECONDS) == _END:
+                return
+            if time.monotonic() >= last and reason is None and give_up:
+                give_up()
+                return
 
     thread = threading.Thread(target=watch, daemon=True)
-    with ended, asked_to_end, _waking(asked_to_end):
+    with ended, asked_to_end, waking(asked_to_end):
         thread.start()
         try:
             yield ctrl_c
@@ -113,16 +120,3 @@ def _first_byte(end: socket.socket, seconds: float) -> bytes | None:
             if (byte := end.recv(1)) in (_END, bytes([signal.SIGINT])):
                 return byte
     return None
-
-
-@contextmanager
-def _waking(end: socket.socket) -> Iterator[None]:
-    """Let signals write their number to a socket, at once; only the main thread can arrange that."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.set_wakeup_fd(end.fileno(), warn_on_full_buffer=False)
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(before)

@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from bufferhouse.commands.configuring import ConfigOption, SetOption
-from bufferhouse.commands.shared import WarehouseOption, guarded, say
+from bufferhouse.commands.shared import WarehouseOption, say, told
 
 
-@guarded
+@told
 def serve(
     config_file: ConfigOption = None,
     settings: SetOption = None,

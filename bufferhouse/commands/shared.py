@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bufferhouse import interrupts
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.lake.address import LakeAddress, address_of
 
@@ -55,6 +56,17 @@ def say(message: str) -> None:
 
 
 def guarded(verb: Callable) -> Callable:
+    """As `told`, of a verb that Ctrl-C ends wherever it meets it, also in a statement of DuckDB."""
+
+    @wraps(verb)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with interrupts.remembered():
+            return verb(*args, **kwargs)
+
+    return told(call)
+
+
+def told(verb: Callable) -> Callable:
     """Turn the errors that end a command into a message and an exit code.
 
     2 for a wrong call, 3 for what may be better later: a warehouse in use, a source that is away, a full disk; 130 for
@@ -77,10 +89,7 @@ def guarded(verb: Callable) -> Callable:
         except OSError as error:
             say(f"bufferhouse: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}")
             raise typer.Exit(3 if error.errno in _FULL else 2) from None
-        except (KeyboardInterrupt, RuntimeError) as error:
-            # DuckDB wraps a Ctrl-C that meets it in a statement.
-            if not isinstance(error, KeyboardInterrupt) and not isinstance(error.__cause__, KeyboardInterrupt):
-                raise
+        except KeyboardInterrupt:
             say(f"bufferhouse: interrupted after {time.monotonic() - started:.1f} s; what was committed is kept")
             raise typer.Exit(130) from None
 
