@@ -23,6 +23,7 @@ from bufferhouse.reading import only_asked
 from bufferhouse.summary import Summary
 from bufferhouse.warehouse import Warehouse
 from bufferhouse.warehouse_files import is_published
+from bufferhouse.writing import writing
 
 
 def run_ingest(
@@ -66,7 +67,7 @@ def run_ingest(
         with (
             remembered(),
             own_parsers(workers, discovery.dumps) as parsers,
-            Warehouse(path, wait=wait) as warehouse,
+            writing(path, wait=wait) as warehouse,
             _progress() as advance,
         ):
             if reparse:
@@ -109,7 +110,7 @@ def run_configured(
     if not any(seen.values()):
         return by_source
     try:
-        with remembered(), Warehouse(path, wait=wait) as warehouse, _progress() as advance:
+        with remembered(), writing(path, wait=wait) as warehouse, _progress() as advance:
 
             def load_one(number: int, parsed: ParsedBatch, found: Seen, result: Pass, started_at: datetime) -> None:
                 interrupts.check()

@@ -28,8 +28,9 @@ BLOCK_SIZE = 65536  # bytes; a quarter of DuckDB's own suits the many small colu
 class Warehouse:
     """A warehouse open for writing: a file, which has one writer at a time, a lake, or in memory with `path` None.
 
-    Opening migrates the schema and builds what changed in the models. A new one is a copy of the blank warehouse,
-    unless `use_blank` is False. `path` is that of the file, where the one given is a link to it.
+    Opening migrates the schema and builds what changed in the models; `progress` hears of those that are back-filled.
+    A new one is a copy of the blank warehouse, unless `use_blank` is False. `path` is that of the file, where the one
+    given is a link to it.
 
     Raises:
         WarehouseBusy: another process writes, or reads the file itself, for longer than `wait` seconds.
@@ -37,12 +38,19 @@ class Warehouse:
     """
 
     def __init__(
-        self, path: Path | LakeAddress | None, *, wait: float = 0.0, build_models: bool = True, use_blank: bool = True
+        self,
+        path: Path | LakeAddress | None,
+        *,
+        wait: float = 0.0,
+        build_models: bool = True,
+        use_blank: bool = True,
+        progress: building.Progress | None = None,
     ) -> None:
         self.path = file_of(path) if isinstance(path, Path) else path
         self.use_blank = use_blank
         self.wait = wait
         self.build_models = build_models
+        self.progress = progress
         self._stack = ExitStack()
         self.con: duckdb.DuckDBPyConnection
         self.claims: Claims | None = None  # where others write, too
@@ -52,7 +60,7 @@ class Warehouse:
             if isinstance(self.path, LakeAddress):
                 from bufferhouse.lake.writing import open_writer
 
-                writer = open_writer(self.path, self.wait, build_models=self.build_models)
+                writer = open_writer(self.path, self.wait, build_models=self.build_models, progress=self.progress)
                 self.con, self.claims = stack.enter_context(writer)
                 settle(self.con)
                 self._stack = stack.pop_all()
@@ -77,7 +85,7 @@ class Warehouse:
         try:
             migrate.migrate(self.con, self.path)
             if self.build_models:
-                building.build(self.con)
+                building.build(self.con, progress=self.progress)
         except duckdb.Error as error:
             raise no_space(self.path, error) or WarehouseError(
                 f"{self.path} cannot be brought to this version, and is as it was: {first_line(error)}"

@@ -37,10 +37,9 @@ def start(*words: object, code: str | None = None, **options) -> subprocess.Pope
         [sys.executable, *program, *(str(word) for word in words)],
         env={**os.environ, "PYTHONPATH": str(CHECKOUT), "PYTHONFAULTHANDLER": "1"},  # a crash says where
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        **options,
+        **{"stderr": subprocess.PIPE, **options},
     )
 
 

@@ -1,6 +1,10 @@
 """Building models: what is built and when, what is back-filled, and what a plan says of it."""
 
 import json
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -8,7 +12,8 @@ import pytest
 from bufferhouse import building
 from bufferhouse.listing import listed_models
 from bufferhouse.warehouse import Warehouse
-from tests.commands import call
+from bufferhouse.warehouse_files import published_path
+from tests.commands import call, kill_group, start
 from tests.small_models import ALL, MART, SIZES, STAGING, add_dump
 from tests.synthetic import small_dump
 from tests.warehouses import load_texts, rows
@@ -191,3 +196,42 @@ def test_models_are_listed_with_version_kind_and_freshness(own_warehouse):
     assert ("view", "table", "check") == tuple(
         found[name].kind for name in ("marts.footprint_v1", "intermediate.peaks", "checks.balances_close")
     )
+
+
+def outdate(path: Path) -> tuple[int, int]:
+    """Let all stored models of a warehouse be of an older version; return how many there are, and how many dumps."""
+    with duckdb.connect(str(path)) as con:
+        [(models,)] = con.execute("UPDATE meta.models SET fingerprint = 'older' WHERE is_incremental").fetchall()
+        con.execute("UPDATE meta.settings SET value = 'older' WHERE name = 'models'")
+        return models, con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0]
+
+
+@pytest.mark.parametrize("verb", ["publish", "ingest"])
+def test_opening_an_older_warehouse_says_what_was_back_filled(own_warehouse, fleet, verb):
+    """One line on standard error: how many models for how many dumps; nothing where none is outdated."""
+    models, dumps = outdate(own_warehouse)
+    words = [verb, *([fleet] if verb == "ingest" else []), "--warehouse", own_warehouse]
+    first, again = call(*words), call(*words)
+    assert (0, 0) == (first.code, again.code)
+    said = f"bufferhouse: {models} stored models back-filled for {dumps} dumps\n"
+    assert (said, "") == (first.err, again.err)
+
+
+def test_on_a_terminal_a_bar_says_how_far_it_is(own_warehouse, monkeypatch):
+    """With the model and the dumps, on standard error; standard output has the data alone."""
+    monkeypatch.setenv("TERM", "xterm")
+    _, dumps = outdate(own_warehouse)
+    ours, theirs = os.openpty()
+    process = start("publish", "--warehouse", own_warehouse, stderr=theirs)
+    try:
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # the other end is closed
+            while data := os.read(ours, 1 << 16):
+                shown += data
+        out, _ = process.communicate(timeout=60)
+    finally:
+        kill_group(process)
+        os.close(ours)
+    assert (0, f"{published_path(own_warehouse)}\n") == (process.returncode, out)
+    assert f"{dumps}/{dumps} dumps back-filled" in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())

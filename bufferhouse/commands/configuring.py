@@ -80,7 +80,7 @@ def runs_complete(
 ) -> None:
     """Declare runs complete: their dumps wait for no other file, and what comes later is called late."""
     from bufferhouse.completing import complete
-    from bufferhouse.warehouse import Warehouse
+    from bufferhouse.writing import writing
 
-    with Warehouse(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
         complete(writer.con, names)

@@ -11,7 +11,6 @@ from bufferhouse.commands.shared import (
     FormatOption,
     WaitOption,
     WarehouseOption,
-    back_filling,
     check_format,
     guarded,
     progress_of,
@@ -26,13 +25,13 @@ from bufferhouse.errors import UsageError
 def publish(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
     """Copy the warehouse to its published name, for readers that must not wait for writers."""
     from bufferhouse.lake.address import LakeAddress
-    from bufferhouse.warehouse import Warehouse
+    from bufferhouse.writing import writing
 
     path = warehouse_path(warehouse, must_exist=True)
     if isinstance(path, LakeAddress):
         print(f"{path} needs no published copy: its readers read snapshots, and wait for nobody")
         return
-    with Warehouse(path, wait=wait) as writer:
+    with writing(path, wait=wait) as writer:
         print(writer.publish())
 
 
@@ -50,6 +49,7 @@ def build(
     from bufferhouse import building
     from bufferhouse.tables import formatted
     from bufferhouse.warehouse import Warehouse
+    from bufferhouse.writing import back_filling
 
     check_format(output_format, "table", "json")
     path = warehouse_path(warehouse, must_exist=True)
@@ -59,7 +59,11 @@ def build(
         rows = [(s.name, s.kind, s.reason, s.dump_count) for s in steps]
         print(formatted(("model", "kind", "reason", "dumps_to_back_fill"), rows, output_format))
         return
-    with Warehouse(path, wait=wait, build_models=False) as writer, back_filling() as step:
+
+    def line(model: str, done: int, total: int) -> None:
+        say(f"{model}: {done}/{total} dumps back-filled")
+
+    with Warehouse(path, wait=wait, build_models=False) as writer, back_filling(line) as step:
         for name in writer.build(force=force, progress=step):
             print(name)
 
@@ -94,10 +98,10 @@ def compact(
     """
     from bufferhouse.housekeeping import compact
     from bufferhouse.report.figures import human_bytes
-    from bufferhouse.warehouse import Warehouse
+    from bufferhouse.writing import writing
 
     seconds = None if keep is None else _seconds(keep)
-    with Warehouse(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
         before, after = compact(writer, keep_seconds=seconds)
     print(f"{human_bytes(before)} before, {human_bytes(after)} after")
 
@@ -121,9 +125,9 @@ def prune(
 ) -> None:
     """Remove old runs, and the contents that no run sees any more."""
     from bufferhouse.housekeeping import remove_runs, runs_to_prune
-    from bufferhouse.warehouse import Warehouse
+    from bufferhouse.writing import writing
 
-    with Warehouse(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
         chosen = runs_to_prune(writer.con, keep_runs=keep_runs, older_than_days=_days(older_than))
         for _, name in chosen:
             print(f"{'would remove' if plan else 'removing'} run {name}")

@@ -50,7 +50,7 @@ def runs_set(
 ) -> None:
     """Say more about a run: a column of raw.runs, or a label of your own."""
     from bufferhouse.run_changes import set_facts
-    from bufferhouse.warehouse import Warehouse
+    from bufferhouse.writing import writing
 
     pairs = {}
     for fact in facts:
@@ -58,7 +58,7 @@ def runs_set(
         if not sign or not key:
             raise UsageError(f"expected K=V, found {fact!r}")
         pairs[key] = value
-    with Warehouse(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
         set_facts(writer.con, name, pairs)
 
 
@@ -72,9 +72,9 @@ def runs_rename(
 ) -> None:
     """Give a run another name."""
     from bufferhouse.run_changes import rename
-    from bufferhouse.warehouse import Warehouse
+    from bufferhouse.writing import writing
 
-    with Warehouse(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
         rename(writer.con, name, new_name)
 
 
@@ -88,9 +88,9 @@ def runs_rm(
     """Remove runs, and the contents that no other run sees."""
     from bufferhouse.housekeeping import remove_runs
     from bufferhouse.run_changes import run_id
-    from bufferhouse.warehouse import Warehouse
+    from bufferhouse.writing import writing
 
-    with Warehouse(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
         pruned = remove_runs(writer, [(run_id(writer.con, name), name) for name in names])
     print(f"{len(pruned.runs)} runs, {pruned.observation_count} observations and {pruned.dump_count} dumps removed")
 
@@ -163,12 +163,12 @@ def rejects_replay(
 ) -> None:
     """Try rejects again with the parser of today. Exit 1 when one is still refused."""
     from bufferhouse.rejects import replay
-    from bufferhouse.warehouse import Warehouse
+    from bufferhouse.writing import writing
 
     if bool(reject_ids) == every:
         raise UsageError("expected ids of rejects, or --all")
     path = warehouse_path(warehouse, must_exist=True)
-    with Warehouse(path, wait=wait) as writer, progress_of("rejects") as step:
+    with writing(path, wait=wait) as writer, progress_of("rejects") as step:
         result = replay(writer, None if every else reject_ids, progress=step)
     for reject_id, reason in result.refused:
         print(f"reject {reject_id}: {reason}")

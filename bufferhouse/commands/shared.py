@@ -161,18 +161,3 @@ def _lines(what: str) -> Callable[[int, int], None]:
             say(f"{what}: {done}/{total}")
 
     return step
-
-
-@contextmanager
-def back_filling() -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a function that takes a model, dumps done and dumps to do: a bar on a terminal, a line each elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda model, done, total: say(f"{model}: {done}/{total} dumps back-filled")
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("dumps back-filled"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda model, done, total: bar.update(task, description=model, completed=done, total=total)

@@ -23,7 +23,7 @@ _PAUSE_SECONDS = 0.5
 
 @contextmanager
 def open_writer(
-    address: LakeAddress, wait: float, *, build_models: bool
+    address: LakeAddress, wait: float, *, build_models: bool, progress: building.Progress | None = None
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Claims | None]]:
     """Yield a connection that writes to a lake, made where there is none; the schema and the models are brought along.
 
@@ -39,7 +39,7 @@ def open_writer(
         con = open_lake(address, read_only=False, wait=wait)
     with ExitStack() as stack:
         stack.callback(close, con)
-        _prepare(con, address, build_models)
+        _prepare(con, address, build_models, progress)
         yield con, stack.enter_context(Claims(address.connection_string)) if address.is_postgres else None
 
 
@@ -58,13 +58,15 @@ def open_snapshot(address: LakeAddress, wait: float) -> duckdb.DuckDBPyConnectio
     return con
 
 
-def _prepare(con: duckdb.DuckDBPyConnection, address: LakeAddress, build_models: bool) -> None:
+def _prepare(
+    con: duckdb.DuckDBPyConnection, address: LakeAddress, build_models: bool, progress: building.Progress | None
+) -> None:
     """Bring schema and models along; of several writers that come at once one does it, the others find it done."""
     for tries_left in reversed(range(_TRIES)):
         try:
             migrate_lake(con, str(address))
             if build_models and not building.is_current(con, MODELS):
-                build_lake(con, address)
+                build_lake(con, address, progress=progress)
             return
         except WarehouseBusy:
             if con.execute("SELECT 1 FROM meta.models LIMIT 1").fetchall():
