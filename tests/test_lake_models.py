@@ -70,6 +70,16 @@ def test_a_changed_model_is_computed_beside_the_old_one(own, changed):  # noqa: 
     assert [(1, 1)] == own_steps
 
 
+def test_progress_counts_dumps(own, changed):  # noqa: F811
+    """As that of a file does, though it is loads that are computed one after the other."""
+    done = []
+    with Warehouse(own) as warehouse:
+        load_parsed(warehouse, parsed([small_dump(number) for number in range(3)]))
+        load_parsed(warehouse, parsed([small_dump(9)], "later"), "later")
+        build_lake(warehouse.con, own, changed, progress=lambda *step: done.append(step))
+    assert [(3, 4), (4, 4)] == [(count, total) for name, count, total in done if name == "intermediate.peaks"]
+
+
 def test_what_was_loaded_while_models_were_built_is_computed_behind_it(own):  # noqa: F811
     """Whoever builds next finds the load without rows, whatever the reason, and fills it in, once."""
     with Warehouse(own) as warehouse:

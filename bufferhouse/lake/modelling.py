@@ -104,26 +104,26 @@ def _fill(
                 con.execute(f"INSERT INTO {tables[name]} BY NAME SELECT * FROM {CATALOG}.{name}")
                 con.execute("INSERT INTO appended.model_loads VALUES (?, ?, ?)", [name, fingerprints[name], load_id])
         for name in names:
-            done[name] += 1
+            done[name] += len(ids)
             if progress:
-                progress(name, done[name], len(missing[name]))
+                progress(name, done[name], sum(missing[name].values()))
 
 
-def _missing(con: duckdb.DuckDBPyConnection, fingerprints: Mapping[str, str]) -> dict[str, list[int]]:
-    """Return the loads whose dumps a model has no rows for, by model."""
-    found: dict[str, list[int]] = {}
+def _missing(con: duckdb.DuckDBPyConnection, fingerprints: Mapping[str, str]) -> dict[str, dict[int, int]]:
+    """Return the loads whose dumps a model has no rows for, with the number of their dumps, by model."""
+    found: dict[str, dict[int, int]] = {}
     for name, fingerprint in fingerprints.items():
         rows = con.execute(
-            "SELECT DISTINCT load_id FROM raw.dumps WHERE load_id NOT IN (SELECT load_id FROM appended.model_loads"
-            " WHERE model_name = ? AND fingerprint = ?) ORDER BY load_id",
+            "SELECT load_id, COUNT(*) FROM raw.dumps WHERE load_id NOT IN (SELECT load_id FROM appended.model_loads"
+            " WHERE model_name = ? AND fingerprint = ?) GROUP BY load_id ORDER BY load_id",
             [name, fingerprint],
         ).fetchall()
         if rows:
-            found[name] = [load_id for (load_id,) in rows]
+            found[name] = dict(rows)
     return found
 
 
-def _by_load(missing: Mapping[str, list[int]]) -> dict[int, list[str]]:
+def _by_load(missing: Mapping[str, Mapping[int, int]]) -> dict[int, list[str]]:
     models: dict[int, list[str]] = {}
     for name, loads in missing.items():
         for load_id in loads:
