@@ -22,6 +22,8 @@ _PAUSE_SECONDS = 0.05
 class WriterLock:
     """Context manager that holds the writer's lock of a warehouse; waits up to `wait` seconds for it.
 
+    `was_left` says that the last holder was killed: its name still stood there.
+
     Raises:
         WarehouseBusy: another process held it all that time; the message names the holder.
     """
@@ -29,6 +31,7 @@ class WriterLock:
     def __init__(self, warehouse: Path, wait: float = 0.0) -> None:
         self.path = lock_path(warehouse)
         self.wait = wait
+        self.was_left = False
         self._descriptor: int | None = None
 
     def __enter__(self) -> "WriterLock":
@@ -49,6 +52,7 @@ class WriterLock:
                     ) from None
                 time.sleep(_PAUSE_SECONDS)
         self._descriptor = descriptor
+        self.was_left = os.fstat(descriptor).st_size > 0
         with suppress(OSError):  # a full disk: the lock holds without a name in it
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)

@@ -12,6 +12,7 @@ from bufferhouse.closing import close
 from bufferhouse.connecting import connect, settle
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.lake.address import LakeAddress
+from bufferhouse.mending import mend_left
 from bufferhouse.warehouse import Warehouse
 from bufferhouse.warehouse_files import file_of, is_published, published_path
 
@@ -41,6 +42,7 @@ def open_reader(path: Path | LakeAddress, *, wait: float = 0.0) -> tuple[duckdb.
     if is_published(path):
         con = connect(published, read_only=True, wait=wait)
     else:
+        mend_left(path)
         try:
             con = connect(path, read_only=True, wait=0.0 if published.exists() else wait)
         except WarehouseBusy:

@@ -18,6 +18,7 @@ from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.claims import Claims
 from bufferhouse.lock import WriterLock
+from bufferhouse.mending import mend
 from bufferhouse.transaction import transaction
 from bufferhouse.warehouse_files import file_of, outdate_copy, published_path
 
@@ -69,7 +70,9 @@ class Warehouse:
                 if not self.path.absolute().parent.is_dir():
                     raise UsageError(f"the folder of the warehouse does not exist: {self.path.absolute().parent}")
                 deadline = time.monotonic() + self.wait
-                stack.enter_context(WriterLock(self.path, self.wait))
+                lock = stack.enter_context(WriterLock(self.path, self.wait))
+                if lock.was_left or Path(f"{self.path}.wal").exists():
+                    mend(self.path)
                 self._connect(max(0.0, deadline - time.monotonic()))
                 outdate_copy(self.path)
             else:
