@@ -56,6 +56,7 @@ class WriterLock:
         with suppress(OSError):  # a full disk: the lock holds without a name in it
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+            os.fsync(descriptor)  # a power cut is told by it, too
         return self
 
     def __exit__(

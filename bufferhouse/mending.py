@@ -32,7 +32,7 @@ _FACTOR = 0xBF58476D1CE4E5B9
 
 
 def mend(path: Path) -> None:
-    """Mend a warehouse file. The caller holds the writer's lock; what cannot be mended is left as it is."""
+    """Mend a file of DuckDB, if it needs it; one that another connection has open is left as it is."""
     subprocess.run([sys.executable, "-I", "-S", __file__, str(path)], capture_output=True)
 
 

@@ -13,6 +13,7 @@ from bufferhouse.lock import WriterLock
 from bufferhouse.mending import mend, mend_here
 from bufferhouse.warehouse import BLOCK_SIZE, Warehouse, open_reader
 from tests.commands import kill_group, run, start
+from tests.lakes import answer, lake_in, needs_lake
 from tests.synthetic import small_dump
 from tests.warehouses import contents, load_texts
 
@@ -30,9 +31,9 @@ duckdb.connect(sys.argv[1]).close()
 """
 
 
-def place(block: int) -> slice:
-    begin = 3 * PAGE + block * BLOCK_SIZE
-    return slice(begin, begin + BLOCK_SIZE)
+def place(block: int, size: int = BLOCK_SIZE) -> slice:
+    begin = 3 * PAGE + block * size
+    return slice(begin, begin + size)
 
 
 def metadata(path: Path) -> dict[int, int]:
@@ -60,24 +61,28 @@ def committed(warehouse: Path) -> Path:
     return warehouse
 
 
-@pytest.fixture
-def cut(committed: Path, tmp_path: Path) -> list[bytes]:
+def cut_short(path: Path, size: int = BLOCK_SIZE) -> list[bytes]:
     """The file with a write of the checkpoint cut short: of each block it writes in place, a page or all but one."""
-    after = Path(shutil.copy(committed, tmp_path / "after.duckdb"))
-    shutil.copy(f"{committed}.wal", f"{after}.wal")
+    after = Path(shutil.copy(path, path.with_name("after.duckdb")))
+    shutil.copy(f"{path}.wal", f"{after}.wal")
     duckdb.connect(str(after), config={"threads": 1}).close()
-    old, new = committed.read_bytes(), after.read_bytes()
+    old, new = path.read_bytes(), after.read_bytes()
     states = []
-    for block, room in metadata(committed).items():
-        bounds = place(block)
+    for block, room in metadata(path).items():
+        bounds = place(block, size)
         if old[bounds] == new[bounds]:
             continue
         assert room
-        for written in (PAGE, BLOCK_SIZE - PAGE):
+        for written in (PAGE, size - PAGE):
             stop = bounds.start + written
             states.append(old[: bounds.start] + new[bounds.start : stop] + old[stop:])
     assert states
     return states
+
+
+@pytest.fixture
+def cut(committed: Path) -> list[bytes]:
+    return cut_short(committed)
 
 
 def opened(path: Path, content: bytes) -> bool:
@@ -170,6 +175,26 @@ def test_a_reader_in_this_process_keeps_its_lock(committed):
         open_reader(committed)[0].close()
         outcome = run(committed, code=WRITER)
         assert "Could not set lock" in outcome.err
+
+
+@needs_lake
+def test_the_catalog_of_a_lake_that_is_a_file(tmp_path):
+    address = lake_in(tmp_path)
+    with Warehouse(address) as writer:
+        load_texts(writer, [small_dump(1)])
+    expected = answer(address, "FROM raw.dumps")
+    catalog = Path(address.catalog)
+    with duckdb.connect(str(catalog)) as con:
+        con.execute("PRAGMA disable_checkpoint_on_shutdown")
+        con.execute("CREATE TABLE left_behind AS FROM range(10)")
+    log = Path(f"{catalog}.wal").read_bytes()
+    refused = 0
+    for state in cut_short(catalog, size=262_144):
+        refused += not opened(tmp_path / "alone.duckdb", state)
+        catalog.write_bytes(state)
+        Path(f"{catalog}.wal").write_bytes(log)
+        assert expected == answer(address, "FROM raw.dumps")
+    assert refused
 
 
 @pytest.mark.parametrize("content", [b"", b"no database", bytes(20_000)], ids=["empty", "text", "zeros"])

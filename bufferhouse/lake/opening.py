@@ -11,6 +11,7 @@ from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.lake import extensions
 from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.buckets import open_bucket
+from bufferhouse.mending import mend
 
 NAME = "bufferhouse_lake"  # of the database in a connection
 _PAUSE_SECONDS = 0.1
@@ -59,6 +60,8 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
         WarehouseBusy: the catalog does not answer, or another process has the catalog file open, for `wait` seconds.
         WarehouseError: the catalog refuses, or is none.
     """
+    if not address.is_postgres and Path(f"{address.catalog}.wal").exists():
+        mend(Path(address.catalog))  # its last user may have been killed; whoever has it open now keeps it as it is
     con = duckdb.connect(config=extensions.CONFIG)
     try:
         con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
