@@ -71,7 +71,7 @@ class Warehouse:
                     raise UsageError(f"the folder of the warehouse does not exist: {self.path.absolute().parent}")
                 deadline = time.monotonic() + self.wait
                 lock = stack.enter_context(WriterLock(self.path, self.wait))
-                if lock.was_left or Path(f"{self.path}.wal").exists():
+                if lock.was_left:
                     mend(self.path)
                 self._connect(max(0.0, deadline - time.monotonic()))
                 outdate_copy(self.path)
@@ -111,7 +111,13 @@ class Warehouse:
     def _connect(self, wait: float) -> None:
         if self.path is not None and not (self.path.exists() and self.path.stat().st_size):
             _create(self.path, from_blank=self.build_models and self.use_blank)
-        self.con = connect(self.path, read_only=False, wait=wait)
+        try:
+            self.con = connect(self.path, read_only=False, wait=wait)
+        except WarehouseError as error:
+            if "computed checksum" not in str(error):
+                raise
+            mend(self.path)  # nobody's name is there, or somebody read the file when it was mended
+            self.con = connect(self.path, read_only=False, wait=wait)
         settle(self.con)
         self.con.execute("SET zstd_min_string_length = 64")
 
