@@ -12,7 +12,8 @@ import pytest
 from bufferhouse.errors import WarehouseError
 from bufferhouse.lock import WriterLock
 from bufferhouse.mending import mend, mend_here
-from bufferhouse.warehouse import BLOCK_SIZE, Warehouse, open_reader
+from bufferhouse.reading import open_reader
+from bufferhouse.warehouse import BLOCK_SIZE, Warehouse
 from tests.commands import kill_group, run, start
 from tests.lakes import answer, lake_in, needs_lake
 from tests.synthetic import small_dump
