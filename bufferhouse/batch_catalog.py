@@ -18,6 +18,7 @@ from bufferhouse.lake import appending
 from bufferhouse.lake.opening import is_lake
 from bufferhouse.lake.patience import passes
 from bufferhouse.models import LAYERS
+from bufferhouse.registering import registered
 from bufferhouse.storing import stored
 from bufferhouse.validate import without
 
@@ -60,9 +61,8 @@ def batch_catalog(
         for layer in LAYERS:
             con.execute(f"CREATE SCHEMA {CATALOG}.{layer}")
         for table, frame in frames.items():
-            con.register("batch_frame", frame.to_arrow())
-            con.execute(f"CREATE TABLE {CATALOG}.raw.{table} AS SELECT * FROM batch_frame")
-            con.unregister("batch_frame")
+            with registered(con, "batch_frame", frame.to_arrow()):
+                con.execute(f"CREATE TABLE {CATALOG}.raw.{table} AS SELECT * FROM batch_frame")
         for table in ("observations", "stack_frames"):
             # What a dump was seen with may be another tomorrow: nothing that is kept with the dump can depend on it.
             con.execute(f'CREATE TABLE {CATALOG}.raw.{table} AS FROM "{main}".raw.{table} LIMIT 0')

@@ -57,11 +57,8 @@ def build(
     *,
     force: bool = False,
     progress: Progress | None = None,
-    ready: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Build what changed and back-fill it, in one transaction; return the names of the models that were built.
-
-    `ready` gives tables that have the rows of stored models already, which become those models.
 
     Raises:
         ModelError: as `plan`; nothing was changed.
@@ -70,19 +67,35 @@ def build(
     if is_current(con, directory) and not force:
         return []
     known = read(con, directory)
-    steps = _steps(con, known, force=force)
-    by_name = {model.name: model for model in known}
     with transaction(con):
-        for layer in LAYERS[1:]:
-            con.execute(f"CREATE SCHEMA IF NOT EXISTS {layer}")
-        kinds = _kinds(con)
-        for step in steps:
-            if kind := kinds.get(step.name):
-                con.execute(f"DROP {kind} {step.name}")
-            if step.reason != "gone":
-                _create(con, by_name[step.name], step.dump_count, progress, (ready or {}).get(step.name))
-        _point(con, known)
-        _write_down(con, known, models.fingerprint(directory))
+        return take_place(con, known, directory, force=force, progress=progress)
+
+
+def take_place(
+    con: duckdb.DuckDBPyConnection,
+    known: list[Model],
+    directory: Path,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
+    ready: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Do what `build` does with the models that were read from `directory`, in a transaction of the caller's.
+
+    `ready` gives tables that have the rows of stored models already, which become those models.
+    """
+    by_name = {model.name: model for model in known}
+    steps = _steps(con, known, force=force)
+    for layer in LAYERS[1:]:
+        con.execute(f"CREATE SCHEMA IF NOT EXISTS {layer}")
+    kinds = _kinds(con)
+    for step in steps:
+        if kind := kinds.get(step.name):
+            con.execute(f"DROP {kind} {step.name}")
+        if step.reason != "gone":
+            _create(con, by_name[step.name], step.dump_count, progress, (ready or {}).get(step.name))
+    _point(con, known)
+    _write_down(con, known, models.fingerprint(directory))
     return [step.name for step in steps if step.reason != "gone"]
 
 

@@ -15,7 +15,7 @@ from bufferhouse.frames import SHAPE_COLUMNS
 from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.opening import is_lake
 from bufferhouse.restore import ORDER
-from bufferhouse.storing import stored
+from bufferhouse.storing import model_tables, stored
 from bufferhouse.transaction import transaction
 from bufferhouse.warehouse import BLOCK_SIZE, STORAGE_VERSION, Warehouse
 
@@ -56,10 +56,6 @@ def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
     """Remove runs with their observations and rejects, then contents that no run sees; all in one transaction."""
     con = warehouse.con
     ids = [run_id for run_id, _ in runs]
-    tables = [
-        row[0]
-        for row in con.execute("SELECT model_name FROM meta.models WHERE is_incremental ORDER BY ordinal").fetchall()
-    ]
     with warehouse.alone(), transaction(con):
         con.register("removed", pl.DataFrame({"run_id": ids}, schema={"run_id": pl.Int64}).to_arrow())
         removed = {
@@ -73,7 +69,7 @@ def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
             "CREATE TEMP TABLE unseen AS SELECT dump_id FROM raw.dumps ANTI JOIN raw.observations USING (dump_id)"
         )
         dumps = con.execute("SELECT COUNT(*) FROM unseen").fetchone()[0]
-        for table in [*(f"raw.{name}" for name in ORDER), *tables]:
+        for table in [*(f"raw.{name}" for name in ORDER), *model_tables(con)]:
             con.execute(f"DELETE FROM {table} WHERE dump_id IN (SELECT dump_id FROM unseen)")
         con.execute("DROP TABLE unseen")
         con.execute(

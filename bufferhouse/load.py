@@ -19,6 +19,7 @@ from bufferhouse.batch import ParsedBatch, Refusal, Sighting
 from bufferhouse.batch_catalog import REFUSING, Checked, Names, batch_catalog, copy_in, run_checks, uncomputable
 from bufferhouse.frames import Batch
 from bufferhouse.observing import UNREADABLE, faults_of, insert, observe, unseen
+from bufferhouse.registering import registered
 from bufferhouse.run_changes import complete_runs, run_ids
 from bufferhouse.runs import Run
 from bufferhouse.storing import change_rejects, next_number, run_numbers, run_rows, shape_numbers
@@ -172,13 +173,12 @@ def numbered(con, batch: Batch, load_id: int) -> Batch:
 
 def _shape_ids(con, shapes: pl.DataFrame) -> pl.Series:
     """Return the warehouse's number for each shape of a batch: the one it has, or the next free one."""
-    con.register("batch_shapes", shapes.select("shape_id", "shape_text").to_arrow())
-    known = dict(
-        con.execute(
-            "SELECT b.shape_id, s.shape_id FROM batch_shapes AS b JOIN raw.shapes AS s USING (shape_text)"
-        ).fetchall()
-    )
-    con.unregister("batch_shapes")
+    with registered(con, "batch_shapes", shapes.select("shape_id", "shape_text").to_arrow()):
+        known = dict(
+            con.execute(
+                "SELECT b.shape_id, s.shape_id FROM batch_shapes AS b JOIN raw.shapes AS s USING (shape_text)"
+            ).fetchall()
+        )
     return pl.Series(shape_numbers(con, shapes["shape_text"].to_list(), known), dtype=pl.Int64)
 
 

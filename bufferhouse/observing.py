@@ -11,6 +11,7 @@ from bufferhouse.dump import DumpError
 from bufferhouse.dump.stack_frames import StackFrame, read_stack_frames
 from bufferhouse.identity import facts_of_name, key_of
 from bufferhouse.module_texts import HeadError
+from bufferhouse.registering import registered
 from bufferhouse.run_changes import run_ids
 from bufferhouse.storing import stored
 from bufferhouse.trees import Found
@@ -89,23 +90,22 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
         )
         for i, s in enumerate(sightings)
     ]  # fmt: skip
-    con.register("sightings", pl.DataFrame(rows, schema=_SIGHTINGS, orient="row").to_arrow())
-    fresh = con.execute(
-        "SELECT s.number FROM sightings AS s ANTI JOIN ("
-        " SELECT r.run_name, o.* FROM staging.observations AS o JOIN raw.runs AS r USING (run_id)"
-        # As literals, which reach the tables: what is told of other runs may be much.
-        f" WHERE o.run_id IN ({', '.join(map(str, told.values()))})"
-        " AND (o.run_id, o.relative_path) NOT IN (SELECT (run_id, relative_path) FROM raw.rejects"
-        " WHERE state = 'open')) AS o"
-        " ON s.run_name = o.run_name AND s.relative_path = o.relative_path AND s.dump_id = o.dump_id"
-        " AND s.size_bytes = o.source_size_bytes AND s.mtime_ns IS NOT DISTINCT FROM o.source_mtime_ns"
-        " AND (NOT s.has_module_text OR (s.module_text_size_bytes IS NOT DISTINCT FROM o.module_text_size_bytes"
-        " AND s.module_text_mtime_ns IS NOT DISTINCT FROM o.module_text_mtime_ns"
-        " AND s.stack_frames_id IS NOT DISTINCT FROM o.stack_frames_id"
-        " AND s.stack_frames_fault IS NOT DISTINCT FROM o.stack_frames_fault))"
-        " ORDER BY s.number"
-    ).fetchall()
-    con.unregister("sightings")
+    with registered(con, "sightings", pl.DataFrame(rows, schema=_SIGHTINGS, orient="row").to_arrow()):
+        fresh = con.execute(
+            "SELECT s.number FROM sightings AS s ANTI JOIN ("
+            " SELECT r.run_name, o.* FROM staging.observations AS o JOIN raw.runs AS r USING (run_id)"
+            # As literals, which reach the tables: what is told of other runs may be much.
+            f" WHERE o.run_id IN ({', '.join(map(str, told.values()))})"
+            " AND (o.run_id, o.relative_path) NOT IN (SELECT (run_id, relative_path) FROM raw.rejects"
+            " WHERE state = 'open')) AS o"
+            " ON s.run_name = o.run_name AND s.relative_path = o.relative_path AND s.dump_id = o.dump_id"
+            " AND s.size_bytes = o.source_size_bytes AND s.mtime_ns IS NOT DISTINCT FROM o.source_mtime_ns"
+            " AND (NOT s.has_module_text OR (s.module_text_size_bytes IS NOT DISTINCT FROM o.module_text_size_bytes"
+            " AND s.module_text_mtime_ns IS NOT DISTINCT FROM o.module_text_mtime_ns"
+            " AND s.stack_frames_id IS NOT DISTINCT FROM o.stack_frames_id"
+            " AND s.stack_frames_fault IS NOT DISTINCT FROM o.stack_frames_fault))"
+            " ORDER BY s.number"
+        ).fetchall()
     return [sightings[number] for (number,) in fresh], len(sightings) - len(fresh)
 
 
@@ -143,14 +143,13 @@ def _newest_loads(con: duckdb.DuckDBPyConnection, files: list[tuple[int, str]]) 
     """Return the load that saw each file last, by run_id and path, of those that were seen before."""
     if not files:
         return {}
-    con.register("files", pl.DataFrame(files, schema=["run_id", "relative_path"], orient="row").to_arrow())
     # Named in the statement, the runs are looked for where they lie; a join would go through all that was ever seen.
     of_these_runs = ", ".join(str(run_id) for run_id in {run_id for run_id, _ in files})
-    seen = con.execute(
-        "SELECT o.run_id, o.relative_path, o.load_id FROM staging.observations AS o"
-        f" SEMI JOIN files USING (run_id, relative_path) WHERE o.run_id IN ({of_these_runs})"
-    ).fetchall()
-    con.unregister("files")
+    with registered(con, "files", pl.DataFrame(files, schema=["run_id", "relative_path"], orient="row").to_arrow()):
+        seen = con.execute(
+            "SELECT o.run_id, o.relative_path, o.load_id FROM staging.observations AS o"
+            f" SEMI JOIN files USING (run_id, relative_path) WHERE o.run_id IN ({of_these_runs})"
+        ).fetchall()
     return {(run_id, path): load_id for run_id, path, load_id in seen}
 
 
@@ -171,8 +170,7 @@ def _add_stack_frames(con: duckdb.DuckDBPyConnection, tables: dict[int, list[Sta
 def insert(con: duckdb.DuckDBPyConnection, table: str, schema: Mapping[str, pl.DataType], rows: list[tuple]) -> int:
     """Add rows to a table of raw, cells in the order of `schema`; return how many."""
     if rows:
-        con.register("rows_to_add", pl.DataFrame(rows, schema=schema, orient="row").to_arrow())
         names = ", ".join(schema)
-        con.execute(f"INSERT INTO {stored(con, table)} ({names}) SELECT {names} FROM rows_to_add")
-        con.unregister("rows_to_add")
+        with registered(con, "rows_to_add", pl.DataFrame(rows, schema=schema, orient="row").to_arrow()):
+            con.execute(f"INSERT INTO {stored(con, table)} ({names}) SELECT {names} FROM rows_to_add")
     return len(rows)

@@ -15,7 +15,7 @@ from bufferhouse.housekeeping import remove_unused_shapes
 from bufferhouse.identity import FACTS_OF_NAME, facts_of_name, read_file_name
 from bufferhouse.load import numbered
 from bufferhouse.restore import ORDER, chunks, rendered
-from bufferhouse.storing import next_number, stored
+from bufferhouse.storing import model_tables, next_number, stored
 from bufferhouse.validate import breaches, without
 from bufferhouse.warehouse import Warehouse
 
@@ -88,7 +88,7 @@ def _replace(
     con: duckdb.DuckDBPyConnection, good: Iterable[int], new: Batch, names: Names, offenders: set[int]
 ) -> None:
     con.register("good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64}).to_arrow())
-    for table in [*(f"raw.{name}" for name in ORDER), *names.incremental]:
+    for table in [*(f"raw.{name}" for name in ORDER), *model_tables(con)]:
         con.execute(f"DELETE FROM {table} WHERE dump_id IN (SELECT dump_id FROM good)")
     con.unregister("good")
     # What a shape means in bytes may be read in another way now, too.

@@ -13,6 +13,7 @@ import polars as pl
 from bufferhouse.dump import Dump, render
 from bufferhouse.frames import COLUMNS, SHAPE_COLUMNS
 from bufferhouse.identity import Content, content_of
+from bufferhouse.registering import registered
 
 # Tables with rows of a dump, in the order in which a dump's rows are sorted.
 ORDER = {
@@ -35,14 +36,13 @@ CHUNK_BYTES = 16 << 20
 
 def stored_frames(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> dict[str, pl.DataFrame]:
     """Return all rows of some dumps by table, sorted by key; `shapes` holds the shapes they mention."""
-    con.register("chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow())
-    frames = {}
-    for table, order in ORDER.items():
-        columns = ", ".join(COLUMNS[table])
-        frames[table] = con.execute(
-            f"SELECT {columns} FROM raw.{table} SEMI JOIN chosen USING (dump_id) ORDER BY {order}"
-        ).pl()
-    con.unregister("chosen")
+    with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow()):
+        frames = {
+            table: con.execute(
+                f"SELECT {', '.join(COLUMNS[table])} FROM raw.{table} SEMI JOIN chosen USING (dump_id) ORDER BY {order}"
+            ).pl()
+            for table, order in ORDER.items()
+        }
     used = pl.concat(
         [
             frames[table][column].drop_nulls()
@@ -51,11 +51,10 @@ def stored_frames(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> dict[s
             if table in frames
         ]
     ).unique()
-    con.register("chosen", pl.DataFrame({"shape_id": used}).to_arrow())
-    frames["shapes"] = con.execute(
-        f"SELECT {', '.join(COLUMNS['shapes'])} FROM raw.shapes SEMI JOIN chosen USING (shape_id)"
-    ).pl()
-    con.unregister("chosen")
+    with registered(con, "chosen", pl.DataFrame({"shape_id": used}).to_arrow()):
+        frames["shapes"] = con.execute(
+            f"SELECT {', '.join(COLUMNS['shapes'])} FROM raw.shapes SEMI JOIN chosen USING (shape_id)"
+        ).pl()
     return frames
 
 

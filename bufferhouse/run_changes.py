@@ -1,13 +1,14 @@
 """Change what is known about a run that is in the warehouse."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime
 
 import duckdb
 
 from bufferhouse.errors import UsageError
+from bufferhouse.registering import registered
 from bufferhouse.runs import NUMBERS, SOURCES, TEXTS, Run, moment_of, whole_number
 from bufferhouse.storing import change_run
 
@@ -34,16 +35,11 @@ def run_ids(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> dict[str, i
         return dict(con.execute("SELECT run_name, run_id FROM raw.runs SEMI JOIN asked USING (run_name)").fetchall())
 
 
-@contextmanager
-def _asked(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Iterator[None]:
+def _asked(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> AbstractContextManager[None]:
     # As a table: DuckDB tries to import pandas for every single text of a list.
     import pyarrow as pa
 
-    con.register("asked", pa.table({"run_name": pa.array(names, pa.string())}))
-    try:
-        yield
-    finally:
-        con.unregister("asked")
+    return registered(con, "asked", pa.table({"run_name": pa.array(names, pa.string())}))
 
 
 def rename(con: duckdb.DuckDBPyConnection, name: str, new_name: str) -> None:

@@ -8,12 +8,19 @@ from collections.abc import Mapping, Sequence
 import duckdb
 
 from bufferhouse.lake import appending
+from bufferhouse.lake.layout import tables_beside
 from bufferhouse.lake.opening import is_lake
 
 
 def stored(con: duckdb.DuckDBPyConnection, table: str) -> str:
     """Return the table that rows of `raw.<table>` are added to, and removed from."""
     return appending.stored(table) if is_lake(con) else f"raw.{table}"
+
+
+def model_tables(con: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return the tables that keep rows of models: whoever removes a dump removes its rows in all of them."""
+    rows = con.execute("SELECT model_name FROM meta.models WHERE is_incremental ORDER BY ordinal").fetchall()
+    return [name for (name,) in rows] + (tables_beside(con) if is_lake(con) else [])
 
 
 def next_number(con: duckdb.DuckDBPyConnection, table: str, column: str) -> int:

@@ -19,6 +19,7 @@ from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.claims import Claims
 from bufferhouse.lock import WriterLock
 from bufferhouse.mending import mend
+from bufferhouse.registering import registered
 from bufferhouse.transaction import transaction
 from bufferhouse.warehouse_files import file_of, outdate_copy, published_path
 
@@ -126,7 +127,7 @@ class Warehouse:
         if isinstance(self.path, LakeAddress):
             from bufferhouse.lake.modelling import build_lake
 
-            return build_lake(self.con, self.path, force=force, progress=progress)
+            return build_lake(self.con, self.path, claims=self.claims, force=force, progress=progress)
         return building.build(self.con, force=force, progress=progress)
 
     def replace_file(self, new: Path) -> None:
@@ -165,13 +166,12 @@ class Warehouse:
     def _known_contents(self, dump_ids: Iterable[int]) -> dict[int, tuple[str, int]]:
         import pyarrow as pa
 
-        self.con.register("wanted", pa.table({"dump_id": pa.array(dump_ids, pa.int64())}))
-        rows = self.con.execute(
-            # Twice: of those that are not wanted, nearly all in a large warehouse, only the id is read.
-            "SELECT d.dump_id, d.sha256, d.signature_id FROM raw.dumps AS d SEMI JOIN"
-            " (SELECT w.dump_id FROM wanted AS w SEMI JOIN raw.dumps USING (dump_id)) AS known USING (dump_id)"
-        ).fetchall()
-        self.con.unregister("wanted")
+        with registered(self.con, "wanted", pa.table({"dump_id": pa.array(dump_ids, pa.int64())})):
+            rows = self.con.execute(
+                # Twice: of those that are not wanted, nearly all in a large warehouse, only the id is read.
+                "SELECT d.dump_id, d.sha256, d.signature_id FROM raw.dumps AS d SEMI JOIN"
+                " (SELECT w.dump_id FROM wanted AS w SEMI JOIN raw.dumps USING (dump_id)) AS known USING (dump_id)"
+            ).fetchall()
         return {dump_id: (sha256, signature_id) for dump_id, sha256, signature_id in rows}
 
     def known_refusals(self, hashes: Iterable[str], parser_version: str) -> set[tuple[str, str, str]]:

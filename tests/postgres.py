@@ -93,10 +93,14 @@ class Postgres:
         done = self._run("psql", *self._where, "-Atc", "SELECT pg_database_size('prefect')", "prefect")
         return int(done.stdout)
 
-    def make_database(self) -> str:
-        """Make one more database; return how libpq finds it, with the password in $PGPASSWORD."""
+    def make_database(self, template: str | None = None) -> str:
+        """Make one more database; return how libpq finds it, with the password in $PGPASSWORD.
+
+        It is empty, or a copy of `template`, which an earlier call has returned and nobody has open.
+        """
         self.databases += 1
-        self._run("createdb", *self._where, f"lake_{self.databases}")
+        like = [] if template is None else [f"--template={template.rpartition('=')[2]}"]
+        self._run("createdb", *self._where, *like, f"lake_{self.databases}")
         return f"host=127.0.0.1 port={self.port} user=prefect dbname=lake_{self.databases}"
 
     @property

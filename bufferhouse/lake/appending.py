@@ -93,9 +93,9 @@ def note_models(con: duckdb.DuckDBPyConnection, batch: str) -> None:
     Raises:
         WarehouseBusy: the models were built anew since the batch was computed.
     """
-    if con.execute(
-        f"SELECT 1 FROM {batch}.main.computed ANTI JOIN meta.models USING (model_name, fingerprint)"
-    ).fetchall():
+    built = "SELECT model_name, fingerprint FROM meta.models WHERE is_incremental"
+    computed = f"FROM {batch}.main.computed"
+    if con.execute(f"({computed} EXCEPT {built}) UNION ALL ({built} EXCEPT {computed})").fetchall():
         raise WarehouseBusy("the models of the lake were built anew while this batch was computed; run it again")
     con.execute(
         "INSERT INTO appended.model_loads SELECT c.model_name, c.fingerprint, d.load_id"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.identity import key_of
-from bufferhouse.lake.sessions import connect
+from bufferhouse.lake.sessions import answering, connect
 
 if TYPE_CHECKING:
     import psycopg
@@ -55,7 +55,7 @@ class Claims:
         self._con: psycopg.Connection | None = None
 
     def __enter__(self) -> "Claims":
-        with self._answering():
+        with answering():
             self._session()
         return self
 
@@ -72,7 +72,7 @@ class Claims:
         After a session was lost, what was held is not: it has to be taken anew.
         """
         asked = set(wanted)
-        with self._answering():
+        with answering():
             con = self._session()
             # In one order everywhere: two workers that add the same rows wait in turn, never in a circle.
             numbers = sorted(asked - self.held)
@@ -101,29 +101,22 @@ class Claims:
 
     def others(self, numbers: Iterable[int]) -> set[int]:
         """Return those of some numbers that living workers have claimed, other than this one."""
-        with self._answering():
-            con = self._session()
-            with con.transaction():
-                self._forget_the_dead(con)
-                rows = con.execute(
-                    "SELECT claim_id FROM bufferhouse.claims WHERE claim_id = ANY(%s) AND worker_id <> %s",
-                    [list(numbers), self.worker_id],
-                ).fetchall()
-        return {number for (number,) in rows}
+        return {number for (number,) in self._of_others("claim_id", numbers)}
 
     def holders(self, numbers: Iterable[int]) -> list[Holder]:
         """Return the workers that live and have one of these claims."""
-        with self._answering():
+        return [Holder(*row) for row in self._of_others("DISTINCT host_name, process_id", numbers)]
+
+    def _of_others(self, cells: str, numbers: Iterable[int]) -> list[tuple]:
+        with answering():
             con = self._session()
             with con.transaction():
                 self._forget_the_dead(con)
-                rows = con.execute(
-                    "SELECT DISTINCT w.host_name, w.process_id FROM bufferhouse.claims AS c"
-                    " INNER JOIN bufferhouse.workers AS w ON c.worker_id = w.worker_id"
-                    " WHERE c.claim_id = ANY(%s) AND c.worker_id <> %s",
+                return con.execute(
+                    f"SELECT {cells} FROM bufferhouse.claims LEFT JOIN bufferhouse.workers USING (worker_id)"
+                    " WHERE claim_id = ANY(%s) AND worker_id <> %s",
                     [list(numbers), self.worker_id],
                 ).fetchall()
-        return [Holder(*row) for row in rows]
 
     def is_cut_off(self) -> bool:
         """Say whether the session has ended, which nobody may have noticed yet."""
@@ -152,7 +145,7 @@ class Claims:
         The claims pass to a new worker, ourselves, before it is asked: what was under way still is at its end then, or
         will be refused.
         """
-        with self._answering():
+        with answering():
             self._enrol(self._session())
             row = self._con.execute(
                 "SELECT 1 FROM public.ducklake_snapshot_changes WHERE commit_extra_info = %s", [token]
@@ -169,7 +162,7 @@ class Claims:
         import psycopg
 
         asked = time.monotonic()
-        with self._answering():
+        with answering():
             con = self._session()
             con.execute("SELECT pg_advisory_lock(%s, %s)", _COMMIT_LOCK)
             before = _attempt_count(con)
@@ -193,7 +186,7 @@ class Claims:
         import psycopg
 
         seconds = max(wait, _LEAST_WAIT_SECONDS)
-        with self._answering():
+        with answering():
             con = self._session()
             con.execute("SELECT pg_advisory_unlock_shared(%s, %s)", _ALONE_LOCK)
             con.execute(f"SET lock_timeout = {int(seconds * 1000)}")
@@ -248,17 +241,6 @@ class Claims:
         if rows:
             dead = [worker_id for (worker_id,) in rows]
             con.execute("DELETE FROM bufferhouse.claims WHERE worker_id = ANY(%s)", [dead])
-
-    @contextmanager
-    def _answering(self) -> Iterator[None]:
-        """Say of a session that has ended that trying again can help: the next call begins a new one."""
-        import psycopg
-
-        try:
-            yield
-        except psycopg.OperationalError as error:
-            reason = str(error).strip().split("\n", 1)[0]
-            raise WarehouseBusy(f"the catalog of the lake does not answer: {reason}; try again later") from None
 
 
 def file_key(run_name: str, relative_path: str) -> int:

@@ -1,11 +1,11 @@
 """What one worker does at a time, though many have the lake open."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
-from bufferhouse.errors import UsageError, WarehouseBusy
 from bufferhouse.identity import key_of
 from bufferhouse.lake.address import LakeAddress
+from bufferhouse.lake.sessions import answering, connect
 
 
 @contextmanager
@@ -21,14 +21,9 @@ def alone(address: LakeAddress, what: str) -> Iterator[bool]:
     if not address.is_postgres:
         yield True
         return
-    try:
-        import psycopg
-    except ImportError:
-        raise UsageError("a lake needs psycopg; install bufferhouse with its extra: pip install -e '.[lake]'") from None
-    try:
-        session = psycopg.connect(address.catalog.partition(":")[2], autocommit=True)
-    except psycopg.OperationalError as error:
-        raise WarehouseBusy(f"{address} does not answer: {str(error).splitlines()[0]}; try again later") from None
-    with session:
-        key = key_of("bufferhouse", what)
-        yield session.execute("SELECT pg_try_advisory_lock(%s)", [key]).fetchone()[0]
+    with answering():
+        session = connect(address.connection_string)
+    with closing(session):
+        with answering():
+            (is_alone,) = session.execute("SELECT pg_try_advisory_lock(%s)", [key_of("bufferhouse", what)]).fetchone()
+        yield is_alone

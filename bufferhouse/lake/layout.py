@@ -33,6 +33,7 @@ class Table(NamedTuple):
 
 
 HISTORIES = ("runs", "rejects", "shapes", "stack_frames")
+_BESIDE = "__"  # in no name of a model
 _CHANGED_ID = Column("changed_id", "BIGINT", False, "Orders the changes: later ones have a larger number.")
 _IS_WHOLE = Column("is_whole", "BOOLEAN", False, "Takes the place of all that was said of the run before.")
 _STATES = Table(
@@ -44,11 +45,11 @@ _STATES = Table(
         _CHANGED_ID,
     ),
 )
-_MODEL_LOADS = Table(
+MODEL_LOADS = Table(
     "appended.model_loads",
-    "The loads whose dumps a stored model has its rows for.",
+    "The loads whose dumps a stored model, or a table that is to become one, has its rows for.",
     (
-        Column("model_name", "VARCHAR", False, "The model."),
+        Column("model_name", "VARCHAR", False, "The model, or the table."),
         Column("fingerprint", "VARCHAR", False, "Its text, and that of all models beneath it, as a hash."),
         Column("load_id", "BIGINT", False, "The load."),
     ),
@@ -68,7 +69,7 @@ def tables() -> tuple[Table, ...]:
             more = (_CHANGED_ID, _IS_WHOLE) if name == "runs" else ()
             table = Table(f"appended.{name}", table.comment, (*table.columns, *more))
         stored.append(table)
-    return (*stored, _STATES, _MODEL_LOADS)
+    return (*stored, _STATES, MODEL_LOADS)
 
 
 def tables_in(con: duckdb.DuckDBPyConnection) -> list[Table]:
@@ -85,6 +86,21 @@ def tables_in(con: duckdb.DuckDBPyConnection) -> list[Table]:
     ).fetchall():
         columns.setdefault(table, []).append(Column(*column))
     return [Table(name, comment, tuple(columns[name])) for name, comment in names]
+
+
+def table_beside(model: str, fingerprint: str) -> str:
+    """Return the table in which a stored model is computed that is to take the place of the one that is there."""
+    return f"{model}{_BESIDE}{fingerprint[:12]}"
+
+
+def tables_beside(con: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return the tables that are to become models, half filled by a worker that is at it or was stopped."""
+    rows = con.execute(
+        "SELECT schema_name || '.' || table_name FROM duckdb_tables() WHERE database_name = current_database()"
+        " AND schema_name NOT IN ('raw', 'meta', 'appended') AND contains(table_name, ?) ORDER BY 1",
+        [_BESIDE],
+    ).fetchall()
+    return [name for (name,) in rows]
 
 
 def version() -> int:

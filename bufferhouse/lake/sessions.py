@@ -1,9 +1,12 @@
 """Sessions with the PostgreSQL of a lake's catalog, and what the writers need to find there."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, WarehouseBusy
 from bufferhouse.layout import CHECKOUT
 
 if TYPE_CHECKING:
@@ -21,13 +24,7 @@ def connect(catalog: str) -> "psycopg.Connection":
         UsageError: psycopg is not installed.
         psycopg.OperationalError: PostgreSQL does not answer, or refuses who connects.
     """
-    try:
-        import psycopg
-    except ModuleNotFoundError:
-        raise UsageError(
-            "writing to a lake in PostgreSQL needs psycopg, which is not installed; install bufferhouse with its "
-            "extra: pip install -e '.[lake]'"
-        ) from None
+    psycopg = _psycopg()
     con = psycopg.connect(
         catalog,
         autocommit=True,
@@ -38,6 +35,33 @@ def connect(catalog: str) -> "psycopg.Connection":
     )  # fmt: skip
     _set_up(con)
     return con
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Say of a session that has ended, or cannot begin, that trying again can help.
+
+    Raises:
+        UsageError: psycopg is not installed.
+        WarehouseBusy: PostgreSQL does not answer.
+    """
+    psycopg = _psycopg()
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        reason = str(error).strip().split("\n", 1)[0]
+        raise WarehouseBusy(f"the catalog of the lake does not answer: {reason}; try again later") from None
+
+
+def _psycopg() -> ModuleType:
+    try:
+        import psycopg
+    except ModuleNotFoundError:
+        raise UsageError(
+            "writing to a lake in PostgreSQL needs psycopg, which is not installed; install bufferhouse with its "
+            "extra: pip install -e '.[lake]'"
+        ) from None
+    return psycopg
 
 
 def _set_up(con: "psycopg.Connection") -> None:

@@ -39,8 +39,10 @@ def open_writer(
         con = open_lake(address, read_only=False, wait=wait)
     with ExitStack() as stack:
         stack.callback(close, con)
-        _prepare(con, address, build_models, progress)
-        yield con, stack.enter_context(Claims(address.connection_string)) if address.is_postgres else None
+        # First of all: nobody removes rows while models are computed from them.
+        claims = stack.enter_context(Claims(address.connection_string)) if address.is_postgres else None
+        _prepare(con, address, claims, build_models, progress)
+        yield con, claims
 
 
 def open_snapshot(address: LakeAddress, wait: float) -> duckdb.DuckDBPyConnection:
@@ -59,14 +61,18 @@ def open_snapshot(address: LakeAddress, wait: float) -> duckdb.DuckDBPyConnectio
 
 
 def _prepare(
-    con: duckdb.DuckDBPyConnection, address: LakeAddress, build_models: bool, progress: building.Progress | None
+    con: duckdb.DuckDBPyConnection,
+    address: LakeAddress,
+    claims: Claims | None,
+    build_models: bool,
+    progress: building.Progress | None,
 ) -> None:
     """Bring schema and models along; of several writers that come at once one does it, the others find it done."""
     for tries_left in reversed(range(_TRIES)):
         try:
             migrate_lake(con, str(address))
             if build_models and not building.is_current(con, MODELS):
-                build_lake(con, address, progress=progress)
+                build_lake(con, address, claims=claims, progress=progress)
             return
         except WarehouseBusy:
             if con.execute("SELECT 1 FROM meta.models LIMIT 1").fetchall():
