@@ -1,7 +1,7 @@
 """Forget old runs, give space back, and say what is in the warehouse."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +18,16 @@ from bufferhouse.restore import ORDER
 from bufferhouse.storing import model_tables, stored
 from bufferhouse.transaction import transaction
 from bufferhouse.warehouse import BLOCK_SIZE, STORAGE_VERSION, Warehouse
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """Bytes before and after, how many contents were stored twice, and why some of these still are."""
+
+    before: int
+    after: int
+    mended_count: int = 0
+    not_mended: Sequence[str] = ()
 
 
 @dataclass(slots=True)
@@ -91,19 +101,22 @@ def remove_unused_shapes(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(f"DELETE FROM {stored(con, 'shapes')} WHERE shape_id NOT IN ({used})")
 
 
-def compact(warehouse: Warehouse, *, keep_seconds: float | None = None) -> tuple[int, int]:
-    """Write the warehouse anew without free blocks; return its size in bytes before and after.
+def compact(warehouse: Warehouse, *, keep_seconds: float | None = None) -> Compacted:
+    """Write the warehouse anew without free blocks.
 
     The new file takes the place of the old one in one step; until then nothing of the old one is touched. A lake gets
-    few large files for many small ones, and snapshots older than `keep_seconds`, else a day, are forgotten.
+    few large files for many small ones, and snapshots older than `keep_seconds`, else a day, are forgotten. Of contents
+    that it has twice one copy is left.
     """
     path = warehouse.path
     if isinstance(path, LakeAddress):
         from bufferhouse.lake import keeping
+        from bufferhouse.reparse import load_once
 
+        mended = load_once(warehouse)
         seconds = keeping.KEPT_SECONDS if keep_seconds is None else keep_seconds
         done = keeping.compact(warehouse.con, keep_seconds=seconds)
-        return done.before.file_bytes, done.after.file_bytes
+        return Compacted(done.before.file_bytes, done.after.file_bytes, mended.count, mended.refused)
     if path is None:
         raise UsageError("an in-memory warehouse cannot be compacted")
     warehouse.con.execute("CHECKPOINT")
@@ -122,7 +135,7 @@ def compact(warehouse: Warehouse, *, keep_seconds: float | None = None) -> tuple
     finally:
         temporary.unlink(missing_ok=True)
         Path(f"{temporary}.wal").unlink(missing_ok=True)
-    return before, path.stat().st_size
+    return Compacted(before, path.stat().st_size)
 
 
 def size(warehouse: Warehouse) -> int:

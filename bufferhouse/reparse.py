@@ -56,6 +56,26 @@ def reparse(
     return result
 
 
+def load_once(warehouse: Warehouse) -> Reparsed:
+    """Leave one copy of the contents that are stored more than once, parsed again from its rows, also in all models.
+
+    No worker can do that to a lake (docs/decisions/0011). A content that cannot be proved keeps all of its rows.
+    """
+    from schemas import TABLES
+
+    con, result = warehouse.con, Reparsed()
+    twice = con.execute(
+        "SELECT dump_id FROM raw.dumps GROUP BY dump_id HAVING COUNT(*) > 1 ORDER BY dump_id"
+    ).fetchall()
+    for frames in chunks(con, [dump_id for (dump_id,) in twice]):
+        once = {
+            name: frame.unique(TABLES[name].key, keep="first", maintain_order=True) for name, frame in frames.items()
+        }
+        with warehouse.alone():
+            _reparse(warehouse, once, result)
+    return result
+
+
 def _reparse(warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], result: Reparsed) -> None:
     con = warehouse.con
     started_at = datetime.now(UTC)

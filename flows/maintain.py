@@ -33,9 +33,9 @@ def prune(writer: Held, keep_runs: int | None, older_than_days: float | None) ->
 
 
 @step(name="compact")
-def compact(writer: Held, keep_seconds: float) -> tuple[int, int]:
-    """Write the warehouse anew without free space, and forget old snapshots of a lake; sizes before and after."""
-    return housekeeping.compact(writer.value, keep_seconds=keep_seconds)
+def compact(writer: Held, keep_seconds: float) -> Held:
+    """Write the warehouse anew without free space, forget old snapshots of a lake, and mend what is stored twice."""
+    return Held(housekeeping.compact(writer.value, keep_seconds=keep_seconds))
 
 
 @step(name="verify")
@@ -96,7 +96,10 @@ def maintain(
             pruned = prune(writer, keep_runs, older_than_days).value
             progress.reach(1, 4)
             is_wanted = keep["compact"] if compact_file is None else compact_file
-            before, after = compact(writer, keep["snapshots"]) if is_wanted else 2 * (housekeeping.size(opened),)
+            if is_wanted:
+                compacted = compact(writer, keep["snapshots"]).value
+            else:
+                compacted = housekeeping.Compacted(size := housekeeping.size(opened), size)
             progress.reach(2, 4)
             proved, faults = prove(writer, verify_sample or keep["verify_sample"]).value
             progress.reach(3, 4)
@@ -112,8 +115,9 @@ def maintain(
         "runs removed": len(pruned.runs),
         "observations removed": pruned.observation_count,
         "dumps removed": pruned.dump_count,
-        "warehouse bytes before": before,
-        "warehouse bytes after": after,
+        "warehouse bytes before": compacted.before,
+        "warehouse bytes after": compacted.after,
+        "dumps that were stored twice": compacted.mended_count,
         "dumps proved": proved - len(faults),
         "dumps with faults": len(faults),
         "checks failed": len(failed),

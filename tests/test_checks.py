@@ -20,6 +20,7 @@ def test_the_fleet_passes_every_check(example, name):
 
 # The one row of a dump that is changed by one byte, or points elsewhere, so that the check finds it.
 BROKEN = {
+    "contents_loaded_once": "raw.dumps SET load_id = load_id + 1 WHERE rowid = (SELECT MAX(rowid) FROM raw.dumps)",
     "allocations_sum_to_total": "raw.allocations SET size_bytes = size_bytes + 1 WHERE allocation_index = 0",
     "values_have_an_allocation": "raw.hlo_values SET allocation_index = 999 WHERE instruction_id = 0",
     "balances_close": "intermediate.balances SET element_bytes = element_bytes + 1 WHERE allocation_index = 0",
@@ -55,8 +56,9 @@ BROKEN = {
     "stack_trace_shares": "raw.dumps SET stack_trace = replace(stack_trace, '100.0%', '99.9%') WHERE TRUE",
     "split_ranges_name_values": "raw.hlo_values SET instruction_id = 0 WHERE instruction_id = 2",
 }
-# What has to be so before the one row matters: that its allocation is swept, or that the dump is in several files.
+# What has to be so before the one row matters: its allocation is swept, the dump is in several files, or there twice.
 BEFORE = {
+    "contents_loaded_once": ["INSERT INTO raw.dumps SELECT * FROM raw.dumps"],
     "slots_share_one_instant": ["UPDATE raw.allocations SET has_strict_overlap = TRUE"],
     "split_ranges_name_values": [
         "UPDATE raw.dumps SET file_layout = 'split'",

@@ -1,6 +1,7 @@
 """The verbs that keep a warehouse: publish, build, check, compact, prune, stats, export, verify."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -94,7 +95,8 @@ def compact(
 ) -> None:
     """Write the warehouse anew without free space, and say what that saved.
 
-    A lake gets few large files for many small ones; old snapshots, and files that are in none, are removed.
+    A lake gets few large files for many small ones; old snapshots, and files that are in none, are removed. Of contents
+    that it has twice, which `check` tells, one copy is left.
     """
     from bufferhouse.housekeeping import compact
     from bufferhouse.report.figures import human_bytes
@@ -102,8 +104,14 @@ def compact(
 
     seconds = None if keep is None else _seconds(keep)
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
-        before, after = compact(writer, keep_seconds=seconds)
-    print(f"{human_bytes(before)} before, {human_bytes(after)} after")
+        done = compact(writer, keep_seconds=seconds)
+    if done.mended_count:
+        print(f"{done.mended_count} contents were stored twice, and are stored once now")
+    for reason in done.not_mended:
+        print(f"stored twice, and cannot be mended: {reason}", file=sys.stderr)
+    print(f"{human_bytes(done.before)} before, {human_bytes(done.after)} after")
+    if done.not_mended:
+        raise typer.Exit(1)
 
 
 def _seconds(text: str) -> float:
