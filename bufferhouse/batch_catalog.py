@@ -58,15 +58,15 @@ def batch_catalog(
             appending.remember_models(con, CATALOG)  # before they are read: they may be built anew between the two
         built = built or con.execute(_BUILT).fetchall()
         asked = _asked(built)
+        con.execute(f"USE {CATALOG}")  # before anything is registered: in a lake it would be looked up in the catalog
         for layer in LAYERS:
-            con.execute(f"CREATE SCHEMA {CATALOG}.{layer}")
+            con.execute(f"CREATE SCHEMA {layer}")
         for table, frame in frames.items():
             with registered(con, "batch_frame", frame.to_arrow()):
-                con.execute(f"CREATE TABLE {CATALOG}.raw.{table} AS SELECT * FROM batch_frame")
+                con.execute(f"CREATE TABLE raw.{table} AS SELECT * FROM batch_frame")
         for table in ("observations", "stack_frames"):
             # What a dump was seen with may be another tomorrow: nothing that is kept with the dump can depend on it.
-            con.execute(f'CREATE TABLE {CATALOG}.raw.{table} AS FROM "{main}".raw.{table} LIMIT 0')
-        con.execute(f"USE {CATALOG}")
+            con.execute(f'CREATE TABLE raw.{table} AS FROM "{main}".raw.{table} LIMIT 0')
         rows = {f"raw.{table}": len(frame) for table, frame in frames.items()}
         for name, is_incremental, severity, reads, sql in built:
             if name not in asked:

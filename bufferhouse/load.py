@@ -20,9 +20,9 @@ from bufferhouse.batch_catalog import REFUSING, Checked, Names, batch_catalog, c
 from bufferhouse.frames import Batch
 from bufferhouse.observing import UNREADABLE, faults_of, insert, observe, unseen
 from bufferhouse.registering import registered
-from bufferhouse.run_changes import complete_runs, run_ids
+from bufferhouse.run_changes import complete_runs
 from bufferhouse.runs import Run
-from bufferhouse.storing import change_rejects, next_number, run_numbers, run_rows, shape_numbers
+from bufferhouse.storing import change_rejects, next_number, run_numbers, run_rows, shape_numbers, stored
 from bufferhouse.threads import choose_threads
 from bufferhouse.validate import breaches, without
 from bufferhouse.warehouse import Warehouse
@@ -186,8 +186,7 @@ def _add_runs(con, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
     """Add the runs a warehouse has not seen, complete those it has; return the id of each name."""
     from schemas import RUNS
 
-    complete_runs(con, {name: run for name, run in runs.items() if name in names})
-    known = run_ids(con, names)
+    known = complete_runs(con, {name: run for name, run in runs.items() if name in names})
     new = sorted(names - known.keys(), key=list(runs).index)
     if new:
         known.update(zip(new, run_numbers(con, new), strict=True))
@@ -198,8 +197,11 @@ def _add_runs(con, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
 
 def _resolve(con, load_id: int) -> None:
     """Close the open rejects of files that were repaired."""
+    # Nearly always there are none, or none open, and to plan the statement takes longer.
+    if not con.execute(f"SELECT 1 FROM {stored(con, 'rejects')} LIMIT 1").fetchone():
+        return
     if not con.execute("SELECT 1 FROM raw.rejects WHERE state = 'open' LIMIT 1").fetchone():
-        return  # nearly always, and to plan the statement takes longer
+        return
     change_rejects(
         con, "resolved", "r.state = 'open' AND (r.run_id, r.relative_path) IN"
         " (SELECT (run_id, relative_path) FROM raw.observations WHERE load_id = $load_id)", {"load_id": load_id},

@@ -82,16 +82,15 @@ def set_facts(con: duckdb.DuckDBPyConnection, name: str, facts: dict[str, str]) 
     change_run(con, name, changes)
 
 
-def complete_runs(con: duckdb.DuckDBPyConnection, runs: Mapping[str, Run | None]) -> list[str]:
-    """Add what is known by now about runs that are in the warehouse; return the names of those that changed.
+def complete_runs(con: duckdb.DuckDBPyConnection, runs: Mapping[str, Run | None]) -> dict[str, int]:
+    """Add what is known by now about runs that are in the warehouse; return the number of each of those.
 
     A fact or a label that is there stays; one that is missing is filled in. `started_at` gives way to a stronger source
     (in the order of SOURCES), and to an earlier one of the same kind; what was given by hand stays for good.
     """
     if not runs:
-        return []
-    columns = ("run_name", "started_at", "started_at_source", "labels", *TEXTS, *NUMBERS)
-    changed = []
+        return {}
+    columns = ("run_id", "run_name", "started_at", "started_at_source", "labels", *TEXTS, *NUMBERS)
     with _asked(con, runs):
         rows = con.execute(f"SELECT {', '.join(columns)} FROM raw.runs SEMI JOIN asked USING (run_name)").fetchall()
     for row in rows:
@@ -107,8 +106,7 @@ def complete_runs(con: duckdb.DuckDBPyConnection, runs: Mapping[str, Run | None]
             changes["started_at"], changes["started_at_source"] = run.started_at, run.started_at_source
         if changes:
             change_run(con, stored["run_name"], changes, is_whole=False)
-            changed.append(run.run_name)
-    return changed
+    return {name: number for number, name, *_ in rows}
 
 
 def _is_better(run: Run, moment: datetime, source: str) -> bool:

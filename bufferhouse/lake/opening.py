@@ -4,6 +4,7 @@ import os
 import re
 import time
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import duckdb
 
@@ -22,11 +23,14 @@ _BUSY = ("Could not set lock", "Conflicting lock")
 _AWAY = re.compile(r"Connection refused|timeout|could not translate|starting up|shutting down|closed the connection")
 # Appends of several writers are tried again by DuckLake itself: about a minute in all.
 _SETTINGS = {"ducklake_max_retry_count": 40, "ducklake_retry_wait_ms": 50, "ducklake_retry_backoff": 1.15}
+_ARE_LAKES: WeakKeyDictionary[duckdb.DuckDBPyConnection, bool] = WeakKeyDictionary()
 
 
 def is_lake(con: duckdb.DuckDBPyConnection) -> bool:
-    """Say whether a connection asks a lake."""
-    return con.execute("SELECT current_database()").fetchone()[0] == NAME
+    """Say whether a connection asks a lake, which it was opened for: it is asked for once."""
+    if con not in _ARE_LAKES:
+        _ARE_LAKES[con] = con.execute("SELECT current_database()").fetchone()[0] == NAME
+    return _ARE_LAKES[con]
 
 
 def data_path_of(con: duckdb.DuckDBPyConnection) -> str:
