@@ -18,6 +18,7 @@ import duckdb
 from bufferhouse import models
 from bufferhouse.layout import CHECKOUT, MODELS, cache_folder
 from bufferhouse.migrate import migrations
+from bufferhouse.quoting import quoted
 
 _PREFIX = "blank-"
 _KEPT_SECONDS = 30 * 86400
@@ -44,8 +45,7 @@ def fill_from_blank(make: Callable[[Path], None], con: duckdb.DuckDBPyConnection
     """Fill an empty database in memory from the blank warehouse; return whether that was possible."""
 
     def fill(blank: Path) -> None:
-        path = str(blank).replace("'", "''")
-        con.execute(f"ATTACH '{path}' AS bufferhouse_blank (READ_ONLY)")
+        con.execute(f"ATTACH {quoted(str(blank))} AS bufferhouse_blank (READ_ONLY)")
         try:
             con.execute("SELECT 1 FROM bufferhouse_blank.meta.models")  # before anything is copied that is none
             con.execute("COPY FROM DATABASE bufferhouse_blank TO memory")

@@ -16,6 +16,7 @@ from bufferhouse import models
 from bufferhouse.lake.opening import is_lake
 from bufferhouse.layout import MODELS
 from bufferhouse.models import LAYERS, Model
+from bufferhouse.quoting import quoted
 from bufferhouse.transaction import transaction
 
 BACKFILL_DUMPS = 2000  # about so many dumps are computed at a time
@@ -203,9 +204,9 @@ def _ranges(count: int) -> Iterator[tuple[int, int]]:
 
 
 def _comment(con: duckdb.DuckDBPyConnection, name: str, model: Model, *, is_table: bool) -> None:
-    comments = [f"COMMENT ON {'TABLE' if is_table else 'VIEW'} {name} IS {_literal(model.purpose)}"]
+    comments = [f"COMMENT ON {'TABLE' if is_table else 'VIEW'} {name} IS {quoted(model.purpose)}"]
     if is_table or not is_lake(con):  # DuckLake keeps no comments on columns of views
-        comments += [f"COMMENT ON COLUMN {name}.{column} IS {_literal(text)}" for column, text in model.columns.items()]
+        comments += [f"COMMENT ON COLUMN {name}.{column} IS {quoted(text)}" for column, text in model.columns.items()]
     con.execute("; ".join(comments))
 
 
@@ -245,7 +246,7 @@ def _write_down(con: duckdb.DuckDBPyConnection, known: list[Model], current: str
 
 def _literal(value: object) -> str:
     if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
+        return quoted(value)
     if isinstance(value, list):
         return f"[{', '.join(map(_literal, value))}]"
     return "NULL" if value is None else str(value)

@@ -14,6 +14,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.frames import SHAPE_COLUMNS
 from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.opening import is_lake
+from bufferhouse.quoting import quoted
 from bufferhouse.restore import ORDER
 from bufferhouse.storing import model_tables, stored
 from bufferhouse.transaction import transaction
@@ -126,7 +127,7 @@ def compact(warehouse: Warehouse, *, keep_seconds: float | None = None) -> Compa
     temporary = path.with_name(f".{path.name}.{os.getpid()}.compact")
     try:
         main = warehouse.con.execute("SELECT current_database()").fetchone()[0]
-        warehouse.con.execute(f"ATTACH '{str(temporary).replace(chr(39), chr(39) * 2)}' AS compacted"
+        warehouse.con.execute(f"ATTACH {quoted(str(temporary))} AS compacted"
                               f" (STORAGE_VERSION '{STORAGE_VERSION}', BLOCK_SIZE {BLOCK_SIZE})")  # fmt: skip
         warehouse.con.execute(f'COPY FROM DATABASE "{main}" TO compacted')
         warehouse.con.execute("DETACH compacted")

@@ -4,6 +4,7 @@ import duckdb
 
 from bufferhouse.errors import UsageError
 from bufferhouse.lake import extensions
+from bufferhouse.quoting import quoted
 from bufferhouse.store import configuration
 
 _TRIES = 9  # as bufferhouse.store has it
@@ -36,12 +37,8 @@ def open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
     if endpoint := found.get("endpoint"):
         scheme, _, host = endpoint.rpartition("://")
         values.update(ENDPOINT=host.rstrip("/"), URL_STYLE="path", USE_SSL=str(scheme != "http").lower())
-    words = ", ".join(f"{name} {_literal(value)}" for name, value in values.items() if value is not None)
+    words = ", ".join(f"{name} {quoted(value)}" for name, value in values.items() if value is not None)
     try:
         con.execute(f"CREATE TEMPORARY SECRET bufferhouse_bucket (TYPE s3, {words})")
     except duckdb.Error as error:  # its message may quote the statement
         raise UsageError(f"{data_path}: the keys are not such as DuckDB takes ({type(error).__name__})") from None
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

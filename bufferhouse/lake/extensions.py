@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.errors import UsageError
+from bufferhouse.quoting import quoted
 
 # Whatever a statement names, DuckDB neither looks for an extension by itself nor fetches one.
 CONFIG = {
@@ -23,7 +24,7 @@ def load(con: duckdb.DuckDBPyConnection, *names: str) -> None:
         UsageError: one is not installed, or its wheel is for another version of DuckDB.
     """
     for name in names:
-        con.execute(f"LOAD '{str(_file(name)).replace(chr(39), chr(39) * 2)}'")
+        con.execute(f"LOAD {quoted(str(_file(name)))}")
 
 
 def are_installed() -> bool:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import duckdb
 
 from bufferhouse.migrate import migrate, migrations
+from bufferhouse.quoting import quoted
 from bufferhouse.runs import SOURCES
 
 
@@ -116,9 +117,9 @@ def create(table: Table) -> list[str]:
 
 def comments(table: Table) -> list[str]:
     """Return the statements that comment on a table and its columns."""
-    said = [f"COMMENT ON TABLE {table.name} IS {_literal(table.comment)}"] if table.comment else []
+    said = [f"COMMENT ON TABLE {table.name} IS {quoted(table.comment)}"] if table.comment else []
     return said + [
-        f"COMMENT ON COLUMN {table.name}.{column.name} IS {_literal(column.comment)}"
+        f"COMMENT ON COLUMN {table.name}.{column.name} IS {quoted(column.comment)}"
         for column in table.columns
         if column.comment
     ]
@@ -141,7 +142,7 @@ def views(stored: Sequence[Table]) -> list[str]:
 
 def _runs(columns: Sequence[str]) -> str:
     """Return how the runs stand: of each fact what was said last; of the start what run_changes.complete_runs takes."""
-    trust = f"list_position([{', '.join(map(_literal, SOURCES))}], started_at_source)"
+    trust = f"list_position([{', '.join(map(quoted, SOURCES))}], started_at_source)"
     # Of two moments the stronger source's; of the same, that which is given or from run.json the last, else the first.
     rank = f"({trust}, CASE WHEN {trust} <= 2 THEN -changed_id ELSE epoch_us(started_at) END)"
     facts = [
@@ -165,7 +166,3 @@ def _rejects(columns: Sequence[str]) -> str:
         f"SELECT {', '.join(cells)} FROM appended.rejects AS r LEFT JOIN (SELECT reject_id, arg_max(state, changed_id)"
         " AS state FROM appended.reject_states GROUP BY reject_id) AS s ON r.reject_id = s.reject_id"
     )
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -13,6 +13,7 @@ from bufferhouse.lake import extensions
 from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.buckets import open_bucket
 from bufferhouse.mending import mend
+from bufferhouse.quoting import quoted
 
 NAME = "bufferhouse_lake"  # of the database in a connection
 _PAUSE_SECONDS = 0.1
@@ -105,7 +106,7 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
         open_bucket(con, data_path)
         if "://" not in data_path:
             os.makedirs(data_path, exist_ok=True)
-        _attach(con, address, [f"DATA_PATH {_literal(data_path)}"], wait)
+        _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait)
 
 
 def _attach(con: duckdb.DuckDBPyConnection, address: LakeAddress, options: list[str], wait: float) -> None:
@@ -117,7 +118,7 @@ def _attach(con: duckdb.DuckDBPyConnection, address: LakeAddress, options: list[
     has_bucket = False
     while True:
         try:
-            con.execute(f"ATTACH {_literal(str(address))} AS {NAME} ({words})")
+            con.execute(f"ATTACH {quoted(str(address))} AS {NAME} ({words})")
             con.execute(f"USE {NAME}")
             return
         except duckdb.Error as error:
@@ -149,7 +150,3 @@ def _none_there(address: LakeAddress) -> UsageError:
 def _reason(text: str) -> str:
     """Return what the server said, without the connection string that stands before it."""
     return text.rpartition(" failed: ")[2].strip().split("\n", 1)[0]
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
