@@ -26,6 +26,16 @@ def applied_version(con: duckdb.DuckDBPyConnection) -> int:
     return con.execute("SELECT COALESCE(MAX(version), 0) FROM meta.migrations").fetchone()[0]
 
 
+def check_empty(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Refuse to make a warehouse where somebody else's tables are.
+
+    Raises:
+        WarehouseError: there are some.
+    """
+    if con.execute("SELECT 1 FROM duckdb_tables() WHERE database_name = current_database()").fetchone():
+        raise WarehouseError(f"{name} holds tables, and not those of a warehouse")
+
+
 def migrate(con: duckdb.DuckDBPyConnection, path: Path | None = None, directory: Path = MIGRATIONS) -> list[int]:
     """Apply what is missing, all of it in one transaction; return the numbers applied.
 
@@ -45,11 +55,8 @@ def migrate(con: duckdb.DuckDBPyConnection, path: Path | None = None, directory:
     missing = [number for number in known if number > version]
     if not missing:
         return []
-    if (
-        version == 0
-        and con.execute("SELECT 1 FROM duckdb_tables() WHERE database_name = current_database()").fetchone()
-    ):
-        raise WarehouseError(f"{path or 'the database'} holds tables, and not those of a warehouse")
+    if version == 0:
+        check_empty(con, str(path or "the database"))
     copy = None
     if version and path is not None:
         con.execute("CHECKPOINT")  # else the newest rows stand in the log beside the file

@@ -10,7 +10,7 @@ from bufferhouse.errors import WarehouseError
 from bufferhouse.lake import layout
 from bufferhouse.lake.opening import NAME
 from bufferhouse.layout import MIGRATIONS
-from bufferhouse.migrate import applied_version, migrations
+from bufferhouse.migrate import applied_version, check_empty, migrations
 from bufferhouse.transaction import transaction
 
 LAKE_MIGRATIONS = MIGRATIONS / "lake"
@@ -28,11 +28,8 @@ def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> list[int]:
     missing = [number for number in migrations() if number > version]
     if not missing:
         return []
-    if (
-        version == 0
-        and con.execute("SELECT 1 FROM duckdb_tables() WHERE database_name = current_database()").fetchone()
-    ):
-        raise WarehouseError(f"{name} holds tables, and not those of a warehouse")
+    if version == 0:
+        check_empty(con, name)
     with transaction(con):
         for statement in _statements(con):
             con.execute(statement)
