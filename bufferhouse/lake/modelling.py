@@ -103,11 +103,10 @@ def _rebuild(
     return built
 
 
-def _note_place(con: duckdb.DuckDBPyConnection, names: Iterable[str], ready: Mapping[str, str]) -> None:
+def _note_place(con: duckdb.DuckDBPyConnection, names: list[str], ready: Mapping[str, str]) -> None:
     """Note which loads the models have that took the place of others, and let no load commit that read the others."""
     con.execute(f"COMMENT ON TABLE {MODEL_LOADS.name} IS '{MODEL_LOADS.comment}'")
-    for name in names:
-        con.execute(f"DELETE FROM {MODEL_LOADS.name} WHERE model_name = ?", [name])
+    con.execute(f"DELETE FROM {MODEL_LOADS.name} WHERE model_name IN (SELECT unnest(CAST(? AS VARCHAR[])))", [names])
     for name, table in ready.items():
         con.execute(f"UPDATE {MODEL_LOADS.name} SET model_name = ? WHERE model_name = ?", [name, table])
 
@@ -160,15 +159,17 @@ def _missing(
     con: duckdb.DuckDBPyConnection, deep: Mapping[str, str], tables: Mapping[str, str]
 ) -> dict[str, dict[int, int]]:
     """Return the loads whose dumps the table of a model has no rows for, with the number of their dumps, by model."""
+    if not tables:
+        return {}
+    asked = ", ".join(f"('{name}', '{table}', '{deep[name]}')" for name, table in tables.items())
     found: dict[str, dict[int, int]] = {}
-    for name, table in tables.items():
-        rows = con.execute(
-            f"SELECT load_id, COUNT(*) FROM raw.dumps WHERE load_id NOT IN (SELECT load_id FROM {MODEL_LOADS.name}"
-            " WHERE model_name = ? AND fingerprint = ?) GROUP BY load_id ORDER BY load_id",
-            [table, deep[name]],
-        ).fetchall()
-        if rows:
-            found[name] = dict(rows)
+    for name, load_id, count in con.execute(
+        f"SELECT a.name, d.load_id, d.dump_count FROM (VALUES {asked}) AS a(name, model_name, fingerprint)"
+        " CROSS JOIN (SELECT load_id, COUNT(*) AS dump_count FROM raw.dumps GROUP BY load_id) AS d"
+        f" ANTI JOIN {MODEL_LOADS.name} AS l ON a.model_name = l.model_name AND a.fingerprint = l.fingerprint"
+        " AND d.load_id = l.load_id ORDER BY ALL"
+    ).fetchall():
+        found.setdefault(name, {})[load_id] = count
     return found
 
 
