@@ -92,7 +92,7 @@ def _load(
     replayed: Mapping[int, Sighting] | None,
 ) -> Loaded:
     con = warehouse.con
-    load_id = next_number(con, "loads", "load_id")
+    load_id = next_number(con, "loads", "load_id", claims=warehouse.claims)
     refusals = dict(parsed.refusals)
     result = Loaded(load_id)
     choose_threads(con, parsed.tables)
@@ -125,7 +125,7 @@ def _load(
                 _close(con, closed)
             # Of a content seen several times in the batch only one sighting keeps the bytes.
             kept = {s.content.sha256: s.files for s in refused if s.files}
-            result.rows["rejects"] = _reject(con, result.rejects, kept, run_ids, load_id)
+            result.rows["rejects"] = _reject(warehouse, result.rejects, kept, run_ids, load_id)
             con.execute(
                 "INSERT INTO raw.loads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
@@ -220,7 +220,7 @@ def _close(con, reject_ids: list[int]) -> None:
 
 
 def _reject(
-    con,
+    warehouse: Warehouse,
     rejects: list[tuple[Sighting, Refusal]],
     kept: Mapping[str, Mapping[str, bytes]],
     run_ids: dict[str, int],
@@ -228,7 +228,8 @@ def _reject(
 ) -> int:
     if not rejects:
         return 0
-    first = next_number(con, "rejects", "reject_id")
+    con = warehouse.con
+    first = next_number(con, "rejects", "reject_id", claims=warehouse.claims, count=len(rejects))
     now = datetime.now(UTC)
     rows = [
         (

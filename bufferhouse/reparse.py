@@ -83,7 +83,7 @@ def _reparse(warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], result: R
     refused = {one.dump_id: f"{one.fault}; see: bufferhouse verify" for one in found if one.content is None}
     parsed = parse_contents((one.content, one.files) for one in found if one.content is not None)
     refusals = {**parsed.refusals, **breaches(parsed.tables)}
-    load_id = next_number(con, "loads", "load_id")
+    load_id = next_number(con, "loads", "load_id", claims=warehouse.claims)
     new = numbered(con, without(parsed.tables, set(refusals)), load_id)
     with batch_catalog(con, new.frames) as names:
         offenders, _ = run_checks(con, names.checks)

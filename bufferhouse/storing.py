@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import duckdb
 
 from bufferhouse.lake import appending
+from bufferhouse.lake.claims import Claims
 from bufferhouse.lake.layout import tables_beside
 from bufferhouse.lake.opening import is_lake
 
@@ -23,10 +24,12 @@ def model_tables(con: duckdb.DuckDBPyConnection) -> list[str]:
     return [name for (name,) in rows] + (tables_beside(con) if is_lake(con) else [])
 
 
-def next_number(con: duckdb.DuckDBPyConnection, table: str, column: str) -> int:
-    """Return the number that the next load or reject gets."""
+def next_number(
+    con: duckdb.DuckDBPyConnection, table: str, column: str, *, claims: Claims | None = None, count: int = 1
+) -> int:
+    """Return the number that the next load or reject gets, and so many more behind it."""
     if is_lake(con):
-        return appending.next_load_id(con)
+        return appending.next_number(con, claims, count)
     return con.execute(f"SELECT COALESCE(MAX({column}), 0) + 1 FROM raw.{table}").fetchone()[0]
 
 

@@ -28,7 +28,7 @@ from bufferhouse.lake.address import LakeAddress, address_of
 from bufferhouse.lake.claims import Claims
 
 pytest_plugins = ["tests.lake_servers"]
-pytestmark = needs_lake
+pytestmark = [needs_lake, pytest.mark.slow]
 
 OBSERVATIONS = (MODELS / "staging" / "observations.sql").read_text()  # which loads ask
 NONE = SIZES.replace("FROM staging.contents AS d", "FROM staging.contents AS d WHERE FALSE")

@@ -178,6 +178,16 @@ def test_nobody_adds_dumps_without_claims(catalog):
         commit(catalog, 7, None, "inserted_into_table:121,merge_adjacent:12")
 
 
+def test_no_number_is_given_twice(catalog):
+    """Not where two workers ask in the same moment for many, as those who refuse thousands of files do."""
+    moment = 1 << 60
+    with Claims(catalog) as first, Claims(catalog) as second:
+        given = [(one.reserve(moment, 4000)) for one in (first, second, first)]
+        assert [moment, moment + 4000, moment + 8000] == given
+        assert moment + 20_000 == second.reserve(moment + 20_000, 1)
+        assert moment + 20_001 == first.reserve(moment, 1)
+
+
 def test_one_worker_alone(catalog, monkeypatch):
     """Whoever removes rows waits until the others have left, says so when they do not, and lets none come meanwhile."""
     monkeypatch.setattr("bufferhouse.lake.claims._LEAST_WAIT_SECONDS", 0.1)

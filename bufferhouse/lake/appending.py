@@ -1,7 +1,7 @@
 """Rows of a lake are only added: their numbers, the tables they go to, and changes that are rows themselves.
 
-Several writers number rows without asking each other. A run is numbered by its name, a shape by its text; a load or a
-reject by the moment, which also orders them. All numbers are below 2^62, so that a file can go on counting from them.
+A run is numbered by its name, a shape by its text, so that several writers need not ask each other; a load or a reject
+by the moment, which also orders them. All numbers are below 2^62, so that a file can go on counting from them.
 """
 
 import secrets
@@ -12,6 +12,7 @@ import duckdb
 
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.identity import key_of
+from bufferhouse.lake.claims import Claims
 from bufferhouse.lake.layout import HISTORIES
 
 _RANDOM_BITS = 10  # beside microseconds since 1970, below 2^62 until the year 2112
@@ -23,9 +24,13 @@ def moment_number(least: int = 0) -> int:
     return max(now, least + 1) + secrets.randbelow(1 << _RANDOM_BITS)
 
 
-def next_load_id(con: duckdb.DuckDBPyConnection) -> int:
-    """Return the number of a load that begins now: larger than those of all loads it can see."""
-    return moment_number(con.execute("SELECT COALESCE(MAX(load_id), 0) FROM raw.loads").fetchone()[0])
+def next_number(con: duckdb.DuckDBPyConnection, claims: Claims | None, count: int) -> int:
+    """Return the first of so many numbers in a row for loads or rejects: larger than those of all loads it can see.
+
+    Where others write, too, `claims` see to it that none of them is given the same.
+    """
+    least = moment_number(con.execute("SELECT COALESCE(MAX(load_id), 0) FROM raw.loads").fetchone()[0])
+    return least if claims is None else claims.reserve(least, count)
 
 
 def shape_id_of(shape_text: str) -> int:

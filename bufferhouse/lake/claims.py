@@ -118,6 +118,19 @@ class Claims:
                     [list(numbers), self.worker_id],
                 ).fetchall()
 
+    def reserve(self, least: int, count: int) -> int:
+        """Return the first of so many numbers in a row, from `least` on, of which no other worker is given one."""
+        with answering():
+            (last,) = (
+                self._session()
+                .execute(
+                    "UPDATE bufferhouse.numbers SET last_number = GREATEST(last_number, %s) + %s RETURNING last_number",
+                    [least - 1, count],
+                )
+                .fetchone()
+            )
+        return last - count + 1
+
     def is_cut_off(self) -> bool:
         """Say whether the session has ended, which nobody may have noticed yet."""
         import psycopg

@@ -23,6 +23,13 @@ CREATE INDEX IF NOT EXISTS claims_of_a_worker ON bufferhouse.claims (worker_id);
 COMMENT ON TABLE bufferhouse.claims IS
     'What workers load just now: a dump_id, or below zero the key of a file of a run. Gone with the commit of it.';
 
+CREATE TABLE IF NOT EXISTS bufferhouse.numbers (last_number BIGINT NOT NULL);
+
+INSERT INTO bufferhouse.numbers (last_number) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM bufferhouse.numbers);
+
+COMMENT ON TABLE bufferhouse.numbers IS
+    'One row: the last number that a load or a reject was given. No two workers are given the same.';
+
 -- How often a snapshot was tried to be written. A sequence counts on where a transaction is rolled back.
 CREATE SEQUENCE IF NOT EXISTS bufferhouse.commit_attempts;
 
