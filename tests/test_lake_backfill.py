@@ -30,6 +30,7 @@ from bufferhouse.lake.claims import Claims
 pytest_plugins = ["tests.lake_servers"]
 pytestmark = [needs_lake, pytest.mark.slow]
 
+SOAK = pytest.mark.soak  # ten seconds each: two of them are enough for every day
 OBSERVATIONS = (MODELS / "staging" / "observations.sql").read_text()  # which loads ask
 NONE = SIZES.replace("FROM staging.contents AS d", "FROM staging.contents AS d WHERE FALSE")
 TRIPLE = SIZES.replace("* 2", "* 3")
@@ -73,7 +74,7 @@ def workers(postgres, empty_lake):
         yield Workers(builder, loader)
 
 
-@pytest.fixture(params=CHANGES)
+@pytest.fixture(params=[pytest.param(name, marks=[] if name == "new" else SOAK) for name in CHANGES])
 def change(request, tmp_path):
     """The directories of the models of before and of those to come."""
     return written(tmp_path, *CHANGES[request.param])
@@ -150,7 +151,9 @@ SEAMS = {
 }
 
 
-@pytest.mark.parametrize("seam", SEAMS)
+@pytest.mark.parametrize(
+    "seam", [pytest.param(name, marks=[] if name == "before its commit" else SOAK) for name in SEAMS]
+)
 def test_a_load_that_commits_while_a_model_is_built(workers, another, seam, no_turns, monkeypatch):
     """It is in the new tables when they stand, and not a moment later: that may be what a reader sees."""
     before, after = another
@@ -164,7 +167,7 @@ def test_a_load_that_commits_while_a_model_is_built(workers, another, seam, no_t
     assert_right(workers, after)
 
 
-@pytest.mark.parametrize("moment", ["unseen", "copy_in"])
+@pytest.mark.parametrize("moment", [pytest.param("unseen", marks=SOAK), "copy_in"])
 def test_a_load_that_was_computed_by_the_old_models(workers, change, moment, monkeypatch):
     """Before its transaction begins, and in it: it is refused, computed again by the new ones, and there once."""
     before, after = change
@@ -176,6 +179,7 @@ def test_a_load_that_was_computed_by_the_old_models(workers, change, moment, mon
     assert_right(workers, after)
 
 
+@SOAK
 @pytest.mark.parametrize("name", ["stored_frames", "_missing"])
 def test_two_workers_that_build_at_once(workers, another, name, no_turns, monkeypatch):
     """One whose lock ended with its session goes on beside the other: what the other has done is done once."""
@@ -193,6 +197,7 @@ def test_two_workers_that_build_at_once(workers, another, name, no_turns, monkey
     assert_right(workers, after)
 
 
+@SOAK
 def test_a_build_by_force_that_is_stopped(workers, another):
     """Half of the rows were computed again, beside those that are there: neither is lost or there twice."""
 
@@ -210,6 +215,7 @@ def test_a_build_by_force_that_is_stopped(workers, another):
     assert_right(workers, after)
 
 
+@SOAK
 def test_dumps_that_go_while_a_model_is_half_built(workers, another, monkeypatch):
     """A run that is removed, and a dump that is parsed again, are gone from what a stopped worker has computed, too."""
 

@@ -18,7 +18,7 @@ from tests.synthetic import small_dump
 from tests.test_lake import empty_lake, own  # noqa: F401 - fixtures
 from tests.warehouses import load_parsed, parsed
 
-pytestmark = [needs_lake, pytest.mark.soak]
+pytestmark = [needs_lake, pytest.mark.slow]
 COVERED = (
     "SELECT COUNT(DISTINCT load_id), COUNT(*) FROM appended.model_loads AS l JOIN meta.models AS m"
     " ON l.model_name = m.model_name AND l.fingerprint = m.fingerprint WHERE l.model_name = 'intermediate.peaks'"
