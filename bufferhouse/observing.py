@@ -91,6 +91,8 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
         for i, s in enumerate(sightings)
     ]  # fmt: skip
     with registered(con, "sightings", pl.DataFrame(rows, schema=_SIGHTINGS, orient="row").to_arrow()):
+        if not _are_told(con, "sightings", told.values()):
+            return sightings, 0
         fresh = con.execute(
             "SELECT s.number FROM sightings AS s ANTI JOIN ("
             " SELECT r.run_name, o.* FROM staging.observations AS o JOIN raw.runs AS r USING (run_id)"
@@ -146,11 +148,24 @@ def _newest_loads(con: duckdb.DuckDBPyConnection, files: list[tuple[int, str]]) 
     # Named in the statement, the runs are looked for where they lie; a join would go through all that was ever seen.
     of_these_runs = ", ".join(str(run_id) for run_id in {run_id for run_id, _ in files})
     with registered(con, "files", pl.DataFrame(files, schema=["run_id", "relative_path"], orient="row").to_arrow()):
+        if not _are_told(con, "files", {run_id for run_id, _ in files}):
+            return {}
         seen = con.execute(
             "SELECT o.run_id, o.relative_path, o.load_id FROM staging.observations AS o"
             f" SEMI JOIN files USING (run_id, relative_path) WHERE o.run_id IN ({of_these_runs})"
         ).fetchall()
     return {(run_id, path): load_id for run_id, path, load_id in seen}
+
+
+def _are_told(con: duckdb.DuckDBPyConnection, table: str, runs: Iterable[int]) -> bool:
+    """Say whether any path of a table was seen in some runs: most often none was, and what tells more is dear."""
+    of_these_runs = ", ".join(map(str, runs))
+    return bool(
+        con.execute(
+            f"SELECT 1 FROM raw.observations SEMI JOIN {table} USING (relative_path)"
+            f" WHERE run_id IN ({of_these_runs}) LIMIT 1"
+        ).fetchall()
+    )
 
 
 def _add_stack_frames(con: duckdb.DuckDBPyConnection, tables: dict[int, list[StackFrame]]) -> int:
