@@ -15,7 +15,7 @@ pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
 from bufferhouse.lake import keeping
 from bufferhouse.lake.address import LakeAddress, address_of
-from bufferhouse.warehouse import reading
+from bufferhouse.reading import reading
 from flows.ingest import ingest
 from flows.maintain import maintain
 from tests.clock import figures
