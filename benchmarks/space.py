@@ -48,7 +48,7 @@ def size_row(places: Places) -> Row:
     for source in places.all:
         spent(lambda source=source: run_ingest([source], path))
     with Warehouse(path) as warehouse:
-        _, size = compact(warehouse)
+        size = compact(warehouse).after
         raw = sum(table["bytes"] for name, table in stats(warehouse.con)["tables"].items() if name.startswith("raw."))
         [text] = warehouse.con.execute("SELECT CAST(SUM(text_bytes) AS BIGINT) FROM raw.dumps").fetchone()
     path.unlink()
