@@ -14,6 +14,7 @@ from bufferhouse.blame.pairing import Dump, Pair, pair_up
 from bufferhouse.blame.peaks import Peaks, describe
 from bufferhouse.blame.sizes import FOOTPRINT_PARTS, Sizes, SizesOfDumps, metric_bytes
 from bufferhouse.blame.values import Value, read_values
+from bufferhouse.collecting import collector_paused
 
 CHANGED, NEW, GONE, UNCHANGED, NOT_COMPARED = STATUSES = ("changed", "new", "gone", "unchanged", "not compared")
 
@@ -67,6 +68,7 @@ class Values(NamedTuple):
     peaks: dict[tuple[int, int], list[int]]
 
 
+@collector_paused()
 def compare_runs(
     con: duckdb.DuckDBPyConnection,
     before_run_id: int,

@@ -1,6 +1,6 @@
 """Pairs of values that are taken for the same one in two compilations."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -46,8 +46,8 @@ def _reshaped(
     before: Mapping[Hashable, Sequence[Value]],
     after: Mapping[Hashable, Sequence[Value]],
     keys: Iterable[Hashable],
-    before_program: Iterable[Value],
-    after_program: Iterable[Value],
+    before_program: Sequence[Value],
+    after_program: Sequence[Value],
 ) -> Iterable[Match]:
     """Yield the pairs of values whose shape is all that differs between the programs, among those of their key."""
     befores, afters = by_key(tier, before_program), by_key(tier, after_program)
@@ -61,12 +61,13 @@ def _reshaped(
                 yield Match(min(lost, key=_order), min(found, key=_order), tier.name)
 
 
-def by_key(tier: Tier, values: Iterable[Value]) -> dict[Hashable, list[Value]]:
+def by_key(tier: Tier, values: Sequence[Value]) -> dict[Hashable, list[Value]]:
     """Return the values that have a key in a tier, by it."""
-    groups: dict[Hashable, list[Value]] = {}
-    for value in values:
-        if (key := tier.key(value)) is not None:
-            groups.setdefault(key, []).append(value)
+    groups: defaultdict[Hashable, list[Value]] = defaultdict(list)
+    for key, value in zip(map(tier.key, values), values, strict=True):
+        groups[key].append(value)
+    groups.pop(None, None)
+    groups.default_factory = None  # a question is no new group
     return groups
 
 
