@@ -59,7 +59,9 @@ def own_parsers(workers: int | None, dumps: Sequence[Found], *, parse: Parse | N
             results = parse(number, work, pool, count)
             return lambda: results
 
-        def submit(_number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
+        def submit(number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
+            if len(work) < 2:
+                return HERE.begin(number, work)
             results = pool.map(parse_contents, _shares(work, count) or [work])
             return lambda: list(results)
 

@@ -20,7 +20,9 @@ def worker_count(given: int | None, dumps: Iterable[Found]) -> int:
         return max(given, 1)
     # Only contents are parsed, and files of one name and size nearly always repeat one.
     files = {(dump.relative_path.rsplit("/", 1)[-1], dump.size_bytes) for dump in dumps}
-    is_worth_it = sum(size for _, size in files) >= SMALLEST_INPUT_BYTES
+    sizes = [size for _, size in files]
+    # One dump is one process's work: what counts is what the others have to do meanwhile.
+    is_worth_it = sum(sizes) - max(sizes, default=0) >= SMALLEST_INPUT_BYTES
     return min(os.cpu_count() or 1, len(files)) if is_worth_it else 1
 
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from bufferhouse.trees import Directory, Entry, Found
-from bufferhouse.workers import worker_count
+from bufferhouse.workers import SMALLEST_INPUT_BYTES, worker_count
 from tests.commands import CHECKOUT
 
 PROGRAM = """
@@ -38,3 +38,5 @@ def test_repeats_ask_for_no_worker_processes():
     assert [1, max(os.cpu_count(), 1), 1, 3] == [
         worker_count(None, repeats), worker_count(None, others), worker_count(0, others), worker_count(3, repeats),
     ]  # fmt: skip
+    alone = [Found("run", "0/large", {"combined": entry}, SMALLEST_INPUT_BYTES, 0), *others[:20]]
+    assert 1 == worker_count(None, alone)
