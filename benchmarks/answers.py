@@ -2,7 +2,7 @@
 
 One dump's peak is asked of twenty dumps, a history of the program that was seen most often. The reference is what
 DuckDB takes to plan the statement (`EXPLAIN`), whatever is in the warehouse. `compare` is asked of two runs with more
-than 500 programs each (`benchmarks/compare.py`).
+than 500 programs each (`benchmarks/compare.py`); its reference is to read the values of those that changed.
 """
 
 import tempfile
@@ -15,6 +15,7 @@ from benchmarks.compare import RUNS, write_copies
 from benchmarks.corpus import CORPUS
 from benchmarks.targets import Row, times
 from benchmarks.turns import Spent, in_turns, middle
+from bufferhouse.answers import ask
 from bufferhouse.blame.comparing import compare_runs
 from bufferhouse.ingesting import run_ingest
 from bufferhouse.reading import open_reader
@@ -67,11 +68,17 @@ def compared(warehouse: Path, before: str, after: str, turns: int, *, where: str
     con, _ = open_reader(warehouse)
     with con:
         ids = dict(con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
-        works: Works = {"compare": lambda: compare_runs(con, ids[before], ids[after])}
+        found = compare_runs(con, ids[before], ids[after])
+        changed = sorted({dump_id for row in found if row.at_peaks for dump_id in row.key[:2]})
+        works: Works = {
+            "compare": lambda: compare_runs(con, ids[before], ids[after]),
+            "values": lambda: ask(con, "compare_values", dump_ids=changed),
+        }
         in_turns(works, 1)
-        took = middle(in_turns(works, turns)["compare"])
-        programs = len({row.pair.any.program_id for row in compare_runs(con, ids[before], ids[after])})
-    return _row(f"`compare` of two runs of {programs} programs, {where}", took, "", COMPARE_SECONDS * slower)
+        turned = in_turns(works, turns)
+        took, reference = middle(turned["compare"]), f"reading their values: {times(middle(turned['values']))}"
+        programs = len({row.pair.any.program_id for row in found})
+    return _row(f"`compare` of two runs of {programs} programs, {where}", took, reference, COMPARE_SECONDS * slower)
 
 
 def compare_row(scratch: Path, turns: int) -> list[Row]:
