@@ -25,6 +25,7 @@ from benchmarks.turns import spent
 from bufferhouse.ingesting import run_ingest
 print(json.dumps(spent(lambda: run_ingest([sys.argv[1]], Path(sys.argv[2])))))
 """
+_PICTURE_WIDTH = 1280  # pixels, as the other pictures of the documents have
 _SMALL = 10_000  # observations of the fleet that the largest is measured against
 
 
@@ -94,6 +95,7 @@ def draw(points: list[Point], picture: Path = PICTURE) -> None:
     import altair as alt
     import polars as pl
 
+    powers = alt.Axis(values=[10**power for power in range(-1, 8)], format=",~g")
     rows = [
         {"observations": point.observations, "what": what, "amount": amount}
         for point in points
@@ -104,11 +106,17 @@ def draw(points: list[Point], picture: Path = PICTURE) -> None:
         )
     ]
     chart = (
-        alt.Chart(pl.DataFrame(rows), width=560, height=320, title="Cold ingest of a growing fleet")
+        alt.Chart(
+            pl.DataFrame(rows),
+            width=_PICTURE_WIDTH // 2,
+            height=320,
+            title="Cold ingest of a growing fleet",
+            autosize=alt.AutoSizeParams(type="fit", contains="padding"),
+        )
         .mark_line(point=True)
         .encode(
-            x=alt.X("observations:Q", scale=alt.Scale(type="log")),
-            y=alt.Y("amount:Q", scale=alt.Scale(type="log"), title="seconds, MB"),
+            x=alt.X("observations:Q", scale=alt.Scale(type="log"), axis=powers),
+            y=alt.Y("amount:Q", scale=alt.Scale(type="log"), title="seconds, MB", axis=powers),
             color=alt.Color("what:N", title=None),
         )
     )
