@@ -8,6 +8,7 @@ import polars as pl
 
 from bufferhouse import __version__
 from bufferhouse.batch_catalog import CATALOG, batch_catalog
+from bufferhouse.registering import registered
 from bufferhouse.restore import chunks
 from bufferhouse.run_changes import run_id
 from bufferhouse.transaction import transaction
@@ -58,11 +59,10 @@ def rebuild(warehouse: Warehouse, dump_ids: list[int], *, progress: Callable[[in
     for frames in chunks(con, dump_ids):
         with batch_catalog(con, frames) as names, transaction(con):
             ids = frames["dumps"].select(pl.col("dump_id").cast(pl.Int64))
-            con.register("again", ids.to_arrow())
-            for name in names.incremental:
-                con.execute(f"DELETE FROM {name} WHERE dump_id IN (SELECT dump_id FROM again)")
-                con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}")
-            con.unregister("again")
+            with registered(con, "again", ids.to_arrow()):
+                for name in names.incremental:
+                    con.execute(f"DELETE FROM {name} WHERE dump_id IN (SELECT dump_id FROM again)")
+                    con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}")
         done += len(frames["dumps"])
         if progress:
             progress(done, len(dump_ids))

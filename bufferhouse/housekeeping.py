@@ -15,6 +15,7 @@ from bufferhouse.frames import SHAPE_COLUMNS
 from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.opening import is_lake
 from bufferhouse.quoting import quoted
+from bufferhouse.registering import registered
 from bufferhouse.restore import ORDER
 from bufferhouse.storing import model_tables, stored
 from bufferhouse.transaction import transaction
@@ -68,14 +69,13 @@ def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
     con = warehouse.con
     ids = [run_id for run_id, _ in runs]
     with warehouse.alone(), transaction(con):
-        con.register("removed", pl.DataFrame({"run_id": ids}, schema={"run_id": pl.Int64}).to_arrow())
-        removed = {
-            table: con.execute(
-                f"DELETE FROM {stored(con, table)} WHERE run_id IN (SELECT run_id FROM removed)"
-            ).fetchone()[0]
-            for table in ("observations", "rejects", "runs")
-        }
-        con.unregister("removed")
+        with registered(con, "removed", pl.DataFrame({"run_id": ids}, schema={"run_id": pl.Int64}).to_arrow()):
+            removed = {
+                table: con.execute(
+                    f"DELETE FROM {stored(con, table)} WHERE run_id IN (SELECT run_id FROM removed)"
+                ).fetchone()[0]
+                for table in ("observations", "rejects", "runs")
+            }
         con.execute(
             "CREATE TEMP TABLE unseen AS SELECT dump_id FROM raw.dumps ANTI JOIN raw.observations USING (dump_id)"
         )

@@ -6,6 +6,7 @@ from bufferhouse import __version__
 from bufferhouse.collecting import collector_paused
 from bufferhouse.errors import UsageError
 from bufferhouse.identity import Content, content_of
+from bufferhouse.registering import registered
 from bufferhouse.sources import Discovery, Found, read
 from bufferhouse.summary import Summary
 from bufferhouse.warehouse import Warehouse
@@ -63,24 +64,23 @@ def _not_known(warehouse: Warehouse, dumps: list[Found]) -> dict[int, tuple[int,
         "text_size_bytes": pa.array([None if text is None else text.size_bytes for text in texts], pa.int64()),
         "text_mtime_ns": pa.array([None if text is None else text.mtime_ns for text in texts], pa.int64()),
     }
-    warehouse.con.register("asked", pa.table(columns))
-    # Of the rows of one file that of the last load stands.
-    rows = warehouse.con.execute(
-        "WITH told AS (SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $known AS state,"
-        " dump_id, module_text_size_bytes, module_text_mtime_ns FROM raw.observations UNION ALL"
-        " SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $refused, -1, NULL, NULL"
-        " FROM raw.rejects WHERE parser_version = $version AND state = 'open')"
-        " SELECT a.number, COALESCE(ARG_MAX(CASE"
-        " WHEN t.source_size_bytes <> a.size_bytes OR t.source_mtime_ns IS DISTINCT FROM a.mtime_ns THEN 0"
-        " WHEN t.state = $known AND a.text_size_bytes IS NOT NULL"
-        " AND (t.module_text_size_bytes IS DISTINCT FROM a.text_size_bytes"
-        " OR t.module_text_mtime_ns IS DISTINCT FROM a.text_mtime_ns) THEN $other"
-        " ELSE t.state END, t.load_id), 0) AS found, ARG_MAX(t.dump_id, t.load_id) AS dump_id"
-        " FROM asked AS a LEFT JOIN told AS t USING (run_id, relative_path)"
-        " GROUP BY a.number HAVING found <> $known ORDER BY a.number",
-        {"version": __version__, "known": _KNOWN, "refused": _REFUSED, "other": _OTHER_MODULE_TEXT},
-    ).fetchall()
-    warehouse.con.unregister("asked")
+    with registered(warehouse.con, "asked", pa.table(columns)):
+        # Of the rows of one file that of the last load stands.
+        rows = warehouse.con.execute(
+            "WITH told AS (SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $known AS state,"
+            " dump_id, module_text_size_bytes, module_text_mtime_ns FROM raw.observations UNION ALL"
+            " SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $refused, -1, NULL, NULL"
+            " FROM raw.rejects WHERE parser_version = $version AND state = 'open')"
+            " SELECT a.number, COALESCE(ARG_MAX(CASE"
+            " WHEN t.source_size_bytes <> a.size_bytes OR t.source_mtime_ns IS DISTINCT FROM a.mtime_ns THEN 0"
+            " WHEN t.state = $known AND a.text_size_bytes IS NOT NULL"
+            " AND (t.module_text_size_bytes IS DISTINCT FROM a.text_size_bytes"
+            " OR t.module_text_mtime_ns IS DISTINCT FROM a.text_mtime_ns) THEN $other"
+            " ELSE t.state END, t.load_id), 0) AS found, ARG_MAX(t.dump_id, t.load_id) AS dump_id"
+            " FROM asked AS a LEFT JOIN told AS t USING (run_id, relative_path)"
+            " GROUP BY a.number HAVING found <> $known ORDER BY a.number",
+            {"version": __version__, "known": _KNOWN, "refused": _REFUSED, "other": _OTHER_MODULE_TEXT},
+        ).fetchall()
     return {number: (state, dump_id) for number, state, dump_id in rows}
 
 

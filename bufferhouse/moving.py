@@ -11,6 +11,7 @@ from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.opening import is_lake
 from bufferhouse.layout import MODELS
 from bufferhouse.reading import reading
+from bufferhouse.registering import registered
 from bufferhouse.storing import stored
 from bufferhouse.warehouse import Warehouse
 from bufferhouse.warehouse_files import file_of
@@ -81,9 +82,8 @@ def _copy(old: duckdb.DuckDBPyConnection, new: duckdb.DuckDBPyConnection, name: 
     besides = _BESIDES.get(table, "") if schema == "raw" and is_lake(new) else ""
     columns = [column[0] for column in old.execute(f"SELECT * FROM {name} LIMIT 0").description]
     told = old.execute(f"SELECT * FROM {name}").to_arrow_reader(_ROWS)
-    new.register("rows_to_copy", told)
-    new.execute(f"INSERT INTO {into} BY NAME SELECT *{besides} FROM rows_to_copy")
-    new.unregister("rows_to_copy")
+    with registered(new, "rows_to_copy", told):
+        new.execute(f"INSERT INTO {into} BY NAME SELECT *{besides} FROM rows_to_copy")
     before, after = _fingerprint(old, name, columns), _fingerprint(new, name, columns)
     if before != after:
         raise WarehouseError(

@@ -14,6 +14,7 @@ from bufferhouse.frames import Batch
 from bufferhouse.housekeeping import remove_unused_shapes
 from bufferhouse.identity import FACTS_OF_NAME, facts_of_name, read_file_name
 from bufferhouse.load import numbered
+from bufferhouse.registering import registered
 from bufferhouse.restore import ORDER, chunks, rendered
 from bufferhouse.storing import model_tables, next_number, stored
 from bufferhouse.validate import breaches, without
@@ -107,25 +108,22 @@ def _reparse(warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], result: R
 def _replace(
     con: duckdb.DuckDBPyConnection, good: Iterable[int], new: Batch, names: Names, offenders: set[int]
 ) -> None:
-    con.register("good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64}).to_arrow())
-    for table in [*(f"raw.{name}" for name in ORDER), *model_tables(con)]:
-        con.execute(f"DELETE FROM {table} WHERE dump_id IN (SELECT dump_id FROM good)")
-    con.unregister("good")
+    with registered(con, "good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64}).to_arrow()):
+        for table in [*(f"raw.{name}" for name in ORDER), *model_tables(con)]:
+            con.execute(f"DELETE FROM {table} WHERE dump_id IN (SELECT dump_id FROM good)")
     # What a shape means in bytes may be read in another way now, too.
-    con.register("again", new.frames["shapes"].select("shape_id").to_arrow())
-    con.execute(f"DELETE FROM {stored(con, 'shapes')} WHERE shape_id IN (SELECT shape_id FROM again)")
-    con.unregister("again")
+    with registered(con, "again", new.frames["shapes"].select("shape_id").to_arrow()):
+        con.execute(f"DELETE FROM {stored(con, 'shapes')} WHERE shape_id IN (SELECT shape_id FROM again)")
     copy_in(con, offenders, names.incremental)
     remove_unused_shapes(con)
 
 
 def _derive_again(con: duckdb.DuckDBPyConnection, good: list[int], signature_ids: Mapping[int, int]) -> None:
     """Bring up to date what observations repeat of their dump and their path."""
-    con.register("good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64}).to_arrow())
-    rows = con.execute(
-        "SELECT dump_id, relative_path FROM raw.observations SEMI JOIN good USING (dump_id) GROUP BY ALL"
-    ).fetchall()
-    con.unregister("good")
+    with registered(con, "good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64}).to_arrow()):
+        rows = con.execute(
+            "SELECT dump_id, relative_path FROM raw.observations SEMI JOIN good USING (dump_id) GROUP BY ALL"
+        ).fetchall()
     kinds = (pl.Int64, pl.Int64, pl.String, pl.String, pl.String, pl.String, pl.String, pl.Datetime("us", "UTC"))
     facts = pl.DataFrame(
         [(*row, *facts_of_name(read_file_name(row[1]), signature_ids[row[0]])) for row in rows],
@@ -136,9 +134,9 @@ def _derive_again(con: duckdb.DuckDBPyConnection, good: list[int], signature_ids
         },
         orient="row",
     )
-    con.register("facts", facts.to_arrow())
-    con.execute(
-        f"UPDATE raw.observations AS o SET {', '.join(f'{name} = f.{name}' for name in FACTS_OF_NAME)} FROM facts AS f"
-        " WHERE o.dump_id = f.dump_id AND o.relative_path = f.relative_path"
-    )
-    con.unregister("facts")
+    changes = ", ".join(f"{name} = f.{name}" for name in FACTS_OF_NAME)
+    with registered(con, "facts", facts.to_arrow()):
+        con.execute(
+            f"UPDATE raw.observations AS o SET {changes} FROM facts AS f"
+            " WHERE o.dump_id = f.dump_id AND o.relative_path = f.relative_path"
+        )

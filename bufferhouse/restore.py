@@ -198,9 +198,9 @@ def _live_range(dump: Dump, rows: Mapping[str, dict[str, list]], names: Mapping[
 
 def chunks(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> Iterator[dict[str, pl.DataFrame]]:
     """Yield the stored frames of many dumps, as many at a time as can lie in memory together."""
-    con.register("chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow())
-    sizes = dict(con.execute("SELECT dump_id, text_bytes FROM raw.dumps SEMI JOIN chosen USING (dump_id)").fetchall())
-    con.unregister("chosen")
+    with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow()):
+        cursor = con.execute("SELECT dump_id, text_bytes FROM raw.dumps SEMI JOIN chosen USING (dump_id)")
+        sizes = dict(cursor.fetchall())
     chunk: list[int] = []
     size = 0
     for dump_id in dump_ids:

@@ -12,6 +12,7 @@ import polars as pl
 from bufferhouse.compression import SUFFIXES
 from bufferhouse.identity import FACTS_OF_NAME, facts_of_name, read_file_name
 from bufferhouse.observing import STACK_FRAMES, stack_frames_id
+from bufferhouse.registering import registered
 from bufferhouse.restore import ORDER
 
 _ROWS_AT_ONCE = 10_000
@@ -28,14 +29,11 @@ class Fault:
 
 def sighting_faults(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> list[Fault]:
     """Prove the observations and the loads of some dumps; where these are all, also whose rows are left."""
-    con.register("chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow())
-    try:
+    with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow()):
         faults = _observations(con) + _loads(con) + _stack_frames(con)
         if con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0] == len(dump_ids):
             faults += _strays(con) + _replaced(con)
         return faults
-    finally:
-        con.unregister("chosen")
 
 
 def _observations(con: duckdb.DuckDBPyConnection) -> list[Fault]:
