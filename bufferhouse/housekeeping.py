@@ -102,6 +102,15 @@ def remove_unused_shapes(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(f"DELETE FROM {stored(con, 'shapes')} WHERE shape_id NOT IN ({used})")
 
 
+# In these tables rows of a dump that have much in common stand side by side: DuckDB packs what neighbours differ in.
+_NEIGHBOURS = {
+    "raw.hlo_values": "t.size_bytes, t.offset_bytes, t.value_id",
+    "raw.live_ranges": "t.start_position, t.end_position, t.ordinal",
+    "intermediate.space_changes": "t.memory_space, t.occupied_change_bytes, t.position_in_schedule",
+    "intermediate.peak_owners": "t.size_bytes, t.owned_bytes, t.value_id",
+}
+
+
 def compact(warehouse: Warehouse, *, keep_seconds: float | None = None) -> Compacted:
     """Write the warehouse anew without free blocks.
 
@@ -129,7 +138,9 @@ def compact(warehouse: Warehouse, *, keep_seconds: float | None = None) -> Compa
         main = warehouse.con.execute("SELECT current_database()").fetchone()[0]
         warehouse.con.execute(f"ATTACH {quoted(str(temporary))} AS compacted"
                               f" (STORAGE_VERSION '{STORAGE_VERSION}', BLOCK_SIZE {BLOCK_SIZE})")  # fmt: skip
-        warehouse.con.execute(f'COPY FROM DATABASE "{main}" TO compacted')
+        with transaction(warehouse.con):
+            warehouse.con.execute(f'COPY FROM DATABASE "{main}" TO compacted (SCHEMA)')
+            _copy_rows(warehouse.con, main)
         warehouse.con.execute("DETACH compacted")
         flush(temporary)
         warehouse.replace_file(temporary)
@@ -137,6 +148,18 @@ def compact(warehouse: Warehouse, *, keep_seconds: float | None = None) -> Compa
         temporary.unlink(missing_ok=True)
         Path(f"{temporary}.wal").unlink(missing_ok=True)
     return Compacted(before, path.stat().st_size)
+
+
+def _copy_rows(con: duckdb.DuckDBPyConnection, main: str) -> None:
+    tables = con.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $main ORDER BY ALL", {"main": main}
+    ).fetchall()
+    for schema, table in tables:
+        name = f'"{schema}"."{table}"'
+        order = _NEIGHBOURS.get(f"{schema}.{table}")
+        # Dumps that were loaded one after the other are alike, too.
+        sorting = f" LEFT JOIN raw.dumps AS d ON t.dump_id = d.dump_id ORDER BY d.rowid, {order}" if order else ""
+        con.execute(f'INSERT INTO compacted.{name} SELECT t.* FROM "{main}".{name} AS t{sorting}')
 
 
 def size(warehouse: Warehouse) -> int:
