@@ -7,6 +7,7 @@ would scan everything that is in it.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import duckdb
@@ -19,6 +20,7 @@ from bufferhouse.lake.opening import is_lake
 from bufferhouse.lake.patience import passes
 from bufferhouse.models import LAYERS
 from bufferhouse.registering import registered
+from bufferhouse.side_by_side import Step, run_steps
 from bufferhouse.storing import stored
 from bufferhouse.validate import without
 
@@ -57,28 +59,14 @@ def batch_catalog(
         if is_lake(con):
             appending.remember_models(con, CATALOG)  # before they are read: they may be built anew between the two
         built = built or con.execute(_BUILT).fetchall()
-        asked = _asked(built)
         con.execute(f"USE {CATALOG}")  # before anything is registered: in a lake it would be looked up in the catalog
         for layer in LAYERS:
             con.execute(f"CREATE SCHEMA {layer}")
-        for table, frame in frames.items():
-            with registered(con, "batch_frame", frame.to_arrow()):
-                con.execute(f"CREATE TABLE raw.{table} AS SELECT * FROM batch_frame")
         for table in ("observations", "stack_frames"):
             # What a dump was seen with may be another tomorrow: nothing that is kept with the dump can depend on it.
             con.execute(f'CREATE TABLE raw.{table} AS FROM "{main}".raw.{table} LIMIT 0')
         rows = {f"raw.{table}": len(frame) for table, frame in frames.items()}
-        for name, is_incremental, severity, reads, sql in built:
-            if name not in asked:
-                continue
-            if severity and reads and not any(rows.get(table, 1) for table in reads):
-                # Of empty tables a check finds nothing, and need not be planned.
-                con.execute(f"CREATE TABLE {name} (dump_id BIGINT, expected VARCHAR, found VARCHAR)")
-                rows[name] = 0
-            elif is_incremental or severity or asked[name] > 1:
-                rows[name] = con.execute(f"CREATE TABLE {name} AS\n{sql}").fetchone()[0]
-            else:
-                con.execute(f"CREATE VIEW {name} AS\n{sql}")
+        run_steps(con, [*_tables(frames), *_models(built, rows)], catalog=CATALOG)
         con.execute(f'USE "{main}"')
         checks = [(row[0], row[2], rows[row[0]]) for row in built if row[2]]
         yield Names({row[0]: rows[row[0]] for row in built if row[1]}, checks)
@@ -87,6 +75,37 @@ def batch_catalog(
         with suppress(duckdb.Error):
             con.execute(f'USE "{main}"')
             con.execute(f"DETACH {CATALOG}")
+
+
+def _tables(frames: Mapping[str, pl.DataFrame]) -> Iterator[Step]:
+    """Yield what makes the tables of raw."""
+
+    def store(table: str, frame: pl.DataFrame, con: duckdb.DuckDBPyConnection) -> None:
+        with registered(con, "batch_frame", frame.to_arrow()):
+            con.execute(f"CREATE TABLE {table} AS SELECT * FROM batch_frame")
+
+    for table, frame in frames.items():
+        yield Step(f"raw.{table}", (), partial(store, f"raw.{table}", frame))
+
+
+def _models(built: list[tuple], rows: dict[str, int]) -> Iterator[Step]:
+    """Yield what builds the models that are asked for; to the `rows` of raw each that is a table adds its own."""
+    asked = _asked(built)
+
+    def make(model: tuple, con: duckdb.DuckDBPyConnection) -> None:
+        name, is_incremental, severity, reads, sql = model
+        if severity and reads and not any(rows.get(table, 1) for table in reads):
+            # Of empty tables a check finds nothing, and need not be planned.
+            con.execute(f"CREATE TABLE {name} (dump_id BIGINT, expected VARCHAR, found VARCHAR)")
+            rows[name] = 0
+        elif is_incremental or severity or asked[name] > 1:
+            rows[name] = con.execute(f"CREATE TABLE {name} AS\n{sql}").fetchone()[0]
+        else:
+            con.execute(f"CREATE VIEW {name} AS\n{sql}")
+
+    for model in built:
+        if model[0] in asked:
+            yield Step(model[0], model[3], partial(make, model))
 
 
 def _asked(built: list[tuple]) -> dict[str, int]:
