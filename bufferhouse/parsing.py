@@ -31,18 +31,23 @@ Parse = Callable[[int, Work, Executor | None, int], Sequence[ParsedContents]]
 """Parses the work of the batch with a number, by an executor of so many processes where there is one."""
 
 
+def begin_work(work: Work, executor: Executor | None = None, workers: int = 1) -> Callable[[], list[ParsedContents]]:
+    """Begin to parse contents; return a function that waits for them.
+
+    `executor` shares the work out to its processes; what is not worth sharing is parsed here, when it is asked for.
+    """
+    if executor is None or len(work) < 2:
+        return lambda: [parse_contents(work)]
+    results = executor.map(parse_contents, _shares(work, workers))
+    return lambda: list(results)
+
+
 def parse_work(work: Work, executor: Executor | None = None, workers: int = 1) -> list[ParsedContents]:
     """Parse contents; `executor` shares the work out to its processes."""
-    if executor is None or len(work) < 2:
-        return [parse_contents(work)]
-    return list(executor.map(parse_contents, _shares(work, workers)))
+    return begin_work(work, executor, workers)()
 
 
-def _parsed_later(_number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
-    return lambda: parse_work(work)
-
-
-HERE = Parsers(_parsed_later, 0)
+HERE = Parsers(lambda _number, work: begin_work(work), 0)
 """This process, when the contents are asked for."""
 
 
@@ -55,20 +60,14 @@ def own_parsers(workers: int | None, dumps: Sequence[Found], *, parse: Parse | N
     count = worker_count(workers, dumps)
     with executor(count) as pool:
 
-        def begin(number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
+        def parsed(number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
             results = parse(number, work, pool, count)
             return lambda: results
 
-        def submit(number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
-            if len(work) < 2:
-                return HERE.begin(number, work)
-            results = pool.map(parse_contents, _shares(work, count) or [work])
-            return lambda: list(results)
-
         if parse is not None:
-            yield Parsers(begin, 0)
+            yield Parsers(parsed, 0)
         else:
-            yield HERE if pool is None else Parsers(submit, 1)
+            yield HERE if pool is None else Parsers(lambda _number, work: begin_work(work, pool, count), 1)
 
 
 def _shares(work: Work, workers: int) -> list[Work]:
