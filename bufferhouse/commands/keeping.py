@@ -1,7 +1,6 @@
 """The verbs that keep a warehouse: publish, build, check, compact, prune, stats, export, verify."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -108,7 +107,7 @@ def compact(
     if done.mended_count:
         print(f"{done.mended_count} contents were stored twice, and are stored once now")
     for reason in done.not_mended:
-        print(f"stored twice, and cannot be mended: {reason}", file=sys.stderr)
+        say(f"stored twice, and cannot be mended: {reason}")
     print(f"{human_bytes(done.before)} before, {human_bytes(done.after)} after")
     if done.not_mended:
         raise typer.Exit(1)
