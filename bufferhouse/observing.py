@@ -83,6 +83,7 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
     told = run_ids(con, {s.run_name for s in sightings})
     if not told:
         return sightings, 0
+    of_these_runs = _condition(told.values())
     rows = [
         (
             i, s.run_name, s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns,
@@ -91,13 +92,12 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
         for i, s in enumerate(sightings)
     ]  # fmt: skip
     with registered(con, "sightings", pl.DataFrame(rows, schema=_SIGHTINGS, orient="row").to_arrow()):
-        if not _are_told(con, "sightings", told.values()):
+        if not _are_told(con, "sightings", of_these_runs):
             return sightings, 0
         fresh = con.execute(
             "SELECT s.number FROM sightings AS s ANTI JOIN ("
             " SELECT r.run_name, o.* FROM staging.observations AS o JOIN raw.runs AS r USING (run_id)"
-            # As literals, which reach the tables: what is told of other runs may be much.
-            f" WHERE o.run_id IN ({', '.join(map(str, told.values()))})"
+            f" WHERE {of_these_runs}"
             " AND (o.run_id, o.relative_path) NOT IN (SELECT (run_id, relative_path) FROM raw.rejects"
             " WHERE state = 'open')) AS o"
             " ON s.run_name = o.run_name AND s.relative_path = o.relative_path AND s.dump_id = o.dump_id"
@@ -145,25 +145,30 @@ def _newest_loads(con: duckdb.DuckDBPyConnection, files: list[tuple[int, str]]) 
     """Return the load that saw each file last, by run_id and path, of those that were seen before."""
     if not files:
         return {}
-    # Named in the statement, the runs are looked for where they lie; a join would go through all that was ever seen.
-    of_these_runs = ", ".join(str(run_id) for run_id in {run_id for run_id, _ in files})
+    of_these_runs = _condition({run_id for run_id, _ in files})
     with registered(con, "files", pl.DataFrame(files, schema=["run_id", "relative_path"], orient="row").to_arrow()):
-        if not _are_told(con, "files", {run_id for run_id, _ in files}):
+        if not _are_told(con, "files", of_these_runs):
             return {}
         seen = con.execute(
             "SELECT o.run_id, o.relative_path, o.load_id FROM staging.observations AS o"
-            f" SEMI JOIN files USING (run_id, relative_path) WHERE o.run_id IN ({of_these_runs})"
+            f" SEMI JOIN files USING (run_id, relative_path) WHERE {of_these_runs}"
         ).fetchall()
     return {(run_id, path): load_id for run_id, path, load_id in seen}
 
 
-def _are_told(con: duckdb.DuckDBPyConnection, table: str, runs: Iterable[int]) -> bool:
+def _condition(runs: Iterable[int]) -> str:
+    """Return the condition that observations `o` are of some runs.
+
+    Named in the statement, the runs are looked for where they lie; a join would go through all that was ever seen.
+    """
+    return f"o.run_id IN ({', '.join(map(str, runs))})"
+
+
+def _are_told(con: duckdb.DuckDBPyConnection, table: str, of_these_runs: str) -> bool:
     """Say whether any path of a table was seen in some runs: most often none was, and what tells more is dear."""
-    of_these_runs = ", ".join(map(str, runs))
     return bool(
         con.execute(
-            f"SELECT 1 FROM raw.observations SEMI JOIN {table} USING (relative_path)"
-            f" WHERE run_id IN ({of_these_runs}) LIMIT 1"
+            f"SELECT 1 FROM raw.observations AS o SEMI JOIN {table} USING (relative_path) WHERE {of_these_runs} LIMIT 1"
         ).fetchall()
     )
 
