@@ -1,17 +1,27 @@
 """Connections are closed when DuckDB's threads have gone home."""
 
-import os
-import subprocess
-import sys
-from contextlib import closing
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from bufferhouse.closing import close
+from tests.commands import run
 
-PROJECT = Path(__file__).parents[1]
+# Closes one of two connections to a database, and prints how many threads that ended and what the other answers.
+ONE_OF_TWO = """
+import os, sys
+from contextlib import closing
+import duckdb
+from bufferhouse.closing import close
+
+con, other = (duckdb.connect(sys.argv[1], config={"threads": 5}) for _ in range(2))
+with closing(other):
+    busy = len(os.listdir("/proc/self/task"))
+    close(con)
+    gone = busy - len(os.listdir("/proc/self/task"))
+    print(f"{gone} threads gone, {other.execute('SELECT 1').fetchall()}")
+"""
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the kernel lists threads on Linux only")
@@ -20,18 +30,8 @@ def test_its_threads_are_gone_before_the_database_is(tmp_path):
 
     In a process of its own, because what other tests started may end its threads at any moment.
     """
-    command = [sys.executable, "-m", "tests.test_closing", str(tmp_path / "w.duckdb")]
-    seen = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
-    assert "4 threads gone, [(1,)]\n" == seen.stdout
-
-
-def _close_one_of_two(path: str) -> None:
-    con, other = (duckdb.connect(path, config={"threads": 5}) for _ in range(2))
-    with closing(other):
-        busy = len(os.listdir("/proc/self/task"))
-        close(con)
-        gone = busy - len(os.listdir("/proc/self/task"))
-        print(f"{gone} threads gone, {other.execute('SELECT 1').fetchall()}")
+    seen = run(tmp_path / "w.duckdb", code=ONE_OF_TWO)
+    assert ("4 threads gone, [(1,)]\n", 0) == (seen.out, seen.code), seen.err
 
 
 def test_a_connection_whose_settings_are_locked_is_closed():
@@ -56,7 +56,3 @@ def test_a_closed_connection_stays_closed():
     con = duckdb.connect()
     con.close()
     close(con)
-
-
-if __name__ == "__main__":
-    _close_one_of_two(sys.argv[1])
