@@ -26,8 +26,6 @@ from flows.steps import EXPECTED, Held, step
 _CONNECT_SECONDS = 30
 _LARGEST_GRAPH = "1 GiB"  # a batch travels with its task, and Dask warns of ten megabytes
 
-Begin = Callable[[int, Work], Callable[[], Sequence[ParsedContents]]]
-
 
 @step(name="parse", task_run_name="parse batch {number}")
 def parse(number: int, work: Held, pool: Held, version: str) -> Held:
