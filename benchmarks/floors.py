@@ -16,13 +16,12 @@ from benchmarks.corpus import Files, dumps_of
 from benchmarks.turns import in_turns, middle, spent
 from bufferhouse.batches import read_batches
 from bufferhouse.collecting import collector_paused
+from bufferhouse.contents import TOGETHER
 from bufferhouse.dump import parse, together
 from bufferhouse.load import load
 from bufferhouse.parsed_batches import parse_batch
 from bufferhouse.sources import discover
 from bufferhouse.warehouse import Warehouse
-
-_NEIGHBOURS = 64
 
 
 class Floor(NamedTuple):
@@ -60,8 +59,8 @@ def floor(folder: Path, fresh: Callable[[], Path], bare: Path, turns: int) -> Fl
 @collector_paused()
 def read_all(dumps: list[Files]) -> None:
     """Read dumps into columns."""
-    for first in range(0, len(dumps), _NEIGHBOURS):
-        cuts = [(files, together.sections(files)) for files in dumps[first : first + _NEIGHBOURS]]
+    for first in range(0, len(dumps), TOGETHER):
+        cuts = [(files, together.sections(files)) for files in dumps[first : first + TOGETHER]]
         for form in {cut.form for _, cut in cuts if cut}:
             together.read([cut for _, cut in cuts if cut and cut.form == form])
         for files, cut in cuts:

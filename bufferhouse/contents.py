@@ -25,7 +25,8 @@ class ParsedContents:
     signature_ids: dict[int, int]
 
 
-_TOGETHER = 64  # dumps: of more, a fault in one makes many be read twice
+TOGETHER = 64
+"""As many dumps are read together at most: of more, a fault in one makes many be read twice."""
 
 
 @collector_paused()
@@ -52,7 +53,7 @@ class _Parsing:
         """Read a content, now or together with what follows."""
         sections = _soundly(together.sections, files)
         is_like_them = sections is not None and all(sections.form == other.form for other in self.sections[:1])
-        if not is_like_them or len(self.waiting) == _TOGETHER:
+        if not is_like_them or len(self.waiting) == TOGETHER:
             self.read_waiting()
         if sections is None:
             self._read_alone(content, files)
