@@ -77,7 +77,7 @@ def bare_warehouse(path: Path) -> None:
 def bare_ingest(folder: Path, path: Path) -> None:
     """Ingest as `run_ingest` does, into a bare warehouse."""
     found = discover([str(folder)])
-    with own_parsers(None, found.dumps) as parsers, Warehouse(path, build_models=False) as warehouse:
+    with own_parsers(None) as parsers, Warehouse(path, build_models=False) as warehouse:
         ingest(warehouse, found, parsers=parsers)
 
 

@@ -74,7 +74,7 @@ def load_ready(
                 work.append((found, choose(writer, source, found, result), result))
     ready = [dump for _, arrivals, _ in work for dump in arrivals.ready]
     done = number = 0
-    with open_parsers(ready) as parsers:
+    with open_parsers() as parsers:
         for begun, parsed in parsed_batches(writer, parsers, partial(_read_all, writer, work)):
             number = begun.number
             load_one(number, parsed, *begun.about, begun.started_at)

@@ -66,7 +66,7 @@ def run_ingest(
     try:
         with (
             remembered(),
-            own_parsers(workers, discovery.dumps) as parsers,
+            own_parsers(workers) as parsers,
             writing(path, wait=wait) as warehouse,
             _progress() as advance,
         ):

@@ -20,7 +20,7 @@ def in_memory(sources: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
     import sys
 
     discovery = discover(sources)
-    with own_parsers(None, discovery.dumps) as parsers, Warehouse(None) as warehouse:
+    with own_parsers(None) as parsers, Warehouse(None) as warehouse:
         summary = ingest(warehouse, discovery, parsers=parsers)
         for line in [*summary.reject_lines, *summary.unreadable, *summary.head_faults]:
             print(f"bufferhouse: {line}", file=sys.stderr)

@@ -33,8 +33,10 @@ def parsed_batches(
     Each must be loaded before the next one is asked for. The parsers say how many are begun by then.
     """
     begun: deque[Begun[T]] = deque()
-    # What is claimed for a batch is free when the next one is asked for.
-    ahead = parsers.ahead if warehouse.claims is None else 0
+
+    def ahead() -> int:
+        # What is claimed for a batch is free when the next one is asked for.
+        return parsers.ahead if warehouse.claims is None else 0
 
     def first() -> tuple[Begun[T], ParsedBatch]:
         one = begun[0]
@@ -42,7 +44,7 @@ def parsed_batches(
 
     for number, (batch, about) in enumerate(read(lambda: [one.batch for one in begun]), 1):
         begun.append(Begun(number, batch, about, datetime.now(UTC), parsers.begin(number, batch.work)))
-        while len(begun) > ahead:
+        while len(begun) > ahead():
             yield first()
             begun.popleft()
     while begun:

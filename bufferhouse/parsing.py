@@ -2,30 +2,34 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, contextmanager
-from typing import NamedTuple
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
 
 from bufferhouse.contents import ParsedContents, parse_contents
 from bufferhouse.identity import Content
-from bufferhouse.trees import Found
 from bufferhouse.workers import executor, worker_count
+
+SMALLEST_INPUT_BYTES = 24 << 20  # of new text: below it, starting processes costs more than they save
 
 Work = list[tuple[Content, Mapping[str, bytes]]]
 """New contents with their bytes, all that parsing needs."""
 
 
-class Parsers(NamedTuple):
+@dataclass(slots=True)
+class Parsers:
     """Those who parse. `begin` takes the number of a batch and its work, and returns a function that waits for it.
 
     `ahead` is how many batches may have been begun and not waited for when the next one is read: 0 for one at a time.
+    Both may be others after a batch was begun: then there was so much to do that others parse from that batch on.
     """
 
     begin: Callable[[int, Work], Callable[[], Sequence[ParsedContents]]]
     ahead: int
 
 
-OpenParsers = Callable[[Sequence[Found]], AbstractContextManager[Parsers]]
-"""Opens parsers for dumps, of which some are known contents."""
+OpenParsers = Callable[[], AbstractContextManager[Parsers]]
+"""Opens parsers for some batches."""
 
 Parse = Callable[[int, Work, Executor | None, int], Sequence[ParsedContents]]
 """Parses the work of the batch with a number, by an executor of so many processes where there is one."""
@@ -51,28 +55,57 @@ HERE = Parsers(lambda _number, work: begin_work(work), 0)
 """This process, when the contents are asked for."""
 
 
+def once_worth_it(here: Parsers, open_others: Callable[[], Parsers]) -> Parsers:
+    """Return parsers that are `here` until there was so much new text that it is worth opening others.
+
+    How much is new nobody knows before it was read: most files of a fleet repeat a content.
+    """
+    total = largest = 0
+
+    def begin(number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
+        nonlocal total, largest
+        sizes = _sizes(work)
+        total += sum(sizes)
+        largest = max([largest, *sizes])
+        # One dump is one process's work: what counts is what the others have to do meanwhile.
+        if total - largest < SMALLEST_INPUT_BYTES:
+            return here.begin(number, work)
+        others = open_others()
+        parsers.begin, parsers.ahead = others.begin, others.ahead
+        return parsers.begin(number, work)
+
+    parsers = Parsers(begin, here.ahead)
+    return parsers
+
+
 @contextmanager
-def own_parsers(workers: int | None, dumps: Sequence[Found], *, parse: Parse | None = None) -> Iterator[Parsers]:
-    """Yield this process, or a pool of others where the input is worth it or `workers` says so.
+def own_parsers(workers: int | None, *, parse: Parse | None = None) -> Iterator[Parsers]:
+    """Yield a pool of `workers` processes, this process for one; for None this one, and a pool once that is worth it.
 
     A pool parses one batch ahead of the one that is waited for, unless `parse` wants to see each done.
     """
-    count = worker_count(workers, dumps)
-    with executor(count) as pool:
+    count = worker_count(workers)
 
-        def parsed(number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
-            results = parse(number, work, pool, count)
-            return lambda: results
-
+    def parsers(pool: Executor | None) -> Parsers:
         if parse is not None:
-            yield Parsers(parsed, 0)
-        else:
-            yield HERE if pool is None else Parsers(lambda _number, work: begin_work(work, pool, count), 1)
+            return Parsers(lambda number, work: partial(parse, number, work, pool, count), 0)
+        return HERE if pool is None else Parsers(lambda _number, work: begin_work(work, pool, count), 1)
+
+    with ExitStack() as stack:
+
+        def open_pool() -> Parsers:
+            return parsers(stack.enter_context(executor(count)))
+
+        yield open_pool() if workers is not None else once_worth_it(parsers(None), open_pool)
+
+
+def _sizes(work: Work) -> list[int]:
+    return [sum(map(len, files.values())) for _, files in work]
 
 
 def _shares(work: Work, workers: int) -> list[Work]:
     """Deal the largest dumps first, each to the worker with the fewest bytes; in a share neighbours stay neighbours."""
-    sizes = [sum(map(len, files.values())) for _, files in work]
+    sizes = _sizes(work)
     shares: list[list[int]] = [[] for _ in range(workers)]
     loads = [0] * workers
     for number in sorted(range(len(work)), key=lambda number: -sizes[number]):

@@ -3,27 +3,17 @@
 import os
 import signal
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, parent_process
 
 from bufferhouse.spawning import lean_context
-from bufferhouse.trees import Found
-
-SMALLEST_INPUT_BYTES = 24 << 20  # below it, starting processes costs more than they save
 
 
-def worker_count(given: int | None, dumps: Iterable[Found]) -> int:
-    """Return how many processes should parse what is new in `dumps`: 1 stands for none beside this one."""
-    if given is not None:
-        return max(given, 1)
-    # Only contents are parsed, and files of one name and size nearly always repeat one.
-    files = {(dump.relative_path.rsplit("/", 1)[-1], dump.size_bytes) for dump in dumps}
-    sizes = [size for _, size in files]
-    # One dump is one process's work: what counts is what the others have to do meanwhile.
-    is_worth_it = sum(sizes) - max(sizes, default=0) >= SMALLEST_INPUT_BYTES
-    return min(os.cpu_count() or 1, len(files)) if is_worth_it else 1
+def worker_count(given: int | None) -> int:
+    """Return how many processes should parse where that is worth it: 1 stands for none beside this one."""
+    return max(given, 1) if given is not None else os.cpu_count() or 1
 
 
 @contextmanager

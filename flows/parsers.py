@@ -17,9 +17,8 @@ from bufferhouse import __version__
 from bufferhouse.config import Config
 from bufferhouse.contents import ParsedContents
 from bufferhouse.errors import ClusterUnavailable, UsageError
-from bufferhouse.parsing import OpenParsers, Parsers, Work, own_parsers, parse_work
+from bufferhouse.parsing import OpenParsers, Parsers, Work, once_worth_it, own_parsers, parse_work
 from bufferhouse.spawning import main_module_hidden
-from bufferhouse.trees import Found
 from bufferhouse.workers import worker_count
 from flows.steps import EXPECTED, Held, step
 
@@ -64,17 +63,22 @@ def _parse_as_task(number: int, work: Work, pool: Executor | None, workers: int)
 
 
 @contextmanager
-def _dask(address: str | None, workers: int | None, dumps: Sequence[Found]) -> Iterator[Parsers]:
-    """Yield a Dask cluster: that at an address, else one of local processes where the input is worth it."""
-    count = worker_count(workers, dumps)
-    if address is None and count < 2:
-        with own_parsers(1, dumps, parse=_parse_as_task) as parsers:
-            yield parsers
-        return
-    with ExitStack() as stack:
-        runner, processes = _connected(stack, address, count)
-        # One more than there are processes, so that each finds its next batch when it is done.
-        yield Parsers(partial(_submit, runner), processes + 1)
+def _dask(address: str | None, workers: int | None) -> Iterator[Parsers]:
+    """Yield a Dask cluster: that at an address, else one of local processes, for None `workers` once it is worth it."""
+    count = worker_count(workers)
+    with own_parsers(1, parse=_parse_as_task) as here, ExitStack() as stack:
+
+        def cluster() -> Parsers:
+            runner, processes = _connected(stack, address, count)
+            # One more than there are processes, so that each finds its next batch when it is done.
+            return Parsers(partial(_submit, runner), processes + 1)
+
+        if address is None and count < 2:
+            yield here
+        elif address is None and workers is None:
+            yield once_worth_it(here, cluster)
+        else:
+            yield cluster()
 
 
 def _connected(stack: ExitStack, address: str | None, count: int) -> tuple[Any, int]:

@@ -12,6 +12,7 @@ import pytest
 
 from bufferhouse.errors import ClusterUnavailable, UsageError
 from flows.ingest import ingest
+from flows.parsers import _submit
 from tests.clock import free_port
 from tests.ingests import write_dumps
 from tests.warehouses import differences
@@ -30,7 +31,7 @@ def _extra(request):
         pytest.importorskip("prefect_dask", reason="the extra dask is not installed: prefect-dask is missing")
 
 
-def compared(sources: Path, directory: Path, workers: int = 4) -> tuple[str, dict[str, int], list[tuple]]:
+def compared(sources: Path, directory: Path, workers: int | None = 4) -> tuple[str, dict[str, int], list[tuple]]:
     """Ingest with and without Dask; return the name of the final state, the differences, and the loads with Dask."""
     one, two = directory / "dask.duckdb", directory / "processes.duckdb"
     call = {"sources": [str(sources)], "publish_copy": False, "return_state": True}
@@ -52,6 +53,24 @@ def test_a_dask_cluster_loads_the_same_rows(prefect_server, tmp_path, monkeypatc
     assert dict.fromkeys(different, 0) == different
     assert 126 == sum(new for _, new, _ in loads)
     assert len(loads) > 3
+
+
+@needs_dask
+@pytest.mark.soak
+def test_a_dask_cluster_that_is_started_once_it_is_worth_it_loads_the_same_rows(prefect_server, tmp_path, monkeypatch):
+    """Where nobody says how many processes: the first batches are parsed by the flow run."""
+    monkeypatch.setattr("bufferhouse.batches.BATCH_DUMPS", 30)
+    monkeypatch.setattr("bufferhouse.batches._CHUNK_DUMPS", 30)
+    monkeypatch.setattr("bufferhouse.parsing.SMALLEST_INPUT_BYTES", 1 << 20)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    submitted = []
+    monkeypatch.setattr(
+        "flows.parsers._submit", lambda runner, number, work: submitted.append(number) or _submit(runner, number, work)
+    )
+    name, different, loads = compared(FLEET, tmp_path, workers=None)
+    assert "Completed" == name
+    assert dict.fromkeys(different, 0) == different
+    assert list(range(2, len(loads) + 1)) == submitted
 
 
 @needs_dask
