@@ -4,10 +4,12 @@ A literal `dump_id = x` is pushed into a view, a join or `IN (SELECT …)` is no
 would scan everything that is in it.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 from typing import NamedTuple
 
 import duckdb
@@ -26,6 +28,7 @@ from bufferhouse.validate import without
 
 CATALOG = "bufferhouse_batch"
 _BUILT = "SELECT model_name, is_incremental, severity, reads, model_sql FROM meta.models ORDER BY ordinal"
+_MANY_ROWS = 10_000  # in a table: one that nobody reads any more is dropped for its memory
 REFUSING = (duckdb.DataError, duckdb.InvalidInputException)  # how DuckDB says that the numbers are to blame
 
 
@@ -91,21 +94,42 @@ def _tables(frames: Mapping[str, pl.DataFrame]) -> Iterator[Step]:
 def _models(built: list[tuple], rows: dict[str, int]) -> Iterator[Step]:
     """Yield what builds the models that are asked for; to the `rows` of raw each that is a table adds its own."""
     asked = _asked(built)
+    kept = {name for name, is_incremental, severity, *_ in built if is_incremental or severity}
+    stored = kept | {name for name, *_ in built if asked.get(name, 0) > 1}
+    behind = _behind(built, stored)
+    still_read = Counter(table for name in stored & asked.keys() for table in behind[name])
+    counting = Lock()
 
     def make(model: tuple, con: duckdb.DuckDBPyConnection) -> None:
-        name, is_incremental, severity, reads, sql = model
+        name, _, severity, reads, sql = model
+        if name not in stored:
+            con.execute(f"CREATE VIEW {name} AS\n{sql}")
+            return
         if severity and reads and not any(rows.get(table, 1) for table in reads):
             # Of empty tables a check finds nothing, and need not be planned.
             con.execute(f"CREATE TABLE {name} (dump_id BIGINT, expected VARCHAR, found VARCHAR)")
             rows[name] = 0
-        elif is_incremental or severity or asked[name] > 1:
-            rows[name] = con.execute(f"CREATE TABLE {name} AS\n{sql}").fetchone()[0]
         else:
-            con.execute(f"CREATE VIEW {name} AS\n{sql}")
+            rows[name] = con.execute(f"CREATE TABLE {name} AS\n{sql}").fetchone()[0]
+        with counting:
+            still_read.subtract(behind[name])
+            unread = [table for table in behind[name] if not still_read[table] and table not in kept]
+        for table in unread:
+            if rows[table] > _MANY_ROWS:
+                con.execute(f"DROP TABLE {table}")
 
     for model in built:
         if model[0] in asked:
             yield Step(model[0], model[3], partial(make, model))
+
+
+def _behind(built: list[tuple], stored: set[str]) -> dict[str, set[str]]:
+    """Return the models among `stored` that each model reads, by itself or through views."""
+    behind: dict[str, set[str]] = {}
+    for name, _, _, reads, _ in built:
+        behind[name] = {table for table in reads if table in stored}
+        behind[name].update(*(behind.get(view, ()) for view in reads if view not in stored))
+    return behind
 
 
 def _asked(built: list[tuple]) -> dict[str, int]:

@@ -9,6 +9,7 @@ from bufferhouse.collecting import collector_paused
 from bufferhouse.dump import Dump, DumpError, parse, together
 from bufferhouse.dump.columns import Dumps
 from bufferhouse.frames import Batch
+from bufferhouse.heap import give_back
 from bufferhouse.identity import Content
 from bufferhouse.shape import ShapeError
 from bufferhouse.tabulate import Tabulator
@@ -33,10 +34,15 @@ TOGETHER = 64
 def parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> ParsedContents:
     """Parse and tabulate contents; a bad one stops itself alone."""
     parsing = _Parsing()
+    text_bytes = 0
     for content, files in work:
+        text_bytes += sum(map(len, files.values()))
         parsing.take(content, files)
     parsing.read_waiting()
-    return ParsedContents(parsing.tabulator.finish(), parsing.refusals, parsing.signature_ids)
+    tables, refusals, signature_ids = parsing.tabulator.finish(), parsing.refusals, parsing.signature_ids
+    del parsing
+    give_back(text_bytes)
+    return ParsedContents(tables, refusals, signature_ids)
 
 
 class _Parsing:

@@ -112,6 +112,8 @@ def _load(
         if not (observed or result.rejects or closed):
             return result  # Everything is as it was: a load that would add nothing is none.
         interrupts.check()
+        for sighting in taken:
+            sighting.files = None  # only a reject keeps its bytes
         with warehouse.transaction():
             run_ids = _add_runs(con, runs, {s.run_name for s in parsed.sightings})
             result.rows = copy_in(con, set(offenders), names.incremental) if names.checks else {"dumps": 0}
