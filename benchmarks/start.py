@@ -1,8 +1,8 @@
 """What a command costs before it does anything: seconds of the processor, user and system, of a new process.
 
-The reference is Python that imports what the command cannot do without: Typer, which imports Pydantic as soon as there
-is an option to read, DuckDB, and for an ingest Polars and PyArrow. An ingest also plans some 65 models and checks,
-which is most of what loading takes in the rows of the distinct contents, however few there are.
+The reference is Python that imports what the command cannot do without: Typer, DuckDB, and for an ingest Polars and
+PyArrow. An ingest also plans some 65 models and checks, which is most of what loading takes in the rows of the distinct
+contents, however few there are.
 """
 
 import os
@@ -23,8 +23,8 @@ def rows(warehouse: Path, dump: Path, scratch: Path, turns: int) -> list[Row]:
     fresh = Fresh(scratch)
     works = {
         "typer": lambda: _run("import typer"),
-        "duckdb": lambda: _run("import typer, pydantic.type_adapter, duckdb"),
-        "frames": lambda: _run("import typer, pydantic.type_adapter, duckdb, polars, pyarrow"),
+        "duckdb": lambda: _run("import typer, duckdb"),
+        "frames": lambda: _run("import typer, duckdb, polars, pyarrow"),
         "help": lambda: _run(_CALL, "--help"),
         "query": lambda: _run(_CALL, "query", "select 1", "--warehouse", warehouse),
         "ingest": lambda: _run(_CALL, "ingest", dump, "--warehouse", fresh()),
@@ -32,7 +32,7 @@ def rows(warehouse: Path, dump: Path, scratch: Path, turns: int) -> list[Row]:
     in_turns(works, 1)
     found = {name: middle(taken) for name, taken in in_turns(works, turns).items()}
     bare = f"Typer: {found['typer'].processor:.2f} s"
-    loaded = f"Typer, Pydantic and DuckDB: {found['duckdb'].processor:.2f} s"
+    loaded = f"Typer and DuckDB: {found['duckdb'].processor:.2f} s"
     framed = f"those, Polars and PyArrow: {found['frames'].processor:.2f} s"
     return [
         _row("start of `bufferhouse --help`", found["help"], bare, 0.15),

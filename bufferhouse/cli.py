@@ -27,8 +27,9 @@ from bufferhouse.commands import (
     reporting,
     serving,
 )
+from bufferhouse.commands.verbs import Verbs
 
-app = typer.Typer(
+app = Verbs(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -14,8 +14,9 @@ from bufferhouse.commands.shared import (
     say,
     warehouse_path,
 )
+from bufferhouse.commands.verbs import Verbs
 
-config = typer.Typer(no_args_is_help=True, help="Look at the configuration.")
+config = Verbs(no_args_is_help=True, help="Look at the configuration.")
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="The file; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml here.")
 ]

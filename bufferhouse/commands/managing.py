@@ -15,10 +15,11 @@ from bufferhouse.commands.shared import (
     reading,
     warehouse_path,
 )
+from bufferhouse.commands.verbs import Verbs
 from bufferhouse.errors import UsageError
 
-runs = typer.Typer(no_args_is_help=True, help="List, describe, rename and remove compiler runs.")
-rejects = typer.Typer(no_args_is_help=True, help="List what was refused, look at it, try it again.")
+runs = Verbs(no_args_is_help=True, help="List, describe, rename and remove compiler runs.")
+rejects = Verbs(no_args_is_help=True, help="List what was refused, look at it, try it again.")
 
 
 @runs.command("ls")
