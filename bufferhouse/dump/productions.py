@@ -6,22 +6,20 @@ possible, and runs only on input that is refused.
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from bufferhouse.dump import grammar
 from bufferhouse.dump.errors import DumpError, error_at
 from bufferhouse.dump.grammar import LARGEST_INT
 from bufferhouse.dump.tiling import LARGEST_SIZE
 
-Part = "tuple[re.Pattern[str], str] | list[Part]"  # a list is optional
+Part = "tuple[str, str] | list[Part]"  # a pattern and what it is called; a list is optional
+_compiled = cache(re.compile)  # where it is asked for: whoever reads dumps that are right needs none of these
 
 
 def literal(text: str) -> Part:
     """Return the part that is exactly `text`."""
-    return re.compile(re.escape(text)), repr(text)
-
-
-def _part(pattern: str, expected: str) -> Part:
-    return re.compile(pattern), expected
+    return re.escape(text), repr(text)
 
 
 def _up_to(limit: int) -> str:
@@ -29,21 +27,21 @@ def _up_to(limit: int) -> str:
 
 
 _NO_SIGN = "without sign or leading zeros"
-_INT = _part(_up_to(LARGEST_INT), f"a number below 2^63 {_NO_SIGN}")
-_POSITIVE = _part(rf"(?!0){_up_to(LARGEST_INT)}", f"a number from 1 to 2^63 - 1 {_NO_SIGN}")
-_SIZE = _part(_up_to(LARGEST_SIZE), f"a number of at most 2^53 bytes {_NO_SIGN}")
-_NAME = _part(grammar.NAME, "an instruction name")
-_INDEX = _part(grammar.INDEX, "a shape index like {0,1}")
-_SHAPE = _part(grammar.SHAPE, "a shape")
-_END = _part(r"\n", "the end of the line")
-_EMPTY_LINE = _part(r"\n", "an empty line")
+_INT = (_up_to(LARGEST_INT), f"a number below 2^63 {_NO_SIGN}")
+_POSITIVE = (rf"(?!0){_up_to(LARGEST_INT)}", f"a number from 1 to 2^63 - 1 {_NO_SIGN}")
+_SIZE = (_up_to(LARGEST_SIZE), f"a number of at most 2^53 bytes {_NO_SIGN}")
+_NAME = (grammar.NAME, "an instruction name")
+_INDEX = (grammar.INDEX, "a shape index like {0,1}")
+_SHAPE = (grammar.SHAPE, "a shape")
+_END = (r"\n", "the end of the line")
+_EMPTY_LINE = (r"\n", "an empty line")
 _HEAD = [literal("<"), _INT, literal(" "), _NAME, [_INDEX], [literal(" (phi)")], [literal(" @"), _INT], literal(">")]
 
 FIRST_LINE = [literal("BufferAssignment:"), _END]
 HEADER = [
-    literal("allocation "), _INT, literal(": "), [_part("0x[0-9a-f]+", "a pointer"), literal(", ")],
+    literal("allocation "), _INT, literal(": "), [("0x[0-9a-f]+", "a pointer"), literal(", ")],
     literal("size "), _SIZE, [literal(", color "), _POSITIVE],
-    [literal(", page "), _part(rf"-[1-9][0-9]{{0,17}}(?![0-9])|{_up_to(LARGEST_INT)}", "a page number")],
+    [literal(", page "), (rf"-[1-9][0-9]{{0,17}}(?![0-9])|{_up_to(LARGEST_INT)}", "a page number")],
     [
         literal(", parameter "), _INT, [literal(", shape |"), _SHAPE, literal("|")],
         literal(" at ShapeIndex "), _INDEX,
@@ -67,7 +65,7 @@ CROSS_HEADER = [literal(grammar.CROSS_HEADER[:-1]), _END]
 CROSS = [literal("  value: "), *_HEAD, literal(" (color="), _INT, literal(")"), _END]
 TOTALS = [
     _EMPTY_LINE, literal("Total bytes used: "), _SIZE,
-    [literal(" ("), _part(grammar.HUMAN, "a size like 18.5KiB"), literal(")")], _END,
+    [literal(" ("), (grammar.HUMAN, "a size like 18.5KiB"), literal(")")], _END,
 ]  # fmt: skip
 USED_VALUES = [_EMPTY_LINE, literal("Used values:"), _END]
 POSITION = [literal("  "), _NAME, [literal(" "), _INDEX], _END]
@@ -77,8 +75,8 @@ USES = [literal(" uses:"), _END]
 NO_USES = [literal("  (none)"), _END]
 USE = [literal("  "), _NAME, literal(", operand "), _INT, [literal(" "), _INDEX], _END]
 INSTRUCTION = [
-    literal(grammar.INSTRUCTION_PREFIX), [literal(" ")], _part(grammar.INSTRUCTION, "an instruction ('%name = …')"),
-    _part(r"[^\n]+", "an instruction"),
+    literal(grammar.INSTRUCTION_PREFIX), [literal(" ")], (grammar.INSTRUCTION, "an instruction ('%name = …')"),
+    (r"[^\n]+", "an instruction"),
 ]  # fmt: skip
 LIVE_RANGE = [literal("HloLiveRange (max "), _INT, literal("):"), _END, literal("  InstructionSequence:"), _END]
 LIVE_RANGE_UNAVAILABLE = [literal(grammar.LIVE_RANGE_UNAVAILABLE)]
@@ -90,7 +88,7 @@ PEAK = [
     [literal(" (cumulative: "), _SIZE, literal(" bytes)")], _END,
 ]  # fmt: skip
 TRACE_HEADER = [
-    literal(grammar.TRACE_HEADER), _part(grammar.SPACED, "a number of bytes in groups of three digits"),
+    literal(grammar.TRACE_HEADER), (grammar.SPACED, "a number of bytes in groups of three digits"),
     literal(" bytes"), _END,
 ]  # fmt: skip
 
@@ -123,7 +121,7 @@ def follow(text: str, at: int, parts: Sequence[Part], furthest: Furthest) -> int
             at = at if after is None else after
             continue
         pattern, expected = part
-        match = pattern.match(text, at)
+        match = _compiled(pattern).match(text, at)
         if match is None:
             furthest.note(at, expected)
             return None
