@@ -4,6 +4,8 @@ Data goes to standard output, progress and messages to standard error. Exit 0 go
 found offenders, 2 a wrong call, 3 the warehouse or a source is busy or away, 130 Ctrl-C.
 """
 
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -100,6 +102,7 @@ def _without_verbs(group: TyperInfo) -> TyperInfo:
 
 def main() -> None:
     """Run the command line."""
+    atexit.register(gc.freeze)  # the search for garbage in all that was imported, when the process ends anyway
     try:
         needed(sys.argv[1:])()
     except BrokenPipeError:
