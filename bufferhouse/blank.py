@@ -1,7 +1,8 @@
 """A new warehouse, made once for each version of bufferhouse and copied from then on.
 
 A hundred views over views take DuckDB seconds to create and a moment to copy. The blank warehouse is kept in a cache
-(`$XDG_CACHE_HOME/bufferhouse`); where none can be written, every new warehouse is made from nothing.
+(`$XDG_CACHE_HOME/bufferhouse`); where none can be written, every new warehouse is made from nothing. Its name ends with
+a hash of its bytes: opening a file to see whether it is whole takes DuckDB fifty times as long.
 """
 
 import hashlib
@@ -25,17 +26,11 @@ _KEPT_SECONDS = 30 * 86400
 
 
 def copy_of_blank(make: Callable[[Path], None], target: Path) -> bool:
-    """Put a copy of the blank warehouse at `target`, as if it had been made now; return whether that was possible.
+    """Put a copy of the blank warehouse at `target`, to `stamp` when it is opened; return whether that was possible.
 
     `make` makes a warehouse from nothing at a path.
     """
-
-    def copy(blank: Path) -> None:
-        shutil.copyfile(blank, target)
-        with duckdb.connect(str(target)) as con:
-            _stamp(con)
-
-    is_copied = _use(make, copy)
+    is_copied = _use(make, lambda blank: shutil.copyfile(blank, target))
     if not is_copied:
         target.unlink(missing_ok=True)
     return is_copied
@@ -47,32 +42,29 @@ def fill_from_blank(make: Callable[[Path], None], con: duckdb.DuckDBPyConnection
     def fill(blank: Path) -> None:
         con.execute(f"ATTACH {quoted(str(blank))} AS bufferhouse_blank (READ_ONLY)")
         try:
-            con.execute("SELECT 1 FROM bufferhouse_blank.meta.models")  # before anything is copied that is none
             con.execute("COPY FROM DATABASE bufferhouse_blank TO memory")
         finally:
             con.execute("DETACH bufferhouse_blank")
-        _stamp(con)
+        stamp(con)
 
     return _use(make, fill)
 
 
-def _use(make: Callable[[Path], None], use: Callable[[Path], None]) -> bool:
+def stamp(con: duckdb.DuckDBPyConnection) -> None:
+    """Make a copy of the blank warehouse look as if it had been made now."""
+    con.execute("UPDATE meta.models SET built_at = now(); UPDATE meta.migrations SET applied_at = now()")
+
+
+def _use(make: Callable[[Path], None], use: Callable[[Path], object]) -> bool:
     try:
         blank = _blank(make)
-        try:
-            use(blank)
-        except duckdb.InterruptException:
-            raise
-        except duckdb.Error:
+        if _hash(blank.read_bytes()) != blank.stem.rsplit("-", 1)[1]:
             blank.unlink(missing_ok=True)  # it is damaged: whoever comes next makes it anew
             return False
+        use(blank)
     except (OSError, RuntimeError):  # no cache, or nobody is at home to have one
         return False
     return True
-
-
-def _stamp(con: duckdb.DuckDBPyConnection) -> None:
-    con.execute("UPDATE meta.models SET built_at = now(); UPDATE meta.migrations SET applied_at = now()")
 
 
 def _blank(make: Callable[[Path], None]) -> Path:
@@ -81,14 +73,16 @@ def _blank(make: Callable[[Path], None]) -> Path:
     Raises:
         OSError: the cache cannot be written to.
     """
-    path = cache_folder() / f"{_PREFIX}{_fingerprint()}.duckdb"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=_PREFIX) as folder:
-            made = Path(folder) / "blank.duckdb"
-            make(made)
-            os.replace(made, path)
-        _forget_old(path.parent)
+    folder, name = cache_folder(), f"{_PREFIX}{_fingerprint()}"
+    for path in folder.glob(f"{name}-*.duckdb"):
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=_PREFIX) as making:
+        made = Path(making) / "blank.duckdb"
+        make(made)
+        path = folder / f"{name}-{_hash(made.read_bytes())}.duckdb"
+        os.replace(made, path)
+    _forget_old(folder)
     return path
 
 
@@ -105,7 +99,11 @@ def _fingerprint() -> str:
     parts = [duckdb.__version__, models.fingerprint(MODELS)]
     parts += [path.read_text(encoding="utf-8") for path in migrations().values()]
     parts += [(CHECKOUT / "bufferhouse" / name).read_text(encoding="utf-8") for name in _MAKERS]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    return _hash("\0".join(parts).encode())
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 _MAKERS = ("blank.py", "building.py", "migrate.py", "models.py", "warehouse.py")

@@ -10,7 +10,7 @@ from types import TracebackType
 import duckdb
 
 from bufferhouse import building, migrate
-from bufferhouse.blank import copy_of_blank, fill_from_blank
+from bufferhouse.blank import copy_of_blank, fill_from_blank, stamp
 from bufferhouse.closing import close
 from bufferhouse.connecting import connect, first_line, no_space, settle
 from bufferhouse.copying import copy_file, flush
@@ -54,6 +54,7 @@ class Warehouse:
         self.build_models = build_models
         self.progress = progress
         self._stack = ExitStack()
+        self._is_copy = False  # of the blank warehouse, made just now
         self.con: duckdb.DuckDBPyConnection
         self.claims: Claims | None = None  # where others write, too
 
@@ -87,6 +88,8 @@ class Warehouse:
 
     def _prepare(self) -> None:
         try:
+            if self._is_copy:
+                stamp(self.con)
             migrate.migrate(self.con, self.path)
             if self.build_models:
                 building.build(self.con, progress=self.progress)
@@ -110,8 +113,8 @@ class Warehouse:
                 raise away(error) from error
 
     def _connect(self, wait: float) -> None:
-        if self.path is not None and not (self.path.exists() and self.path.stat().st_size):
-            _create(self.path, from_blank=self.build_models and self.use_blank)
+        is_new = self.path is not None and not (self.path.exists() and self.path.stat().st_size)
+        self._is_copy = is_new and _create(self.path, from_blank=self.build_models and self.use_blank)
         try:
             self.con = connect(self.path, read_only=False, wait=wait)
         except WarehouseError as error:
@@ -220,17 +223,22 @@ def _make(path: Path) -> None:
         pass
 
 
-def _create(path: Path, *, from_blank: bool) -> None:
-    """Make a database, whole or not at all: DuckDB does not open a file whose first bytes were cut short."""
+def _create(path: Path, *, from_blank: bool) -> bool:
+    """Make a database, whole or not at all: DuckDB does not open a file whose first bytes were cut short.
+
+    Return whether it is a copy of the blank warehouse.
+    """
     for leftover in path.parent.glob(f".{path.name}.*.new*"):
         leftover.unlink(missing_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     config = {"storage_compatibility_version": STORAGE_VERSION, "default_block_size": str(BLOCK_SIZE)}
     try:
-        if not (from_blank and copy_of_blank(_make, temporary)):
+        is_copy = from_blank and copy_of_blank(_make, temporary)
+        if not is_copy:
             duckdb.connect(str(temporary), config=config).close()
         flush(temporary)
         os.replace(temporary, path)
+        return is_copy
     except duckdb.Error as error:
         raise no_space(path, error) or WarehouseError(f"{path} cannot be made: {first_line(error)}") from None
     finally:

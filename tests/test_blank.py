@@ -75,13 +75,14 @@ def test_a_copy_was_built_when_it_was_made(tmp_path: Path, cache: Path):
         assert before < warehouse.con.execute("SELECT MIN(applied_at) FROM meta.migrations").fetchone()
 
 
-@pytest.mark.parametrize("harm", ["cut short", "no warehouse"])
+@pytest.mark.parametrize("harm", ["cut short", "no warehouse", "one bit"])
 def test_a_damaged_blank_harms_nobody(nothing: list[tuple], tmp_path: Path, cache: Path, harm: str):
-    """Where it cannot be opened a new warehouse is made from nothing, and the next one finds a whole one."""
+    """Where it is not what was made a new warehouse is made from nothing, and the next one finds a whole one."""
     [kept] = cache.glob("*")
     whole = kept.read_bytes()
-    kept.write_bytes(whole[:100_000] if harm == "cut short" else b"")
-    assert nothing == catalog(tmp_path / "new.duckdb" if harm == "cut short" else None)
+    flipped = whole[:-1] + bytes([whole[-1] ^ 1])
+    kept.write_bytes({"cut short": whole[:100_000], "no warehouse": b"", "one bit": flipped}[harm])
+    assert nothing == catalog(None if harm == "no warehouse" else tmp_path / "new.duckdb")
     assert [] == list(cache.glob("*"))
 
 
