@@ -111,9 +111,12 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
     return [sightings[number] for (number,) in fresh], len(sightings) - len(fresh)
 
 
+_NO_MODULE_TEXT = (None, None, None, None)
+
+
 def _of_module_text(s: Sighting) -> tuple:
-    text = s.module_text or ModuleText("")
-    return text.size_bytes, text.mtime_ns, text.stack_frames_id, text.fault
+    text = s.module_text
+    return _NO_MODULE_TEXT if text is None else (text.size_bytes, text.mtime_ns, text.stack_frames_id, text.fault)
 
 
 def observe(
@@ -124,36 +127,47 @@ def observe(
     signature_ids: Mapping[int, int],
 ) -> dict[str, int]:
     """Write an observation per sighting, and the stack frames nobody has seen before; return the rows by table."""
-    rows = []
-    replaced = _newest_loads(con, [(run_ids[s.run_name], s.relative_path) for s in sightings])
-    for s in sightings:
-        program_id, *facts = facts_of_name(s.file_name, signature_ids[s.content.dump_id])
-        rows.append(
-            (
-                run_ids[s.run_name], s.relative_path, s.content.dump_id, load_id, program_id, s.source_uri, *facts,
-                s.size_bytes, s.mtime_ns, *_of_module_text(s), replaced.get((run_ids[s.run_name], s.relative_path)),
-            )
-        )  # fmt: skip
     texts = [s.module_text for s in sightings if s.module_text is not None]
     return {
-        "observations": insert(con, "observations", OBSERVATIONS, rows),
+        "observations": _insert(con, "observations", _observations(con, sightings, run_ids, load_id, signature_ids)),
         "stack_frames": _add_stack_frames(con, {t.stack_frames_id: t.stack_frames for t in texts if t.stack_frames}),
     }
 
 
-def _newest_loads(con: duckdb.DuckDBPyConnection, files: list[tuple[int, str]]) -> dict[tuple[int, str], int]:
-    """Return the load that saw each file last, by run_id and path, of those that were seen before."""
-    if not files:
-        return {}
-    of_these_runs = _condition({run_id for run_id, _ in files})
-    with registered(con, "files", pl.DataFrame(files, schema=["run_id", "relative_path"], orient="row").to_arrow()):
+def _observations(
+    con: duckdb.DuckDBPyConnection,
+    sightings: list[Sighting],
+    run_ids: Mapping[str, int],
+    load_id: int,
+    signature_ids: Mapping[int, int],
+) -> pl.DataFrame:
+    if not sightings:
+        return pl.DataFrame(schema=OBSERVATIONS)
+    files = pl.DataFrame(
+        {"run_id": [run_ids[s.run_name] for s in sightings], "relative_path": [s.relative_path for s in sightings]}
+    )
+    facts = zip(*(facts_of_name(s.file_name, signature_ids[s.content.dump_id]) for s in sightings), strict=True)
+    program_ids, *others = facts
+    columns = (
+        *files, [s.content.dump_id for s in sightings], [load_id] * len(sightings), program_ids,
+        [s.source_uri for s in sightings], *others, [s.size_bytes for s in sightings], [s.mtime_ns for s in sightings],
+        *zip(*map(_of_module_text, sightings), strict=True), _newest_loads(con, files),
+    )  # fmt: skip
+    return pl.DataFrame(dict(zip(OBSERVATIONS, columns, strict=True)), schema=OBSERVATIONS)
+
+
+def _newest_loads(con: duckdb.DuckDBPyConnection, files: pl.DataFrame) -> list[int | None]:
+    """Return the load that saw each file last, given by run_id and path; None for those that were not seen before."""
+    of_these_runs = _condition(files["run_id"].unique())
+    with registered(con, "files", files.to_arrow()):
         if not _are_told(con, "files", of_these_runs):
-            return {}
+            return [None] * len(files)
         seen = con.execute(
             "SELECT o.run_id, o.relative_path, o.load_id FROM staging.observations AS o"
             f" SEMI JOIN files USING (run_id, relative_path) WHERE {of_these_runs}"
         ).fetchall()
-    return {(run_id, path): load_id for run_id, path, load_id in seen}
+    newest = {(run_id, path): load_id for run_id, path, load_id in seen}
+    return [newest.get(file) for file in files.iter_rows()]
 
 
 def _condition(runs: Iterable[int]) -> str:
@@ -189,8 +203,12 @@ def _add_stack_frames(con: duckdb.DuckDBPyConnection, tables: dict[int, list[Sta
 
 def insert(con: duckdb.DuckDBPyConnection, table: str, schema: Mapping[str, pl.DataType], rows: list[tuple]) -> int:
     """Add rows to a table of raw, cells in the order of `schema`; return how many."""
-    if rows:
-        names = ", ".join(schema)
-        with registered(con, "rows_to_add", pl.DataFrame(rows, schema=schema, orient="row").to_arrow()):
+    return _insert(con, table, pl.DataFrame(rows, schema=schema, orient="row"))
+
+
+def _insert(con: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFrame) -> int:
+    if len(frame):
+        names = ", ".join(frame.columns)
+        with registered(con, "rows_to_add", frame.to_arrow()):
             con.execute(f"INSERT INTO {stored(con, table)} ({names}) SELECT {names} FROM rows_to_add")
-    return len(rows)
+    return len(frame)
