@@ -7,6 +7,7 @@ import duckdb
 import polars as pl
 
 from bufferhouse.batch import ModuleText, Sighting
+from bufferhouse.collecting import collector_paused
 from bufferhouse.dump import DumpError
 from bufferhouse.dump.stack_frames import StackFrame, read_stack_frames
 from bufferhouse.identity import facts_of_name, key_of
@@ -134,6 +135,7 @@ def observe(
     }
 
 
+@collector_paused()
 def _observations(
     con: duckdb.DuckDBPyConnection,
     sightings: list[Sighting],
