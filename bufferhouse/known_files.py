@@ -41,19 +41,21 @@ def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, 
     return [discovery.dumps[number] for number, (state, _) in others.items() if state != _REFUSED]
 
 
-_KNOWN, _REFUSED, _OTHER_MODULE_TEXT = 1, 2, 3
+_NEVER_SEEN, _KNOWN, _REFUSED, _OTHER_MODULE_TEXT = range(4)
 
 
-def _not_known(warehouse: Warehouse, dumps: list[Found]) -> dict[int, tuple[int, int]]:
+def _not_known(warehouse: Warehouse, dumps: list[Found]) -> dict[int, tuple[int, int | None]]:
     """Return the numbers of the dumps that are not as they were last seen: what they are, and the content seen then.
 
-    They are 0, or were refused then, or only their module text is another or has come since.
+    They were never seen so, or refused then, or only their module text is another or has come since.
 
     The rows of a run may be many: they are compared where they lie, and only what is different comes out.
     """
     import pyarrow as pa
 
     runs = dict(warehouse.con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
+    if not runs.keys() & {dump.run_name for dump in dumps}:
+        return dict.fromkeys(range(len(dumps)), (_NEVER_SEEN, None))
     texts = [dump.module_text for dump in dumps]
     columns = {
         "number": pa.array(range(len(dumps)), pa.int64()),
@@ -72,14 +74,20 @@ def _not_known(warehouse: Warehouse, dumps: list[Found]) -> dict[int, tuple[int,
             " SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $refused, -1, NULL, NULL"
             " FROM raw.rejects WHERE parser_version = $version AND state = 'open')"
             " SELECT a.number, COALESCE(ARG_MAX(CASE"
-            " WHEN t.source_size_bytes <> a.size_bytes OR t.source_mtime_ns IS DISTINCT FROM a.mtime_ns THEN 0"
+            " WHEN t.source_size_bytes <> a.size_bytes OR t.source_mtime_ns IS DISTINCT FROM a.mtime_ns THEN $unseen"
             " WHEN t.state = $known AND a.text_size_bytes IS NOT NULL"
             " AND (t.module_text_size_bytes IS DISTINCT FROM a.text_size_bytes"
             " OR t.module_text_mtime_ns IS DISTINCT FROM a.text_mtime_ns) THEN $other"
-            " ELSE t.state END, t.load_id), 0) AS found, ARG_MAX(t.dump_id, t.load_id) AS dump_id"
+            " ELSE t.state END, t.load_id), $unseen) AS found, ARG_MAX(t.dump_id, t.load_id) AS dump_id"
             " FROM asked AS a LEFT JOIN told AS t USING (run_id, relative_path)"
             " GROUP BY a.number HAVING found <> $known ORDER BY a.number",
-            {"version": __version__, "known": _KNOWN, "refused": _REFUSED, "other": _OTHER_MODULE_TEXT},
+            {
+                "version": __version__,
+                "unseen": _NEVER_SEEN,
+                "known": _KNOWN,
+                "refused": _REFUSED,
+                "other": _OTHER_MODULE_TEXT,
+            },
         ).fetchall()
     return {number: (state, dump_id) for number, state, dump_id in rows}
 
