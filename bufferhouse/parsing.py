@@ -10,7 +10,9 @@ from bufferhouse.contents import ParsedContents, parse_contents
 from bufferhouse.identity import Content
 from bufferhouse.workers import executor, worker_count
 
-SMALLEST_INPUT_BYTES = 24 << 20  # of new text: below it, starting processes costs more than they save
+# Of new text. Below it processes are not worth their start and the memory they hold: with 39 MB, on two cores of which
+# building models uses both, they save 5 % by the clock and take a quarter more of the processor.
+SMALLEST_INPUT_BYTES = 64 << 20
 
 Work = list[tuple[Content, Mapping[str, bytes]]]
 """New contents with their bytes, all that parsing needs."""
