@@ -1,11 +1,13 @@
-"""What no ingest of these dumps goes below, however its work is arranged: reading them, and DuckDB's part.
+"""What no ingest of these dumps goes below, however its work is arranged: hashing, reading them, and DuckDB's part.
 
+*Hashing* is the bare loop that reads the bytes of all files and hashes them, in one process as they are one list.
 *Reading* is the reader alone, from dumps to columns with all its proofs, neighbours together as in an ingest: no hash,
 no shapes, no frames, no tables. It is shared among the cores, a dump to each. *Loading* is what comes after the frames,
 nearly all of it statements of DuckDB: its tables, models, checks and the commit. A target beyond both together needs
 another reader, other models or another database.
 """
 
+import hashlib
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -25,8 +27,9 @@ from bufferhouse.warehouse import Warehouse
 
 
 class Floor(NamedTuple):
-    """Seconds by the clock of reading all dumps, of reading the largest, and of loading, with models and without."""
+    """Seconds by the clock: of hashing, of reading all dumps, the largest, and of loading, with models and without."""
 
+    hashing: float
     reading: float
     largest: float
     loading: float
@@ -41,7 +44,11 @@ class Floor(NamedTuple):
 def floor(folder: Path, fresh: Callable[[], Path], bare: Path, turns: int) -> Floor:
     """Return what lies beneath an ingest of the dumps below a folder; `bare` is a warehouse without models."""
     dumps = sorted(dumps_of(folder), key=lambda files: sum(map(len, files.values())))
-    works = {"all": lambda: read_all(dumps), "largest": lambda: read_all(dumps[-1:])}
+    works = {
+        "hash": lambda: hash_files(folder),
+        "all": lambda: read_all(dumps),
+        "largest": lambda: read_all(dumps[-1:]),
+    }
     in_turns(works, 1)
     reading = [middle(found).seconds for found in in_turns(works, turns).values()]
     loading = []
@@ -54,6 +61,17 @@ def floor(folder: Path, fresh: Callable[[], Path], bare: Path, turns: int) -> Fl
             seconds.append(_loading(folder, path, build_models=made is None))
         loading.append(sorted(seconds)[turns // 2])
     return Floor(*reading, *loading)
+
+
+def hash_files(directory: Path) -> int:
+    """Read and hash every file below a directory, as barely as Python can; return how many there are."""
+    count = 0
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                hashlib.sha256(file.read()).hexdigest()
+            count += 1
+    return count
 
 
 @collector_paused()

@@ -13,19 +13,19 @@ _STEP_SECONDS = 0.05
 
 
 def peak_mb() -> int:
-    """Return the most memory this process has held, in MiB.
+    """Return the most memory this process has held, in MB.
 
     The kernel's figure, where there is one: that of getrusage begins with what the parent held when it forked.
     """
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) >> 10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        return int(line.split()[1]) * 1024 // 10**6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 // 10**6
 
 
 def run_alone(code: str, *words: object) -> tuple[str, int]:
-    """Run Python code in a process of its own; return what it prints, and its peak in MiB.
+    """Run Python code in a process of its own; return what it prints, and its peak in MB.
 
     The peak is that of the process and all that it started together, pages that they share counted once, as far as one
     sees by looking twenty times a second.
@@ -42,7 +42,7 @@ def run_alone(code: str, *words: object) -> tuple[str, int]:
         text = run.stdout.read()
     if run.returncode:
         raise subprocess.CalledProcessError(run.returncode, command)
-    return text, peak >> 10
+    return text, peak * 1024 // 10**6
 
 
 def _family(pid: int) -> list[int]:

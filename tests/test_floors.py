@@ -17,7 +17,7 @@ FLOORS = {
     **dict.fromkeys(("bufferhouse.dump", "bufferhouse.shape", "bufferhouse.shape_text", "schemas"), 0),
     **dict.fromkeys(("bufferhouse.errors", "bufferhouse.layout", "bufferhouse.compression", "bufferhouse.identity"), 0),
     **dict.fromkeys(("bufferhouse.tabulate", "bufferhouse.signature", "bufferhouse.overlap", "bufferhouse.batch"), 1),
-    **dict.fromkeys(("bufferhouse.frames", "bufferhouse.interning"), 1),
+    **dict.fromkeys(("bufferhouse.frames", "bufferhouse.interning", "bufferhouse.heap"), 1),
     **dict.fromkeys(("bufferhouse.sources", "bufferhouse.trees", "bufferhouse.bucket", "bufferhouse.store"), 1),
     **dict.fromkeys(("bufferhouse.archives", "bufferhouse.places", "bufferhouse.waiting", "bufferhouse.collecting"), 1),
     **dict.fromkeys(("bufferhouse.listings", "bufferhouse.siblings", "bufferhouse.module_texts"), 1),
