@@ -72,6 +72,7 @@ class _Queue:
                     self.done.add(step.name)
                     self.changed.notify_all()
         except BaseException as error:
+            con.interrupt()  # at Ctrl-C DuckDB gives up waiting for a statement, which goes on in its threads
             with self.changed:
                 self.failure = self.failure or error
         finally:
