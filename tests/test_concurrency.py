@@ -11,7 +11,8 @@ from tests.commands import Outcome, call, kill_group, run, start
 from tests.ingests import write_dumps
 from tests.warehouses import contents, counts
 
-# Asks again and again until a file appears; every answer must close, and nothing that was there may be gone.
+# Asks again and again until a file appears, and once more then; every answer must close, and nothing that was there may
+# be gone.
 READER = """
 import sys, time
 from pathlib import Path
@@ -19,7 +20,9 @@ from bufferhouse.reading import reading
 
 path, end = Path(sys.argv[1]), Path(sys.argv[2])
 polls, noted, most = 0, 0, 0
-while not end.exists():
+is_over = False
+while not is_over:
+    is_over = end.exists()
     with reading(path, wait=60) as (con, note):
         [(dumps, brought)] = con.execute(
             "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COALESCE(SUM(new_count), 0) FROM raw.loads)"
