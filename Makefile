@@ -24,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install extras demo docs test check golden corpus fuzz soak bench lock clean
+.PHONY: help install extras demo docs test check golden corpus fuzz attack soak bench lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ corpus: $(STAMP) ## Read the whole corpus, a line per build: byte for byte, and 
 
 fuzz: $(STAMP) ## Feed the reader 20,000 damaged dumps (MUTATIONS=... for more)
 	$(BIN)/python -m tests.fuzz --mutations $(MUTATIONS)
+
+attack: $(STAMP) ## Attack every door: hostile SQL, archives, dumps, names, kills; nothing may be let through
+	$(BIN)/python -m tests.attack
 
 soak: $(STAMP) ## Run the tests that take minutes each
 	$(BIN)/python -m pytest -q -m soak
