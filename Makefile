@@ -87,7 +87,7 @@ $(STAMP): pyproject.toml requirements.lock | $(BIN)/uv
 		echo 'uv cannot install these packages; trying pip, which takes longer' >&2; \
 		$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock; }
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --offline --editable .
-	@$(BIN)/python -m bufferhouse.report.vega >/dev/null
+	@$(BIN)/python -m bufferhouse.report.html.vega >/dev/null
 	@touch $@
 
 $(EXTRAS): extras.lock | $(STAMP)

@@ -15,7 +15,7 @@ from functools import partial
 from importlib.metadata import version
 
 from benchmarks import clock, compare, lake, models, queries, reader, reports, whole
-from bufferhouse.layout import CHECKOUT
+from bufferhouse.paths import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
 PARTS = {

@@ -15,10 +15,10 @@ from benchmarks.compare import RUNS, write_copies
 from benchmarks.corpus import CORPUS
 from benchmarks.targets import Row, times
 from benchmarks.turns import Spent, in_turns, middle
-from bufferhouse.answers import ask
-from bufferhouse.blame.comparing import compare_runs
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.reading import open_reader
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.compare.compare import compare_runs
+from bufferhouse.query.statements import ask
+from bufferhouse.warehouse.read import open_reader
 
 DUMPS = 20
 MOST_SECONDS = {"peak_memory_v1 for one dump": 0.020, "a program's history": 0.050, "fleet_summary_v1": 0.300}

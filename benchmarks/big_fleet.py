@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.corpus import CORPUS, dumps_of
 from benchmarks.wide_fleet import grown
 from bufferhouse.dump import Dump, parse
-from bufferhouse.layout import CHECKOUT
+from bufferhouse.paths import CHECKOUT
 
 RUNS_OF_A_CONTENT = 10
 SUFFIX = "-buffer-assignment.txt"

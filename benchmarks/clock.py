@@ -20,12 +20,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from bufferhouse.arrivals import Rules
-from bufferhouse.batches import read_batches
-from bufferhouse.load import load
-from bufferhouse.parsed_batches import parse_batch
-from bufferhouse.passes import Pass, Source, choose, look
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.ingest.arrivals import Rules
+from bufferhouse.ingest.batching import read_batches
+from bufferhouse.ingest.parsed_batches import parse_batch
+from bufferhouse.ingest.source import Pass, Source, choose, look
+from bufferhouse.warehouse.load import load
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.clock import Clock, free_port, until
 from tests.ingests import write_dumps
 

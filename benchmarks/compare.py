@@ -16,11 +16,11 @@ from statistics import median
 from time import perf_counter, process_time
 
 from benchmarks.corpus import CORPUS
-from bufferhouse.blame.comparing import CHANGED, compare_runs
-from bufferhouse.blame.relevance import METRICS
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.layout import CHECKOUT
-from bufferhouse.reading import open_reader
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.compare.compare import CHANGED, compare_runs
+from bufferhouse.compare.threshold import METRICS
+from bufferhouse.paths import CHECKOUT
+from bufferhouse.warehouse.read import open_reader
 
 TURNS = 3
 COPIES = 6

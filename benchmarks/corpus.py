@@ -4,8 +4,8 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from bufferhouse.layout import CHECKOUT
-from bufferhouse.sources import discover, read
+from bufferhouse.paths import CHECKOUT
+from bufferhouse.sources.discover import discover, read
 
 CORPUS = CHECKOUT.parent / "shared" / "corpus"
 Files = dict[str, bytes]

@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 from benchmarks.corpus import Files, dumps_of
 from benchmarks.turns import in_turns, middle, spent
-from bufferhouse.batches import read_batches
-from bufferhouse.collecting import collector_paused
-from bufferhouse.contents import TOGETHER
-from bufferhouse.dump import parse, together
-from bufferhouse.load import load
-from bufferhouse.parsed_batches import parse_batch
-from bufferhouse.sources import discover
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.dump import parse, parse_many
+from bufferhouse.ingest.batching import read_batches
+from bufferhouse.ingest.parsed_batches import parse_batch
+from bufferhouse.sources.discover import discover
+from bufferhouse.tabulate.collecting import collector_paused
+from bufferhouse.tabulate.worker import TOGETHER
+from bufferhouse.warehouse.load import load
+from bufferhouse.warehouse.warehouse import Warehouse
 
 
 class Floor(NamedTuple):
@@ -78,9 +78,9 @@ def hash_files(directory: Path) -> int:
 def read_all(dumps: list[Files]) -> None:
     """Read dumps into columns."""
     for first in range(0, len(dumps), TOGETHER):
-        cuts = [(files, together.sections(files)) for files in dumps[first : first + TOGETHER]]
+        cuts = [(files, parse_many.sections(files)) for files in dumps[first : first + TOGETHER]]
         for form in {cut.form for _, cut in cuts if cut}:
-            together.read([cut for _, cut in cuts if cut and cut.form == form])
+            parse_many.read([cut for _, cut in cuts if cut and cut.form == form])
         for files, cut in cuts:
             if cut is None:
                 parse(files["combined"] if len(files) == 1 else files)

@@ -25,12 +25,12 @@ from time import monotonic, process_time
 import duckdb
 
 from benchmarks.places import unpacked
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.lake.address import LakeAddress, address_of
-from bufferhouse.lake.keeping import compact
-from bufferhouse.layout import CHECKOUT
-from bufferhouse.reading import open_reader
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.paths import CHECKOUT
+from bufferhouse.warehouse.lake.address import LakeAddress, address_of
+from bufferhouse.warehouse.lake.compact import compact
+from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.lake_servers import Bucket, catalog_server
 from tests.postgres import Postgres
 

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from bufferhouse.layout import CHECKOUT
+from bufferhouse.paths import CHECKOUT
 
 _STEP_SECONDS = 0.05
 

@@ -17,11 +17,11 @@ from time import perf_counter, process_time, thread_time
 import duckdb
 
 from benchmarks.corpus import CORPUS
-from bufferhouse import models
-from bufferhouse.ingest import ingest
-from bufferhouse.layout import CHECKOUT
-from bufferhouse.sources import discover
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.models import project
+from bufferhouse.paths import CHECKOUT
+from bufferhouse.sources.discover import discover
+from bufferhouse.warehouse.warehouse import Warehouse
 
 TURNS = 5
 OF_MODELS = re.compile(
@@ -86,7 +86,7 @@ def ingested(path: Path) -> tuple[float, float]:
     return clocked.seconds, process_time() - start - clocked.seconds
 
 
-def question(con: duckdb.DuckDBPyConnection, mart: models.Model, key: str) -> str:
+def question(con: duckdb.DuckDBPyConnection, mart: project.Model, key: str) -> str:
     """Return the statement that asks a mart for the rows of the largest run or of the longest history."""
     value = con.execute(LARGEST[key]).fetchone()[0]
     if key in mart.columns:
@@ -116,7 +116,7 @@ def table() -> str:
         path = Path(directory) / "fleet.duckdb"
         of_models, rest = ingested(path)
         with duckdb.connect(str(path), read_only=True) as con:
-            for mart in models.read():
+            for mart in project.read():
                 if mart.layer == "marts":
                     cells = [asked(con, question(con, mart, key)) for key in LARGEST]
                     lines.append(

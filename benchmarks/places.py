@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.corpus import CORPUS
-from bufferhouse.identity import SUFFIXES
-from bufferhouse.layout import CHECKOUT
+from bufferhouse.dump.identity import SUFFIXES
+from bufferhouse.paths import CHECKOUT
 
 EXAMPLES = CHECKOUT / "examples" / "fleet"
 

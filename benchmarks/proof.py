@@ -4,9 +4,9 @@ from benchmarks.places import Places
 from benchmarks.rates import Fresh
 from benchmarks.targets import Row, factor, times
 from benchmarks.turns import in_turns, middle, ratio
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.reading import open_reader
-from bufferhouse.verify import chosen_dumps, verify
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.verify import chosen_dumps, verify
 
 
 def row(places: Places, turns: int) -> Row:

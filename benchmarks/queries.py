@@ -10,10 +10,10 @@ from statistics import median
 from time import process_time
 
 from benchmarks.models import source
-from bufferhouse.cookbook import questions
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.query import door
-from bufferhouse.reading import open_reader
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.query.cookbook import questions
+from bufferhouse.query.door import door
+from bufferhouse.warehouse.read import open_reader
 
 TURNS = 5
 

@@ -17,13 +17,13 @@ from benchmarks.floors import Floor, floor, hash_files
 from benchmarks.places import Places
 from benchmarks.targets import Row, factor, times
 from benchmarks.turns import Spent, in_turns, middle, ratio, spent
-from bufferhouse.building import build
-from bufferhouse.ingest import ingest
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.layout import MODELS
-from bufferhouse.parsing import own_parsers
-from bufferhouse.sources import discover
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.ingest.workers import own_parsers
+from bufferhouse.models.build import build
+from bufferhouse.paths import MODELS
+from bufferhouse.sources.discover import discover
+from bufferhouse.warehouse.warehouse import Warehouse
 
 _BARE = "bare.duckdb"
 _CHECK = """-- Stands for all models and checks where none shall be measured.

@@ -20,11 +20,11 @@ from time import perf_counter, process_time
 
 from benchmarks import lean_reader, plain_reader
 from benchmarks.corpus import Files, sets
-from bufferhouse.collecting import collector_paused
-from bufferhouse.dump import Dump, attributes, parse
-from bufferhouse.identity import content_of
-from bufferhouse.shape import _parse_leaf, parse_shape
-from bufferhouse.tabulate import Tabulator
+from bufferhouse.dump import Dump, instruction_text, parse
+from bufferhouse.dump.identity import content_of
+from bufferhouse.tabulate.collecting import collector_paused
+from bufferhouse.tabulate.shape import _parse_leaf, parse_shape
+from bufferhouse.tabulate.tabulator import Tabulator
 
 TURNS = 7
 
@@ -33,7 +33,7 @@ TURNS = 7
 def ours(dumps: list[Files]) -> None:
     """Read everything into lists, as a worker process does: the dumps, then what all their texts and shapes say."""
     read = [_parsed(files) for files in dumps]
-    attributes.read(list(dict.fromkeys(chain.from_iterable(dump.values.instruction_text for dump in read))))
+    instruction_text.read(list(dict.fromkeys(chain.from_iterable(dump.values.instruction_text for dump in read))))
     shapes = dict.fromkeys(chain.from_iterable(dump.values.shape for dump in read))
     for text in shapes:
         parse_shape(text)

@@ -19,7 +19,7 @@ from benchmarks.corpus import CORPUS
 from benchmarks.models import source
 from benchmarks.places import EXAMPLES
 from benchmarks.wide_fleet import write_wide_fleet
-from bufferhouse.ingesting import run_ingest
+from bufferhouse.commands.ingest_run import run_ingest
 
 TURNS = 3
 PROGRAMS, RUNS = 500, 100

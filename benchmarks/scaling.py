@@ -15,7 +15,7 @@ from benchmarks.big_fleet import write_big_fleet
 from benchmarks.memory import run_alone
 from benchmarks.targets import Row, times
 from benchmarks.turns import Spent, spent
-from bufferhouse.layout import CHECKOUT
+from bufferhouse.paths import CHECKOUT
 
 PICTURE = CHECKOUT / "docs" / "images" / "scaling.png"
 _INGEST = """

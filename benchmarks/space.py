@@ -11,9 +11,9 @@ from benchmarks.places import Places
 from benchmarks.rates import Fresh
 from benchmarks.targets import Row
 from benchmarks.turns import spent
-from bufferhouse.housekeeping import compact, stats
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.warehouse.retention import compact, stats
+from bufferhouse.warehouse.warehouse import Warehouse
 
 _INGEST = """
 import sys

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.rates import Fresh
 from benchmarks.targets import Row
 from benchmarks.turns import Spent, in_turns, middle
-from bufferhouse.layout import CHECKOUT
+from bufferhouse.paths import CHECKOUT
 
 _CALL = "from bufferhouse.cli import main; main()"
 

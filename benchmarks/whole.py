@@ -19,7 +19,7 @@ from benchmarks.places import Places, unpacked
 from benchmarks.rates import Fresh
 from benchmarks.targets import Row, as_table, line
 from benchmarks.turns import spent
-from bufferhouse.ingesting import run_ingest
+from bufferhouse.commands.ingest_run import run_ingest
 
 TURNS = 5
 OBSERVATIONS = 1_000_000

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bufferhouse.dump import Dump, parse, render
-from bufferhouse.layout import CHECKOUT
+from bufferhouse.paths import CHECKOUT
 
 RUNS_OF_A_CONTENT = 5  # in a row: four of them repeat the first
 _RELEASES = {"0.0.8": "tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", "0.0.33": "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"}

@@ -27,6 +27,6 @@ def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) 
         WarehouseBusy: it is being written, there is no published copy, and `wait` is over.
         WarehouseError: it is one of another version.
     """
-    from bufferhouse.notebooks import connect
+    from bufferhouse.query.notebooks import connect
 
     return connect(warehouse, wait=wait)

@@ -17,19 +17,21 @@ from typer.models import CommandInfo, TyperInfo
 
 from bufferhouse import __version__
 from bufferhouse.commands import (
-    asking,
     cataloging,
-    comparing,
-    configuring,
-    copying,
-    ingesting,
-    keeping,
-    managing,
-    modelling,
-    reporting,
-    serving,
+    compare,
+    config,
+    ingest,
+    maintain,
+    models,
+    query,
+    report,
+    runs,
+    serve,
 )
-from bufferhouse.commands.verbs import Verbs
+from bufferhouse.commands import (
+    copy as copying,
+)
+from bufferhouse.commands.typer_fast import Verbs
 
 app = Verbs(
     no_args_is_help=True,
@@ -39,25 +41,25 @@ app = Verbs(
     help="A data warehouse for the memory decisions of XLA.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(ingesting.ingest)
-app.command(cls=asking.SqlFirst)(asking.query)
-app.add_typer(reporting.report, name="report")
-app.add_typer(managing.runs, name="runs")
-app.command()(managing.programs)
-for verb in (comparing.compare, comparing.blame, comparing.determinism):
+app.command()(ingest.ingest)
+app.command(cls=query.SqlFirst)(query.query)
+app.add_typer(report.report, name="report")
+app.add_typer(runs.runs, name="runs")
+app.command()(runs.programs)
+for verb in (compare.compare, compare.blame, compare.determinism):
     app.command()(verb)
-app.command()(keeping.export)
-app.command()(keeping.verify)
-app.add_typer(managing.rejects, name="rejects")
+app.command()(maintain.export)
+app.command()(maintain.verify)
+app.add_typer(runs.rejects, name="rejects")
 app.command()(copying.copy)
-for verb in (keeping.build, keeping.check, keeping.publish, keeping.compact, keeping.prune, keeping.stats):
+for verb in (maintain.build, maintain.check, maintain.publish, maintain.compact, maintain.prune, maintain.stats):
     app.command()(verb)
-app.command()(modelling.models)
-app.command()(modelling.lineage)
+app.command()(models.models)
+app.command()(models.lineage)
 app.command()(cataloging.catalog)
-app.add_typer(configuring.config, name="config")
-managing.runs.command("complete")(configuring.runs_complete)
-app.command()(serving.serve)
+app.add_typer(config.config, name="config")
+runs.runs.command("complete")(config.runs_complete)
+app.command()(serve.serve)
 
 
 @app.callback(invoke_without_command=True)

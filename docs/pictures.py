@@ -9,11 +9,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.report.fleet import read_fleet
-from bufferhouse.report.fleet_page import fleet_page
-from bufferhouse.report.program import read_program
-from bufferhouse.report.program_page import program_page
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.report.fleet.data import read_fleet
+from bufferhouse.report.fleet.page import fleet_page
+from bufferhouse.report.program.data import read_program
+from bufferhouse.report.program.page import program_page
 from tests.browser import NAMES, Browser, browsing, installed
 
 IMAGES = Path(__file__).parent / "images"

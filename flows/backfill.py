@@ -8,15 +8,15 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse import backfilling
-from bufferhouse import config as configuration
+from bufferhouse.config import load as configuration
 from bufferhouse.errors import UsageError
-from bufferhouse.lake.address import address_of
-from bufferhouse.reading import is_there
-from bufferhouse.reparse import Reparsed
-from bufferhouse.reparse import reparse as parse_again
-from bufferhouse.report.passes import bullets, figures
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.report.flow_summary import bullets, figures
+from bufferhouse.warehouse import backfilling
+from bufferhouse.warehouse.lake.address import address_of
+from bufferhouse.warehouse.read import is_there
+from bufferhouse.warehouse.reparse import Reparsed
+from bufferhouse.warehouse.reparse import reparse as parse_again
+from bufferhouse.warehouse.warehouse import Warehouse
 from flows.ingest import publish
 from flows.steps import EXPECTED, Held, Progress, leave_summary, step
 

@@ -11,13 +11,13 @@ from typing import Any
 import duckdb
 from prefect.events import emit_event
 
-from bufferhouse.checks import CheckResult
-from bufferhouse.config import Config
-from bufferhouse.freshness import freshness, is_stale, stale_after
-from bufferhouse.housekeeping import moment_text
-from bufferhouse.passes import Pass
+from bufferhouse.config.load import Config
+from bufferhouse.ingest.freshness import freshness, is_stale, stale_after
+from bufferhouse.ingest.source import Pass
+from bufferhouse.models.checks import CheckResult
+from bufferhouse.warehouse.retention import moment_text
 
-REJECTS = "bufferhouse.rejects"
+REJECTS = "bufferhouse.ingest.rejects"
 STALE_SOURCE = "bufferhouse.stale-source"
 FAILED_CHECK = "bufferhouse.failed-check"
 REGRESSION = "bufferhouse.regression"

@@ -8,12 +8,12 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse import config as configuration
-from bufferhouse.delivering import deliver, link_to
+from bufferhouse.config import load as configuration
 from bufferhouse.errors import UsageError
-from bufferhouse.lake.address import address_of, folder_of
-from bufferhouse.report.fleet import read_fleet
-from bufferhouse.report.passes import figures
+from bufferhouse.report.deliver import deliver, link_to
+from bufferhouse.report.fleet.data import read_fleet
+from bufferhouse.report.flow_summary import figures
+from bufferhouse.warehouse.lake.address import address_of, folder_of
 from flows.steps import EXPECTED, Held, leave_link, leave_summary, step
 
 NEWEST = "fleet.html"
@@ -22,7 +22,7 @@ NEWEST = "fleet.html"
 @step(name="render")
 def render(warehouse: str, wait_seconds: float) -> Held:
     """Ask the warehouse and make the page of the answers."""
-    from bufferhouse.report.fleet_page import fleet_page  # Altair takes half a second to import
+    from bufferhouse.report.fleet.page import fleet_page  # Altair takes half a second to import
 
     fleet = read_fleet(address_of(warehouse), wait=wait_seconds)
     return Held((fleet_page(fleet), fleet))

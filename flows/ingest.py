@@ -18,22 +18,22 @@ from prefect import flow, runtime, tags
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse import config as configuration
-from bufferhouse import passes
-from bufferhouse.all_sources import chosen_sources, load_ready, total_of
-from bufferhouse.batch import ParsedBatch, Refusal
-from bufferhouse.checks import CheckResult, found_by_checks
+from bufferhouse.config import load as configuration
 from bufferhouse.errors import SourceUnavailable, WarehouseBusy
-from bufferhouse.lake.address import address_of
-from bufferhouse.listings import Listings
-from bufferhouse.load import Loaded
-from bufferhouse.load import load as load_batch
-from bufferhouse.parsing import OpenParsers
-from bufferhouse.passes import Pass, Source
-from bufferhouse.report.passes import pass_summary
+from bufferhouse.ingest import source as passes
+from bufferhouse.ingest.all_sources import chosen_sources, load_ready, total_of
+from bufferhouse.ingest.archive_listings import Listings
+from bufferhouse.ingest.source import Pass, Source
+from bufferhouse.ingest.workers import OpenParsers
+from bufferhouse.models.checks import CheckResult, found_by_checks
+from bufferhouse.report.flow_summary import pass_summary
 from bufferhouse.report.summary import lines
-from bufferhouse.warehouse import Warehouse
-from bufferhouse.warehouse_files import is_published, published_path
+from bufferhouse.tabulate.tables import ParsedBatch, Refusal
+from bufferhouse.warehouse.files import is_published, published_path
+from bufferhouse.warehouse.lake.address import address_of
+from bufferhouse.warehouse.load import Loaded
+from bufferhouse.warehouse.load import load as load_batch
+from bufferhouse.warehouse.warehouse import Warehouse
 from flows import events
 from flows.parsers import open_parsers
 from flows.steps import EXPECTED, Held, Progress, leave_summary, log, step

@@ -8,14 +8,14 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse import config as configuration
-from bufferhouse import housekeeping, verify
-from bufferhouse.checks import run_checks
+from bufferhouse.config import load as configuration
 from bufferhouse.errors import UsageError
-from bufferhouse.lake.address import address_of
-from bufferhouse.reading import is_there
-from bufferhouse.report.passes import bullets, figures
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.models.checks import run_checks
+from bufferhouse.report.flow_summary import bullets, figures
+from bufferhouse.warehouse import retention, verify
+from bufferhouse.warehouse.lake.address import address_of
+from bufferhouse.warehouse.read import is_there
+from bufferhouse.warehouse.warehouse import Warehouse
 from flows import events
 from flows.ingest import publish
 from flows.steps import EXPECTED, Held, Progress, leave_summary, step
@@ -27,15 +27,15 @@ _DAY_SECONDS = 86400
 def prune(writer: Held, keep_runs: int | None, older_than_days: float | None) -> Held:
     """Remove the runs that are beyond a limit, and what no other run sees."""
     if keep_runs is None and older_than_days is None:
-        return Held(housekeeping.Pruned([], 0, 0))
-    chosen = housekeeping.runs_to_prune(writer.value.con, keep_runs=keep_runs, older_than_days=older_than_days)
-    return Held(housekeeping.remove_runs(writer.value, chosen) if chosen else housekeeping.Pruned([], 0, 0))
+        return Held(retention.Pruned([], 0, 0))
+    chosen = retention.runs_to_prune(writer.value.con, keep_runs=keep_runs, older_than_days=older_than_days)
+    return Held(retention.remove_runs(writer.value, chosen) if chosen else retention.Pruned([], 0, 0))
 
 
 @step(name="compact")
 def compact(writer: Held, keep_seconds: float) -> Held:
     """Write the warehouse anew without free space, forget old snapshots of a lake, and mend what is stored twice."""
-    return Held(housekeeping.compact(writer.value, keep_seconds=keep_seconds))
+    return Held(retention.compact(writer.value, keep_seconds=keep_seconds))
 
 
 @step(name="verify")
@@ -99,7 +99,7 @@ def maintain(
             if is_wanted:
                 compacted = compact(writer, keep["snapshots"]).value
             else:
-                compacted = housekeeping.Compacted(size := housekeeping.size(opened), size)
+                compacted = retention.Compacted(size := retention.size(opened), size)
             progress.reach(2, 4)
             proved, faults = prove(writer, verify_sample or keep["verify_sample"]).value
             progress.reach(3, 4)

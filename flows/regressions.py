@@ -10,18 +10,18 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse import config as configuration
-from bufferhouse.answers import ask
-from bufferhouse.blame.gate import Verdict, judge, read_accepted
-from bufferhouse.blame.relevance import parse_threshold
-from bufferhouse.lake.address import address_of
-from bufferhouse.reading import reading
-from bufferhouse.report.compare import Comparison, read_comparison
-from bufferhouse.report.compare_sections import title
-from bufferhouse.report.compare_text import compare_sections
-from bufferhouse.report.gate_text import gate_sections, offender_records, stale_line
-from bufferhouse.report.passes import figures
-from bufferhouse.report.sections import markdown_text
+from bufferhouse.compare.gate import Verdict, judge, read_accepted
+from bufferhouse.compare.threshold import parse_threshold
+from bufferhouse.config import load as configuration
+from bufferhouse.query.statements import ask
+from bufferhouse.report.compare.data import Comparison, read_comparison
+from bufferhouse.report.compare.gate import gate_sections, offender_records, stale_line
+from bufferhouse.report.compare.sections import title
+from bufferhouse.report.compare.text import compare_sections
+from bufferhouse.report.flow_summary import figures
+from bufferhouse.report.text.sections import markdown_text
+from bufferhouse.warehouse.lake.address import address_of
+from bufferhouse.warehouse.read import reading
 from flows.events import emit_regression
 from flows.steps import EXPECTED, Held, leave_summary, step
 

@@ -32,8 +32,8 @@ from prefect.runner import Runner
 from prefect.schedules import Cron, Interval, Schedule
 from prefect.states import Cancelled
 
-from bufferhouse.config import Config
-from bufferhouse.spawning import main_module_hidden
+from bufferhouse.config.load import Config
+from bufferhouse.ingest.spawning import main_module_hidden
 from flows.backfill import backfill
 from flows.fleet_report import fleet_report
 from flows.ingest import ingest

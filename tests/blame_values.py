@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from bufferhouse.blame.moments import Moment, moment_at
-from bufferhouse.blame.values import Value
+from bufferhouse.compare.moments import Moment, moment_at
+from bufferhouse.compare.values import Value
 
 _numbers = iter(range(1, 10**9))
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import duckdb
 
-from bufferhouse.warehouse_files import published_path
+from bufferhouse.warehouse.files import published_path
 from tests.commands import CHECKOUT
 from tests.heard import heard
 

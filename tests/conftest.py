@@ -8,9 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse import migrate
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.warehouse import migrate
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.browser import Browser, browsing
 from tests.small_models import write_models
 

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 from bufferhouse.dump import DumpError, parse, render
-from bufferhouse.identity import content_of
-from bufferhouse.memory import in_memory
+from bufferhouse.dump.identity import content_of
+from bufferhouse.ingest.in_memory import in_memory
 from tests.corpus_marts import MartCount
 from tests.facts import facts, facts_for_proto, facts_of_proto, oracle_facts
 from tests.official import OfficialCount, said_in, tell_compiler

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from bufferhouse.dump import Dump, render
 from bufferhouse.dump.columns import PeakBuffers
-from bufferhouse.shape import parse_shape
+from bufferhouse.tabulate.shape import parse_shape
 
 SPIKE_BYTES = 2**24
 """More than any of the dumps has alive otherwise: it pins the peak to a position."""

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from bufferhouse.dump import Dump, DumpError, parse, render, together
+from bufferhouse.dump import Dump, DumpError, parse, parse_many, render
 from bufferhouse.dump.columns import Dumps
 from bufferhouse.dump.parse import decode
 from tests.samples import of_fleet
@@ -135,8 +135,8 @@ def outcome(files: dict[str, bytes]) -> str:
 
 def two_together(files: dict[str, bytes]) -> Dumps | None:
     """Return what the fast reader of many makes of the same files twice; None where it leaves them to `parse`."""
-    cuts = [together.sections(files), together.sections(files)]
-    return None if None in cuts else together.read(cuts)
+    cuts = [parse_many.sections(files), parse_many.sections(files)]
+    return None if None in cuts else parse_many.read(cuts)
 
 
 def several(*dumps: Dump) -> Dumps:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.lake.address import LakeAddress
-from bufferhouse.lake.opening import NAME, open_lake
-from bufferhouse.reading import reading
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse.lake.address import LakeAddress
+from bufferhouse.warehouse.lake.attach import NAME, open_lake
+from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import TABLES
 from tests.commands import start
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.lake import extensions
-from bufferhouse.lake.address import LakeAddress, address_of
-from bufferhouse.reading import reading
+from bufferhouse.warehouse.lake import extensions
+from bufferhouse.warehouse.lake.address import LakeAddress, address_of
+from bufferhouse.warehouse.read import reading
 
 needs_lake = pytest.mark.skipif(not extensions.are_installed(), reason="the extra lake is not installed")
 

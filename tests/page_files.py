@@ -5,15 +5,15 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.report.compare import read_comparison
-from bufferhouse.report.compare_page import compare_page
-from bufferhouse.report.fleet import read_fleet
-from bufferhouse.report.fleet_page import fleet_page
-from bufferhouse.report.program import read_program
-from bufferhouse.report.program_page import program_page
-from bufferhouse.report.run import read_run
-from bufferhouse.report.run_page import run_page
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.report.compare.data import read_comparison
+from bufferhouse.report.compare.page import compare_page
+from bufferhouse.report.fleet.data import read_fleet
+from bufferhouse.report.fleet.page import fleet_page
+from bufferhouse.report.program.data import read_program
+from bufferhouse.report.program.page import program_page
+from bufferhouse.report.run.data import read_run
+from bufferhouse.report.run.page import run_page
 from tests.pages import HOSTILE
 from tests.synthetic import Slot, dump_text
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.all_sources import chosen_sources
-from bufferhouse.config import Config
+from bufferhouse.config.load import Config
 from bufferhouse.errors import UsageError
-from bufferhouse.warehouse_files import published_path
+from bufferhouse.ingest.all_sources import chosen_sources
+from bufferhouse.warehouse.files import published_path
 from tests.commands import call
 from tests.ingests import name_of, write_dumps
 

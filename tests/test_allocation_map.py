@@ -1,6 +1,6 @@
 """The allocation map against an independent reader: which bytes a value takes, and when."""
 
-from bufferhouse.layout import REPORTS
+from bufferhouse.paths import REPORTS
 from tests import oracle
 from tests.readings import by_dump, oracle_dumps
 

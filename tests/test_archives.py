@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from bufferhouse.archives import Archive
-from bufferhouse.sources import discover, read
-from bufferhouse.waiting import Waiting
+from bufferhouse.sources.archive import Archive
+from bufferhouse.sources.discover import discover, read
+from bufferhouse.sources.spool import Waiting
 from tests.commands import call, run
 from tests.ingests import SUFFIX, ingest, name_of
 from tests.synthetic import Slot, dump_text, small_dump

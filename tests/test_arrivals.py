@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bufferhouse.arrivals import Rules
-from bufferhouse.batches import read_batches
-from bufferhouse.completing import complete
 from bufferhouse.errors import UsageError
-from bufferhouse.load import load
-from bufferhouse.naming import check_pattern
-from bufferhouse.parsed_batches import parse_batch
-from bufferhouse.passes import Pass, Source, choose, finish, look
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.ingest.arrivals import Rules
+from bufferhouse.ingest.batching import read_batches
+from bufferhouse.ingest.parsed_batches import parse_batch
+from bufferhouse.ingest.source import Pass, Source, choose, finish, look
+from bufferhouse.sources.naming import check_pattern
+from bufferhouse.warehouse.completing import complete
+from bufferhouse.warehouse.load import load
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import CHECKOUT, call
 from tests.ingests import name_of, write_dumps
 

@@ -3,8 +3,8 @@
 import pyarrow.parquet as pq
 import pytest
 
-from bufferhouse.asked import pairs, values
 from bufferhouse.errors import UsageError
+from bufferhouse.query.output import pairs, values
 from tests.commands import call, run
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests import oracle
 from tests.readings import alive_in, by_dump, oracle_dumps, owned_parts
 from tests.sharing import MEMORY_SPACES, SHARING, slots

@@ -11,7 +11,7 @@ from benchmarks import naive, rates, scaling
 from benchmarks.big_fleet import write_big_fleet
 from benchmarks.places import Places
 from benchmarks.targets import HEAD, Row, as_table
-from bufferhouse.ingesting import run_ingest
+from bufferhouse.commands.ingest_run import run_ingest
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.blame import causes as C
-from bufferhouse.blame.comparing import Compared, compare_runs
-from bufferhouse.blame.relevance import METRICS
-from bufferhouse.reading import reading
+from bufferhouse.compare import causes as C
+from bufferhouse.compare.compare import Compared, compare_runs
+from bufferhouse.compare.threshold import METRICS
+from bufferhouse.warehouse.read import reading
 from tests.commands import CHECKOUT, call
 from tests.documents import commands
 from tests.test_documents import follow

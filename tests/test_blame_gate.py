@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.blame.comparing import CHANGED, NEW, NOT_COMPARED, UNCHANGED, Compared
-from bufferhouse.blame.gate import Accepted, judge, read_accepted
-from bufferhouse.blame.pairing import Dump, Pair
-from bufferhouse.blame.relevance import parse_threshold
+from bufferhouse.compare.compare import CHANGED, NEW, NOT_COMPARED, UNCHANGED, Compared
+from bufferhouse.compare.gate import Accepted, judge, read_accepted
+from bufferhouse.compare.pairing import Dump, Pair
+from bufferhouse.compare.threshold import parse_threshold
 from bufferhouse.errors import UsageError
 
 MIB = 2**20

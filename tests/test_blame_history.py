@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.report.blame import read_blame
+from bufferhouse.report.compare.history import read_blame
 from tests.commands import call
 from tests.warehouses import rows
 

@@ -5,11 +5,11 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bufferhouse.blame import causes as C
-from bufferhouse.blame.causes import blame
-from bufferhouse.blame.elsewhere import look_up, rest_of
-from bufferhouse.blame.matching import match
-from bufferhouse.blame.tiers import SUBSTITUTED
+from bufferhouse.compare import causes as C
+from bufferhouse.compare.causes import blame
+from bufferhouse.compare.elsewhere import look_up, rest_of
+from bufferhouse.compare.match import match
+from bufferhouse.compare.tiers import SUBSTITUTED
 from tests.blame_values import PROGRAMS, fill, value
 
 ADD = {"opcode": "add", "op_name": "jit(f)/add", "shape_text": "f32[16]{0}"}

@@ -1,6 +1,6 @@
 """A peak that is reached several times is compared where both sides are most alike."""
 
-from bufferhouse.blame.moments import closest, moment_at, moments
+from bufferhouse.compare.moments import closest, moment_at, moments
 from tests.blame_values import value
 
 X, Y, Z = ({"shape_text": f"f32[{n}]{{0}}", "opcode": "add"} for n in (16, 17, 18))

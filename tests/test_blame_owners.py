@@ -2,7 +2,7 @@
 
 from hypothesis import given, settings
 
-from bufferhouse.blame.owners import owned_bytes
+from bufferhouse.compare.owners import owned_bytes
 from tests.blame_values import PROGRAMS, union, value
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bufferhouse.blame.pairing import Dump, pair_up
+from bufferhouse.compare.pairing import Dump, pair_up
 
 
 def dump(dump_id: int, *, program: int = 1, target: str | None = "cpu", count: int = 1) -> Dump:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from bufferhouse.blame.causes import LOGICAL_SIZE, ONLY_AFTER, ONLY_BEFORE, PACKING, Cause
-from bufferhouse.blame.comparing import CHANGED, Compared
-from bufferhouse.blame.pairing import Dump, Pair
-from bufferhouse.blame.rollup import GROUPINGS, rolled_up
+from bufferhouse.compare.causes import LOGICAL_SIZE, ONLY_AFTER, ONLY_BEFORE, PACKING, Cause
+from bufferhouse.compare.compare import CHANGED, Compared
+from bufferhouse.compare.pairing import Dump, Pair
+from bufferhouse.compare.rollup import GROUPINGS, rolled_up
 from tests.blame_values import value
 
 OLD = value(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bufferhouse.blame.tiers import SUBSTITUTED, TIERS
+from bufferhouse.compare.tiers import SUBSTITUTED, TIERS
 from tests.blame_values import value
 
 ADD = {"opcode": "add", "op_name": "jit(f)/jit(main)/layer/add", "shape_text": "f32[8,4]{1,0}", "element_type": "f32"}

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bufferhouse.blame import causes as C
-from bufferhouse.blame.causes import blame
-from bufferhouse.blame.comparing import Compared, compare_pairs, compare_runs
-from bufferhouse.blame.moments import moment_at
-from bufferhouse.blame.pairing import Dump, Pair
-from bufferhouse.blame.relevance import METRICS
-from bufferhouse.blame.sizes import SizesOfDumps
-from bufferhouse.blame.values import read_values
+from bufferhouse.compare import causes as C
+from bufferhouse.compare.causes import blame
+from bufferhouse.compare.compare import Compared, compare_pairs, compare_runs
+from bufferhouse.compare.moments import moment_at
+from bufferhouse.compare.pairing import Dump, Pair
+from bufferhouse.compare.sizes import SizesOfDumps
+from bufferhouse.compare.threshold import METRICS
+from bufferhouse.compare.values import read_values
 from bufferhouse.dump import parse
-from bufferhouse.identity import content_of
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.dump.identity import content_of
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.edits import (
     Subject,
     add_value,

@@ -6,8 +6,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse import blank
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse import template
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.synthetic import small_dump
 from tests.warehouses import contents, load_texts
 
@@ -95,12 +95,12 @@ def test_no_cache_is_needed(nothing: list[tuple], tmp_path: Path, monkeypatch: p
 
 def test_another_version_makes_its_own(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch):
     """What decides what a new warehouse is stands in the name; the blank of another version is left alone."""
-    directory = Path(shutil.copytree(blank.MODELS, tmp_path / "models"))
+    directory = Path(shutil.copytree(template.MODELS, tmp_path / "models"))
     (directory / "checks" / "tuple_tables_in_default_space.sql").unlink()
-    monkeypatch.setattr(blank, "MODELS", directory)
-    blank._fingerprint.cache_clear()
+    monkeypatch.setattr(template, "MODELS", directory)
+    template._fingerprint.cache_clear()
     try:
         catalog(tmp_path / "second.duckdb")
     finally:
-        blank._fingerprint.cache_clear()
+        template._fingerprint.cache_clear()
     assert 2 == len(list(cache.glob("*")))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.report.figures import exact_bytes, human_bytes, printable
-from bufferhouse.report.program import read_program
-from bufferhouse.report.program_page import program_page
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.report.program.data import read_program
+from bufferhouse.report.program.page import program_page
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
 from tests.browser import Browser, Page
 from tests.page_files import MAP, OF_THE_PROGRAM, UNREADABLE
 from tests.pages import HOSTILE

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks.wide_fleet import write_wide_fleet
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.report.compare import read_comparison
-from bufferhouse.report.compare_page import compare_page
-from bufferhouse.report.figures import human_bytes
-from bufferhouse.report.fleet import read_fleet
-from bufferhouse.report.fleet_page import fleet_page
-from bufferhouse.report.tables import FIRST_ROWS
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.report.compare.data import read_comparison
+from bufferhouse.report.compare.page import compare_page
+from bufferhouse.report.fleet.data import read_fleet
+from bufferhouse.report.fleet.page import fleet_page
+from bufferhouse.report.html.tables import FIRST_ROWS
+from bufferhouse.report.text.figures import human_bytes
 from tests.browser import Browser
 from tests.page_files import CELLS, OF_THE_PROGRAM, TABLE, TPU
 from tests.warehouses import rows

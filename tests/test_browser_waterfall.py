@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.report.compare import read_comparison
-from bufferhouse.report.figures import human_bytes
+from bufferhouse.report.compare.data import read_comparison
+from bufferhouse.report.text.figures import human_bytes
 from tests.page_files import CELLS, TABLE
 
 pytestmark = pytest.mark.browser

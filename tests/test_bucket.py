@@ -15,10 +15,10 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from bufferhouse import bucket
 from bufferhouse.errors import UsageError
-from bufferhouse.sources import discover, read
-from bufferhouse.store import configuration
+from bufferhouse.sources import bucket
+from bufferhouse.sources.discover import discover, read
+from bufferhouse.sources.s3 import configuration
 from tests.commands import call, run
 from tests.ingests import SUFFIX, ingest, name_of
 from tests.module_texts import DATA

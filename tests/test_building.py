@@ -9,10 +9,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse import building
-from bufferhouse.listing import listed_models
-from bufferhouse.warehouse import Warehouse
-from bufferhouse.warehouse_files import published_path
+from bufferhouse.models import build
+from bufferhouse.models.status import listed_models
+from bufferhouse.warehouse.files import published_path
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import call, kill_group, start
 from tests.small_models import ALL, MART, SIZES, STAGING, add_dump
 from tests.synthetic import small_dump
@@ -21,35 +21,35 @@ from tests.warehouses import load_texts, rows
 
 def test_only_what_changed_is_built_again_with_what_reads_it(directory, con):
     """Nothing when nothing changed; a changed model and all above it; all of them by force."""
-    assert {name.replace("/", ".") for name in ALL} == set(building.build(con, directory()))
-    assert [] == building.build(con, directory())
-    assert ["marts.sizes_v1"] == building.build(con, directory(marts__sizes_v1=MART + "-- More.\n"))
-    changed = building.build(
+    assert {name.replace("/", ".") for name in ALL} == set(build.build(con, directory()))
+    assert [] == build.build(con, directory())
+    assert ["marts.sizes_v1"] == build.build(con, directory(marts__sizes_v1=MART + "-- More.\n"))
+    changed = build.build(
         con, directory(staging__contents=STAGING.replace("text_bytes  --", "text_bytes + 1 AS text_bytes  --"))
     )
     assert {"staging.contents", "intermediate.sizes", "marts.sizes_v1", "checks.not_empty"} == set(changed)
-    assert 4 == len(building.build(con, directory(), force=True))
+    assert 4 == len(build.build(con, directory(), force=True))
 
 
 def test_a_changed_incremental_model_is_computed_over_all_dumps(directory, con):
     """A new text, or one of a model beneath it, recomputes the table; until then it keeps what loads gave it."""
-    building.build(con, directory())
+    build.build(con, directory())
     add_dump(con, 1, 100)
     con.execute("INSERT INTO intermediate.sizes VALUES (1, -1)")
-    assert [] == building.build(con, directory())
+    assert [] == build.build(con, directory())
     assert [(1, -1)] == con.execute("FROM marts.sizes_v1").fetchall()
-    building.build(con, directory(intermediate__sizes=SIZES.replace("* 2", "* 3")))
+    build.build(con, directory(intermediate__sizes=SIZES.replace("* 2", "* 3")))
     assert [(1, 300)] == con.execute("FROM marts.sizes_v1").fetchall()
     add_dump(con, 2, 10)
     beneath = STAGING.replace("text_bytes  --", "text_bytes + 1 AS text_bytes  --")
-    building.build(con, directory(staging__contents=beneath))
+    build.build(con, directory(staging__contents=beneath))
     assert [(1, 202), (2, 22)] == con.execute("FROM marts.sizes_v1 ORDER BY ALL").fetchall()
 
 
 def test_a_model_that_is_gone_is_dropped_with_the_name_that_showed_it(directory, con):
     """Neither a view nor a table nor a pointer stays behind."""
-    building.build(con, directory())
-    building.build(con, directory(marts__sizes_v1=None, intermediate__sizes=None))
+    build.build(con, directory())
+    build.build(con, directory(marts__sizes_v1=None, intermediate__sizes=None))
     found = con.execute(
         "SELECT table_schema || '.' || table_name FROM information_schema.tables"
         " WHERE table_schema IN ('staging', 'intermediate', 'marts', 'checks')"
@@ -61,7 +61,7 @@ def test_a_model_may_become_a_table_and_a_view_again(directory, con):
     """Kinds change without anybody dropping anything by hand."""
     view = SIZES.replace("-- materialized: incremental by dump_id\n", "")
     for sql, kind in ((SIZES, "BASE TABLE"), (view, "VIEW"), (SIZES, "BASE TABLE")):
-        building.build(con, directory(intermediate__sizes=sql))
+        build.build(con, directory(intermediate__sizes=sql))
         assert [(kind,)] == con.execute(
             "SELECT table_type FROM information_schema.tables"
             " WHERE table_name = 'sizes' AND table_schema = 'intermediate'"
@@ -70,11 +70,11 @@ def test_a_model_may_become_a_table_and_a_view_again(directory, con):
 
 def test_a_build_that_fails_changes_nothing(directory, con):
     """What DuckDB alone can see, such as a function that does not exist, takes the whole build back."""
-    building.build(con, directory())
+    build.build(con, directory())
     before = con.execute("SELECT model_name, fingerprint, built_at FROM meta.models ORDER BY ALL").fetchall()
     broken = SIZES.replace("d.text_bytes * 2", "no_such_function(d.text_bytes)")
     with pytest.raises(duckdb.Error, match="no_such_function"):
-        building.build(con, directory(intermediate__sizes=broken, staging__contents=STAGING + "-- More.\n"))
+        build.build(con, directory(intermediate__sizes=broken, staging__contents=STAGING + "-- More.\n"))
     assert before == con.execute("SELECT model_name, fingerprint, built_at FROM meta.models ORDER BY ALL").fetchall()
     assert [] == con.execute("FROM marts.sizes").fetchall()
 
@@ -82,10 +82,10 @@ def test_a_build_that_fails_changes_nothing(directory, con):
 def test_the_name_without_a_version_shows_the_newest(directory, con):
     """marts.sizes is marts.sizes_v10, not _v2 or _v9, with its comments; every version stays readable."""
     add_dump(con, 1)
-    building.build(con, directory())
+    build.build(con, directory())
     for number in (2, 9, 10):
         newer = MART.replace("    twice_bytes  -- Twice its bytes.", f"    {number} AS version  -- Version {number}.")
-        building.build(con, directory(**{f"marts__sizes_v{number}": newer}))
+        build.build(con, directory(**{f"marts__sizes_v{number}": newer}))
         assert [(1, number)] == con.execute("FROM marts.sizes").fetchall()
     assert [("Version 10.",)] == con.execute(
         "SELECT comment FROM duckdb_columns() WHERE table_name = 'sizes' AND column_name = 'version'"
@@ -109,13 +109,13 @@ def test_a_plan_says_what_a_build_does_and_does_nothing(directory, con):
     """Every model with its reason and the dumps to back-fill; afterwards all is as it was."""
     add_dump(con, 1)
     add_dump(con, 2)
-    first = building.plan(con, directory())
+    first = build.plan(con, directory())
     assert {("new", 2 if name == "intermediate/sizes" else 0) for name in ALL} == {
         (step.reason, step.dump_count) for step in first
     }
     assert [(0,)] == con.execute("SELECT COUNT(*) FROM meta.models").fetchall()
-    assert [step.name for step in first] == building.build(con, directory())
-    assert [] == building.plan(con, directory())
+    assert [step.name for step in first] == build.build(con, directory())
+    assert [] == build.plan(con, directory())
     changed = directory(
         staging__contents=STAGING.replace("text_bytes  --", "text_bytes + 1 AS text_bytes  --"),
         checks__not_empty=None,
@@ -127,29 +127,29 @@ def test_a_plan_says_what_a_build_does_and_does_nothing(directory, con):
         ("intermediate.sizes", "table", "a model beneath it", 2),
         ("marts.more_v1", "view", "new", 0),
         ("marts.sizes_v1", "view", "a model beneath it", 0),
-    ] == [(step.name, step.kind, step.reason, step.dump_count) for step in building.plan(con, changed)]
+    ] == [(step.name, step.kind, step.reason, step.dump_count) for step in build.plan(con, changed)]
     assert [(1, 200), (2, 200)] == con.execute("FROM marts.sizes_v1 ORDER BY ALL").fetchall()
 
 
 def test_back_filling_goes_range_by_range(directory, con, monkeypatch):
     """Each dump once, however many are computed at a time; the last step says that all are done."""
-    monkeypatch.setattr(building, "BACKFILL_DUMPS", 3)
+    monkeypatch.setattr(build, "BACKFILL_DUMPS", 3)
     ids = [number * (1 << 63) // 10 for number in range(10)] + [(1 << 63) - 1]
     for dump_id in ids:
         add_dump(con, dump_id, 7)
     steps = []
-    building.build(con, directory(), progress=lambda *step: steps.append(step))
+    build.build(con, directory(), progress=lambda *step: steps.append(step))
     assert [(dump_id, 14) for dump_id in ids] == con.execute("FROM intermediate.sizes ORDER BY ALL").fetchall()
     assert [("intermediate.sizes", done, 11) for done in (2, 5, 8, 11)] == steps
 
 
 def test_what_was_back_filled_is_what_the_loads_gave(own_warehouse, monkeypatch):
     """Every stored model of this checkout, computed anew in small ranges, has the rows that its loads stored."""
-    monkeypatch.setattr(building, "BACKFILL_DUMPS", 40)
+    monkeypatch.setattr(build, "BACKFILL_DUMPS", 40)
     with duckdb.connect(str(own_warehouse)) as con:
         names = [name for (name,) in con.execute("SELECT model_name FROM meta.models WHERE is_incremental").fetchall()]
         before = {name: con.execute(f"FROM {name} ORDER BY ALL").fetchall() for name in names}
-        building.build(con, force=True)
+        build.build(con, force=True)
         assert before == {name: con.execute(f"FROM {name} ORDER BY ALL").fetchall() for name in names}
     # No dump of the fleet breaks a soft rule: tests/test_warnings.py back-fills those that do.
     assert ["marts.warnings_v1"] == [name for name, found in before.items() if not found]

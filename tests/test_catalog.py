@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from bufferhouse.catalog import PAGE, catalog_markdown
-from bufferhouse.models import read
+from bufferhouse.models.project import read
+from bufferhouse.query.catalog import PAGE, catalog_markdown
 from schemas import TABLES
 from tests.commands import CHECKOUT, run
 

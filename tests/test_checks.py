@@ -5,8 +5,8 @@ import json
 import duckdb
 import pytest
 
-from bufferhouse import building
-from bufferhouse.layout import MODELS
+from bufferhouse.models import build
+from bufferhouse.paths import MODELS
 from tests.commands import call
 
 NAMES = sorted(path.stem for path in MODELS.glob("checks/*.sql"))
@@ -104,7 +104,7 @@ def test_a_live_range_that_is_too_long_opens_a_balance(own_warehouse):
     """One position in one row, computed anew, is found by what can no longer be true of the bytes."""
     with duckdb.connect(str(own_warehouse)) as con:
         [(dump,)] = con.execute(OPENED).fetchall()
-        building.build(con, force=True)
+        build.build(con, force=True)
         assert [(dump,)] == con.execute("SELECT DISTINCT dump_id FROM checks.balances_close").fetchall()
 
 

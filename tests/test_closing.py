@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.closing import close
+from bufferhouse.engine.closing import close
 from tests.commands import run
 
 # Closes one of two connections to a database, and prints how many threads that ended and what the other answers.

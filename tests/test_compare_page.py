@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.answers import Record
-from bufferhouse.blame.relevance import Threshold
-from bufferhouse.report import match_sections
-from bufferhouse.report.compare import Comparison, read_comparison
-from bufferhouse.report.compare_page import compare_page
+from bufferhouse.compare.threshold import Threshold
+from bufferhouse.query.statements import Record
+from bufferhouse.report.compare import match_sections
+from bufferhouse.report.compare.data import Comparison, read_comparison
+from bufferhouse.report.compare.page import compare_page
 from tests.commands import call
 from tests.pages import Parts
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from bufferhouse.reading import open_reader
+from bufferhouse.warehouse.read import open_reader
 from tests import oracle
 from tests.readings import by_dump, oracle_dumps
 
@@ -137,7 +137,7 @@ def test_repeated_compilations(example):
 @pytest.mark.corpus
 def test_repeated_compilations_of_a_real_fleet(corpus, tmp_path):
     """The GPU fleet: jit_multiply with 87 signatures in one run, and one content 12 times."""
-    from bufferhouse.ingesting import run_ingest
+    from bufferhouse.commands.ingest_run import run_ingest
 
     path = tmp_path / "fleet.duckdb"
     assert 0 == run_ingest([str(archive) for archive in sorted((corpus / "fleet").glob("*.tar.gz"))], path).exit_code

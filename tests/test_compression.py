@@ -6,7 +6,7 @@ import lzma
 import pytest
 import zstandard
 
-from bufferhouse.compression import CompressionError, decompressed, plain_name
+from bufferhouse.sources.compression import CompressionError, decompressed, plain_name
 
 DATA = b"".join(b"line %d\n" % number for number in range(50_000))
 # With a checksum, as the program zstd writes; the library leaves it out unless asked.

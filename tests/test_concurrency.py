@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import Outcome, call, kill_group, run, start
 from tests.ingests import write_dumps
 from tests.warehouses import contents, counts

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bufferhouse.config import ConfigError, find, load
+from bufferhouse.config.load import ConfigError, find, load
 from bufferhouse.errors import UsageError
 from tests.commands import CHECKOUT, call
 

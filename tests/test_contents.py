@@ -2,9 +2,9 @@
 
 import pytest
 
-from bufferhouse.contents import parse_contents
-from bufferhouse.dump import together
-from bufferhouse.identity import content_of
+from bufferhouse.dump import parse_many
+from bufferhouse.dump.identity import content_of
+from bufferhouse.tabulate.worker import parse_contents
 from tests.synthetic import small_dump
 
 
@@ -19,7 +19,7 @@ def test_a_fault_of_reading_together_leaves_each_to_be_read_alone(monkeypatch, p
     def faulty(_what: object) -> None:
         raise TypeError("a fault of the reader")
 
-    monkeypatch.setattr(together, part, faulty)
+    monkeypatch.setattr(parse_many, part, faulty)
     found = parse_contents(work)
     assert expected.refusals == found.refusals
     assert [work[2][0].dump_id] == list(found.refusals)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse import cookbook
-from bufferhouse.cookbook import PAGE, Parameter, question, questions
 from bufferhouse.errors import UsageError
-from bufferhouse.query import door
-from bufferhouse.reading import open_reader
-from bufferhouse.shape import parse_shape
-from bufferhouse.tables import formatted
+from bufferhouse.query import cookbook
+from bufferhouse.query.cookbook import PAGE, Parameter, question, questions
+from bufferhouse.query.door import door
+from bufferhouse.query.format import formatted
+from bufferhouse.tabulate.shape import parse_shape
+from bufferhouse.warehouse.read import open_reader
 from tests.commands import call
 from tests.ingests import ingest, write_dumps
 

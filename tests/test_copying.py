@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.copying import copy_file, lacks_space
 from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull
+from bufferhouse.warehouse.copying import copy_file, lacks_space
 from tests.commands import run
 
 # Copies with a limit on the size of files, so that `cp` fails half-way.

@@ -10,8 +10,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.mending import mend_left
-from bufferhouse.warehouse_files import published_path
+from bufferhouse.warehouse.files import published_path
+from bufferhouse.warehouse.repair import mend_left
 from tests.commands import CHECKOUT, call, run, start
 from tests.damage import DAMAGES, damaged, renamed, sources
 from tests.ingests import name_of

@@ -6,8 +6,8 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from bufferhouse.delivering import deliver, link_to
 from bufferhouse.errors import UsageError
+from bufferhouse.report.deliver import deliver, link_to
 
 PAGE = "<!doctype html>é"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import call
 from tests.synthetic import small_dump
 from tests.warehouses import load_runs, rows

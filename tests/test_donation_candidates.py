@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from bufferhouse.memory import in_memory
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.ingest.in_memory import in_memory
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests import oracle
 from tests.readings import by_dump, oracle_dumps
 from tests.samples import of_archive

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bufferhouse.dump import parse
-from bufferhouse.dump.attributes import AttributeColumns, Attributes, attributes, read
+from bufferhouse.dump.instruction_text import AttributeColumns, Attributes, attributes, read
 from tests.samples import of_fleet
 
 

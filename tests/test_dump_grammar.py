@@ -2,7 +2,7 @@
 
 import re
 
-from bufferhouse.layout import CHECKOUT
+from bufferhouse.paths import CHECKOUT
 
 # A group that repeats possessively, or an atomic one, in the text of a pattern.
 _POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")

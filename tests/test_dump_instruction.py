@@ -3,7 +3,7 @@
 import pytest
 
 from bufferhouse.dump import Dump, DumpError, parse, render
-from bufferhouse.dump.attributes import attributes
+from bufferhouse.dump.instruction_text import attributes
 from tests.fuzz import used_values
 
 ADD = "%v = f32[2]{0} add(%a, %b)"

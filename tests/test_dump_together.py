@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bufferhouse.dump import Dump, DumpError, parse, render, together
+from bufferhouse.dump import Dump, DumpError, parse, parse_many, render
 from tests.dump_strategies import dumps
 from tests.fuzz import several, two_together
 from tests.samples import Sample, of_fleet
@@ -19,13 +19,13 @@ RUNS = {
 
 
 def read_together(samples: list[Sample]):
-    return together.read([together.sections(sample.files) for sample in samples])
+    return parse_many.read([parse_many.sections(sample.files) for sample in samples])
 
 
 @pytest.mark.parametrize("run", sorted(RUNS))
 def test_neighbours_are_what_each_is_alone(run: str):
     """The dumps of a run, cut and read as one, have the facts and rows that each has when it is parsed alone."""
-    samples = [sample for sample in RUNS[run] if together.sections(sample.files) is not None]
+    samples = [sample for sample in RUNS[run] if parse_many.sections(sample.files) is not None]
     assert len(samples) > len(RUNS[run]) / 2
     assert several(*[parse(sample.files) for sample in samples]) == read_together(samples)
 
@@ -34,9 +34,9 @@ def test_neighbours_are_what_each_is_alone(run: str):
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_generated_neighbours_are_what_each_is_alone(generated: list[Dump]):
     """Whatever the grammar allows: the same columns, or none."""
-    cuts = [together.sections(render(dump)) for dump in generated]
+    cuts = [parse_many.sections(render(dump)) for dump in generated]
     if None not in cuts and len({cut.form for cut in cuts}) == 1:
-        assert together.read(cuts) in (None, several(*generated))
+        assert parse_many.read(cuts) in (None, several(*generated))
 
 
 LINES = {
@@ -56,13 +56,13 @@ LINES = {
 @pytest.mark.parametrize("fault", LINES)
 def test_one_fault_sends_all_back_to_be_read_alone(fault: str):
     """No dump that is refused alone is taken in company, and it takes nobody with it that is good."""
-    good = [sample for sample in RUNS["jaxlib-0.9.0"] if together.sections(sample.files) is not None]
+    good = [sample for sample in RUNS["jaxlib-0.9.0"] if parse_many.sections(sample.files) is not None]
     old, new = LINES[fault]
     sample = next(sample for sample in good if old in sample.files["combined"])
     bad = sample._replace(files={"combined": sample.files["combined"].replace(old, new)})
     with pytest.raises(DumpError):
         parse(bad.files)
-    cuts = [together.sections(one.files) for one in (good[0], bad, good[1])]
-    assert None in cuts or together.read(cuts) is None
+    cuts = [parse_many.sections(one.files) for one in (good[0], bad, good[1])]
+    assert None in cuts or parse_many.read(cuts) is None
     assert two_together(bad.files) is None
     assert read_together(good[:2]) == several(*[parse(one.files) for one in good[:2]])

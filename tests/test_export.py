@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.export import choose, export
+from bufferhouse.warehouse.export import choose, export
 from tests.commands import call
 from tests.ingests import SUFFIX, ingest, name_of, write_dumps
 from tests.synthetic import small_dump

@@ -4,9 +4,9 @@ import os
 import shutil
 import time
 
-from bufferhouse import lock
-from bufferhouse.lock import WriterLock
-from bufferhouse.warehouse_files import published_path
+from bufferhouse.warehouse import lock
+from bufferhouse.warehouse.files import published_path
+from bufferhouse.warehouse.lock import WriterLock
 from tests.commands import call
 from tests.ingests import ingest, name_of, write_dumps
 from tests.warehouses import contents, counts, rows

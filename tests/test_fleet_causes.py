@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.answers import ask
-from bufferhouse.blame.comparing import compare_runs
-from bufferhouse.report.figures import exact_bytes, human_bytes
-from bufferhouse.report.fleet import Fleet, read_fleet
-from bufferhouse.report.fleet_page import fleet_page
-from bufferhouse.report.fleet_sections import fleet_text
+from bufferhouse.compare.compare import compare_runs
+from bufferhouse.query.statements import ask
+from bufferhouse.report.fleet.data import Fleet, read_fleet
+from bufferhouse.report.fleet.page import fleet_page
+from bufferhouse.report.fleet.sections import fleet_text
+from bufferhouse.report.text.figures import exact_bytes, human_bytes
 from tests.commands import call
 from tests.pages import Parts
 

@@ -3,7 +3,7 @@
 import json
 from fractions import Fraction
 
-from bufferhouse.ingesting import run_ingest
+from bufferhouse.commands.ingest_run import run_ingest
 from tests.synthetic import Slot, dump_text
 from tests.warehouses import rows
 

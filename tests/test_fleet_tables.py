@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.answers import ask, keep
-from bufferhouse.report.fleet import KEPT, read_fleet
-from bufferhouse.report.fleet_tables import fleet_tables
+from bufferhouse.query.statements import ask, keep
+from bufferhouse.report.fleet.data import KEPT, read_fleet
+from bufferhouse.report.fleet.tables import fleet_tables
 from tests.commands import CHECKOUT
 
 FLEET = CHECKOUT / "examples" / "fleet"
@@ -137,7 +137,7 @@ def test_programs_by_size_are_those_of_their_newest_runs(example):
 
 def test_programs_left_out_are_counted(example_warehouse: Path, monkeypatch: pytest.MonkeyPatch):
     """A table of programs that is cut says how many are in it and how many are not."""
-    monkeypatch.setattr("bufferhouse.report.fleet.PROGRAMS", 7)
+    monkeypatch.setattr("bufferhouse.report.fleet.data.PROGRAMS", 7)
     fleet = read_fleet(example_warehouse)
     section = fleet_tables(fleet)[0]
     rest = sum(space.series_count for space in fleet.spaces) - 7

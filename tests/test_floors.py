@@ -7,22 +7,60 @@ from pathlib import Path
 import pytest
 import sqlglot
 
-from bufferhouse.layout import REPORTS
-from bufferhouse.models import LAYERS, read
+from bufferhouse.models.project import LAYERS, read
+from bufferhouse.paths import REPORTS
 from tests.commands import CHECKOUT, run
 
 # Modules know only their own floor and those below. What is not named here stands on the floor of the warehouse.
 WAREHOUSE, REPORT, DOOR = 2, 3, 4
 FLOORS = {
-    **dict.fromkeys(("bufferhouse.dump", "bufferhouse.shape", "bufferhouse.shape_text", "schemas"), 0),
-    **dict.fromkeys(("bufferhouse.errors", "bufferhouse.layout", "bufferhouse.compression", "bufferhouse.identity"), 0),
-    **dict.fromkeys(("bufferhouse.tabulate", "bufferhouse.signature", "bufferhouse.overlap", "bufferhouse.batch"), 1),
-    **dict.fromkeys(("bufferhouse.frames", "bufferhouse.interning", "bufferhouse.heap"), 1),
-    **dict.fromkeys(("bufferhouse.sources", "bufferhouse.trees", "bufferhouse.bucket", "bufferhouse.store"), 1),
-    **dict.fromkeys(("bufferhouse.archives", "bufferhouse.places", "bufferhouse.waiting", "bufferhouse.collecting"), 1),
-    **dict.fromkeys(("bufferhouse.listings", "bufferhouse.siblings", "bufferhouse.module_texts"), 1),
-    **dict.fromkeys(("bufferhouse.contents", "bufferhouse.validate", "bufferhouse.tables", "bufferhouse.runs"), 1),
-    "bufferhouse.lake.address": 0,
+    **dict.fromkeys(
+        ("bufferhouse.dump", "bufferhouse.tabulate.shape", "bufferhouse.tabulate.shape_grammar", "schemas"), 0
+    ),
+    **dict.fromkeys(
+        ("bufferhouse.errors", "bufferhouse.paths", "bufferhouse.sources.compression", "bufferhouse.dump.identity"), 0
+    ),
+    **dict.fromkeys(
+        (
+            "bufferhouse.tabulate.tabulator",
+            "bufferhouse.tabulate.signature",
+            "bufferhouse.tabulate.overlap",
+            "bufferhouse.tabulate.tables",
+        ),
+        1,
+    ),
+    **dict.fromkeys(("bufferhouse.tabulate.batch", "bufferhouse.tabulate.interning", "bufferhouse.tabulate.heap"), 1),
+    **dict.fromkeys(
+        (
+            "bufferhouse.sources.discover",
+            "bufferhouse.sources.directory",
+            "bufferhouse.sources.bucket",
+            "bufferhouse.sources.s3",
+        ),
+        1,
+    ),
+    **dict.fromkeys(
+        (
+            "bufferhouse.sources.archive",
+            "bufferhouse.sources.run_of",
+            "bufferhouse.sources.spool",
+            "bufferhouse.tabulate.collecting",
+        ),
+        1,
+    ),
+    **dict.fromkeys(
+        ("bufferhouse.ingest.archive_listings", "bufferhouse.sources.grouping", "bufferhouse.sources.module_text"), 1
+    ),
+    **dict.fromkeys(
+        (
+            "bufferhouse.tabulate.worker",
+            "bufferhouse.tabulate.contracts",
+            "bufferhouse.query.format",
+            "bufferhouse.sources.run",
+        ),
+        1,
+    ),
+    "bufferhouse.warehouse.lake.address": 0,
     "bufferhouse.report": REPORT,
     **dict.fromkeys(("bufferhouse.cli", "bufferhouse.commands", "flows"), DOOR),
 }
@@ -79,11 +117,11 @@ def test_a_module_imports_from_its_own_floor_and_below(name):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in MODULES if name.startswith(("bufferhouse.dump", "bufferhouse.shape"))]
+    "name", [name for name in MODULES if name.startswith(("bufferhouse.dump", "bufferhouse.tabulate.shape"))]
 )
 def test_the_reader_needs_the_standard_library_only(name):
     """bufferhouse.dump and bufferhouse.shape import nothing else, and know nothing of each other."""
-    (own,) = (one for one in ("bufferhouse.dump", "bufferhouse.shape") if name.startswith(one))
+    (own,) = (one for one in ("bufferhouse.dump", "bufferhouse.tabulate.shape") if name.startswith(one))
     foreign = {other for other in imports(name) if package(other) not in sys.stdlib_module_names}
     assert set() == {other for other in foreign if not other.startswith(own)}
 
@@ -98,15 +136,15 @@ def test_the_contracts_need_pandera_and_polars_only(name):
 def test_sql_is_parsed_in_one_place():
     """Only the models, their lineage, their other dialects and the query door may use sqlglot."""
     users = {name for name in MODULES if "sqlglot" in map(package, imports(name))}
-    portable = {"bufferhouse.portable", "bufferhouse.spark"}
-    assert users <= {"bufferhouse.models", "bufferhouse.lineage", "bufferhouse.query", *portable}
+    portable = {"bufferhouse.models.dialects", "bufferhouse.models.spark"}
+    assert users <= {"bufferhouse.models.project", "bufferhouse.models.lineage", "bufferhouse.query.door", *portable}
 
 
 def test_prefect_lives_in_flows_and_nowhere_else():
     """The core imports neither Prefect nor flows, but for `bufferhouse serve`, inside its function."""
     users = {name for name in MODULES if {"prefect", "flows"} & set(map(package, imports(name)))}
     outside = {name for name in users if package(name) != "flows"}
-    assert outside <= {"bufferhouse.cli", "bufferhouse.commands.serving"}
+    assert outside <= {"bufferhouse.cli", "bufferhouse.commands.serve"}
     for name in outside:
         assert {"prefect", "flows"}.isdisjoint(map(package, imports_at_the_top(name)))
 

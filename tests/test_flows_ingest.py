@@ -24,11 +24,11 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.exceptions import ParameterTypeError
 from prefect.states import Failed, State
 
+from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.lock import WriterLock
-from bufferhouse.passes import Pass
-from bufferhouse.warehouse_files import published_path
+from bufferhouse.ingest.source import Pass
+from bufferhouse.warehouse.files import published_path
+from bufferhouse.warehouse.lock import WriterLock
 from flows.ingest import _final_state, ingest, main
 from flows.steps import is_transient, step
 from tests.ingests import write_dumps
@@ -162,8 +162,8 @@ def test_a_batch_is_one_task_and_a_dump_is_none(ingested):
 
 def test_a_second_batch_has_tasks_of_its_own(prefect_server, tmp_path, monkeypatch):
     """Where ten new contents fill a batch 13 are two batches, two tasks that parse and two that load."""
-    monkeypatch.setattr("bufferhouse.batches.BATCH_DUMPS", 10)
-    monkeypatch.setattr("bufferhouse.batches._CHUNK_DUMPS", 10)
+    monkeypatch.setattr("bufferhouse.ingest.batching.BATCH_DUMPS", 10)
+    monkeypatch.setattr("bufferhouse.ingest.batching._CHUNK_DUMPS", 10)
     write_dumps(tmp_path / "many", range(13))
     warehouse = tmp_path / "warehouse.duckdb"
     state = ingest([str(tmp_path / "many")], warehouse=str(warehouse), return_state=True)

@@ -13,9 +13,9 @@ from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRun
 
 pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
-from bufferhouse.lake import keeping
-from bufferhouse.lake.address import LakeAddress, address_of
-from bufferhouse.reading import reading
+from bufferhouse.warehouse.lake import compact
+from bufferhouse.warehouse.lake.address import LakeAddress, address_of
+from bufferhouse.warehouse.read import reading
 from flows.ingest import ingest
 from flows.maintain import maintain
 from tests.clock import figures
@@ -59,7 +59,7 @@ def test_flows_fill_and_keep_a_lake(prefect_server, lake, tmp_path):
     stray.parent.mkdir(parents=True, exist_ok=True)
     stray.write_bytes(b"")
     with reading(lake) as (con, _):
-        before = keeping.size(con)
+        before = compact.size(con)
 
     state = maintain(warehouse=str(lake), settings=["retention.snapshots=0s"], return_state=True)
 
@@ -71,7 +71,7 @@ def test_flows_fill_and_keep_a_lake(prefect_server, lake, tmp_path):
     said = summary(state, "maintain-summary")
     assert {name: str(value) for name, value in expected.items()} == {name: said[name] for name in expected}
     with reading(lake) as (con, _):
-        after = keeping.size(con)
+        after = compact.size(con)
     assert 1 == after.snapshot_count < before.snapshot_count
     assert after.file_count < before.file_count
     assert (str(before.file_bytes), str(after.file_bytes)) == (

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 import flows.regressions
-from bufferhouse.report.compare import read_comparison
+from bufferhouse.report.compare.data import read_comparison
 from tests.clock import figures
 from tests.test_flows_keeping import artifacts
 

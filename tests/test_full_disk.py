@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.warehouse_files import published_path
+from bufferhouse.warehouse.files import published_path
 from tests.commands import call, run
 from tests.disks import space
 from tests.warehouses import contents, counts, rows

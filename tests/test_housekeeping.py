@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.housekeeping import compact, runs_to_prune
-from bufferhouse.warehouse import BLOCK_SIZE, Warehouse
+from bufferhouse.warehouse.retention import compact, runs_to_prune
+from bufferhouse.warehouse.warehouse import BLOCK_SIZE, Warehouse
 from tests.commands import call
 from tests.ingests import SUFFIX, ingest, name_of, write_dumps
 from tests.synthetic import small_dump

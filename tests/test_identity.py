@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bufferhouse.identity import FileName, content_of, key_of, program_name, read_file_name
+from bufferhouse.dump.identity import FileName, content_of, key_of, program_name, read_file_name
 
 CPU, GPU, TPU = "cpu_after_optimizations", "gpu_after_optimizations", "after_optimizations"
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from bufferhouse.batches import BATCH_DUMPS
-from bufferhouse.identity import content_of
-from bufferhouse.ingest import ingest
-from bufferhouse.sources import discover
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.dump.identity import content_of
+from bufferhouse.ingest.batching import BATCH_DUMPS
+from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.sources.discover import discover
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import call, kill_group, run, start
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import contents, counts, rows

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse import interrupts
+from bufferhouse.engine import interrupts
 from tests.commands import run
 from tests.ingests import write_dumps
 from tests.warehouses import counts
@@ -59,7 +59,7 @@ def test_an_interrupt_that_duckdb_swallows_still_ends_an_ingest(warehouse, tmp_p
     """Exit 130 and what is committed: nothing, as it came before the first load."""
     write_dumps(tmp_path / "run", [1])
     words = ["ingest", tmp_path / "run", "--warehouse", warehouse]
-    outcome = run(module, "bufferhouse.workers", *words, code=MET_IN_AN_IMPORT)
+    outcome = run(module, "bufferhouse.ingest.processes", *words, code=MET_IN_AN_IMPORT)
     assert (130, "") == (outcome.code, outcome.out)
     met, committed, interrupted = outcome.err.splitlines()
     assert "met" == met
@@ -71,7 +71,7 @@ def test_an_interrupt_that_duckdb_swallows_still_ends_an_ingest(warehouse, tmp_p
 def test_an_interrupt_that_duckdb_swallows_still_ends_a_statement(warehouse):
     """DuckDB goes on to run it, and is interrupted then."""
     words = ["query", "SELECT COUNT(*) FROM range(10000000000000) WHERE range < $least", "--param", "least=0"]
-    outcome = run("pandas", "bufferhouse.query", *words, "--warehouse", warehouse, code=MET_IN_AN_IMPORT)
+    outcome = run("pandas", "bufferhouse.query.door", *words, "--warehouse", warehouse, code=MET_IN_AN_IMPORT)
     assert (130, "") == (outcome.code, outcome.out)
     met, interrupted = outcome.err.splitlines()
     assert ("met", True) == (met, interrupted.startswith("bufferhouse: interrupted after "))

@@ -7,12 +7,12 @@ import duckdb
 import pytest
 
 import bufferhouse
-from bufferhouse import moving
 from bufferhouse.errors import WarehouseError
-from bufferhouse.lake import appending, keeping
-from bufferhouse.lake.address import LakeAddress
-from bufferhouse.lake.opening import NAME, is_lake, snapshot_of
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse import copy
+from bufferhouse.warehouse.lake import compact, history
+from bufferhouse.warehouse.lake.address import LakeAddress
+from bufferhouse.warehouse.lake.attach import NAME, is_lake, snapshot_of
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import call
 from tests.lakes import answer, asked, lake_in, moved, needs_lake, stored_models
 from tests.synthetic import small_dump
@@ -79,7 +79,7 @@ def test_a_file_that_was_a_lake_goes_on(own, empty_lake, tmp_path):
 
 def test_a_copy_that_is_not_the_same_is_not_committed(own, tmp_path, monkeypatch):
     """The table is named, and the target has no rows: the same call may be made again."""
-    told = moving._fingerprint
+    told = copy._fingerprint
     path = tmp_path / "copy.duckdb"
     with Warehouse(own) as warehouse:
         load_parsed(warehouse, parsed([small_dump(0)]))
@@ -90,11 +90,11 @@ def test_a_copy_that_is_not_the_same_is_not_committed(own, tmp_path, monkeypatch
         return told(con, name, columns)
 
     with monkeypatch.context() as patch:
-        patch.setattr(moving, "_fingerprint", damaged)
+        patch.setattr(copy, "_fingerprint", damaged)
         with pytest.raises(WarehouseError, match=r"raw\.hlo_values: expected 2 rows"):
-            moving.copy_warehouse(own, path)
+            copy.copy_warehouse(own, path)
     assert [(0, 0)] == rows(path, "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.loads)")
-    assert 1 == moving.copy_warehouse(own, path)["raw.dumps"]
+    assert 1 == copy.copy_warehouse(own, path)["raw.dumps"]
 
 
 # The same verbs
@@ -242,14 +242,14 @@ def test_a_shape_that_two_writers_met_is_there_once(own):
         con.execute("INSERT INTO appended.shapes FROM appended.shapes")
         assert before == con.execute("SELECT COUNT(*) FROM raw.shapes").fetchone()
         ((shape_id, text),) = con.execute("SELECT shape_id, shape_text FROM raw.shapes LIMIT 1").fetchall()
-    assert appending.shape_id_of(text) == shape_id < 1 << 62
+    assert history.shape_id_of(text) == shape_id < 1 << 62
 
 
 def test_numbers_grow_though_a_clock_is_behind():
     """What a writer sees has a smaller number than what it adds, and numbers stay below 2^62."""
-    now = appending.moment_number()
+    now = history.moment_number()
     ahead = now + (1 << 40)
-    assert now < ahead < appending.moment_number(ahead) < 1 << 62
+    assert now < ahead < history.moment_number(ahead) < 1 << 62
 
 
 # Keeping it
@@ -267,7 +267,7 @@ def test_compacting_leaves_few_files_and_the_same_rows(own):
     assert 0 == call("runs", "rm", "run-0", "--warehouse", own).code
     before = answer(own, "SELECT * FROM raw.hlo_values ORDER BY ALL")
     with Warehouse(own) as warehouse:
-        done = keeping.compact(warehouse.con, keep_seconds=0)
+        done = compact.compact(warehouse.con, keep_seconds=0)
     assert done.after.file_count < done.before.file_count
     assert 2 >= done.after.snapshot_count
     assert 0 < done.removed_count

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse import building, housekeeping
-from bufferhouse import load as loading
-from bufferhouse.layout import MODELS
-from bufferhouse.reparse import reparse
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.models import build
+from bufferhouse.paths import MODELS
+from bufferhouse.warehouse import load as loading
+from bufferhouse.warehouse import retention
+from bufferhouse.warehouse.reparse import reparse
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.lakes import needs_lake
 from tests.small_models import SIZES, write_models
 from tests.synthetic import small_dump
@@ -23,9 +24,9 @@ from tests.warehouses import load_parsed, parsed
 
 pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
-from bufferhouse.lake import modelling
-from bufferhouse.lake.address import LakeAddress, address_of
-from bufferhouse.lake.claims import Claims
+from bufferhouse.warehouse.lake import build as lake_build
+from bufferhouse.warehouse.lake.address import LakeAddress, address_of
+from bufferhouse.warehouse.lake.claims import Claims
 
 pytest_plugins = ["tests.lake_servers"]
 pytestmark = [needs_lake, pytest.mark.slow]
@@ -96,7 +97,7 @@ def written(folder: Path, before: dict[str, str], after: dict[str, str]) -> tupl
 
 def bring(warehouse: Warehouse, directory: Path, **more) -> list[str]:
     """Bring the models along as this worker."""
-    return modelling.build_lake(warehouse.con, warehouse.path, directory, claims=warehouse.claims, **more)
+    return lake_build.build_lake(warehouse.con, warehouse.path, directory, claims=warehouse.claims, **more)
 
 
 def at(monkeypatch, module, name: str, what: Callable[[], object], call: int = 1) -> list[int]:
@@ -116,7 +117,7 @@ def at(monkeypatch, module, name: str, what: Callable[[], object], call: int = 1
 def assert_right(workers: Workers, directory: Path) -> None:
     """Every stored model has the rows that it has from scratch, notes each load once, and left no table behind."""
     con = workers.builder.con
-    assert building.is_current(con, directory)
+    assert build.is_current(con, directory)
     assert workers.count == con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0]
     loads = con.execute("SELECT DISTINCT load_id FROM raw.dumps ORDER BY 1").fetchall()
     stored = con.execute("SELECT model_name, fingerprint, model_sql FROM meta.models WHERE is_incremental").fetchall()
@@ -144,10 +145,10 @@ def no_turns(monkeypatch):
 
 # Where the builder is stopped: a function, and which call of it.
 SEAMS = {
-    "while pieces are computed": (modelling, "stored_frames", 1),
-    "before the transaction that puts the new tables in place": (modelling, "_has_dumps", 2),
-    "at its begin": (building, "take_place", 1),
-    "before its commit": (modelling, "_note_place", 1),
+    "while pieces are computed": (lake_build, "stored_frames", 1),
+    "before the transaction that puts the new tables in place": (lake_build, "_has_dumps", 2),
+    "at its begin": (build, "take_place", 1),
+    "before its commit": (lake_build, "_note_place", 1),
 }
 
 
@@ -189,10 +190,10 @@ def test_two_workers_that_build_at_once(workers, another, name, no_turns, monkey
     def never_mind(address, what):
         yield True
 
-    monkeypatch.setattr(modelling, "alone", never_mind)
+    monkeypatch.setattr(lake_build, "alone", never_mind)
     bring(workers.builder, before)
     workers.add()
-    at(monkeypatch, modelling, name, lambda: bring(workers.loader, after))
+    at(monkeypatch, lake_build, name, lambda: bring(workers.loader, after))
     bring(workers.builder, after)
     assert_right(workers, after)
 
@@ -239,7 +240,7 @@ def test_dumps_that_go_while_a_model_is_half_built(workers, another, monkeypatch
         "SELECT o.dump_id, o.run_id, r.run_name FROM raw.observations AS o JOIN raw.runs AS r USING (run_id)"
         " ORDER BY o.load_id LIMIT 2"
     ).fetchall()
-    housekeeping.remove_runs(workers.loader, [(run_id, name)])
+    retention.remove_runs(workers.loader, [(run_id, name)])
     workers.count -= 1
     assert 1 == reparse(workers.loader, [again]).count
     bring(workers.builder, after)

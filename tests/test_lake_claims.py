@@ -13,8 +13,8 @@ from tests.commands import CHECKOUT
 psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
 from bufferhouse.errors import WarehouseBusy  # noqa: E402
-from bufferhouse.lake import claims as claims_module  # noqa: E402
-from bufferhouse.lake.claims import Claims, file_key  # noqa: E402 - it needs the extra
+from bufferhouse.warehouse.lake import claims as claims_module  # noqa: E402
+from bufferhouse.warehouse.lake.claims import Claims, file_key  # noqa: E402 - it needs the extra
 
 pytest_plugins = ["tests.lake_servers"]
 
@@ -190,7 +190,7 @@ def test_no_number_is_given_twice(catalog):
 
 def test_one_worker_alone(catalog, monkeypatch):
     """Whoever removes rows waits until the others have left, says so when they do not, and lets none come meanwhile."""
-    monkeypatch.setattr("bufferhouse.lake.claims._LEAST_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr("bufferhouse.warehouse.lake.claims._LEAST_WAIT_SECONDS", 0.1)
     with Claims(catalog) as first:
         with Claims(catalog), pytest.raises(WarehouseBusy, match="expected no other worker"), first.alone():
             pass

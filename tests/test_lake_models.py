@@ -6,13 +6,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse import models
+from bufferhouse.engine.transaction import transaction
 from bufferhouse.errors import WarehouseBusy
-from bufferhouse.lake import appending, modelling
-from bufferhouse.lake.modelling import build_lake
-from bufferhouse.layout import MODELS
-from bufferhouse.transaction import transaction
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.models import project
+from bufferhouse.paths import MODELS
+from bufferhouse.warehouse.lake import build, history
+from bufferhouse.warehouse.lake.build import build_lake
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.lakes import needs_lake
 from tests.synthetic import small_dump
 from tests.test_lake import empty_lake, own  # noqa: F401 - fixtures
@@ -31,8 +31,8 @@ def changed(tmp_path) -> Path:
     shutil.copytree(MODELS, tmp_path / "models")
     path = tmp_path / "models" / "intermediate" / "peaks.sql"
     path.write_text(path.read_text() + "\n-- Changed.\n")
-    (old,) = [model for model in models.read(MODELS) if model.name == "intermediate.peaks"]
-    (new,) = [model for model in models.read(tmp_path / "models") if model.name == "intermediate.peaks"]
+    (old,) = [model for model in project.read(MODELS) if model.name == "intermediate.peaks"]
+    (new,) = [model for model in project.read(tmp_path / "models") if model.name == "intermediate.peaks"]
     assert old.fingerprint != new.fingerprint
     return tmp_path / "models"
 
@@ -101,14 +101,14 @@ def test_what_was_loaded_while_models_were_built_is_computed_behind_it(own):  # 
 
 def test_a_batch_computed_by_old_models_is_not_committed(own, monkeypatch):  # noqa: F811
     """Its rows would stand among those of the new ones: the load says so, and adds nothing."""
-    told = appending.note_models
+    told = history.note_models
 
     def late(con: duckdb.DuckDBPyConnection, batch: str) -> None:
         con.execute(f"UPDATE {batch}.main.computed SET fingerprint = 'of before'")
         told(con, batch)
 
     with Warehouse(own) as warehouse:
-        monkeypatch.setattr(appending, "note_models", late)
+        monkeypatch.setattr(history, "note_models", late)
         with pytest.raises((WarehouseBusy, duckdb.Error)):
             load_two(warehouse)
         assert (0, 0) == warehouse.con.execute(
@@ -124,6 +124,6 @@ def test_one_worker_builds_at_a_time(own, monkeypatch):  # noqa: F811
     def never(address, what):
         yield False
 
-    monkeypatch.setattr(modelling, "alone", never)
+    monkeypatch.setattr(build, "alone", never)
     with Warehouse(own) as warehouse, pytest.raises(WarehouseBusy, match="another worker builds the models"):
         warehouse.build(force=True)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bufferhouse.lake.address import LakeAddress
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse.lake.address import LakeAddress
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import call
 from tests.lakes import asked, lake_in, moved, needs_lake, stored_models
 from tests.synthetic import small_dump

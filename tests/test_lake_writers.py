@@ -7,16 +7,16 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.reading import reading
-from bufferhouse.verify import chosen_dumps, verify
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.verify import chosen_dumps, verify
 
 pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 pytest.importorskip("duckdb_extension_ducklake", reason="the extra `lake` is not installed")
 
-from bufferhouse.lake.address import LakeAddress, address_of
-from bufferhouse.lake.keeping import compact
-from bufferhouse.lake.opening import open_lake
+from bufferhouse.warehouse.lake.address import LakeAddress, address_of
+from bufferhouse.warehouse.lake.attach import open_lake
+from bufferhouse.warehouse.lake.compact import compact
 from tests.lake_writers import (
     Reader,
     Writer,

@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 
-from bufferhouse import models
 from bufferhouse.errors import UsageError
-from bufferhouse.lineage import Lineage, Origin
+from bufferhouse.models import project
+from bufferhouse.models.lineage import Lineage, Origin
 from schemas import TABLES
 from schemas.ddl import sql_type
 from tests.commands import call, run
@@ -23,8 +23,8 @@ def tables() -> dict[str, dict[str, str]]:
 
 
 @cache
-def all_models() -> list[models.Model]:
-    return models.read()
+def all_models() -> list[project.Model]:
+    return project.read()
 
 
 @cache
@@ -36,7 +36,7 @@ def origin(column: str) -> Origin:
     return known_lineage().of(column)
 
 
-MARTS = [model.name for model in models.read() if model.layer == "marts"]
+MARTS = [model.name for model in project.read() if model.layer == "marts"]
 
 
 @pytest.mark.parametrize("mart", MARTS)

@@ -8,10 +8,10 @@ import tarfile
 
 import pytest
 
-from bufferhouse.arrivals import Rules
-from bufferhouse.listings import Listings
-from bufferhouse.passes import Source, look
-from bufferhouse.sources import read
+from bufferhouse.ingest.archive_listings import Listings
+from bufferhouse.ingest.arrivals import Rules
+from bufferhouse.ingest.source import Source, look
+from bufferhouse.sources.discover import read
 from tests.commands import call
 from tests.ingests import name_of
 from tests.synthetic import small_dump

@@ -9,11 +9,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from bufferhouse.frames import Batch
-from bufferhouse.identity import content_of
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.load import load, packed
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.dump.identity import content_of
+from bufferhouse.tabulate.batch import Batch
+from bufferhouse.warehouse.load import load, packed
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import contents, counts, load_parsed, parsed, rows, run_called
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.errors import WarehouseBusy
-from bufferhouse.lock import WriterLock
+from bufferhouse.warehouse.lock import WriterLock
 from tests.commands import call, kill_group, start
 from tests.synthetic import small_dump
 from tests.warehouses import counts

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bufferhouse import models
-from bufferhouse.layout import MODELS
-from bufferhouse.tables import formatted
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.models import project
+from bufferhouse.paths import MODELS
+from bufferhouse.query.format import formatted
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests import oracle
 from tests.readings import by_dump, oracle_dumps, owned_parts
 from tests.sharing import MEMORY_SPACES, SHARING, slots
@@ -223,7 +223,7 @@ OF_SOME_RUNS = """
 @pytest.mark.parametrize("mart", sorted(path.stem for path in MODELS.glob("marts/*.sql")))
 def test_results_over_the_fleet_are_as_committed(example, golden, mart):
     """What a mart says about the example fleet changes only on purpose."""
-    [model] = [model for model in models.read() if model.name == f"marts.{mart}"]
+    [model] = [model for model in project.read() if model.name == f"marts.{mart}"]
     moments = {"loaded_at", "rejected_at"} & model.columns.keys()  # of the load that the test made
     shown = f"* EXCLUDE ({', '.join(moments)})" if moments else "*"
     cursor = example.execute(f"SELECT {shown} FROM marts.{mart} {OF_SOME_RUNS if mart in LARGE else ''} ORDER BY ALL")

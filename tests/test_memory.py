@@ -2,7 +2,7 @@
 
 import pytest
 
-from bufferhouse.memory import in_memory
+from bufferhouse.ingest.in_memory import in_memory
 from tests.commands import call
 from tests.ingests import write_dumps
 from tests.test_archives import archived

@@ -10,10 +10,10 @@ import duckdb
 import pytest
 
 from bufferhouse.errors import WarehouseError
-from bufferhouse.lock import WriterLock
-from bufferhouse.mending import mend, mend_here
-from bufferhouse.reading import open_reader
-from bufferhouse.warehouse import BLOCK_SIZE, Warehouse
+from bufferhouse.warehouse.lock import WriterLock
+from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.repair import mend, mend_here
+from bufferhouse.warehouse.warehouse import BLOCK_SIZE, Warehouse
 from tests.commands import kill_group, run, start
 from tests.lakes import answer, lake_in, needs_lake
 from tests.synthetic import small_dump

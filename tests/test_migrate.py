@@ -3,9 +3,9 @@
 import duckdb
 import pytest
 
-from bufferhouse import migrate
 from bufferhouse.errors import WarehouseError
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse import migrate
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import call
 
 

@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
-from bufferhouse import building, models
 from bufferhouse.errors import ModelError
-from bufferhouse.layout import MODELS
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.models import build, project
+from bufferhouse.paths import MODELS
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import CHECKOUT, run
 from tests.small_models import ALL, MART, SIZES, STAGING
 from tests.synthetic import small_dump
@@ -19,7 +19,7 @@ from tests.warehouses import load_texts
 
 def test_models_are_read_in_the_order_in_which_they_can_be_built(directory):
     """A model comes after all that it reads; purpose, grain, severity and comments are read from its text."""
-    found = {model.name: model for model in models.read(directory())}
+    found = {model.name: model for model in project.read(directory())}
     names = list(found)
     assert names.index("staging.contents") < names.index("intermediate.sizes") < names.index("marts.sizes_v1")
     sizes = found["intermediate.sizes"]
@@ -83,7 +83,7 @@ def test_a_model_that_is_not_written_as_models_are_is_refused(directory, name):
     model, old, new, message = WRONG[name]
     path = directory(**{model: ALL[model].replace(old, new)})
     with pytest.raises(ModelError) as error:
-        models.read(path)
+        project.read(path)
     assert f"{path}/{model}.sql:" in str(error.value)
     assert message in str(error.value)
 
@@ -91,9 +91,9 @@ def test_a_model_that_is_not_written_as_models_are_is_refused(directory, name):
 def test_a_file_in_the_wrong_place_is_refused(directory):
     """A folder that is no layer, and a mart whose name does not say its version."""
     with pytest.raises(ModelError, match="expected a mart's name to end in _vN"):
-        models.read(directory(marts__sizes=MART))
+        project.read(directory(marts__sizes=MART))
     with pytest.raises(ModelError, match="expected a folder of staging, intermediate, marts, checks, found 'gold'"):
-        models.read(directory(marts__sizes=None, gold__sizes=MART))
+        project.read(directory(marts__sizes=None, gold__sizes=MART))
 
 
 @pytest.mark.parametrize(("model", "old", "new", "message"), UNKNOWN)
@@ -101,7 +101,7 @@ def test_unknown_columns_and_tables_are_found_before_anything_is_built(directory
     """File, line and column of the name that nothing has; the warehouse stays without models."""
     path = directory(**{model: ALL[model].replace(old, new)})
     with pytest.raises(ModelError) as error:
-        building.build(con, path)
+        build.build(con, path)
     assert f"{path}/{model}.sql:{message}" in str(error.value)
     assert [(0,)] == con.execute("SELECT COUNT(*) FROM meta.models").fetchall()
 
@@ -111,7 +111,7 @@ def test_models_that_read_each_other_are_refused(directory):
     other = SIZES.replace("staging.contents", "intermediate.sizes").replace("d.text_bytes * 2", "d.twice_bytes")
     back = SIZES.replace("staging.contents", "intermediate.other").replace("d.text_bytes * 2", "d.twice_bytes")
     with pytest.raises(ModelError, match=r"in a circle: intermediate\.\w+ -> intermediate\.\w+ -> "):
-        models.read(directory(intermediate__sizes=back, intermediate__other=other))
+        project.read(directory(intermediate__sizes=back, intermediate__other=other))
 
 
 def test_an_error_of_a_model_ends_a_command_with_2(warehouse, tmp_path):
@@ -153,7 +153,7 @@ def test_no_window_is_over_all_rows():
 def test_comments_of_models_are_in_the_database(example):
     """Purpose and column descriptions are where DuckDB's catalog shows them, for every model and every pointer."""
     expected, purposes = set(), {}
-    known = models.read()
+    known = project.read()
     newest = {model.name.rpartition("_v")[0]: model for model in sorted(known, key=lambda m: m.version or 0)}
     for model in known:
         pointer = model.name.rpartition("_v")[0]
@@ -175,7 +175,7 @@ def test_comments_of_models_are_in_the_database(example):
     assert purposes == dict(found)
 
 
-@pytest.mark.parametrize("model", [model for model in models.read() if model.grain], ids=lambda model: model.name)
+@pytest.mark.parametrize("model", [model for model in project.read() if model.grain], ids=lambda model: model.name)
 def test_rows_of_a_model_are_told_apart_by_its_grain(example, model):
     """Over the example fleet no two rows have the same grain."""
     columns = ", ".join(model.grain)

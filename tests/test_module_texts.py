@@ -10,8 +10,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.arrivals import Rules
-from bufferhouse.sources import discover
+from bufferhouse.ingest.arrivals import Rules
+from bufferhouse.sources.discover import discover
 from tests.commands import call
 from tests.ingests import SUFFIX, ingest
 from tests.module_texts import DATA, ENDING, call_stacks, copied, mentioned, text_of

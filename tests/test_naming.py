@@ -2,8 +2,8 @@
 
 import pytest
 
-from bufferhouse.naming import Named, check_pattern, check_regex
-from bufferhouse.sources import discover
+from bufferhouse.sources.discover import discover
+from bufferhouse.sources.naming import Named, check_pattern, check_regex
 from tests.ingests import name_of, write_dumps
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import bufferhouse
 from bufferhouse.errors import UsageError, WarehouseBusy
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import call, run
 
 COUNT = "SELECT COUNT(*) FROM peak_memory"

@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.memory import in_memory
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.ingest.in_memory import in_memory
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests import official
 from tests.official import OfficialCount
 from tests.synthetic import Slot, dump_text

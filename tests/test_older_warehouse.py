@@ -7,7 +7,7 @@ import duckdb
 import pytest
 import zstandard
 
-from bufferhouse import migrate
+from bufferhouse.warehouse import migrate
 from tests.commands import call, run
 from tests.ingests import ingest, write_dumps
 from tests.test_export import hashes

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from bufferhouse import lock
-from bufferhouse.ingesting import run_ingest
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.warehouse import lock
 from tests.clock import until
 from tests.image import ROOT
 from tests.ingests import write_dumps
@@ -209,7 +209,7 @@ def test_events_reach_whoever_is_on_call(services, inbox):
         path.write_bytes(small_dump(7)[: -30 - int(path.stem[7:11])])
     assert "FAILED" == services.ended(services.order("ingest/bufferhouse"))["state_type"]
     expected = {
-        "bufferhouse.rejects": "source drop: 4 of 4 dumps were refused, more than 2 (bufferhouse.rejects.drop)",
+        "bufferhouse.ingest.rejects": "source drop: 4 of 4 dumps were refused, more than 2 (bufferhouse.rejects.drop)",
         "bufferhouse.stale-source": "source quiet never brought anything; expected every 1 hours"
         " (bufferhouse.stale-source.quiet)",
         "prefect.flow-run.Failed": "4 of 4 dumps were refused or not readable, more than 50%",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bufferhouse.settings import SECTIONS
+from bufferhouse.config.keys import SECTIONS
 from tests.commands import CHECKOUT, call
 from tests.documents import blocks
 from tests.ingests import ingest, write_dumps

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import lean_reader, plain_reader
-from bufferhouse.dump import attributes
-from bufferhouse.shape import parse_shape
+from bufferhouse.dump import instruction_text
+from bufferhouse.tabulate.shape import parse_shape
 from tests import oracle
 
 CORPUS = Path(__file__).parents[1] / ".." / "shared" / "corpus"
@@ -221,7 +221,7 @@ def test_plain_reader_reads_what_instructions_say():
     for build in ("jaxlib-0.4.25", "tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8"):
         for texts in sampled_texts(build):
             rows = plain_rows("".join(texts.get(part, "") for part in (SUFFIX,)))["instruction_texts"]
-            own = attributes.read([row["text"] for row in rows])
+            own = instruction_text.read([row["text"] for row in rows])
             for column in ("opcode", "op_name", "source_file", "source_line", "stack_frame_id", "custom_call_target"):
                 assert getattr(own, column) == [row.get(column) for row in rows]
             assert own.operands == [tuple(row["operands"]) for row in rows]

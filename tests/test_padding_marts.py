@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests import oracle
 from tests.readings import oracle_dumps, owned_parts
 from tests.synthetic import Slot, dump_text

@@ -6,13 +6,13 @@ from multiprocessing import active_children
 
 import pytest
 
-from bufferhouse.all_sources import load_ready
-from bufferhouse.identity import content_of
-from bufferhouse.load import load
-from bufferhouse.parsing import Parsers, own_parsers, parse_work
-from bufferhouse.passes import Pass, Source, look
-from bufferhouse.warehouse import Warehouse
-from bufferhouse.workers import executor
+from bufferhouse.dump.identity import content_of
+from bufferhouse.ingest.all_sources import load_ready
+from bufferhouse.ingest.processes import executor
+from bufferhouse.ingest.source import Pass, Source, look
+from bufferhouse.ingest.workers import Parsers, own_parsers, parse_work
+from bufferhouse.warehouse.load import load
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.ingests import name_of
 from tests.synthetic import small_dump
 from tests.warehouses import contents, differences
@@ -23,8 +23,8 @@ DAMAGED = small_dump(99)[:-200]
 @pytest.fixture(autouse=True)
 def three_dumps_a_batch(monkeypatch):
     """Small batches, so that a few dumps are many."""
-    monkeypatch.setattr("bufferhouse.batches.BATCH_DUMPS", 3)
-    monkeypatch.setattr("bufferhouse.batches._CHUNK_DUMPS", 3)
+    monkeypatch.setattr("bufferhouse.ingest.batching.BATCH_DUMPS", 3)
+    monkeypatch.setattr("bufferhouse.ingest.batching._CHUNK_DUMPS", 3)
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def work_of(*numbers: int):
 def test_processes_are_started_for_the_batch_that_makes_them_worth_it(two_cores, monkeypatch):
     """Before it this process parses, one batch at a time; the largest dump does not count, as it is one's work."""
     three = sum(len(small_dump(number)) for number in range(3))
-    monkeypatch.setattr("bufferhouse.parsing.SMALLEST_INPUT_BYTES", three)
+    monkeypatch.setattr("bufferhouse.ingest.workers.SMALLEST_INPUT_BYTES", three)
     seen = []
     with own_parsers(None) as parsers:
         for number, work in enumerate([work_of(0), work_of(1, 2), work_of(3, 4), work_of(5, 6)], 1):
@@ -110,9 +110,9 @@ def test_who_says_how_many_processes_has_them_at_once(workers, processes):
 def test_new_text_alone_asks_for_processes(sources, tmp_path, two_cores, monkeypatch, share, pools):
     """Files that repeat a content do not; from whenever processes parse, the warehouse is the same."""
     text_bytes = sum(path.stat().st_size for path in sources.iterdir())
-    monkeypatch.setattr("bufferhouse.parsing.SMALLEST_INPUT_BYTES", int(text_bytes * share))
+    monkeypatch.setattr("bufferhouse.ingest.workers.SMALLEST_INPUT_BYTES", int(text_bytes * share))
     opened = []
-    monkeypatch.setattr("bufferhouse.parsing.executor", lambda count: opened.append(count) or executor(count))
+    monkeypatch.setattr("bufferhouse.ingest.workers.executor", lambda count: opened.append(count) or executor(count))
     one, two = tmp_path / "one.duckdb", tmp_path / "two.duckdb"
     by_itself = ingested(two, sources, partial(own_parsers, None))
     assert [2] * pools == opened

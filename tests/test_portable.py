@@ -3,10 +3,10 @@
 import pytest
 import sqlglot
 
-from bufferhouse import models
 from bufferhouse.errors import ModelError, UsageError
-from bufferhouse.portable import portable, statements, write
-from bufferhouse.spark import to_spark
+from bufferhouse.models import project
+from bufferhouse.models.dialects import portable, statements, write
+from bufferhouse.models.spark import to_spark
 from tests.commands import call
 from tests.small_models import MART, STAGING
 
@@ -20,12 +20,12 @@ def spark(sql: str) -> str:
 
 def test_every_mart_says_whether_it_is_portable():
     """Who writes a mart decides it, and gives the reason where it is not."""
-    assert [] == [model.name for model in models.read() if model.layer == "marts" and not model.portable]
+    assert [] == [model.name for model in project.read() if model.layer == "marts" and not model.portable]
 
 
 def test_what_a_portable_mart_reads_is_written_before_it(directory):
     """Schemas first, then models in the order in which they can be made, then the names without a version."""
-    made = statements(models.read(directory(marts__sizes_v1=PORTABLE)), "spark")
+    made = statements(project.read(directory(marts__sizes_v1=PORTABLE)), "spark")
     assert [
         "raw", "staging", "intermediate", "marts", "checks", "staging.contents", "intermediate.sizes",
         "marts.sizes_v1", "marts.sizes",
@@ -39,7 +39,7 @@ def test_what_a_portable_mart_reads_is_written_before_it(directory):
 def test_a_mart_that_is_not_portable_is_left_out(directory):
     """And so is what nobody else reads."""
     unportable = PORTABLE.replace("yes", "no, because the moon is full")
-    assert [] == portable(models.read(directory(marts__sizes_v1=unportable)))
+    assert [] == portable(project.read(directory(marts__sizes_v1=unportable)))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_mart_that_is_not_portable_is_left_out(directory):
 def test_a_header_that_gives_no_reason_is_refused(directory, line, expected):
     """Yes, or no with the reason: nothing else says anything."""
     with pytest.raises(ModelError, match=expected):
-        models.read(directory(marts__sizes_v1=PORTABLE.replace("portable: yes", line)))
+        project.read(directory(marts__sizes_v1=PORTABLE.replace("portable: yes", line)))
 
 
 def test_a_portable_mart_over_one_that_is_not_is_refused(directory):
@@ -60,7 +60,7 @@ def test_a_portable_mart_over_one_that_is_not_is_refused(directory):
     lower = PORTABLE.replace("yes", "no, because the moon is full")
     upper = PORTABLE.replace("intermediate.sizes", "marts.sizes_v1")
     with pytest.raises(ModelError, match=r"a portable mart reads marts\.sizes_v1, which is not portable"):
-        portable(models.read(directory(marts__sizes_v1=lower, marts__more_v1=upper)))
+        portable(project.read(directory(marts__sizes_v1=lower, marts__more_v1=upper)))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_is_said_otherwise_in_spark(sql, expected):
 def test_what_cannot_be_said_in_spark_is_refused_with_its_file(directory):
     """Spark's regexp_replace replaces every match: there is none for the first."""
     staging = STAGING.replace("text_bytes  --", "regexp_replace(sha256, 'a', 'b') AS text_bytes  --")
-    known = models.read(directory(staging__contents=staging, marts__sizes_v1=PORTABLE))
+    known = project.read(directory(staging__contents=staging, marts__sizes_v1=PORTABLE))
     with pytest.raises(ModelError, match=r"staging/contents\.sql:1:1: expected regexp_replace of all matches"):
         statements(known, "spark")
 
@@ -117,7 +117,7 @@ def test_the_command_writes_all_portable_marts(tmp_path):
     """Without a warehouse: to a folder, or to standard output, one statement after the other."""
     outcome = call("models", "--dialect", "spark", "-o", tmp_path / "sql")
     written = sorted((tmp_path / "sql").iterdir())
-    marts = [model.name for model in models.read() if model.portable == "yes"]
+    marts = [model.name for model in project.read() if model.portable == "yes"]
     assert 0 == outcome.code
     assert set(marts) <= {path.stem[4:] for path in written}
     assert f"{len(written)} statements" in outcome.err

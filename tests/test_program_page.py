@@ -10,12 +10,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.answers import ask
-from bufferhouse.report.blocks import bytes_bar
-from bufferhouse.report.figures import exact_bytes, human_bytes, printable
-from bufferhouse.report.program import MAP_VALUES, PEAK_OWNERS, STRETCHES, Program, read_program
-from bufferhouse.report.program_page import program_page
-from bufferhouse.report.tables import FIRST_ROWS
+from bufferhouse.query.statements import ask
+from bufferhouse.report.html.blocks import bytes_bar
+from bufferhouse.report.html.tables import FIRST_ROWS
+from bufferhouse.report.program.data import MAP_VALUES, PEAK_OWNERS, STRETCHES, Program, read_program
+from bufferhouse.report.program.page import program_page
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
 from tests.commands import call
 from tests.pages import ATTRIBUTES, ELEMENTS, HOSTILE, Parts
 

@@ -8,8 +8,8 @@ import json
 import pytest
 
 from bufferhouse.errors import UsageError
-from bufferhouse.memory import in_memory
-from bufferhouse.query import door
+from bufferhouse.ingest.in_memory import in_memory
+from bufferhouse.query.door import door
 from tests.commands import call, run
 
 # The two tables at the end of the corpus's README, which an independent reader computed. By seed: allocations, values,

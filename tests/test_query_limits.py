@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bufferhouse.engine.limits import MIB, Limits
 from bufferhouse.errors import UsageError
-from bufferhouse.limits import MIB, Limits
-from bufferhouse.query import door
-from bufferhouse.reading import open_reader
+from bufferhouse.query.door import door
+from bufferhouse.warehouse.read import open_reader
 from tests.commands import call, run, start
 
 ENDLESS = {

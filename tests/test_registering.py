@@ -4,7 +4,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from bufferhouse.registering import registered
+from bufferhouse.engine.sql import registered
 from tests.lakes import needs_lake
 
 pytest_plugins = ["tests.lake_servers"]
@@ -27,8 +27,8 @@ def test_a_name_is_free_when_a_statement_failed():
 def test_a_name_is_free_when_the_catalog_of_a_lake_was_away(postgres, tmp_path):
     """DuckDB itself cannot look up a bare name then; a worker that tries again needs it."""
     pytest.importorskip("psycopg")
-    from bufferhouse.lake.address import address_of
-    from bufferhouse.lake.opening import make_lake, open_lake
+    from bufferhouse.warehouse.lake.address import address_of
+    from bufferhouse.warehouse.lake.attach import make_lake, open_lake
 
     address = address_of(f"ducklake:postgres:{postgres.make_database()}").with_data_path(str(tmp_path / "files"))
     make_lake(address)

@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 from bufferhouse import __version__
-from bufferhouse.reparse import outdated, reparse
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse.reparse import outdated, reparse
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import call
 from tests.ingests import SUFFIX, ingest, write_dumps
 from tests.warehouses import contents, counts, rows
@@ -52,7 +52,7 @@ def test_rows_of_an_older_version_become_those_of_this_one(own_warehouse):
 
 def test_each_batch_is_a_load_that_saw_no_file(own_warehouse, monkeypatch):
     """It counts the dumps it wrote anew, and they point at it; then nothing is outdated."""
-    from bufferhouse import restore
+    from bufferhouse.warehouse import restore
 
     monkeypatch.setattr(restore, "CHUNK_DUMPS", 50)
     as_if_older(own_warehouse)

@@ -9,9 +9,9 @@ import duckdb
 import pytest
 from rich.cells import cell_len
 
-from bufferhouse import building
-from bufferhouse.report.compare import Comparison, read_comparison
-from bufferhouse.report.compare_text import compare_text
+from bufferhouse.models import build
+from bufferhouse.report.compare.data import Comparison, read_comparison
+from bufferhouse.report.compare.text import compare_text
 from tests.commands import call
 from tests.pages import HOSTILE
 from tests.warehouses import rows
@@ -130,7 +130,7 @@ def test_what_is_not_known_is_not_compared(changed: Path):
         + dumps.format(BEFORE, "AND program_name IN ('jit_fft', 'jit_dt_bf16')"),
     )
     with duckdb.connect(str(changed)) as con:
-        building.build(con, force=True)
+        build.build(con, force=True)
     comparison = read_comparison(changed, BEFORE, AFTER)
     found = statuses(comparison)
     assert ("changed", "no live ranges after") == found["jit_cnn_train_step", 0]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bufferhouse.report.figures import (
+from bufferhouse.report.text.figures import (
     counted,
     exact_bytes,
     human_bytes,

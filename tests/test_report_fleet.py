@@ -10,13 +10,13 @@ import duckdb
 import pytest
 from rich.cells import cell_len
 
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.layout import REPORTS
-from bufferhouse.report import fleet as reading
-from bufferhouse.report.figures import human_bytes
-from bufferhouse.report.fleet import Fleet, read_fleet
-from bufferhouse.report.terminal import left_out, moved_line
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.paths import REPORTS
+from bufferhouse.report.fleet import data as reading
+from bufferhouse.report.fleet.data import Fleet, read_fleet
+from bufferhouse.report.fleet.terminal import left_out, moved_line
+from bufferhouse.report.text.figures import human_bytes
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import call
 
 FLEET = Path(__file__).parents[1] / "examples" / "fleet"

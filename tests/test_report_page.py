@@ -13,13 +13,13 @@ import vl_convert
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bufferhouse.answers import Answer, ask, keep
-from bufferhouse.report.charts import bytes_axis, trend_chart
-from bufferhouse.report.figures import human_bytes, printable
-from bufferhouse.report.fleet import KEPT, read_fleet
-from bufferhouse.report.fleet_page import RUNS_BESIDE_CAUSES, fleet_page
-from bufferhouse.report.page import page
-from bufferhouse.report.terminal import title
+from bufferhouse.query.statements import Answer, ask, keep
+from bufferhouse.report.fleet.data import KEPT, read_fleet
+from bufferhouse.report.fleet.page import RUNS_BESIDE_CAUSES, fleet_page
+from bufferhouse.report.fleet.terminal import title
+from bufferhouse.report.html.charts import bytes_axis, trend_chart
+from bufferhouse.report.html.page import page
+from bufferhouse.report.text.figures import human_bytes, printable
 from tests.pages import ATTRIBUTES, ELEMENTS, HOSTILE, Parts
 
 

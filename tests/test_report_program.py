@@ -9,11 +9,11 @@ import duckdb
 import pytest
 
 from bufferhouse.errors import UsageError
-from bufferhouse.report import program as reading
-from bufferhouse.report.program import PARTS, Program, read_program
-from bufferhouse.report.program_page import program_page
-from bufferhouse.report.program_terminal import program_text
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.report.program import data as reading
+from bufferhouse.report.program.data import PARTS, Program, read_program
+from bufferhouse.report.program.page import program_page
+from bufferhouse.report.program.terminal import program_text
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import call
 from tests.synthetic import Slot, dump_text
 from tests.warehouses import load_texts, rows

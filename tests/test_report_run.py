@@ -10,8 +10,8 @@ import duckdb
 import pytest
 from rich.cells import cell_len
 
-from bufferhouse.report.run import Run, read_run
-from bufferhouse.report.run_sections import run_text
+from bufferhouse.report.run.data import Run, read_run
+from bufferhouse.report.run.sections import run_text
 from tests.commands import call
 from tests.pages import HOSTILE
 from tests.warehouses import rows

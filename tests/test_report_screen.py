@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from bufferhouse.report.columns import Column
-from bufferhouse.report.figures import exact_bytes
-from bufferhouse.report.fleet import read_fleet
-from bufferhouse.report.fleet_sections import fleet_text
-from bufferhouse.report.screen import fitted, terminal_text
-from bufferhouse.report.sections import Section, markdown_text, marked
+from bufferhouse.report.fleet.data import read_fleet
+from bufferhouse.report.fleet.sections import fleet_text
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import exact_bytes
+from bufferhouse.report.text.screen import fitted, terminal_text
+from bufferhouse.report.text.sections import Section, markdown_text, marked
 from tests.commands import call
 
 REPORTS = {

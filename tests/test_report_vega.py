@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.report import vega as module
-from bufferhouse.report.vega import install, vega
+from bufferhouse.report.html import vega as module
+from bufferhouse.report.html.vega import install, vega
 from tests.commands import CHECKOUT
 
 fresh = vega.__wrapped__  # past what this process remembers
@@ -46,4 +46,4 @@ def test_an_installation_brings_the_script(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("path", ["Makefile", "docker/Dockerfile"])
 def test_an_installation_is_told_to_keep_it(path: str):
     """`make install` and the image end by keeping the script: nobody waits for it at a first report."""
-    assert "python -m bufferhouse.report.vega" in (CHECKOUT / path).read_text()
+    assert "python -m bufferhouse.report.html.vega" in (CHECKOUT / path).read_text()

@@ -2,10 +2,10 @@
 
 import pytest
 
-from bufferhouse import restore
-from bufferhouse.identity import content_of
-from bufferhouse.restore import chunks, rendered, stored_frames
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.dump.identity import content_of
+from bufferhouse.warehouse import restore
+from bufferhouse.warehouse.restore import chunks, rendered, stored_frames
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import load_texts
 

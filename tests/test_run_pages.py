@@ -12,13 +12,13 @@ import duckdb
 import pytest
 import vl_convert
 
-from bufferhouse.answers import ask
-from bufferhouse.report.compare import read_comparison
-from bufferhouse.report.compare_page import compare_page
-from bufferhouse.report.figures import human_bytes, printable
-from bufferhouse.report.run import BLOCKS, CONSTANTS, DONATIONS, REJECTS, read_run
-from bufferhouse.report.run_page import run_page
-from bufferhouse.report.tables import FIRST_ROWS
+from bufferhouse.query.statements import ask
+from bufferhouse.report.compare.data import read_comparison
+from bufferhouse.report.compare.page import compare_page
+from bufferhouse.report.html.tables import FIRST_ROWS
+from bufferhouse.report.run.data import BLOCKS, CONSTANTS, DONATIONS, REJECTS, read_run
+from bufferhouse.report.run.page import run_page
+from bufferhouse.report.text.figures import human_bytes, printable
 from tests.commands import call
 from tests.pages import ATTRIBUTES, ELEMENTS, HOSTILE, Parts
 from tests.warehouses import rows

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.errors import UsageError
-from bufferhouse.runs import make_run, name_of, read_run_file
-from bufferhouse.sources import discover
+from bufferhouse.sources.discover import discover
+from bufferhouse.sources.run import make_run, name_of, read_run_file
 from tests.commands import call
 from tests.synthetic import small_dump
 from tests.warehouses import rows

@@ -9,9 +9,9 @@ import pandera.errors
 import polars as pl
 import pytest
 
-from bufferhouse.load import _REJECTS
-from bufferhouse.observing import OBSERVATIONS, STACK_FRAMES
-from bufferhouse.runs import Run
+from bufferhouse.sources.run import Run
+from bufferhouse.warehouse.load import _REJECTS
+from bufferhouse.warehouse.observations import OBSERVATIONS, STACK_FRAMES
 from schemas import TABLES
 from schemas.ddl import comments, create_table, sql_type
 

@@ -12,15 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bufferhouse.shape import (
-    Shape,
-    ShapeError,
-    leaves,
-    parse_shape,
-    subshape,
-    tuple_elements,
-    without_layout,
-)
+from bufferhouse.tabulate.shape import Shape, ShapeError, leaves, parse_shape, subshape, tuple_elements, without_layout
 
 BUILDS = Path(__file__).parents[1] / ".." / "shared" / "corpus" / "builds"
 needs_builds = pytest.mark.skipif(not BUILDS.is_dir(), reason="the corpus of real dumps is absent")

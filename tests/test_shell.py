@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.query import door
-from bufferhouse.reading import open_reader
-from bufferhouse.shell import Shell, ends_a_statement, statements
+from bufferhouse.query.door import door
+from bufferhouse.query.shell import Shell, ends_a_statement, statements
+from bufferhouse.warehouse.read import open_reader
 from tests.commands import CHECKOUT, call
 
 

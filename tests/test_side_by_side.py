@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bufferhouse.side_by_side import Step, run_steps
+from bufferhouse.engine.two_connections import Step, run_steps
 
 ENDLESS = "SELECT SUM(range) FROM range(1000000000000000)"
 

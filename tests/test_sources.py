@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse import sources
 from bufferhouse.errors import UsageError
-from bufferhouse.sources import Discovery, discover
+from bufferhouse.sources import discover as sources
+from bufferhouse.sources.discover import Discovery, discover
 from tests.synthetic import small_dump
 
 NAME = "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"

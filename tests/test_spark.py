@@ -11,12 +11,12 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from bufferhouse import models
-from bufferhouse.portable import statements, write
+from bufferhouse.models import project
+from bufferhouse.models.dialects import statements, write
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak]
 
-KNOWN = models.read()
+KNOWN = project.read()
 PORTABLE = sorted(model.name for model in KNOWN if model.portable == "yes")
 # On small data most of Spark's time goes into making code, and tasks.
 QUICK = {

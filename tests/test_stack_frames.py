@@ -10,7 +10,7 @@ import zstandard
 
 from bufferhouse.dump import DumpError, stack_frames
 from bufferhouse.dump.stack_frames import read_stack_frames
-from bufferhouse.module_texts import HeadError, dump_beside, head_of, names_beside
+from bufferhouse.sources.module_text import HeadError, dump_beside, head_of, names_beside
 from tests.module_texts import DATA, ENDING, call_stacks, mentioned
 
 SMALL = (DATA / "jaxlib-0.10.0" / f"module_0001.jit_scalar_add.cpu_{ENDING}").read_text()
@@ -175,7 +175,7 @@ def test_every_cut_of_a_head_is_noticed():
 
 def test_what_has_no_bound_is_refused(monkeypatch):
     """A head without an end, and frames whose call stacks together would fill the memory."""
-    monkeypatch.setattr("bufferhouse.module_texts._MOST_BYTES", 1000)
+    monkeypatch.setattr("bufferhouse.sources.module_text._MOST_BYTES", 1000)
     assert "within 1000 bytes, found more" in str(head_of("x.txt", io.BytesIO(b"HloModule f" + b"x" * 2000)))
     monkeypatch.setattr(stack_frames, "MOST_CALLERS", 5)
     with pytest.raises(DumpError, match="19:1: expected at most 5 callers in all, found more"):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bufferhouse.tables import FORMATS, formatted
+from bufferhouse.query.format import FORMATS, formatted
 
 COLUMNS = ("run", "bytes", "note")
 ROWS = [("run_9", 1024, None), ("run_10", -1, "a|b")]

@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 
 from bufferhouse.dump import parse
-from bufferhouse.frames import COLUMNS, SHAPE_COLUMNS, Batch, merged
-from bufferhouse.identity import content_of, key_of
-from bufferhouse.shape import ShapeError
-from bufferhouse.tabulate import Tabulator
-from bufferhouse.validate import breaches
+from bufferhouse.dump.identity import content_of, key_of
+from bufferhouse.tabulate.batch import COLUMNS, SHAPE_COLUMNS, Batch, merged
+from bufferhouse.tabulate.contracts import breaches
+from bufferhouse.tabulate.shape import ShapeError
+from bufferhouse.tabulate.tabulator import Tabulator
 from schemas import TABLES
 from tests.synthetic import Slot, dump_text, small_dump
 

@@ -7,8 +7,8 @@ import shutil
 import pytest
 
 from bufferhouse.errors import UsageError
-from bufferhouse.sources import discover
-from bufferhouse.trees import Directory, split_at_archive
+from bufferhouse.sources.directory import Directory, split_at_archive
+from bufferhouse.sources.discover import discover
 from tests.commands import call
 from tests.ingests import SUFFIX, ingest, name_of, write_dumps
 from tests.synthetic import small_dump

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 
-from bufferhouse.identity import content_of
-from bufferhouse.ingesting import run_ingest
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.dump.identity import content_of
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests import oracle
 from tests.synthetic import Slot, dump_text
 from tests.warehouses import rows, run_called

@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from bufferhouse.commands.verbs import Verbs
+from bufferhouse.commands.typer_fast import Verbs
 from tests.commands import run
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.frames import COLUMNS
-from bufferhouse.identity import FACTS_OF_NAME
-from bufferhouse.restore import ORDER
-from bufferhouse.verify import chosen_dumps, verify
+from bufferhouse.dump.identity import FACTS_OF_NAME
+from bufferhouse.tabulate.batch import COLUMNS
+from bufferhouse.warehouse.restore import ORDER
+from bufferhouse.warehouse.verify import chosen_dumps, verify
 from tests.commands import call
 from tests.ingests import SUFFIX, ingest
 from tests.synthetic import Slot, dump_text, small_dump

@@ -8,11 +8,11 @@ import duckdb
 import pytest
 
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
-from bufferhouse.ingest import ingest
-from bufferhouse.reading import open_reader
-from bufferhouse.sources import discover
-from bufferhouse.warehouse import Warehouse
-from bufferhouse.warehouse_files import default_path, published_path
+from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.sources.discover import discover
+from bufferhouse.warehouse.files import default_path, published_path
+from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import call, kill_group, start
 from tests.synthetic import small_dump
 from tests.warehouses import load_parsed, load_texts, parsed, rows

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse import lock
 from bufferhouse.errors import UsageError, WarehouseBusy
-from bufferhouse.lock import WriterLock
-from bufferhouse.warehouse import Warehouse
-from bufferhouse.warehouse_files import file_of, is_published, lock_path, log_path, published_path
+from bufferhouse.warehouse import lock
+from bufferhouse.warehouse.files import file_of, is_published, lock_path, log_path, published_path
+from bufferhouse.warehouse.lock import WriterLock
+from bufferhouse.warehouse.warehouse import Warehouse
 from tests.commands import call, kill_group, start
 from tests.ingests import write_dumps
 from tests.synthetic import small_dump

@@ -7,13 +7,13 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from bufferhouse import building, models
+from bufferhouse.models import build, project
 from tests.commands import call
 from tests.ingests import ingest
 from tests.soft_rules import BREACHES, LEGAL, files_of
 from tests.warehouses import rows
 
-WARN = {model.path.stem for model in models.read() if model.severity == "warn"}
+WARN = {model.path.stem for model in project.read() if model.severity == "warn"}
 # They are about numbers that the tests of the checks change in a warehouse.
 OTHERS = {"listed_lines_match_values", "peak_within_reserved", "printed_peak_is_reproduced", "slots_inside_allocations"}
 WARNINGS = """
@@ -51,7 +51,7 @@ def broken(tmp_path_factory) -> Path:
 
 def test_the_mart_keeps_the_offenders_of_every_check_that_warns():
     """Each under its own name, and of no other check: what fails an error is not in the warehouse."""
-    [mart] = [model for model in models.read() if model.name == "marts.warnings_v1"]
+    [mart] = [model for model in project.read() if model.name == "marts.warnings_v1"]
     found = {}
     for select in mart.expression.find_all(exp.Select):
         [table] = [table for table in [select.args["from_"].this] if isinstance(table, exp.Table)]
@@ -86,7 +86,7 @@ def test_warnings_are_back_filled(warehouse, broken):
     ingest(warehouse, broken)
     with duckdb.connect(str(warehouse)) as con:
         con.execute("DELETE FROM marts.warnings_v1")
-        building.build(con, force=True)
+        build.build(con, force=True)
         assert EXPECTED == con.execute(WARNINGS).fetchall()
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.batch import ParsedBatch, Sighting
-from bufferhouse.batches import ReadBatch
-from bufferhouse.identity import FileName, content_of, read_file_name
-from bufferhouse.load import Loaded, load
-from bufferhouse.parsed_batches import parse_batch
-from bufferhouse.runs import Run
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.dump.identity import FileName, content_of, read_file_name
+from bufferhouse.ingest.batching import ReadBatch
+from bufferhouse.ingest.parsed_batches import parse_batch
+from bufferhouse.sources.run import Run
+from bufferhouse.tabulate.tables import ParsedBatch, Sighting
+from bufferhouse.warehouse.load import Loaded, load
+from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import TABLES
 
 # What differs from load to load without meaning anything.

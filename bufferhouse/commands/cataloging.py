@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from bufferhouse.commands.shared import guarded, say
+from bufferhouse.commands.options import guarded, say
 
 
 @guarded
@@ -14,8 +14,8 @@ def catalog(
     ] = False,
 ) -> None:
     """Write the pages that are made: docs/catalog.md of tables and models, sql/queries/README.md of the cookbook."""
-    from bufferhouse import cookbook
-    from bufferhouse.catalog import PAGE, catalog_markdown
+    from bufferhouse.query import cookbook
+    from bufferhouse.query.catalog import PAGE, catalog_markdown
 
     for path, text, origin in (
         (PAGE, catalog_markdown(), "schemas/ and dbt_like_models/ say"),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 from operator import add, eq, gt, itemgetter
 
-from bufferhouse.dump import explain, grammar
+from bufferhouse.dump import diagnose, grammar
 from bufferhouse.dump.columns import Allocations, Dump, Dumps, Values
 from bufferhouse.dump.tiling import LARGEST_SIZE, optional, optional_ints
 
@@ -19,14 +19,14 @@ def parse(dump: Dump, text: str, role: str) -> tuple[int | None, list[str]]:
             in every header; every value in one allocation, by ascending id; sizes of at most 2^53 bytes.
     """
     if not text.startswith(grammar.FIRST_LINE):
-        raise explain.not_a_dump(text, role)
+        raise diagnose.not_a_dump(text, role)
     start = len(grammar.FIRST_LINE)
     # Nothing in this section holds an empty line, so the first one ends it.
     end = start - 1 if text.startswith("\n", start) else text.find("\n\n", start)
     stop = len(text) if end < 0 else end + 1
     heads = fill(dump, text, start, stop)
     if heads is None:
-        raise explain.allocations(text, start, stop, role)
+        raise diagnose.allocations(text, start, stop, role)
     return None if text.count("\n", stop) == len(text) - stop else stop, heads
 
 

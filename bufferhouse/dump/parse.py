@@ -7,10 +7,10 @@ goes to `explain`, which finds the line, the column and what was expected there.
 
 from collections.abc import Mapping
 
-from bufferhouse.dump import allocations, blocks, explain, grammar, live_range
+from bufferhouse.dump import allocations, diagnose, grammar, live_range, used_values
 from bufferhouse.dump.columns import Dump
+from bufferhouse.dump.diagnose_lines import USED_VALUES, refuse
 from bufferhouse.dump.errors import error_at
-from bufferhouse.dump.productions import USED_VALUES, refuse
 from bufferhouse.dump.tiling import LARGEST_SIZE, content_end
 
 ROLES = ("allocations", "values", "live_range")
@@ -50,7 +50,7 @@ def decode(files: Mapping[str, bytes]) -> tuple[dict[str, str], str]:
 def _combined(dump: Dump, text: str) -> None:
     end, heads = allocations.parse(dump, text, "combined")
     if end is None:
-        explain.refuse_if_too_old(text, dump.allocations.pointer, "combined")
+        diagnose.refuse_if_too_old(text, dump.allocations.pointer, "combined")
         _trailing(dump, text, content_end(text), "combined")
         return
     start = _totals(dump, text, end, "combined")
@@ -58,7 +58,7 @@ def _combined(dump: Dump, text: str) -> None:
     if text.startswith("\n\n" + grammar.LIVE_RANGE_START, stop):
         stop = live_range.parse(dump, text, stop + 2, "combined")
     elif dump.has_instruction_texts or text.count("\n", stop) != len(text) - stop:
-        raise explain.behind_used_values(text, stop, "combined")
+        raise diagnose.behind_used_values(text, stop, "combined")
     _trailing(dump, text, stop, "combined")
 
 
@@ -97,7 +97,7 @@ def _totals(dump: Dump, text: str, start: int, role: str) -> int:
         # Dumps without a total were written until 2019-10, those in several files not before 2026.
         if role == "combined" and text.startswith(grammar.USED_VALUES, start):
             return start + len(grammar.USED_VALUES)
-        raise explain.behind_allocations(text, start, role)
+        raise diagnose.behind_allocations(text, start, role)
     dump.total_bytes = int(match[1])
     dump.total_human = match[2]
     total = sum(dump.allocations.size_bytes)
@@ -114,14 +114,14 @@ def _totals(dump: Dump, text: str, start: int, role: str) -> int:
 def _used_values(dump: Dump, text: str, start: int, heads: list[str], role: str) -> int:
     """Read the value blocks from `start`; return the character behind the last one."""
     dump.has_used_values = True
-    cut = blocks.cut(text, start, heads, role)
+    cut = used_values.cut(text, start, heads, role)
     dump.is_glued = cut.is_glued
     dump.has_instruction_texts = cut.texts is not None
     dump.has_instruction_space = cut.has_space
-    if not blocks.fill(dump, cut):
-        raise explain.lines_of_blocks(text, cut.starts(start, heads), heads, role)
-    empty = blocks.none_forms(cut.uses)
+    if not used_values.fill(dump, cut):
+        raise diagnose.lines_of_blocks(text, cut.starts(start, heads), heads, role)
+    empty = used_values.none_forms(cut.uses)
     if len(empty) > 1:
-        raise explain.mixed_empty_uses(text, cut.starts(start, heads), cut.uses, role)
+        raise diagnose.mixed_empty_uses(text, cut.starts(start, heads), cut.uses, role)
     dump.none_form = empty[0] if empty else None
     return cut.stop

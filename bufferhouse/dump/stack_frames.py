@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bufferhouse.dump.attributes import unescaped
 from bufferhouse.dump.errors import DumpError, quoted
+from bufferhouse.dump.instruction_text import unescaped
 
 FIRST_TABLE = b"FileNames\n"
 LAST_TABLE = b"StackFrames\n"

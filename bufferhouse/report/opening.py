@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from bufferhouse.lake.address import LakeAddress
-from bufferhouse.reading import reading
+from bufferhouse.warehouse.lake.address import LakeAddress
+from bufferhouse.warehouse.read import reading
 
 
 @contextmanager
@@ -14,18 +14,18 @@ def opened(path: Path | LakeAddress | None, sources: Sequence[str], wait: float)
     """Yield a connection, the name of what is asked, and a note: of the warehouse at `path`, else of dumps in memory.
 
     Raises:
-        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.reading.reading`.
+        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
     """
     if path is not None:
         with reading(path, wait=wait) as (con, note):
             name = path.name
             if isinstance(path, LakeAddress):
-                from bufferhouse.lake.keeping import name_with_snapshot
+                from bufferhouse.warehouse.lake.compact import name_with_snapshot
 
                 name = name_with_snapshot(con, name)
             yield con, name, note
         return
-    from bufferhouse.memory import in_memory
+    from bufferhouse.ingest.in_memory import in_memory
 
     with in_memory(sources) as con:
         yield con, " ".join(os.path.basename(source.rstrip("/")) for source in sources), None

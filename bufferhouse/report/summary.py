@@ -1,8 +1,8 @@
 """What an ingest did, in a few lines."""
 
-from bufferhouse.observing import UNREADABLE
-from bufferhouse.report.figures import human_bytes
-from bufferhouse.summary import Summary
+from bufferhouse.ingest.summary import Summary
+from bufferhouse.report.text.figures import human_bytes
+from bufferhouse.warehouse.observations import UNREADABLE
 
 _SHOWN_REJECTS = 20
 

@@ -1,0 +1,87 @@
+"""`bufferhouse config` and `bufferhouse runs complete`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bufferhouse.commands.options import (
+    FormatOption,
+    WaitOption,
+    WarehouseOption,
+    check_format,
+    guarded,
+    say,
+    warehouse_path,
+)
+from bufferhouse.commands.typer_fast import Verbs
+
+config = Verbs(no_args_is_help=True, help="Look at the configuration.")
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="The file; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml here.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="section.key=value: takes the place of a configured value; repeat for more."),
+]
+
+
+@config.command("check")
+@guarded
+def config_check(
+    config_file: ConfigOption = None, settings: SetOption = None, output_format: FormatOption = "table"
+) -> None:
+    """Check the configuration, and print every value and where it comes from. Exit 1 when something is wrong."""
+    from bufferhouse.config.load import ConfigError, find, load
+    from bufferhouse.query.format import formatted
+
+    check_format(output_format, "table", "json")
+    path = find(config_file)
+    try:
+        found = load(path, flags=settings or ())
+    except ConfigError as error:
+        for problem in error.problems:
+            say(problem)
+        raise typer.Exit(1) from None
+    values = {f"{section}.{key}": value for section, keys in found.sections.items() for key, value in keys.items()}
+    for source in found.sources:
+        values.update({f"sources.{source['name']}.{key}": value for key, value in source.items() if key != "name"})
+    rows = [(name, shown(value), found.origins[name]) for name, value in values.items()]
+    print(formatted(("key", "value", "from"), rows, output_format))
+    if path is None:
+        say("bufferhouse: there is no bufferhouse.toml here; these are the defaults")
+    for source in found.sources:
+        origin = found.origins[f"sources.{source['name']}.paths"]
+        for place in source["paths"]:
+            is_pattern = any(mark in place for mark in "*?[")
+            if "://" not in place and not is_pattern and not Path(found.place(place)).exists():
+                say(f"bufferhouse: {origin}: nothing is at {place} yet")
+
+
+def shown(value: object) -> str:
+    """Return a value as people read it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return "off" if value == float("inf") else f"{value:g}"
+    if isinstance(value, list):
+        return ", ".join(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={item}" for key, item in value.items())
+    return getattr(value, "pattern", None) or str(value)
+
+
+@guarded
+def runs_complete(
+    names: Annotated[list[str], typer.Argument(help="The runs.")],
+    warehouse: WarehouseOption = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Declare runs complete: their dumps wait for no other file, and what comes later is called late."""
+    from bufferhouse.commands.writing import writing
+    from bufferhouse.warehouse.completing import complete
+
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+        complete(writer.con, names)

@@ -1,0 +1,37 @@
+"""`bufferhouse copy`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bufferhouse.commands.options import DataPathOption, WaitOption, address, guarded, progress_of, say, warehouse_path
+
+
+@guarded
+def copy(
+    source: Annotated[Path, typer.Argument(parser=address, metavar="FROM", help="The warehouse, a file or a lake.")],
+    target: Annotated[Path, typer.Argument(parser=address, metavar="TO", help="One without rows, made if need be.")],
+    data_path: DataPathOption = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Copy a warehouse to another file or lake, and prove the copy.
+
+    Rows are counted and hashed table by table before they are committed, all at once; then every dump is rendered from
+    the copy as `verify` does. Exit 1 when a dump does not prove itself.
+    """
+    from bufferhouse.warehouse.copy import copy_warehouse
+    from bufferhouse.warehouse.read import reading
+    from bufferhouse.warehouse.verify import chosen_dumps, verify
+
+    target = warehouse_path(target, data_path=data_path)
+    with progress_of("tables") as step:
+        rows = copy_warehouse(warehouse_path(source, must_exist=True), target, wait=wait, progress=step)
+    with reading(target, wait=wait) as (con, _), progress_of("dumps") as step:
+        ids = chosen_dumps(con)
+        faults = verify(con, ids, progress=step)
+    for fault in faults:
+        say(f"dump {fault.dump_id}: {fault.what}")
+    print(f"{sum(rows.values()):,} rows of {len(rows)} tables copied")
+    print(f"{len(ids) - len(faults)} of {len(ids)} dumps proved")
+    raise typer.Exit(int(bool(faults)))

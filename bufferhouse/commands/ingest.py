@@ -1,0 +1,168 @@
+"""`bufferhouse ingest`."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from bufferhouse.commands.config import SetOption
+from bufferhouse.commands.options import (
+    DataPathOption,
+    FormatOption,
+    WarehouseOption,
+    check_format,
+    guarded,
+    say,
+    warehouse_path,
+)
+from bufferhouse.errors import UsageError
+
+
+@guarded
+def ingest(
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, globs, directories, tar or zip archives, s3:// URLs; - reads paths from stdin."),
+    ] = None,
+    warehouse: WarehouseOption = None,
+    run: Annotated[str | None, typer.Option(help="Name of the run all dumps belong to.")] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(help="K=V: a fact about the runs, such as track=nightly; repeat for more."),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes that parse.")] = None,
+    include: Annotated[list[str] | None, typer.Option(help="Only files that match this glob.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="No files that match this glob.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Say what would be done, and write nothing.")] = False,
+    rehash: Annotated[bool, typer.Option("--rehash", help="Read files again that seem unchanged.")] = False,
+    reparse: Annotated[
+        bool,
+        typer.Option("--reparse", help="Parse again what an older version parsed, all with --rehash; from the tables."),
+    ] = False,
+    data_path: DataPathOption = None,
+    publish: Annotated[bool, typer.Option("--publish", help="Publish a copy for readers at the end.")] = False,
+    wait: Annotated[
+        float | None,
+        typer.Option("--wait", min=0, help="Seconds to wait for a warehouse in use; else as configured, else none."),
+    ] = None,
+    config_file: Annotated[
+        Path | None,
+        typer.Option("--config", help="Instead of SOURCES: look once into those of this bufferhouse.toml."),
+    ] = None,
+    settings: SetOption = None,
+    output_format: FormatOption = "table",
+) -> None:
+    """Load dumps into the warehouse.
+
+    Files that are known by path, size and time are not read again; a dump that cannot be read becomes a reject and
+    the others are loaded. Exit 1 when something was refused.
+
+    With --config it is one pass over the configured sources, as the flow makes it on its schedule: only whole files,
+    into the configured warehouse, published where that is configured. A source that is not there stops no other.
+    """
+    from bufferhouse.commands.ingest_run import run_ingest
+
+    check_format(output_format, "table", "json")
+    if config_file is not None:
+        others = {"--include": include, "--exclude": exclude, "--plan": plan, "--rehash": rehash, "--reparse": reparse}
+        others["--data-path"] = data_path
+        _refuse_beside_config(sources, [name for name, value in others.items() if value])
+        facts = dict(_pair(item) for item in label or [])
+        _ingest_configured(config_file, settings, warehouse, run, facts, workers, publish, wait, output_format)
+    if settings:
+        raise UsageError("--set: expected --config FILE beside it")
+    if not sources and not reparse:
+        raise UsageError("expected sources to ingest, --config FILE, or --reparse")
+    if plan and reparse:
+        raise UsageError("expected --plan or --reparse, not both")
+    summary = run_ingest(
+        [path for source in sources or [] for path in _expanded(source)],
+        warehouse_path(warehouse, must_exist=not sources, data_path=data_path),
+        run_name=run,
+        labels=dict(_pair(item) for item in label or []),
+        workers=workers,
+        include=include or [],
+        exclude=exclude or [],
+        plan=plan,
+        rehash=rehash,
+        reparse=reparse,
+        publish=publish,
+        wait=wait or 0.0,
+    )
+    if output_format == "json":
+        print(json.dumps(summary.as_dict()))
+    else:
+        from bufferhouse.report.summary import lines
+
+        print("\n".join(lines(summary, plan=plan)))
+    raise typer.Exit(summary.exit_code)
+
+
+def _refuse_beside_config(sources: list[str] | None, others: list[str]) -> None:
+    if sources:
+        raise UsageError(
+            "expected SOURCES or --config FILE, not both; for some of the configured sources alone: "
+            "python -m flows.ingest NAME --config FILE"
+        )
+    if others:
+        raise UsageError(f"expected --config or {', '.join(others)}, not both; the file has include and exclude")
+
+
+def _ingest_configured(
+    config_file: Path,
+    settings: list[str] | None,
+    warehouse: Path | None,
+    run: str | None,
+    labels: dict[str, str],
+    workers: int | None,
+    publish: bool,
+    wait: float | None,
+    output_format: str,
+) -> NoReturn:
+    """Carry out one pass; exit 3 when sources did not answer, 2 when one is wrong, 1 when something was refused."""
+    from bufferhouse.commands.ingest_run import run_configured
+    from bufferhouse.config.load import find, load
+    from bufferhouse.ingest.all_sources import total_of
+    from bufferhouse.report.summary import lines
+
+    started = time.monotonic()
+    conf = load(find(config_file), flags=settings or ())
+    by_source = run_configured(
+        conf,
+        warehouse or conf.warehouse,
+        run_name=run,
+        labels=labels,
+        workers=workers or conf["warehouse"]["workers"],
+        publish=publish or conf["warehouse"]["publish"],
+        wait=conf["warehouse"]["wait"] if wait is None else wait,
+    )
+    total = total_of(by_source)
+    total.seconds = round(time.monotonic() - started, 3)
+    faults = {name: one.fault for name, one in by_source.items() if one.fault}
+    if output_format == "json":
+        print(json.dumps({**total.told(), "faults": faults}))
+    else:
+        print("\n".join([*lines(total), *(f"waiting: {line}" for line in total.waiting)]))
+    for name, fault in faults.items():
+        say(f"bufferhouse: source {name}: {fault}")
+    is_wrong = any(isinstance(one.error, UsageError) for one in by_source.values())
+    raise typer.Exit((2 if is_wrong else 3) if faults else total.exit_code)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, sign, value = text.partition("=")
+    if not sign or not key:
+        raise UsageError(f"--label: expected K=V, found {text!r}")
+    return key, value
+
+
+def _expanded(source: str) -> list[str]:
+    if source != "-":
+        return [source]
+    # Names of files are bytes, whatever the terminal's encoding is.
+    paths = [os.fsdecode(line.rstrip(b"\n")) for line in sys.stdin.buffer]
+    return [path for path in paths if path]

@@ -1,0 +1,266 @@
+"""The verbs that keep a warehouse: publish, build, check, compact, prune, stats, export, verify."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bufferhouse.commands.config import ConfigOption
+from bufferhouse.commands.options import (
+    FormatOption,
+    WaitOption,
+    WarehouseOption,
+    check_format,
+    guarded,
+    progress_of,
+    reading,
+    say,
+    warehouse_path,
+)
+from bufferhouse.errors import UsageError
+
+
+@guarded
+def publish(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
+    """Copy the warehouse to its published name, for readers that must not wait for writers."""
+    from bufferhouse.commands.writing import writing
+    from bufferhouse.warehouse.lake.address import LakeAddress
+
+    path = warehouse_path(warehouse, must_exist=True)
+    if isinstance(path, LakeAddress):
+        print(f"{path} needs no published copy: its readers read snapshots, and wait for nobody")
+        return
+    with writing(path, wait=wait) as writer:
+        print(writer.publish())
+
+
+@guarded
+def build(
+    warehouse: WarehouseOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Build all models, changed or not.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what would be built and back-filled; write nothing.")
+    ] = False,
+    wait: WaitOption = 0.0,
+    output_format: Annotated[str, typer.Option("--format", help="Of --plan: table or json.")] = "table",
+) -> None:
+    """Build the models that changed, compute stored ones again over all dumps, and print the names."""
+    from bufferhouse.commands.writing import back_filling
+    from bufferhouse.models import build as building
+    from bufferhouse.query.format import formatted
+    from bufferhouse.warehouse.warehouse import Warehouse
+
+    check_format(output_format, "table", "json")
+    path = warehouse_path(warehouse, must_exist=True)
+    if plan:
+        with reading(path, wait) as con:
+            steps = building.plan(con, force=force)
+        rows = [(s.name, s.kind, s.reason, s.dump_count) for s in steps]
+        print(formatted(("model", "kind", "reason", "dumps_to_back_fill"), rows, output_format))
+        return
+
+    def line(model: str, done: int, total: int) -> None:
+        say(f"{model}: {done}/{total} dumps back-filled")
+
+    with Warehouse(path, wait=wait, build_models=False) as writer, back_filling(line) as step:
+        for name in writer.build(force=force, progress=step):
+            print(name)
+
+
+@guarded
+def check(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
+    """Run all checks over the whole warehouse. Exit 1 when a check of severity error finds offenders."""
+    from bufferhouse.models.checks import run_checks
+    from bufferhouse.query.format import formatted
+
+    check_format(output_format, "table", "json")
+    with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
+        results = run_checks(con)
+    columns = ("check", "severity", "offenders", "first")
+    rows = [(r.name, r.severity, r.offender_count, r.first or "") for r in results]
+    print(formatted(columns, rows, output_format))
+    raise typer.Exit(int(any(r.severity == "error" and r.offender_count for r in results)))
+
+
+@guarded
+def compact(
+    warehouse: WarehouseOption = None,
+    keep: Annotated[
+        str | None,
+        typer.Option("--keep-snapshots", help="Of a lake: how long snapshots are kept, as 1h or 7d; else 1d."),
+    ] = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Write the warehouse anew without free space, and say what that saved.
+
+    A lake gets few large files for many small ones; old snapshots, and files that are in none, are removed. Of contents
+    that it has twice, which `check` tells, one copy is left.
+    """
+    from bufferhouse.commands.writing import writing
+    from bufferhouse.report.text.figures import human_bytes
+    from bufferhouse.warehouse.retention import compact
+
+    seconds = None if keep is None else _seconds(keep)
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+        done = compact(writer, keep_seconds=seconds)
+    if done.mended_count:
+        print(f"{done.mended_count} contents were stored twice, and are stored once now")
+    for reason in done.not_mended:
+        say(f"stored twice, and cannot be mended: {reason}")
+    print(f"{human_bytes(done.before)} before, {human_bytes(done.after)} after")
+    if done.not_mended:
+        raise typer.Exit(1)
+
+
+def _seconds(text: str) -> float:
+    from bufferhouse.config.keys import duration
+
+    try:
+        return duration(text)
+    except ValueError as error:
+        raise UsageError(f"--keep-snapshots: expected {error}, found {text!r}") from None
+
+
+@guarded
+def prune(
+    warehouse: WarehouseOption = None,
+    keep_runs: Annotated[int | None, typer.Option(help="Keep the newest N runs.")] = None,
+    older_than: Annotated[str | None, typer.Option(help="Remove runs older than this many days: 90 or 90d.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Say what would go, and remove nothing.")] = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Remove old runs, and the contents that no run sees any more."""
+    from bufferhouse.commands.writing import writing
+    from bufferhouse.warehouse.retention import remove_runs, runs_to_prune
+
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+        chosen = runs_to_prune(writer.con, keep_runs=keep_runs, older_than_days=_days(older_than))
+        for _, name in chosen:
+            print(f"{'would remove' if plan else 'removing'} run {name}")
+        if plan or not chosen:
+            print(f"{len(chosen)} runs {'would be ' if plan else ''}removed")
+            return
+        pruned = remove_runs(writer, chosen)
+    print(
+        f"{len(pruned.runs)} runs, {pruned.observation_count} observations and {pruned.dump_count} dumps removed; "
+        "bufferhouse compact gives the space back"
+    )
+
+
+def _days(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text.removesuffix("d"))
+    except ValueError:
+        raise UsageError(f"--older-than: expected a number of days, found {text!r}") from None
+
+
+@guarded
+def stats(
+    warehouse: WarehouseOption = None,
+    wait: WaitOption = 0.0,
+    config_file: ConfigOption = None,
+    checks: Annotated[bool, typer.Option("--checks", help="Run all checks, too, and say which fail.")] = False,
+    output_format: FormatOption = "table",
+) -> None:
+    """Say what is in the warehouse: rows and bytes per table, dumps per run, repeats, rejects.
+
+    As JSON also the last load, open rejects, who writes at this moment, and with a configuration how fresh each source
+    is: what a collector of metrics needs. Exit 3 where the warehouse is being written and there is no published copy.
+    """
+    from bufferhouse.config.load import find, load
+    from bufferhouse.ingest.metrics import metrics
+    from bufferhouse.query.format import formatted
+    from bufferhouse.report.text.figures import human_bytes
+
+    check_format(output_format, "table", "json")
+    conf = load(find(config_file)) if config_file or output_format == "json" else None
+    given = conf.warehouse if config_file and conf and warehouse is None else warehouse
+    found = metrics(warehouse_path(given, must_exist=True), conf, wait=wait, checks=checks)
+    if found["note"]:
+        say(f"bufferhouse: {found['note']}")
+    if output_format == "json":
+        print(json.dumps(found))
+        return
+    print(
+        f"{found['observations']:,} dumps seen, {found['dumps']:,} contents, {found['repeat_share']:.1%} repeats; "
+        f"{human_bytes(found['text_bytes'])} of text in a file of {human_bytes(found['file_bytes'])}\n"
+    )
+    tables = [(name, row["rows"], row["bytes"]) for name, row in found["tables"].items()]
+    print(formatted(("table", "rows", "bytes"), tables, "table") + "\n")
+    print(formatted(("run", "dumps"), list(found["runs"].items()), "table"))
+    if found["rejects"]:
+        rows = [(row["rule"], row["state"], row["count"]) for row in found["rejects"]]
+        print("\n" + formatted(("rejects by rule", "state", "count"), rows, "table"))
+    if found["sources"]:
+        print("\n" + formatted(*_by_name("source", found["sources"]), "table"))
+    if found["failing_checks"]:
+        print("\n" + formatted(*_by_name("failing check", found["failing_checks"]), "table"))
+
+
+def _by_name(what: str, found: dict[str, dict]) -> tuple[tuple[str, ...], list[tuple]]:
+    """Return columns and rows of a table of dicts that have the same keys."""
+    first = next(iter(found.values()))
+    return (what, *first), [
+        (name, *("" if cell is None else cell for cell in row.values())) for name, row in found.items()
+    ]
+
+
+@guarded
+def export(
+    dump_id: Annotated[int | None, typer.Argument(help="The dump to write.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder to write into.")] = None,
+    run: Annotated[str | None, typer.Option(help="All dumps of a run.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All dumps of all runs.")] = False,
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", help="Write tables and marts as Parquet files into this folder.")
+    ] = None,
+    warehouse: WarehouseOption = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Write the original files back, byte for byte, as OUTPUT/<run>/<relative path>.
+
+    With --parquet the tables of raw and the marts instead, as DIR/raw/<table>.parquet and DIR/marts/<mart>.parquet.
+    """
+    from bufferhouse.warehouse.export import choose, export
+
+    if parquet is not None:
+        if dump_id is not None or run is not None or every or output is not None:
+            raise UsageError("expected --parquet DIR alone: it writes whole tables")
+        from bufferhouse.query.notebooks import export_parquet
+
+        with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("tables") as step:
+            files = export_parquet(con, parquet, progress=step)
+        print(f"{len(files)} files written to {parquet}")
+        return
+    if sum((dump_id is not None, run is not None, every)) != 1:
+        raise UsageError("expected one of DUMP_ID, --run NAME and --all")
+    if output is None:
+        raise UsageError("expected a folder to write into, with -o DIR")
+    with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("dumps") as step:
+        count = export(con, choose(con, dump_id=dump_id, run=run), output, progress=step)
+    print(f"{count} files written to {output}")
+
+
+@guarded
+def verify(
+    warehouse: WarehouseOption = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="Only N dumps, chosen at random.")] = None,
+    run: Annotated[str | None, typer.Option(help="Only the dumps of a run.")] = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Prove that nothing was lost: render every dump from its rows, compare hashes, derive every row again.
+
+    Exit 1 when a dump does not prove itself.
+    """
+    from bufferhouse.warehouse.verify import chosen_dumps, verify
+
+    with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("dumps") as step:
+        ids = chosen_dumps(con, sample=sample, run=run)
+        faults = verify(con, ids, progress=step)
+    for fault in faults:
+        say(f"dump {fault.dump_id}: {fault.what}")
+    print(f"{len(ids) - len(faults)} of {len(ids)} dumps proved")
+    raise typer.Exit(int(bool(faults)))

@@ -1,0 +1,105 @@
+"""`bufferhouse models` and `bufferhouse lineage`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bufferhouse.commands.options import (
+    FormatOption,
+    WaitOption,
+    WarehouseOption,
+    check_format,
+    guarded,
+    reading,
+    warehouse_path,
+)
+from bufferhouse.errors import UsageError
+
+
+@guarded
+def models(
+    warehouse: WarehouseOption = None,
+    wait: WaitOption = 0.0,
+    output_format: FormatOption = "table",
+    dialect: Annotated[
+        str | None, typer.Option("--dialect", help="Write the portable marts for another engine instead: spark.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="With --dialect: a folder for a file per model; else stdout.")
+    ] = None,
+) -> None:
+    """List the models of a warehouse: version, kind, grain, freshness, rows.
+
+    The freshness is the end of the newest load that the rows stand for. A view is computed when it is asked, so that is
+    the newest load of all; a table holds what was stored for each dump, so it is the newest load that brought one of
+    the dumps in it.
+
+    With --dialect no warehouse is needed: the portable marts and all they read are written as views of another SQL, in
+    the order in which they can be made. docs/engines.md says how to run them.
+    """
+    if dialect is not None:
+        _write_models(dialect, output)
+        return
+    if output is not None:
+        raise UsageError("-o is for --dialect: a list of models goes to standard output")
+
+    from bufferhouse.models.freeze import locked
+    from bufferhouse.models.status import listed_models
+    from bufferhouse.query.format import formatted
+
+    check_format(output_format, "table", "json")
+    with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
+        found = listed_models(con, locked())
+    is_short = output_format == "table"
+    rows = [
+        (
+            m.name,
+            m.version,
+            m.kind,
+            m.grain,
+            m.fresh_at,
+            m.row_count,
+            m.purpose.split(". ")[0].rstrip(".") if is_short else m.purpose,
+        )
+        for m in found
+    ]
+    columns = ("model", "version", "kind", "grain", "freshness", "rows", "purpose")
+    print(formatted(columns, rows, output_format))
+
+
+def _write_models(dialect: str, output: Path | None) -> None:
+    from bufferhouse.models.dialects import statements, write
+    from bufferhouse.models.project import read
+
+    made = statements(read(), dialect)
+    if output is None:
+        print("".join(f"{statement};\n" for statement in made.values()), end="")
+        return
+    write(made, output)
+    print(f"bufferhouse: {len(made)} statements in {output}, to be run in the order of their names", file=sys.stderr)
+
+
+@guarded
+def lineage(
+    column: Annotated[str, typer.Argument(help="MART.COLUMN, such as peak_memory.reserved_bytes.")],
+    output_format: Annotated[str, typer.Option("--format", help="tree, list or json.")] = "tree",
+) -> None:
+    """Show which columns of raw a column comes from, model by model."""
+    from bufferhouse.models.lineage import Lineage
+    from bufferhouse.models.project import read
+    from schemas import TABLES
+    from schemas.ddl import sql_type
+
+    check_format(output_format, "tree", "list", "json")
+    tables = {
+        name: {column: sql_type(declared) for column, declared in contract.columns.items()}
+        for name, contract in TABLES.items()
+    }
+    origin = Lineage(read(), tables).of(column)
+    if output_format == "json":
+        print(json.dumps({**origin.as_dict(), "raw": origin.leaves()}, indent=1))
+    else:
+        print("\n".join(origin.lines() if output_format == "tree" else origin.leaves()))

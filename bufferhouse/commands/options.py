@@ -1,0 +1,163 @@
+"""What every verb shares: options, messages, exit codes, a bar for long work."""
+
+import errno
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bufferhouse.engine import interrupts
+from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.warehouse.lake.address import LakeAddress, address_of
+
+
+def address(text: str) -> Path | LakeAddress:
+    """Return where a warehouse is, from the word of a call; a wrong one ends it with exit 2."""
+    try:
+        return address_of(text)
+    except UsageError as error:
+        say(f"bufferhouse: {error}")
+        raise typer.Exit(2) from None
+
+
+WarehouseOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--warehouse",
+        parser=address,
+        metavar="FILE|LAKE",
+        help="Warehouse: a file, or ducklake:postgres:… or ducklake:CATALOG for a lake; else $BUFFERHOUSE_WAREHOUSE, "
+        "else warehouse.duckdb here.",
+    ),
+]
+DataPathOption = Annotated[
+    str | None,
+    typer.Option(
+        "--data-path",
+        help="Where the files of a lake go when it is made: a folder or s3://BUCKET/PREFIX; else "
+        "$BUFFERHOUSE_DATA_PATH.",
+    ),
+]
+WaitOption = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for a warehouse that is in use.")]
+FormatOption = Annotated[str, typer.Option("--format", help="table or json.")]
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # making space helps, so the call itself was not wrong
+
+
+def say(message: str) -> None:
+    """Write a message to standard error."""
+    print(message, file=sys.stderr)
+
+
+def guarded(verb: Callable) -> Callable:
+    """As `told`, of a verb that Ctrl-C ends wherever it meets it, also in a statement of DuckDB."""
+
+    @wraps(verb)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with interrupts.remembered():
+            return verb(*args, **kwargs)
+
+    return told(call)
+
+
+def told(verb: Callable) -> Callable:
+    """Turn the errors that end a command into a message and an exit code.
+
+    2 for a wrong call, 3 for what may be better later: a warehouse in use, a source that is away, a full disk; 130 for
+    Ctrl-C.
+    """
+
+    @wraps(verb)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        started = time.monotonic()
+        try:
+            return verb(*args, **kwargs)
+        except (UsageError, WarehouseError, ModelError) as error:
+            say(f"bufferhouse: {error}")
+            raise typer.Exit(2) from None
+        except (WarehouseBusy, SourceUnavailable) as error:
+            say(f"bufferhouse: {error}")
+            raise typer.Exit(3) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            say(f"bufferhouse: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}")
+            raise typer.Exit(3 if error.errno in _FULL else 2) from None
+        except KeyboardInterrupt:
+            say(f"bufferhouse: interrupted after {time.monotonic() - started:.1f} s; what was committed is kept")
+            raise typer.Exit(130) from None
+
+    return call
+
+
+def warehouse_path(
+    given: Path | LakeAddress | None, *, must_exist: bool = False, data_path: str | None = None
+) -> Path | LakeAddress:
+    """Return the warehouse a verb works on; whether there is a lake is seen when it is opened.
+
+    Raises:
+        UsageError: it must exist and does not, or a file is given a data path.
+    """
+    from bufferhouse.warehouse.files import default_path
+
+    path = given or default_path()
+    if isinstance(path, LakeAddress):
+        return path.with_data_path(data_path)
+    if data_path is not None:
+        raise UsageError(f"--data-path: expected a lake, ducklake:…, as --warehouse, found the file {path}")
+    if must_exist and not path.exists():
+        raise UsageError(
+            f"there is no warehouse at {path}; make one with: bufferhouse ingest SOURCE --warehouse {path}"
+        )
+    return path
+
+
+def check_format(given: str, *known: str) -> None:
+    """Refuse a --format that a verb does not know."""
+    if given not in known:
+        raise UsageError(f"--format: expected {' or '.join(known)}, found {given!r}")
+
+
+@contextmanager
+def reading(path: Path | LakeAddress, wait: float = 0.0) -> Iterator[Any]:
+    """Yield a reading connection, after a note on standard error where it is not the newest state."""
+    from bufferhouse.warehouse.read import reading as opened
+
+    with opened(path, wait=wait) as (con, note):
+        if note:
+            say(f"bufferhouse: {note}")
+        yield con
+
+
+@contextmanager
+def progress_of(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that takes steps done and steps to do: a bar on a terminal, a line now and then elsewhere."""
+    if not sys.stderr.isatty():
+        yield _lines(what)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _lines(what: str) -> Callable[[int, int], None]:
+    shown = 0
+
+    def step(done: int, total: int) -> None:
+        nonlocal shown
+        # Ten lines are enough for a log, however many steps there are.
+        if done == total or (done - shown) * 10 >= total:
+            shown = done
+            say(f"{what}: {done}/{total}")
+
+    return step

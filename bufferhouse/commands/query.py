@@ -1,0 +1,166 @@
+"""`bufferhouse query`."""
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
+from bufferhouse.commands.typer_fast import Verb
+from bufferhouse.errors import UsageError
+
+_OPTION = re.compile(r"--[a-z-]+=")
+FromOption = Annotated[
+    list[str] | None, typer.Option("--from", help="Ask these dumps instead; no warehouse is needed. Repeat for more.")
+]
+
+
+class SqlFirst(Verb):
+    """A verb whose argument is SQL, which may begin with a comment: `-- x` and a line feed is no option."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
+        """Put what is SQL behind all options, where a dash means nothing."""
+        if "--" in args:
+            return super().parse_args(ctx, args)
+        is_sql = [word.startswith("--") and "\n" in word and not _OPTION.match(word) for word in args]
+        options = [word for word, sql in zip(args, is_sql, strict=True) if not sql]
+        return super().parse_args(ctx, [*options, "--", *(word for word, sql in zip(args, is_sql, strict=True) if sql)])
+
+
+@guarded
+def query(
+    sql: Annotated[str | None, typer.Argument(help="One statement that reads; without one, a conversation.")] = None,
+    file: Annotated[Path | None, typer.Option("-f", "--file", help="Read the statement from a file.")] = None,
+    run: Annotated[str | None, typer.Option("--run", help="Ask a question of the cookbook, by its name.")] = None,
+    questions: Annotated[bool, typer.Option("--list", help="List the questions of the cookbook.")] = False,
+    param: Annotated[
+        list[str] | None, typer.Option("--param", help="NAME=VALUE of a parameter $NAME. Repeat for more.")
+    ] = None,
+    warehouse: WarehouseOption = None,
+    source: FromOption = None,
+    output_format: Annotated[
+        str, typer.Option("--format", help="table, csv, json, markdown or, with -o, parquet.")
+    ] = "table",
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file.")] = None,
+    timeout: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds a statement may take.")] = 300.0,
+    memory: Annotated[
+        int | None,
+        typer.Option("--memory", min=64, help="MiB a statement may take; half of the machine, at most 4096."),
+    ] = None,
+    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Rows an answer may have.")] = 1_000_000,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Ask the warehouse in SQL, read-only.
+
+    Start with the marts: SHOW ALL TABLES lists them, DESCRIBE marts.peak_memory shows one. --list shows the questions
+    of the cookbook, --run asks one. Without a statement a conversation begins; .help lists its commands.
+    """
+    from bufferhouse.engine.limits import MIB, Limits
+    from bufferhouse.query.cookbook import question
+    from bufferhouse.query.door import door
+    from bufferhouse.query.output import ALL_FORMATS, answer, pairs, values
+
+    check_format(output_format, *ALL_FORMATS)
+    if output_format == "parquet" and output is None:
+        raise UsageError("--format parquet: expected -o FILE")
+    if questions:
+        _list(output_format)
+        return
+    if sum(given is not None for given in (sql, file, run)) > 1:
+        raise UsageError("expected one statement: as an argument, with -f FILE or with --run QUESTION")
+    given = pairs(param or [])
+    if run is not None:
+        asked = question(run)
+        sql, parameters = asked.sql, asked.values(given)
+    else:
+        sql, parameters = _text_of(file) if file is not None else sql, values(given)
+    limits = replace(Limits(), seconds=timeout, rows=max_rows)
+    if memory is not None:
+        limits = replace(limits, memory_bytes=memory * MIB)
+    if output is not None:
+        _check_output(output, warehouse)
+    with _connection(warehouse, source, wait) as con, door(con, limits, give_up=_give_up(timeout)) as opened:
+        if sql is None:
+            _converse(opened, output_format, given, output)
+            return
+        text = answer(opened, sql, parameters, output_format, output)
+    if text is not None:
+        print(text)
+
+
+def _list(output_format: str) -> None:
+    from bufferhouse.query.cookbook import questions, shown
+    from bufferhouse.query.format import formatted
+
+    check_format(output_format, "table", "csv", "json", "markdown")
+    rows = [
+        (one.name, one.sentence, " ".join(f"{p.name}={shown(p.default)}" for p in one.parameters.values()))
+        for one in questions().values()
+    ]
+    print(formatted(("question", "what it asks", "parameters"), rows, output_format))
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text()
+    except UnicodeDecodeError:
+        raise UsageError(f"{file}: expected SQL in UTF-8") from None
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror}") from None
+
+
+def _check_output(output: Path, warehouse: Path | None) -> None:
+    """Refuse to write where the warehouse lies."""
+    from bufferhouse.warehouse.files import published_path
+
+    path = warehouse_path(warehouse)
+    copy = published_path(path)
+    if copy is not None and output.resolve() in (path.resolve(), copy.resolve()):
+        raise UsageError(f"-o {output}: that is the warehouse")
+    if not output.absolute().parent.is_dir():
+        raise UsageError(f"-o {output}: there is no folder {output.absolute().parent}")
+
+
+def _give_up(seconds: float) -> Callable[[], None]:
+    def end() -> None:
+        # One step of DuckDB may take long, and hears nothing meanwhile.
+        say(f"bufferhouse: stopped after {seconds:g} s, and it did not stop by itself; --timeout SECONDS gives it more")
+        os._exit(2)
+
+    return end
+
+
+def _converse(opened, output_format: str, given: dict[str, str], output: Path | None) -> None:
+    from bufferhouse.query.shell import Shell, converse, ends_a_statement, statements
+
+    if given or output is not None:
+        raise UsageError("expected one statement, as an argument, with -f FILE or with --run QUESTION")
+    shell = Shell(opened, print, say, output_format)
+    if sys.stdin.isatty():
+        converse(shell)
+        return
+    count = 0
+    for count, text in enumerate(statements(iter(sys.stdin), ends_a_statement), 1):  # noqa: B007 - counted
+        if not shell.obey(text):
+            break
+    if not count:
+        raise UsageError(
+            "expected one statement, as an argument, with -f FILE, with --run QUESTION or on standard input"
+        )
+
+
+def _connection(warehouse: Path | None, source: list[str] | None, wait: float):
+    from bufferhouse.commands.options import reading
+
+    if source:
+        if warehouse is not None:
+            raise UsageError("expected --warehouse or --from, not both")
+        from bufferhouse.ingest.in_memory import in_memory
+
+        return in_memory(source)
+    return reading(warehouse_path(warehouse, must_exist=True), wait)

@@ -1,0 +1,175 @@
+"""`bufferhouse report`."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
+from bufferhouse.commands.query import FromOption
+from bufferhouse.commands.typer_fast import Verbs
+from bufferhouse.errors import UsageError
+
+HtmlOption = Annotated[Path | None, typer.Option("--html", help="Write one self-contained page.")]
+ReportFormatOption = Annotated[str, typer.Option("--format", help="table, markdown or json.")]
+BytesOption = Annotated[bool, typer.Option("--bytes", help="Write all bytes to the byte.")]
+
+report = Verbs(no_args_is_help=True, help="Show what the warehouse knows.")
+
+
+@report.command("fleet")
+@guarded
+def report_fleet(
+    warehouse: WarehouseOption = None,
+    source: FromOption = None,
+    html: HtmlOption = None,
+    output_format: ReportFormatOption = "table",
+    exact: BytesOption = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Show how the memory of all programs moves over the runs, the biggest movers first."""
+    from bufferhouse.report.fleet.data import read_fleet
+    from bufferhouse.report.fleet.sections import fleet_text
+
+    path = checked(warehouse, source, html, output_format)
+    asked = read_fleet(path, sources=source or [], wait=wait)
+
+    def page() -> str:
+        from bufferhouse.report.fleet.page import fleet_page  # Altair takes half a second to import
+
+        return fleet_page(asked)
+
+    _deliver(fleet_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
+
+
+@report.command("program")
+@guarded
+def report_program(
+    program: Annotated[str, typer.Argument(help="Its name or program_id, or the beginning of either.")],
+    run: Annotated[str | None, typer.Option("--run", help="The run; else the newest that has it.")] = None,
+    warehouse: WarehouseOption = None,
+    source: FromOption = None,
+    html: HtmlOption = None,
+    output_format: ReportFormatOption = "table",
+    exact: BytesOption = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Show one program of one run: its memory over the schedule, who fills its peak, where its bytes go."""
+    from bufferhouse.report.program.data import read_program
+    from bufferhouse.report.program.terminal import program_text
+
+    path = checked(warehouse, source, html, output_format)
+    with _page_at_least(html):
+        asked = read_program(path, program, run=run, sources=source or [], wait=wait)
+
+    def page() -> str:
+        from bufferhouse.report.program.page import program_page  # as above
+
+        return program_page(asked)
+
+    _deliver(program_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
+
+
+@report.command("run")
+@guarded
+def report_run(
+    run: Annotated[str | None, typer.Argument(help="Its name, or the beginning of it; else the newest run.")] = None,
+    warehouse: WarehouseOption = None,
+    source: FromOption = None,
+    html: HtmlOption = None,
+    output_format: ReportFormatOption = "table",
+    exact: BytesOption = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Show one compile job: its programs by size, its largest blocks, what could be donated, what is baked in."""
+    from bufferhouse.report.run.data import read_run
+    from bufferhouse.report.run.sections import run_text
+
+    path = checked(warehouse, source, html, output_format)
+    with _page_at_least(html):
+        asked = read_run(path, run, sources=source or [], wait=wait)
+
+    def page() -> str:
+        from bufferhouse.report.run.page import run_page  # as above
+
+        return run_page(asked)
+
+    _deliver(run_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
+
+
+@report.command("compare")
+@guarded
+def report_compare(
+    before: Annotated[str, typer.Argument(help="The run before: its name, or the beginning of it.")],
+    after: Annotated[str, typer.Argument(help="The run after.")],
+    warehouse: WarehouseOption = None,
+    source: FromOption = None,
+    html: HtmlOption = None,
+    output_format: ReportFormatOption = "table",
+    exact: BytesOption = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Show which programs changed between two runs, in each memory space: what they took before, and what after."""
+    from bufferhouse.report.compare.data import read_comparison
+    from bufferhouse.report.compare.text import compare_text
+
+    path = checked(warehouse, source, html, output_format)
+    with _page_at_least(html):
+        asked = read_comparison(path, before, after, sources=source or [], wait=wait)
+
+    def page() -> str:
+        from bufferhouse.report.compare.page import compare_page  # as above
+
+        return compare_page(asked)
+
+    _deliver(compare_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
+
+
+def checked(warehouse: Path | None, source: list[str] | None, html: Path | None, output_format: str) -> Path | None:
+    """Return the warehouse to ask, None with sources; refuse a wrong call before any work is done for it."""
+    from bufferhouse.report.text.sections import FORMATS
+    from bufferhouse.report.writing import check_page_path
+
+    check_format(output_format, *FORMATS)
+    if html is not None:
+        check_page_path(html)
+    return asked_path(warehouse, source)
+
+
+def asked_path(warehouse: Path | None, source: list[str] | None) -> Path | None:
+    """Return the warehouse to ask, None with sources; refuse both together."""
+    if source and warehouse is not None:
+        raise UsageError("expected --warehouse or --from, not both")
+    return None if source else warehouse_path(warehouse, must_exist=True)
+
+
+@contextmanager
+def _page_at_least(html: Path | None) -> Iterator[None]:
+    """Where there is nothing to show, write the page that says so before the command ends with the message."""
+    from bufferhouse.report.nothing import NothingToShow
+    from bufferhouse.report.writing import write_page
+
+    try:
+        yield
+    except NothingToShow as nothing:
+        if html is not None:
+            from bufferhouse.report.html.nothing_page import nothing_page  # as above
+
+            write_page(html, nothing_page(nothing))
+            say(f"report: {html}")
+        raise
+
+
+def _deliver(text: str, note: str | None, page: Callable[[], str], html: Path | None, output_format: str) -> None:
+    """Print a report and write its page."""
+    from bufferhouse.report.writing import write_page
+
+    if note:
+        say(f"bufferhouse: {note}")
+    print(text)
+    if html is not None:
+        write_page(html, page())
+        # What a program reads from standard output stays whole.
+        (print if output_format == "table" else say)(f"report: {html}")

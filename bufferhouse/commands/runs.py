@@ -1,0 +1,177 @@
+"""`bufferhouse runs`, `bufferhouse programs` and `bufferhouse rejects`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bufferhouse.commands.options import (
+    FormatOption,
+    WaitOption,
+    WarehouseOption,
+    check_format,
+    guarded,
+    progress_of,
+    reading,
+    warehouse_path,
+)
+from bufferhouse.commands.typer_fast import Verbs
+from bufferhouse.errors import UsageError
+
+runs = Verbs(no_args_is_help=True, help="List, describe, rename and remove compiler runs.")
+rejects = Verbs(no_args_is_help=True, help="List what was refused, look at it, try it again.")
+
+
+@runs.command("ls")
+@guarded
+def runs_ls(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
+    """List the runs, oldest first."""
+    from bufferhouse.query.format import formatted
+
+    check_format(output_format, "table", "json")
+    with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
+        cursor = con.execute(
+            "SELECT r.run_name, r.started_at, r.started_at_source, r.compiler, r.compiler_version, r.platform, r.track,"
+            " COUNT(o.dump_id) AS dumps, COUNT(DISTINCT o.dump_id) AS contents, r.root"
+            " FROM staging.runs AS r LEFT JOIN staging.observations AS o USING (run_id)"
+            " GROUP BY ALL ORDER BY r.started_at, MAX(r.natural_name)"
+        )
+        print(formatted([column[0] for column in cursor.description], cursor.fetchall(), output_format))
+
+
+@runs.command("set")
+@guarded
+def runs_set(
+    name: Annotated[str, typer.Argument(help="The run.")],
+    facts: Annotated[
+        list[str], typer.Argument(help="K=V: platform=tpu, track=nightly, started_at=…, any label; K= removes.")
+    ],
+    warehouse: WarehouseOption = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Say more about a run: a column of raw.runs, or a label of your own."""
+    from bufferhouse.commands.writing import writing
+    from bufferhouse.warehouse.runs import set_facts
+
+    pairs = {}
+    for fact in facts:
+        key, sign, value = fact.partition("=")
+        if not sign or not key:
+            raise UsageError(f"expected K=V, found {fact!r}")
+        pairs[key] = value
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+        set_facts(writer.con, name, pairs)
+
+
+@runs.command("rename")
+@guarded
+def runs_rename(
+    name: Annotated[str, typer.Argument(help="The run.")],
+    new_name: Annotated[str, typer.Argument(help="Its new name.")],
+    warehouse: WarehouseOption = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Give a run another name."""
+    from bufferhouse.commands.writing import writing
+    from bufferhouse.warehouse.runs import rename
+
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+        rename(writer.con, name, new_name)
+
+
+@runs.command("rm")
+@guarded
+def runs_rm(
+    names: Annotated[list[str], typer.Argument(help="The runs.")],
+    warehouse: WarehouseOption = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Remove runs, and the contents that no other run sees."""
+    from bufferhouse.commands.writing import writing
+    from bufferhouse.warehouse.retention import remove_runs
+    from bufferhouse.warehouse.runs import run_id
+
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+        pruned = remove_runs(writer, [(run_id(writer.con, name), name) for name in names])
+    print(f"{len(pruned.runs)} runs, {pruned.observation_count} observations and {pruned.dump_count} dumps removed")
+
+
+@guarded
+def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
+    """List the programs: name, signature, in how many runs, and how large at most."""
+    from bufferhouse.query.format import formatted
+
+    check_format(output_format, "table", "json")
+    with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
+        cursor = con.execute(
+            "SELECT t.program_id, MAX(t.program_name) AS program_name, COUNT(DISTINCT t.run_id) AS runs,"
+            " CAST(MAX(t.reserved_bytes) AS BIGINT) AS most_reserved_bytes, MAX(d.entry_signature) AS entry_signature"
+            " FROM marts.memory_space_trend_v1 AS t JOIN raw.dumps AS d USING (dump_id)"
+            " GROUP BY t.program_id ORDER BY most_reserved_bytes DESC, program_name"
+        )
+        columns, rows = [column[0] for column in cursor.description], cursor.fetchall()
+    if output_format == "table":
+        rows = [(*row[:-1], row[-1] if len(row[-1]) <= 60 else row[-1][:59] + "…") for row in rows]
+    print(formatted(columns, rows, output_format))
+
+
+@rejects.command("ls")
+@guarded
+def rejects_ls(
+    warehouse: WarehouseOption = None,
+    every: Annotated[bool, typer.Option("--all", help="Also those that are replayed or resolved.")] = False,
+    wait: WaitOption = 0.0,
+    output_format: FormatOption = "table",
+) -> None:
+    """List the open rejects."""
+    from bufferhouse.ingest.rejects import COLUMNS, listed
+    from bufferhouse.query.format import formatted
+
+    check_format(output_format, "table", "json")
+    with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
+        print(formatted(COLUMNS, listed(con, every=every), output_format))
+
+
+@rejects.command("show")
+@guarded
+def rejects_show(
+    reject_id: Annotated[int, typer.Argument(help="The reject.")],
+    warehouse: WarehouseOption = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write its bytes to this file.")] = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Show why a dump was refused, with the lines around the place; -o writes its bytes."""
+    from bufferhouse.ingest.rejects import content, explained
+
+    with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
+        files = content(con, reject_id)
+        text = explained(con, reject_id, files)
+    print(text)
+    if output is not None:
+        for role, data in files.items():
+            target = output if len(files) == 1 else output.with_name(f"{output.name}.{role}")
+            target.write_bytes(data)
+            print(f"written: {target}")
+
+
+@rejects.command("replay")
+@guarded
+def rejects_replay(
+    reject_ids: Annotated[list[int] | None, typer.Argument(help="The rejects.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All open rejects.")] = False,
+    warehouse: WarehouseOption = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Try rejects again with the parser of today. Exit 1 when one is still refused."""
+    from bufferhouse.commands.writing import writing
+    from bufferhouse.ingest.rejects import replay
+
+    if bool(reject_ids) == every:
+        raise UsageError("expected ids of rejects, or --all")
+    path = warehouse_path(warehouse, must_exist=True)
+    with writing(path, wait=wait) as writer, progress_of("rejects") as step:
+        result = replay(writer, None if every else reject_ids, progress=step)
+    for reject_id, reason in result.refused:
+        print(f"reject {reject_id}: {reason}")
+    print(f"{len(result.accepted)} loaded, {len(result.refused)} still refused")
+    raise typer.Exit(int(bool(result.refused)))

@@ -1,0 +1,38 @@
+"""`bufferhouse serve`."""
+
+from typing import Annotated
+
+import typer
+
+from bufferhouse.commands.config import ConfigOption, SetOption
+from bufferhouse.commands.options import WarehouseOption, say, told
+
+
+@told
+def serve(
+    config_file: ConfigOption = None,
+    settings: SetOption = None,
+    warehouse: WarehouseOption = None,
+    port: Annotated[int, typer.Option(help="Where to start a Prefect server, if $PREFECT_API_URL names none.")] = 4200,
+    poll: Annotated[float, typer.Option(min=0.5, help="Seconds between two looks at what is due.")] = 10.0,
+) -> None:
+    """Run all flows on their schedules, until it is told to end.
+
+    Without $PREFECT_API_URL a Prefect server is started on 127.0.0.1, and ends with this.
+    """
+    from bufferhouse.config.load import find, load
+    from bufferhouse.errors import UsageError
+
+    given = [*(settings or ()), *([f"warehouse.path={warehouse.absolute()}"] if warehouse else ())]
+    conf = load(find(config_file), flags=given)
+    if not conf.sources:
+        raise UsageError(
+            f"expected [[sources]] in {conf.path or 'a bufferhouse.toml'}, found none; see docs/schedule.md"
+        )
+    say(f"bufferhouse: serving {conf.path}, {len(conf.sources)} sources, warehouse {conf.warehouse}")
+    from flows.server import server
+    from flows.serving import serve as serve_flows
+
+    with server(port) as url:
+        say(f"bufferhouse: Prefect answers at {url}")
+        serve_flows(conf, given, poll_seconds=poll)

@@ -1,0 +1,110 @@
+"""The causes of a difference between two moments: their bytes sum to it, exactly."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from bufferhouse.compare.elsewhere import Elsewhere, look_up, rest_of
+from bufferhouse.compare.match import Match, match
+from bufferhouse.compare.moments import Moment
+from bufferhouse.compare.values import Value
+
+# What a matched pair may differ in.
+LOGICAL_SIZE = "logical size"
+LAYOUT_PADDING = "layout padding"
+SLOT_SLACK = "slot slack"
+SHARING = "sharing"
+KIND = "kind of allocation"
+# What is alive at one of the peaks only.
+LIVES_TO_PEAK = "lives to the peak only after"
+FREED_BEFORE = "freed before the peak after"
+MOVED_IN = "moved from memory space"
+MOVED_OUT = "moved to memory space"
+ONLY_AFTER = "only after"
+ONLY_BEFORE = "only before"
+# What is not a matter of values: reserved bytes beyond the occupied ones, and all bytes where live ranges are missing.
+PACKING = "packing"
+NO_LIVE_RANGES = "no live ranges"
+
+
+class Cause(NamedTuple):
+    """Some bytes of a difference: what happened, to which value, and by which tier its two sides were matched."""
+
+    cause: str
+    size_bytes: int
+    tier: str | None = None
+    before: Value | None = None
+    after: Value | None = None
+
+
+class Blame(NamedTuple):
+    """The causes that were found between two moments, the pairs that were matched there, and what was not."""
+
+    causes: list[Cause]
+    matches: list[Match]
+    gone: list[Elsewhere]
+    new: list[Elsewhere]
+
+
+def blame(
+    before: Moment,
+    after: Moment,
+    before_values: Sequence[Value],
+    after_values: Sequence[Value],
+    memory_space: int,
+    kinds: Collection[str] | None = None,
+) -> Blame:
+    """Return why other bytes are occupied at the moment after than at the moment before.
+
+    `before_values` and `after_values` are all values of both programs, of all memory spaces. Of `kinds` (all, if None)
+    are the allocations whose bytes are taken apart.
+    """
+    matches, gone, new = match(before.alive, after.alive, before_values, after_values)
+    causes = [cause for pair in matches for cause in _differences(pair, before.owned, after.owned, kinds)]
+    old_rest = rest_of(before_values, memory_space, before.alive)
+    new_rest = rest_of(after_values, memory_space, after.alive)
+    gone, new = look_up(gone, old_rest, new_rest), look_up(new, new_rest, old_rest)
+    for found in gone:
+        if owned := _counted(found.value, before.owned, kinds):
+            causes.append(Cause(gone_to(found), -owned, found.tier, found.value, found.like))
+    for found in new:
+        if owned := _counted(found.value, after.owned, kinds):
+            causes.append(Cause(new_from(found), owned, found.tier, found.like, found.value))
+    return Blame(causes, matches, gone, new)
+
+
+def _counted(value: Value, owned: dict[int, int], kinds: Collection[str] | None) -> int:
+    return owned[value.value_id] if kinds is None or value.kind in kinds else 0
+
+
+def _differences(
+    pair: Match, before_owned: dict[int, int], after_owned: dict[int, int], kinds: Collection[str] | None
+) -> Iterable[Cause]:
+    """Yield what differs between two values that were matched: all parts of their slots, and what others share."""
+    before, after, tier = pair
+    before_bytes, after_bytes = _counted(before, before_owned, kinds), _counted(after, after_owned, kinds)
+    if kinds is not None and (before.kind in kinds) != (after.kind in kinds):
+        parts = {KIND: after_bytes - before_bytes}
+    elif kinds is not None and before.kind not in kinds:
+        return
+    else:
+        parts = {
+            LOGICAL_SIZE: after.logical_bytes - before.logical_bytes,
+            LAYOUT_PADDING: after.layout_padding_bytes - before.layout_padding_bytes,
+            SLOT_SLACK: after.slack_bytes - before.slack_bytes,
+            SHARING: (after_bytes - after.size_bytes) - (before_bytes - before.size_bytes),
+        }
+    yield from (Cause(cause, size, tier, before, after) for cause, size in parts.items() if size)
+
+
+def gone_to(found: Elsewhere) -> str:
+    """Return the cause that a value is, which is alive at the peak before only."""
+    if found.like is None:
+        return ONLY_BEFORE
+    return FREED_BEFORE if found.like.memory_space == found.value.memory_space else MOVED_OUT
+
+
+def new_from(found: Elsewhere) -> str:
+    """Return the cause that a value is, which is alive at the peak after only."""
+    if found.like is None:
+        return ONLY_AFTER
+    return LIVES_TO_PEAK if found.like.memory_space == found.value.memory_space else MOVED_IN

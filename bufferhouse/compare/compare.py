@@ -1,0 +1,196 @@
+"""Two runs, program by program: what each takes before and after, and why it differs."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import duckdb
+
+from bufferhouse.compare import causes
+from bufferhouse.compare.causes import Blame, Cause, blame
+from bufferhouse.compare.moments import Moment, closest, moments
+from bufferhouse.compare.pairing import Dump, Pair, pair_up
+from bufferhouse.compare.peaks import Peaks, describe
+from bufferhouse.compare.sizes import FOOTPRINT_PARTS, Sizes, SizesOfDumps, metric_bytes
+from bufferhouse.compare.values import Value, read_values
+from bufferhouse.query.statements import ask
+from bufferhouse.tabulate.collecting import collector_paused
+
+CHANGED, NEW, GONE, UNCHANGED, NOT_COMPARED = STATUSES = ("changed", "new", "gone", "unchanged", "not compared")
+
+
+class AtPeaks(NamedTuple):
+    """The two moments that were compared, and what was matched between them."""
+
+    before: Moment
+    after: Moment
+    found: Blame
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One memory space of two dumps of a program. Bytes are those of the metric; None where they are not known.
+
+    `before` and `after` hold all sizes; None on the side on which the program is not. The bytes of `causes` sum to
+    `delta_bytes` wherever there is one. `peaks` and `at_peaks` are None where no moments were compared.
+    """
+
+    pair: Pair
+    memory_space: int
+    status: str
+    reason: str | None
+    before: Sizes | None
+    after: Sizes | None
+    before_bytes: int | None
+    after_bytes: int | None
+    causes: Sequence[Cause] = ()
+    peaks: Peaks | None = None
+    at_peaks: AtPeaks | None = None
+
+    @property
+    def key(self) -> tuple[int | None, int | None, int]:
+        """The dump_ids before and after, None on the side on which the program is not, and the memory space."""
+        before, after, _ = self.pair
+        return before and before.dump_id, after and after.dump_id, self.memory_space
+
+    @property
+    def delta_bytes(self) -> int | None:
+        """Bytes after less bytes before; None where the program is on one side only, or a side is not known."""
+        if self.before_bytes is None or self.after_bytes is None:
+            return None
+        return self.after_bytes - self.before_bytes
+
+
+class Values(NamedTuple):
+    """The values of some dumps, and by dump and memory space the positions at which the occupied peak is reached."""
+
+    of: dict[int, list[Value]]
+    peaks: dict[tuple[int, int], list[int]]
+
+
+@collector_paused()
+def compare_runs(
+    con: duckdb.DuckDBPyConnection,
+    before_run_id: int,
+    after_run_id: int,
+    *,
+    metric: str = "reserved",
+    program_ids: Sequence[int] | None = None,
+    memory_space: int | None = None,
+) -> list[Compared]:
+    """Return every memory space of every program of two runs: the biggest changes first, then the largest programs.
+
+    `metric` is one of `METRICS`. `program_ids` and `memory_space` leave others out.
+    """
+    runs = {before_run_id: [], after_run_id: []}
+    for run_id, program_id, dump_id, *about in ask(
+        con, "compare_dumps", before_run_id=before_run_id, after_run_id=after_run_id
+    ).rows:
+        if program_ids is None or program_id in program_ids:
+            runs[run_id].append(Dump(dump_id, program_id, *about))
+    sizes = SizesOfDumps(con, {dump.dump_id for dumps in runs.values() for dump in dumps})
+    pairs = pair_up(runs[before_run_id], runs[after_run_id], sizes.reserved())
+    return compare_pairs(con, pairs, sizes, metric=metric, memory_space=memory_space)
+
+
+def compare_pairs(
+    con: duckdb.DuckDBPyConnection,
+    pairs: Iterable[Pair],
+    sizes: SizesOfDumps,
+    *,
+    metric: str,
+    memory_space: int | None = None,
+) -> list[Compared]:
+    """Return every memory space of some pairs of dumps, in the order of `compare_runs`."""
+    rows = []
+    for pair in pairs:
+        dump_ids = [dump.dump_id for dump in (pair.before, pair.after) if dump]
+        spaces = sizes.memory_spaces(*dump_ids)
+        rows += [_judged(pair, space, sizes, metric) for space in spaces if memory_space in (None, space)]
+    changed = [row for row in rows if row.status == CHANGED]
+    taken_apart = [] if metric == "footprint" else [row for row in changed if not row.reason]
+    values = _read({dump.dump_id for row in taken_apart for dump in (row.pair.before, row.pair.after)}, con)
+    rows = [_blamed(row, metric, values) if row.status == CHANGED else row for row in rows]
+    return sorted(rows, key=_order)
+
+
+def _judged(pair: Pair, memory_space: int, sizes: SizesOfDumps, metric: str) -> Compared:
+    before = sizes.of(pair.before.dump_id, memory_space) if pair.before else None
+    after = sizes.of(pair.after.dump_id, memory_space) if pair.after else None
+    before_bytes = metric_bytes(before, metric) if before else None
+    after_bytes = metric_bytes(after, metric) if after else None
+    unknown = [
+        side for side, found in (("before", before), ("after", after)) if found is not None and found.occupied is None
+    ]
+    reason = f"no live ranges {' and '.join(unknown)}" if unknown else None
+    if before is None or after is None:
+        status = NEW if before is None else GONE
+    elif pair.before.dump_id == pair.after.dump_id:
+        status, reason = UNCHANGED, None
+    elif before_bytes is None or after_bytes is None:
+        status = NOT_COMPARED
+    elif any(old != new for old, new in zip(before, after, strict=True) if None not in (old, new)):
+        status = CHANGED
+    else:
+        # Where nothing is known of a peak, equal numbers of the rest do not say that nothing changed.
+        status = NOT_COMPARED if reason else UNCHANGED
+    return Compared(pair, memory_space, status, reason, before, after, before_bytes, after_bytes)
+
+
+def _read(dump_ids: set[int], con: duckdb.DuckDBPyConnection) -> Values:
+    peaks: dict[tuple[int, int], list[int]] = {}
+    for dump_id, memory_space, position in ask(con, "compare_moments", dump_ids=sorted(dump_ids)).rows:
+        peaks.setdefault((dump_id, memory_space), []).append(position)
+    return Values(read_values(con, sorted(dump_ids)), peaks)
+
+
+def _blamed(row: Compared, metric: str, values: Values) -> Compared:
+    if metric == "footprint":
+        return _with(row, _by_kind(row.before, row.after))
+    if row.before.occupied is None or row.after.occupied is None:
+        return _with(row, [Cause(causes.NO_LIVE_RANGES, row.delta_bytes)])
+    kinds = {"temp"} if metric == "temp" else None
+    before_id, after_id = row.pair.before.dump_id, row.pair.after.dump_id
+    before_values = [value for value in values.of[before_id] if value.memory_space == row.memory_space]
+    after_values = [value for value in values.of[after_id] if value.memory_space == row.memory_space]
+    before, after = closest(
+        _moments(before_values, values.peaks.get((before_id, row.memory_space))),
+        _moments(after_values, values.peaks.get((after_id, row.memory_space))),
+    )
+    found = blame(before, after, values.of[before_id], values.of[after_id], row.memory_space, kinds)
+    # What is compared beyond what values own at these moments: nothing, if that is the occupied peak.
+    packing = _beyond(row.after_bytes, after, kinds) - _beyond(row.before_bytes, before, kinds)
+    split = [*found.causes, Cause(causes.PACKING, packing)]
+    peaks = describe(before, after, before_values, after_values, found)
+    return replace(_with(row, split), peaks=peaks, at_peaks=AtPeaks(before, after, found))
+
+
+def _beyond(size_bytes: int, moment: Moment, kinds: Collection[str] | None) -> int:
+    return size_bytes - sum(
+        moment.owned[value.value_id] for value in moment.alive if kinds is None or value.kind in kinds
+    )
+
+
+def _moments(values: Sequence[Value], positions: Sequence[int] | None) -> list[Moment]:
+    return moments(values, positions) if positions else [Moment(0, [], {})]
+
+
+def _by_kind(before: Sizes, after: Sizes) -> list[Cause]:
+    return [Cause(words, getattr(after, part) - getattr(before, part)) for part, words in FOOTPRINT_PARTS.items()]
+
+
+def _with(row: Compared, found: Iterable[Cause]) -> Compared:
+    return replace(row, causes=sorted((one for one in found if one.size_bytes), key=lambda one: -abs(one.size_bytes)))
+
+
+def _order(row: Compared) -> tuple:
+    dump = row.pair.any
+    return (
+        STATUSES.index(row.status),
+        -abs(row.delta_bytes or 0),
+        -max(row.before_bytes or 0, row.after_bytes or 0),
+        dump.program_name,
+        dump.program_id,
+        dump.dump_id,
+        row.memory_space,
+    )

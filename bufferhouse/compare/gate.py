@@ -1,0 +1,86 @@
+"""Which changes of a comparison are refused: a gate for CI, and the file of those that were accepted."""
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from bufferhouse.compare.compare import Compared
+from bufferhouse.compare.threshold import Threshold
+from bufferhouse.errors import UsageError
+
+_KEYS = {"program": str, "memory_space": int, "up_to_bytes": int, "why": str}
+
+
+class Accepted(NamedTuple):
+    """An entry of the accept file: a program (name or program_id) may take so many bytes in a memory space, and why."""
+
+    program: str
+    memory_space: int
+    up_to_bytes: int
+    why: str
+
+    def covers(self, row: Compared) -> bool:
+        """Return whether the entry is about the program and memory space of a row, however many bytes it takes."""
+        names = (row.pair.any.program_name, str(row.pair.any.program_id))
+        return self.memory_space == row.memory_space and self.program in names
+
+
+class Verdict(NamedTuple):
+    """What a gate says: rows that grew over the limit, those of them that were accepted, entries that are stale.
+
+    An entry is stale if nothing that it covers grew over the limit: it would hide the next growth.
+    """
+
+    offenders: list[Compared]
+    accepted: list[tuple[Compared, Accepted]]
+    stale: list[Accepted]
+    compared_count: int
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether nothing grew too far; a comparison of nothing passes no gate."""
+        return not self.offenders and self.compared_count > 0
+
+
+def judge(rows: Iterable[Compared], limit: Threshold, accepted: Sequence[Accepted] = ()) -> Verdict:
+    """Return which rows grew over the limit. What fell, is new or is gone is no offence."""
+    compared = [row for row in rows if row.delta_bytes is not None]
+    grown = [row for row in compared if row.delta_bytes > 0 and limit.is_crossed(row.before_bytes, row.delta_bytes)]
+    let_through = {
+        id(row): (row, entry)
+        for row in grown
+        for entry in accepted
+        if entry.covers(row) and row.after_bytes <= entry.up_to_bytes
+    }
+    return Verdict(
+        [row for row in grown if id(row) not in let_through],
+        list(let_through.values()),
+        [entry for entry in accepted if not any(entry.covers(row) for row in grown)],
+        len(compared),
+    )
+
+
+def read_accepted(path: Path) -> list[Accepted]:
+    """Return the entries of an accept file: TOML, one table `[[accept]]` each, with all four keys.
+
+    Raises:
+        UsageError: it cannot be read, or an entry is not complete. The message says which.
+    """
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    entries = found.pop("accept", [])
+    if found or not isinstance(entries, list):
+        raise UsageError(f"{path}: expected tables [[accept]], found {', '.join(found) or 'another accept'}")
+    return [_accepted(path, number, entry) for number, entry in enumerate(entries, 1)]
+
+
+def _accepted(path: Path, number: int, entry: object) -> Accepted:
+    keys = entry if isinstance(entry, dict) else {}
+    wrong = [key for key, kind in _KEYS.items() if type(keys.get(key)) is not kind] + sorted(keys.keys() - _KEYS)
+    if wrong or not keys["why"].strip():
+        expected = ", ".join(f"{key} ({'text' if kind is str else 'a number'})" for key, kind in _KEYS.items())
+        raise UsageError(f"{path}: entry {number}: expected {expected}; look at {', '.join(wrong) or 'why'}")
+    return Accepted(**keys)

@@ -1,0 +1,67 @@
+"""A program from run to run: where its bytes changed, and why."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import duckdb
+
+from bufferhouse.compare.compare import Compared, compare_pairs
+from bufferhouse.compare.pairing import Dump, Pair
+from bufferhouse.compare.sizes import SizesOfDumps, metric_bytes
+from bufferhouse.query.statements import Record, ask
+
+_SERIES = ("program_id", "compile_target", "platform", "track", "memory_space")
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The runs of a program, of one compile target, platform, track and memory space, in their order.
+
+    `runs` are the records of `program_trend`, each with its `metric_bytes`; `changes` holds the change points: the
+    first run whose bytes differ from those of the run before it, and what is blamed for that.
+    """
+
+    key: Record
+    runs: Sequence[Record]
+    changes: Sequence[tuple[Record, Record, Compared]]
+
+
+def read_history(
+    con: duckdb.DuckDBPyConnection, program_ids: Sequence[int], *, metric: str, memory_space: int | None = None
+) -> list[Series]:
+    """Return all series of some programs, those with the most bytes first; `metric` is one of `sizes.METRICS`."""
+    series: dict[tuple, list[Record]] = {}
+    for program_id in program_ids:
+        for record in ask(con, "program_trend", program_id=program_id).records:
+            if memory_space in (None, record["memory_space"]):
+                series.setdefault((program_id, *(record[name] for name in _SERIES[1:])), []).append(record)
+    sizes = SizesOfDumps(con, {record["dump_id"] for runs in series.values() for record in runs})
+    for (*_, space), runs in series.items():
+        for record in runs:
+            record["metric_bytes"] = metric_bytes(sizes.of(record["dump_id"], space), metric)
+    points = {key: _change_points(runs) for key, runs in series.items()}
+    pairs = {_pair(key, *point) for key, found in points.items() for point in found}
+    compared = {(row.pair, row.memory_space): row for row in compare_pairs(con, pairs, sizes, metric=metric)}
+    found = [
+        Series(
+            dict(zip(_SERIES, key, strict=True)),
+            runs,
+            [(old, new, compared[_pair(key, old, new), key[-1]]) for old, new in points[key]],
+        )
+        for key, runs in series.items()
+    ]
+    return sorted(found, key=lambda one: -max(run["metric_bytes"] or 0 for run in one.runs))
+
+
+def _change_points(runs: Sequence[Record]) -> list[tuple[Record, Record]]:
+    return [(old, new) for old, new in pairwise(runs) if old["metric_bytes"] != new["metric_bytes"]]
+
+
+def _pair(key: tuple, old: Record, new: Record) -> Pair:
+    program_id, compile_target, platform, *_ = key
+    before, after = (
+        Dump(run["dump_id"], program_id, run["program_name"], platform, compile_target, run["dump_count"])
+        for run in (old, new)
+    )
+    return Pair(before, after, max(old["variant_count"], new["variant_count"]) > 1)

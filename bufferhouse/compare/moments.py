@@ -1,0 +1,64 @@
+"""At which moments of their peaks two compilations are compared."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from math import isqrt
+from typing import NamedTuple
+
+from bufferhouse.compare.owners import owned_bytes
+from bufferhouse.compare.tiers import TIERS
+from bufferhouse.compare.values import Value
+
+_MOST_MOMENTS = 100  # of one side; all pairs of them are looked at
+_MOST_WORK = 4_000_000  # values in all pairs: of programs with thousands of values fewer moments are looked at
+
+
+class Moment(NamedTuple):
+    """A position of the schedule at which the occupied peak is reached, and who is alive there."""
+
+    position: int
+    alive: list[Value]
+    owned: dict[int, int]
+
+
+def moments(values: Sequence[Value], positions: Sequence[int]) -> list[Moment]:
+    """Return the moments of the tied positions of a peak at which different values are alive, the first of each."""
+    changes = sorted({v.start_position for v in values} | {v.end_position + 1 for v in values})
+    firsts: dict[int, int] = {}
+    for position in sorted(positions):
+        firsts.setdefault(bisect_right(changes, position), position)
+    most = min(_MOST_MOMENTS, max(isqrt(_MOST_WORK // len(values)), 1)) if values else 1
+    stride = -(-len(firsts) // most) or 1
+    return [moment_at(values, position) for position in list(firsts.values())[::stride]]
+
+
+def moment_at(values: Sequence[Value], position: int) -> Moment:
+    """Return a position of the schedule with the values alive there: live ranges are closed at both ends."""
+    alive = [value for value in values if value.start_position <= position <= value.end_position]
+    return Moment(position, alive, owned_bytes(alive))
+
+
+def closest(before: Sequence[Moment], after: Sequence[Moment]) -> tuple[Moment, Moment]:
+    """Return the two moments with most bytes in common; of equal pairs the earliest.
+
+    A peak that is reached several times is one peak: which of the moments is compared must not make differences.
+    """
+    if len(before) == len(after) == 1:
+        return before[0], after[0]
+    after_sides = [(moment, _by_key(moment)) for moment in after]
+    best: tuple[int, Moment, Moment] | None = None
+    for one in before:
+        keys = _by_key(one)
+        for other, other_keys in after_sides:
+            common = sum(min(size, other_keys[key]) for key, size in keys.items() if key in other_keys)
+            if best is None or common > best[0]:
+                best = common, one, other
+    return best[1], best[2]
+
+
+def _by_key(moment: Moment) -> Counter[Hashable]:
+    sizes: Counter[Hashable] = Counter()
+    for value in moment.alive:
+        sizes[next(key for tier in TIERS if (key := tier.key(value)) is not None)] += moment.owned[value.value_id]
+    return sizes

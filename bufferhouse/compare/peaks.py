@@ -1,0 +1,90 @@
+"""What stands beside the sum of the causes: whether the peak moved, and what runs in another order."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from bufferhouse.compare.causes import Blame
+from bufferhouse.compare.elsewhere import Elsewhere
+from bufferhouse.compare.moments import Moment, moment_at
+from bufferhouse.compare.tiers import SUBSTITUTED
+from bufferhouse.compare.values import Value
+
+
+class Peaks(NamedTuple):
+    """Where both peaks are, and how alike the programs are there.
+
+    `before_like_bytes`: what the program before occupies at `before_like_position`, its moment most like the peak
+    after.
+    Where that is the peak before itself, the peak did not move. `after_like_*` the other way round.
+    `matched_bytes`: bytes that both sides own in matched values. `reordered_count`: of `ordered_count` matched values
+    those that start in another order.
+    """
+
+    before_position: int
+    after_position: int
+    before_like_position: int
+    before_like_bytes: int
+    after_like_position: int
+    after_like_bytes: int
+    matched_bytes: int
+    ordered_count: int
+    reordered_count: int
+
+
+def describe(
+    before: Moment, after: Moment, before_values: Sequence[Value], after_values: Sequence[Value], found: Blame
+) -> Peaks:
+    """Return what is said beside the causes; the values are those of one memory space."""
+    # The likes of what is alive at one peak, in the other program: where most of their bytes live, it is most like.
+    in_before = [(pair.before, after.owned[pair.after.value_id]) for pair in found.matches]
+    in_before += [(one.like, after.owned[one.value.value_id]) for one in found.new if _is_here(one)]
+    in_after = [(pair.after, before.owned[pair.before.value_id]) for pair in found.matches]
+    in_after += [(one.like, before.owned[one.value.value_id]) for one in found.gone if _is_here(one)]
+    before_like = _most_covered(in_before, before.position)
+    after_like = _most_covered(in_after, after.position)
+    moved = [
+        (pair.before.start_position, pair.after.start_position)
+        for pair in found.matches
+        if pair.tier != SUBSTITUTED and not pair.before.parameter
+    ]
+    return Peaks(
+        before.position,
+        after.position,
+        before_like,
+        sum(moment_at(before_values, before_like).owned.values()),
+        after_like,
+        sum(moment_at(after_values, after_like).owned.values()),
+        sum(min(before.owned[pair.before.value_id], after.owned[pair.after.value_id]) for pair in found.matches),
+        len(moved),
+        len(moved) - _longest_rising(start for _, start in sorted(moved)),
+    )
+
+
+def _is_here(found: Elsewhere) -> bool:
+    return found.like is not None and found.like.memory_space == found.value.memory_space
+
+
+def _most_covered(intervals: Iterable[tuple[Value, int]], otherwise: int) -> int:
+    """Return the position at which most bytes are alive; of equal ones `otherwise`, else the first."""
+    changes: dict[int, int] = {}
+    for value, size in intervals:
+        changes[value.start_position] = changes.get(value.start_position, 0) + size
+        changes[value.end_position + 1] = changes.get(value.end_position + 1, 0) - size
+    covered, best, best_position, at_otherwise = 0, 0, otherwise, 0
+    for position in sorted(changes):
+        covered += changes[position]
+        if position <= otherwise:
+            at_otherwise = covered
+        if covered > best:
+            best, best_position = covered, position
+    return otherwise if at_otherwise == best else best_position
+
+
+def _longest_rising(numbers: Iterable[int]) -> int:
+    """Return the length of the longest subsequence that never falls."""
+    tails: list[int] = []
+    for number in numbers:
+        place = bisect_left(tails, number + 1)
+        tails[place : place + 1] = [number]
+    return len(tails)

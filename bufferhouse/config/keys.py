@@ -1,0 +1,219 @@
+"""What can be configured: every section and key of `bufferhouse.toml`, its kind, its default and what it is for."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bufferhouse.compare.threshold import METRICS, parse_threshold
+from bufferhouse.errors import UsageError
+from bufferhouse.sources.naming import check_pattern, check_regex
+from bufferhouse.sources.run import NUMBERS, TEXTS
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_CRON_FIELDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
+_CRON_NAMES = re.compile(r"(?i)\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: `kind` turns a value of TOML into one of Python, or raises ValueError saying what was expected."""
+
+    kind: Callable[[Any], Any]
+    default: Any
+    description: str
+
+
+def text(value: Any) -> str:
+    """Take a text that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise ValueError("a text that is not empty")
+    return value
+
+
+def texts(value: Any) -> list[str]:
+    """Take a list of texts; one text stands for a list of it."""
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
+        raise ValueError("a text, or a list of texts that are not empty")
+    return value
+
+
+def flag(value: Any) -> bool:
+    """Take true or false."""
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
+def duration(value: Any) -> float:
+    """Return seconds: a number of them, or a number with s, m, h or d behind it."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
+        return float(value)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError("seconds, or a duration like 90s, 5m, 1h or 30d")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def schedule(value: Any) -> float | str | None:
+    """Return seconds between two runs, five fields of cron, or None for `off`."""
+    if value == "off":
+        return None
+    if isinstance(value, str) and len(value.split()) == 5 and all(map(_is_cron_field, value.split(), _CRON_FIELDS)):
+        return value
+    try:
+        seconds = duration(value)
+    except ValueError:
+        seconds = 0
+    if seconds < 1:
+        raise ValueError("a duration of a second or more like 90s or 1h, five fields of cron like 0 6 * * *, or off")
+    return seconds
+
+
+def _is_cron_field(field: str, limits: tuple[int, int]) -> bool:
+    field = _CRON_NAMES.sub("1", field)
+    match = [re.fullmatch(r"(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:/([1-9]\d?))?", part) for part in field.split(",")]
+    return all(match) and all(
+        limits[0] <= int(number) <= limits[1] for one in match for number in one.groups()[:2] if number is not None
+    )
+
+
+def count(value: Any) -> int:
+    """Take a whole number from 1 on."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError("a whole number from 1 on")
+    return value
+
+
+def limit(value: Any) -> int | None:
+    """Take a whole number from 0 on, or None for `off`."""
+    if value == "off":
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError("a whole number from 0 on, or off")
+    return value
+
+
+def quiet(value: Any) -> float:
+    """Return seconds, for ever for `off`: None is what a source has that leaves it to the section."""
+    try:
+        return float("inf") if value == "off" else duration(value)
+    except ValueError as error:
+        raise ValueError(f"{error}, or off") from None
+
+
+def severity(value: Any) -> str | None:
+    """Take a severity of checks, or None for `off`."""
+    if value not in ("error", "warn", "off"):
+        raise ValueError("error, warn or off")
+    return None if value == "off" else value
+
+
+def share(value: Any) -> float:
+    """Take a number from 0 to 1."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise ValueError("a number from 0 to 1")
+    return float(value)
+
+
+def labels(value: Any) -> dict[str, str]:
+    """Take a table of texts; numbers and truths become their text."""
+    if not isinstance(value, dict) or not all(isinstance(item, str | int | float) for item in value.values()):
+        raise ValueError('a table of texts, like { team = "serving" }')
+    for key, item in value.items():
+        if key in NUMBERS and not str(item).isdigit():
+            raise ValueError(f"a number for {key}")
+    return {key: str(item).lower() if isinstance(item, bool) else str(item) for key, item in value.items()}
+
+
+def source_name(value: Any) -> str:
+    """Take a name that can stand in variables, tags and URLs."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", value):
+        raise ValueError("a name of letters, digits, - and _")
+    return value
+
+
+def threshold(value: Any) -> str:
+    """Take a limit of growth: a share, bytes, or both."""
+    try:
+        parse_threshold(text(value))
+    except UsageError as error:
+        raise ValueError(str(error).removeprefix("expected ")) from None
+    return value
+
+
+def metric(value: Any) -> str:
+    """Take one of the sizes by which runs are compared."""
+    if value not in METRICS:
+        raise ValueError(f"{', '.join(METRICS[:-1])} or {METRICS[-1]}")
+    return value
+
+
+def task_runner(value: Any) -> str:
+    """Take the name of what runs the tasks that parse."""
+    if value not in ("processes", "dask"):
+        raise ValueError("processes or dask")
+    return value
+
+
+SECTIONS: dict[str, dict[str, Key]] = {
+    "warehouse": {
+        "path": Key(text, None, "The warehouse, a file or a lake; else warehouse.duckdb beside the configuration."),
+        "data_path": Key(text, None, "Where the files of a lake go when it is made: a folder or an s3:// URL."),
+        "wait": Key(duration, 300.0, "How long to wait for another writer."),
+        "publish": Key(flag, True, "Publish a copy for readers after each change."),
+        "workers": Key(count, None, "Processes that parse; else by the size of the input."),
+    },
+    "schedule": {
+        "ingest": Key(schedule, 3600.0, "When to look for new dumps."),
+        "fleet_report": Key(schedule, "0 6 * * *", "When to write the fleet report."),
+        "regressions": Key(schedule, "30 6 * * *", "When to compare the newest runs."),
+        "maintain": Key(schedule, "0 3 * * 0", "When to prune, compact, verify and publish."),
+        "timezone": Key(text, "UTC", "The time zone of cron fields."),
+    },
+    "flows": {
+        "task_runner": Key(task_runner, "processes", "What parses in a flow run: its own processes, or dask."),
+        "dask_address": Key(text, None, "The Dask scheduler, tcp://host:8786; else warehouse.workers processes here."),
+    },
+    "report": {
+        "target": Key(text, None, "A folder or an s3:// URL that reports are written to."),
+        "url": Key(text, None, "Where people see the target, for links: https://reports.example/fleet."),
+        "history": Key(flag, True, "Keep each report under its date, beside the newest."),
+    },
+    "thresholds": {
+        "failing_share": Key(share, 0.5, "An ingest fails when more than this share of the dumps is refused."),
+        "rejects": Key(limit, 10, "More new rejects of a source in one pass than this are an event, or off."),
+        "stale": Key(quiet, 7 * 86400.0, "A source that brings nothing new for longer than this is an event, or off."),
+        "failed_check": Key(severity, "error", "Checks of this severity that find offenders are an event, or off."),
+    },
+    "regressions": {
+        "limit": Key(threshold, "5%,16MiB", "A program that grew by this share, by these bytes, or both, is an event."),
+        "metric": Key(metric, "reserved", "What is compared: reserved, occupied, temp or footprint."),
+        "accept": Key(text, None, "A TOML file of growth that was accepted."),
+    },
+    "retention": {
+        "keep_runs": Key(count, None, "Keep this many of the newest runs."),
+        "older_than": Key(duration, None, "Remove runs older than this."),
+        "compact": Key(flag, True, "Give free space back."),
+        "snapshots": Key(duration, 86400.0, "How long old snapshots of a lake can be read."),
+        "verify_sample": Key(count, 100, "Prove this many dumps, chosen at random."),
+    },
+}
+SOURCE: dict[str, Key] = {
+    "name": Key(source_name, None, "What the source is called, in tags and messages."),
+    "paths": Key(texts, None, "Directories, globs, archives or s3:// URLs."),
+    "runs": Key(check_pattern, None, "The path of a dump, with the run in it: {run}/{host}/module_*."),
+    "runs_regex": Key(check_regex, None, "The same as a regular expression with named groups."),
+    "track": Key(text, None, "The track of all its runs."),
+    "labels": Key(labels, {}, f"Facts about all its runs: {', '.join(TEXTS[:4])}, …, or labels of your own."),
+    "include": Key(texts, [], "Only files that match one of these globs."),
+    "exclude": Key(texts, [], "No files that match one of these globs."),
+    "look_inside": Key(flag, False, "Take files that begin like a dump too, whatever they are called."),
+    "settle": Key(duration, 10.0, "A file is read when it has not changed for this long."),
+    "marker": Key(text, None, "The name of a file that says: all that lies here or below is complete."),
+    "grace": Key(duration, 600.0, "How long a dump in several files waits for those that are missing."),
+    "schedule": Key(schedule, None, "When to look into this source; else as all."),
+    "stale": Key(quiet, None, "Nothing new for longer than this is an event, or off; else as all."),
+}

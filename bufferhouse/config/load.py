@@ -1,0 +1,257 @@
+"""The configuration: `bufferhouse.toml`, overridden by the environment, overridden by flags.
+
+`BUFFERHOUSE_<SECTION>__<KEY>` and `--set section.key=value` give a value as TOML writes it; a text needs no quotes.
+Keys of a source are named `sources.<name>.<key>`, in the environment in capitals with `_` for `-`.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from bufferhouse.config.keys import SECTIONS, SOURCE, Key
+from bufferhouse.config.toml_places import place_of, places
+from bufferhouse.errors import UsageError
+from bufferhouse.warehouse.lake.address import PREFIX, LakeAddress, address_of
+
+FILE_NAME = "bufferhouse.toml"
+VARIABLE = "BUFFERHOUSE_CONFIG"
+_PREFIX = re.compile(r"BUFFERHOUSE_([A-Z0-9_]+?)__([A-Z0-9_]+)")
+_DECIMAL_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
+
+
+class ConfigError(UsageError):
+    """What is wrong with a configuration, a line each: where, what was expected, what was found."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+@dataclass(slots=True)
+class Config:
+    """A configuration that holds: `sections` and `sources` map keys to values, `origins` say where each is from."""
+
+    path: Path | None = None
+    sections: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sources: list[dict[str, Any]] = field(default_factory=list)
+    origins: dict[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, section: str) -> dict[str, Any]:
+        return self.sections[section]
+
+    def place(self, path: str) -> str:
+        """Return a path as it was meant: relative ones are beside the file, URLs are what they are."""
+        if "://" in path or self.path is None:
+            return path
+        return str(self.path.absolute().parent / Path(path).expanduser())
+
+    @property
+    def warehouse(self) -> Path | LakeAddress:
+        """The warehouse: as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb beside the file."""
+        given = self.sections["warehouse"]["path"]
+        if given is None:
+            given = os.environ.get("BUFFERHOUSE_WAREHOUSE") or None
+        if given and given.startswith(PREFIX):
+            catalog = given.removeprefix(PREFIX)
+            is_file = ":" not in catalog.split("/", 1)[0]
+            address = address_of(PREFIX + self.place(catalog) if is_file else given)
+            data_path = self.sections["warehouse"]["data_path"]
+            return address.with_data_path(data_path and self.place(data_path))
+        return Path(self.place(given or "warehouse.duckdb"))
+
+    def source(self, name: str) -> dict[str, Any] | None:
+        """Return the source of a name, None where there is none."""
+        return next((source for source in self.sources if source["name"] == name), None)
+
+
+def find(given: str | Path | None = None) -> Path | None:
+    """Return the file to read: the one given, $BUFFERHOUSE_CONFIG, bufferhouse.toml here, or None.
+
+    Raises:
+        UsageError: the one given or named by the variable is not there.
+    """
+    named = given or os.environ.get(VARIABLE)
+    if named:
+        path = Path(named)
+        if not path.is_file():
+            raise UsageError(f"{path}: there is no such configuration" + ("" if given else f" (${VARIABLE})"))
+        return path
+    path = Path(FILE_NAME)
+    return path if path.is_file() else None
+
+
+def load(path: Path | None, *, environment: Mapping[str, str] | None = None, flags: Iterable[str] = ()) -> Config:
+    """Read a configuration; without a file it is the defaults, the environment and the flags.
+
+    Raises:
+        ConfigError: something is wrong; it names every problem, with file, line and column.
+    """
+    reading = _Reading(path)
+    document = reading.document()
+    reading.sections(document)
+    reading.sources(document.get("sources", []))
+    environment = os.environ if environment is None else environment
+    for name in sorted(environment):
+        if (match := _PREFIX.fullmatch(name)) and environment[name]:
+            reading.override(f"{match[1]}.{match[2].replace('__', '.')}", environment[name], f"${name}")
+    for given in flags:
+        name, sign, value = given.partition("=")
+        if not sign:
+            reading.problems.append(f"--set {given}: expected section.key=value")
+        else:
+            reading.override(name, value, f"--set {name}")
+    reading.finish()
+    if reading.problems:
+        raise ConfigError(reading.problems)
+    return reading.config
+
+
+class _Reading:
+    """A configuration on its way, and what is wrong with it so far."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.config = Config(path)
+        self.problems: list[str] = []
+        self.places: dict = {}
+
+    def document(self) -> dict[str, Any]:
+        """Return the TOML of the file as Python has it."""
+        if self.config.path is None:
+            return {}
+        name = str(self.config.path)
+        try:
+            text = self.config.path.read_bytes().decode("utf-8")
+            document = tomllib.loads(text)
+        except UnicodeDecodeError as error:
+            raise ConfigError([f"{name}: expected UTF-8, found byte {error.object[error.start]:#04x}"]) from None
+        except OSError as error:
+            raise ConfigError([f"{name}: {error.strerror}"]) from None
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError([_toml_problem(name, text, error)]) from None
+        self.places = places(text)
+        return document
+
+    def at(self, *path: str | int) -> str:
+        """Return where something of the file stands, as `file:line:column`."""
+        line, column = place_of(self.places, path)
+        return f"{self.config.path}:{line}:{column}"
+
+    def sections(self, document: Mapping[str, Any]) -> None:
+        """Take every section but the sources, defaults where nothing is said."""
+        for name, given in document.items():
+            if name != "sources" and (name not in SECTIONS or not isinstance(given, dict)):
+                known = [*SECTIONS, "sources"]
+                self.problems.append(f"{self.at(name)}: expected a section, one of {', '.join(known)}; "
+                                     f"found {name!r}{_near(name, known)}")  # fmt: skip
+        for name, keys in SECTIONS.items():
+            given = document.get(name, {})
+            given = given if isinstance(given, dict) else {}
+            self.config.sections[name] = self.table(given, keys, name, (name,))
+
+    def sources(self, given: Any) -> None:
+        """Take the sources."""
+        if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+            self.problems.append(f"{self.at('sources')}: expected sources under [[sources]] headings")
+            return
+        names: set[str] = set()
+        for number, one in enumerate(given):
+            name = one.get("name") if isinstance(one.get("name"), str) else str(number + 1)
+            self.config.sources.append(self.table(one, SOURCE, f"sources.{name}", ("sources", number)))
+            for key in ("name", "paths"):
+                if key not in one:
+                    self.problems.append(f"{self.at('sources', number)}: expected {key} in this source, found none")
+            if "runs" in one and "runs_regex" in one:
+                self.problems.append(
+                    f"{self.at('sources', number, 'runs_regex')}: expected runs or runs_regex, found both"
+                )
+            if _spelt(name) in names:
+                self.problems.append(
+                    f"{self.at('sources', number, 'name')}: expected a name of its own, found {name!r} again"
+                )
+            names.add(_spelt(name))
+
+    def table(self, given: Mapping[str, Any], keys: Mapping[str, Key], name: str, path: tuple) -> dict[str, Any]:
+        """Return the values of one section or source."""
+        values = {}
+        for key in given:
+            if key not in keys:
+                self.problems.append(f"{self.at(*path, key)}: expected a key of {name}, one of {', '.join(keys)}; "
+                                     f"found {key!r}{_near(key, list(keys))}")  # fmt: skip
+        for key, meant in keys.items():
+            values[key], origin = meant.default, "default"
+            if key in given:
+                origin = self.at(*path, key)
+                try:
+                    values[key] = meant.kind(given[key])
+                except ValueError as error:
+                    self.problems.append(f"{origin}: expected {error}; found {_shown(given[key])}")
+            self.config.origins[f"{name}.{key}"] = origin
+        return values
+
+    def override(self, name: str, text: str, where: str) -> None:
+        """Set one value from outside the file; `name` is section.key or sources.name.key, in any case of letters."""
+        section, _, key = name.lower().rpartition(".")
+        values, keys = self.config.sections.get(section), SECTIONS.get(section, {})
+        if section.startswith("sources."):
+            spelt = _spelt(section.partition(".")[2])
+            values = next((one for one in self.config.sources if one["name"] and _spelt(one["name"]) == spelt), None)
+            section, keys = f"sources.{values['name']}" if values else section, SOURCE
+        if values is None:
+            known = [*SECTIONS, *(f"sources.{source['name']}" for source in self.config.sources)]
+            self.problems.append(f"{where}: expected a section, one of {', '.join(known)}; found {section!r}")
+        elif key not in keys:
+            self.problems.append(f"{where}: expected a key of {section}, one of {', '.join(keys)}; "
+                                 f"found {key!r}{_near(key, list(keys))}")  # fmt: skip
+        else:
+            try:
+                values[key] = _from_text(keys[key], text)
+                self.config.origins[f"{section}.{key}"] = where
+            except ValueError as error:
+                self.problems.append(f"{where}: expected {error}; found {_shown(text)}")
+
+    def finish(self) -> None:
+        """Check what concerns several values."""
+        retention = self.config.sections["retention"]
+        if retention["keep_runs"] is not None and retention["older_than"] is not None:
+            origin = self.config.origins["retention.older_than"]
+            self.problems.append(f"{origin}: expected keep_runs or older_than, found both")
+
+
+def _from_text(key: Key, text: str) -> Any:
+    """Return a value from outside the file, where a text needs no quotes."""
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key.kind(text)
+    try:
+        return key.kind(value)
+    except ValueError:
+        return key.kind(text)  # a text that looks like a number
+
+
+def _spelt(name: str) -> str:
+    """Return a source's name as variables of the environment can spell it."""
+    return name.lower().replace("-", "_")
+
+
+def _toml_problem(name: str, text: str, error: tomllib.TOMLDecodeError) -> str:
+    match = _DECIMAL_PLACE.fullmatch(str(error))
+    what = match[1] if match else str(error)
+    line = int(match[2]) if match and match[2] else text.count("\n") + 1
+    column = int(match[3]) if match and match[3] else len(text) - text.rfind("\n")
+    return f"{name}:{line}:{column}: expected TOML, found: {what}"
+
+
+def _near(name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _shown(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 80 else f"{shown[:79]}…"

@@ -1,0 +1,4 @@
+"""DuckDB itself: connections, statements, quoting, limits, interrupts.
+
+In: SQL and a connection. Out: what DuckDB answers, or one error in our words. Knows no table of ours.
+"""

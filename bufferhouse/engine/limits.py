@@ -1,0 +1,122 @@
+"""What one statement may take: seconds, memory, threads, temporary files, rows.
+
+DuckDB bounds what it keeps in its buffers. One vector of a long list is outside them, and while it is made nothing
+answers to an interrupt; so the operating system bounds the memory of the process, too, and whoever can do without the
+process may end it when an interrupt does not help.
+"""
+
+import os
+import re
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from bufferhouse.engine.interrupts import AGAIN_SECONDS, waking
+
+MIB, GIB = 1 << 20, 1 << 30
+OUTSIDE_BYTES = 1 << 30  # what the process may take beyond DuckDB's own bound: vectors, threads, rows of the answer
+GRACE_SECONDS = 5.0  # between the interrupt and giving up
+_END = b"\0"  # no signal has this number
+
+
+def half_of_the_machine() -> int:
+    """Return half of the machine's memory in bytes, 1 GiB where it is not known."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, ValueError, OSError):
+        return GIB
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds of one statement, bytes of memory and of temporary files, threads, rows of the answer."""
+
+    seconds: float = 300.0
+    memory_bytes: int = min(4 * GIB, half_of_the_machine())
+    temporary_bytes: int = 8 * GIB
+    threads: int = min(8, os.cpu_count() or 1)
+    rows: int = 1_000_000
+
+
+@contextmanager
+def bounded_memory(more_bytes: int) -> Iterator[None]:
+    """Let the process take so many bytes more than it has, and no more, where the system can bound that (Linux)."""
+    taken = _taken_bytes()
+    if taken is None:
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    bound = taken + more_bytes
+    known = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min([bound, *known]), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _taken_bytes() -> int | None:
+    try:
+        found = re.search(r"^VmData:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return int(found[1]) * 1024 if found else None
+
+
+@contextmanager
+def interrupted_after(
+    con: duckdb.DuckDBPyConnection, seconds: float, give_up: Callable[[], None] | None = None
+) -> Iterator[threading.Event]:
+    """Interrupt what runs on the connection after so many seconds, or at Ctrl-C; yield an event that says which.
+
+    A statement that is interrupted raises duckdb.InterruptException; the event is set where Ctrl-C was the reason.
+    Python hears of Ctrl-C when DuckDB comes back to it, which one step of a large join never does: so the signal itself
+    wakes a thread here. `give_up` is called when a statement goes on after its time and after the interrupt.
+    """
+    ended, asked_to_end = socket.socketpair()
+    asked_to_end.setblocking(False)  # as signal.set_wakeup_fd wants it
+    ctrl_c = threading.Event()
+
+    def watch() -> None:
+        reason = _first_byte(ended, seconds)
+        if reason == _END:
+            return
+        if reason is not None:
+            ctrl_c.set()
+        last = time.monotonic() + GRACE_SECONDS
+        while True:
+            con.interrupt()  # again and again: the statement may have been about to begin
+            if _first_byte(ended, AGAIN_SECONDS) == _END:
+                return
+            if time.monotonic() >= last and reason is None and give_up:
+                give_up()
+                return
+
+    thread = threading.Thread(target=watch, daemon=True)
+    with ended, asked_to_end, waking(asked_to_end):
+        thread.start()
+        try:
+            yield ctrl_c
+        finally:
+            asked_to_end.send(_END)
+            thread.join()
+
+
+def _first_byte(end: socket.socket, seconds: float) -> bytes | None:
+    """Return the next of _END and Ctrl-C, or None when neither comes in time."""
+    deadline = time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) > 0:
+        end.settimeout(min(left, threading.TIMEOUT_MAX))
+        with suppress(TimeoutError):
+            if (byte := end.recv(1)) in (_END, bytes([signal.SIGINT])):
+                return byte
+    return None

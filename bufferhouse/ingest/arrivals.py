@@ -1,0 +1,132 @@
+"""Which new files are ready to be read, and which are still arriving.
+
+Nothing here reads a file whose path, size and time are known. What is held back is looked at again by the next pass,
+and needs no memory of this one: how long a file has been as it is, its own time says.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bufferhouse.dump.identity import SUFFIXES
+from bufferhouse.sources.compression import plain_name
+from bufferhouse.sources.directory import Entry, Found, StillWritten, split_at_archive
+from bufferhouse.sources.run_of import parent_of
+
+_FIRST_OF_THREE_HAS_NO = (b"\nUsed values:\n", b"\nTotal bytes used: ")  # BufferAssignment::ToString since 2026-04
+_SECOND_NS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """When a file counts as complete.
+
+    `settle`: seconds for which its size and time have not changed. `grace`: seconds for which a dump in several files
+    waits for the others. `marker`: name of a file that says that all files beside and below it are complete.
+    """
+
+    settle: float = 0.0
+    grace: float = 0.0
+    marker: str | None = None
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """The dumps of one pass, seen at one moment: `ready` may be read, `waiting` says why others may not."""
+
+    rules: Rules
+    now_ns: int
+    complete_runs: frozenset[str] = frozenset()  # declared so: their dumps wait for no other file
+    ready: list[Found] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    marked: dict[str, int] = field(default_factory=dict)  # runs by name, with the time of the marker at their root
+    _markers: dict[tuple[str, str], Entry | None] = field(default_factory=dict)
+
+    def sort(self, fresh: Sequence[Found], roots: Mapping[str, str]) -> None:
+        """Part new or changed dumps into those to read and those to wait for; `roots` gives each run's directory."""
+        for dump in fresh:
+            reason = self._reason(dump, roots.get(dump.run_name))
+            if reason is None:
+                self.ready.append(dump)
+            else:
+                self.waiting.append(f"{dump.uri}: {reason}")
+
+    def _reason(self, dump: Found, root: str | None) -> str | None:
+        """Say what a dump waits for, None where it is ready."""
+        if self._is_settled_as_a_whole(dump):
+            return None
+        if self.rules.marker:
+            marker = self._marker_of(dump)
+            if marker is None:
+                return f"no {self.rules.marker} beside or above it yet"
+            if root is not None and parent_of(marker.path) == root:
+                self.marked[dump.run_name] = marker.mtime_ns
+            if max(part.mtime_ns for part in dump.parts.values()) <= marker.mtime_ns:
+                return None
+        if dump.content is None and self._age(dump.mtime_ns) < self.rules.settle:
+            return f"it has not been the same for {self.rules.settle:g} s yet"
+        if dump.module_text is not None and self._age(dump.module_text.mtime_ns) < self.rules.settle:
+            return f"its module text has not been the same for {self.rules.settle:g} s yet"
+        if dump.content is None and len(dump.parts) > 1 and len(dump.parts) < len(SUFFIXES) and self._is_in_grace(dump):
+            missing = ", ".join(f"…{SUFFIXES[role]}" for role in SUFFIXES if role not in dump.parts)
+            return f"{missing} may still come"
+        return None
+
+    def hold(self, dump: Found, files: Mapping[str, bytes] | Exception) -> bool:
+        """Say whether a dump that was just read must wait after all, and note why."""
+        reason = None
+        if isinstance(files, StillWritten):
+            reason = str(files)
+        elif not isinstance(files, Exception) and self._is_alone(dump) and _is_first_of_three(files):
+            reason = f"…{SUFFIXES['values']}, …{SUFFIXES['live_range']} may still come"
+        if reason is not None:
+            self.waiting.append(f"{dump.uri}: {reason}")
+        return reason is not None
+
+    def _is_alone(self, dump: Found) -> bool:
+        """Say whether a dump in one file may be the first of three; only reading it tells."""
+        if set(dump.parts) != {"combined"} or self._is_settled_as_a_whole(dump) or not self._is_in_grace(dump):
+            return False
+        if not plain_name(dump.uri).endswith(SUFFIXES["allocations"]):
+            return False
+        marker = self._marker_of(dump) if self.rules.marker else None
+        return marker is None or dump.mtime_ns > marker.mtime_ns
+
+    def _is_settled_as_a_whole(self, dump: Found) -> bool:
+        return split_at_archive(dump.uri)[1] is not None  # an archive comes whole or is damaged
+
+    def _is_in_grace(self, dump: Found) -> bool:
+        return dump.run_name not in self.complete_runs and self._age(dump.mtime_ns) < self.rules.grace
+
+    def _age(self, mtime_ns: int) -> float:
+        """Return for how many seconds a file has been as it is.
+
+        A file server's clock may be ahead of ours: a time to come is as long ago as it is ahead, else files would wait
+        for it for ever.
+        """
+        return abs(self.now_ns - mtime_ns) / _SECOND_NS
+
+    def _marker_of(self, dump: Found) -> Entry | None:
+        """Return the nearest marker beside a dump or above it, not above its source."""
+        entry = next(iter(dump.parts.values()))
+        directory = parent_of(entry.path)
+        while True:
+            key = (directory, entry.base)
+            if key not in self._markers:
+                self._markers[key] = entry.tree.beside(f"{directory.rstrip('/')}/{self.rules.marker}")
+            if self._markers[key] is not None or directory.rstrip("/") == entry.base.rstrip("/"):
+                return self._markers[key]
+            above = parent_of(directory)
+            if above == directory:
+                return None
+            directory = above
+
+
+def _is_first_of_three(files: Mapping[str, bytes]) -> bool:
+    """Say whether the one file of a dump ends behind its allocations, as the first of three does."""
+    (data,) = files.values()
+    return data.startswith(b"BufferAssignment:\n") and not any(mark in data for mark in _FIRST_OF_THREE_HAS_NO)
+
+
+def orphans(paths: Sequence[str]) -> list[str]:
+    """Say why values and live range files are not read: without the file they belong to they are no dump."""
+    return [f"{path}: its …{SUFFIXES['allocations']} has not come" for path in sorted(paths)]

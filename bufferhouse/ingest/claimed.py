@@ -1,0 +1,129 @@
+"""Batches of which this worker alone has all contents and all files; what others load is looked at again later.
+
+What is put back is never lost: as soon as nobody claims it any more it is known, and its sighting is one more row, or
+the load of it failed, and it is read again.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from bufferhouse.engine import interrupts
+from bufferhouse.errors import WarehouseBusy
+from bufferhouse.ingest.batching import Hold, ReadBatch, sort_in
+from bufferhouse.sources.discover import Found
+from bufferhouse.tabulate.tables import Sighting
+from bufferhouse.warehouse.lake.claims import Claims, file_key
+from bufferhouse.warehouse.lake.retry import patiently
+from bufferhouse.warehouse.warehouse import Warehouse
+
+Read = Callable[[Warehouse, Sequence[Found], Hold | None], Iterator[ReadBatch]]
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 1.0
+_PATIENCE_SECONDS = 600  # without any other worker getting on
+
+
+@dataclass(slots=True)
+class _PutBack:
+    """Sightings whose content or file others have claimed, and the claims they wait for."""
+
+    sightings: list[Sighting] = field(default_factory=list)
+    waited_for: list[set[int]] = field(default_factory=list)
+
+    def add(self, sighting: Sighting, numbers: set[int]) -> None:
+        sighting.files = None  # whoever loads it has them
+        self.sightings.append(sighting)
+        self.waited_for.append(numbers)
+
+    def free(self, claims: Claims) -> tuple[list[Sighting], "_PutBack"]:
+        """Return those that wait for nobody any more, and the others."""
+        wanted = set().union(*self.waited_for)
+        blocked = patiently(lambda: claims.others(wanted))
+        ready, still = [], _PutBack()
+        for sighting, numbers in zip(self.sightings, self.waited_for, strict=True):
+            if numbers & blocked:
+                still.add(sighting, numbers)
+            else:
+                ready.append(sighting)
+        return ready, still
+
+
+def claimed_batches(read: Read, warehouse: Warehouse, dumps: Sequence[Found], hold: Hold | None) -> Iterator[ReadBatch]:
+    """Yield the batches that `read` yields, without what other workers load; that comes last, when they have.
+
+    Raises:
+        WarehouseBusy: another worker neither ends nor gets on, for ten minutes.
+    """
+    found = {(dump.run_name, dump.relative_path): dump for dump in dumps}
+    waiting = _PutBack()
+    for batch in read(warehouse, dumps, hold):
+        yield from _claimed(warehouse, batch, waiting)
+    while waiting.sightings:
+        ready, waiting = _await(warehouse.claims, waiting)
+        known = warehouse.known_contents({sighting.content.dump_id for sighting in ready})
+        repeats = ReadBatch(known=known)
+        for sighting in ready:
+            if sighting.content.dump_id in known:
+                sort_in(repeats, sighting)
+        if repeats.sightings:
+            yield from _claimed(warehouse, repeats, waiting)
+        again = [found[s.run_name, s.relative_path] for s in ready if s.content.dump_id not in known]
+        for batch in read(warehouse, again, None) if again else ():
+            yield from _claimed(warehouse, batch, waiting)
+
+
+def _await(claims: Claims, waiting: _PutBack) -> tuple[list[Sighting], _PutBack]:
+    """Wait until some of what was put back is free."""
+    pause, deadline = _FIRST_PAUSE_SECONDS, time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        ready, still = waiting.free(claims)
+        if ready:
+            return ready, still
+        interrupts.check()
+        if time.monotonic() > deadline:
+            holders = claims.holders(set().union(*waiting.waited_for))
+            names = ", ".join(f"process {one.process_id} on {one.host_name}" for one in holders)
+            raise WarehouseBusy(
+                f"{len(waiting.sightings)} dumps are being loaded by {names}, for {_PATIENCE_SECONDS} seconds now; "
+                "see whether it still works, end it if not, and run the same command again"
+            )
+        time.sleep(pause)
+        pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)
+
+
+def _claimed(warehouse: Warehouse, batch: ReadBatch, waiting: _PutBack) -> Iterator[ReadBatch]:
+    """Yield what of a batch is ours, if anything is; what is claimed for it is free when the caller is done."""
+    try:
+        own = _claim(warehouse, batch, waiting)
+        if own.sightings or own.unreadable:
+            yield own
+    finally:
+        warehouse.claims.release()
+
+
+def _claim(warehouse: Warehouse, batch: ReadBatch, waiting: _PutBack) -> ReadBatch:
+    claims = warehouse.claims
+    needs = [_needs(sighting, batch) for sighting in batch.sightings]
+    wanted = set().union(*needs)
+    ours = patiently(lambda: claims.take(wanted))
+    # Whoever had a content claimed until a moment ago has loaded it: what was known when it was read is not enough.
+    own = ReadBatch(refusals=batch.refusals, unreadable=batch.unreadable)
+    own.known = batch.known | warehouse.known_contents(ours & batch.new.keys())
+    for sighting, numbers in zip(batch.sightings, needs, strict=True):
+        if numbers <= ours:
+            if sighting.content.dump_id in batch.new:  # the one with the bytes may be put back
+                sighting.files = batch.new[sighting.content.dump_id].files
+            sort_in(own, sighting)
+    for sighting, numbers in zip(batch.sightings, needs, strict=True):
+        if not numbers <= ours:
+            waiting.add(sighting, numbers - ours)
+    kept = {file_key(sighting.run_name, sighting.relative_path) for sighting in own.sightings}
+    claims.release(ours - kept - own.new.keys())
+    return own
+
+
+def _needs(sighting: Sighting, batch: ReadBatch) -> set[int]:
+    """Return the claims that it takes to load a sighting."""
+    numbers = {file_key(sighting.run_name, sighting.relative_path)}
+    if sighting.content.dump_id in batch.new:
+        numbers.add(sighting.content.dump_id)
+    return numbers

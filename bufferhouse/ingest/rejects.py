@@ -1,0 +1,163 @@
+"""What was refused: list it, look at it, try again with the parser of today."""
+
+import io
+import tarfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import duckdb
+import zstandard
+
+from bufferhouse import __version__
+from bufferhouse.dump.identity import content_of, read_file_name
+from bufferhouse.errors import UsageError
+from bufferhouse.ingest.batching import ReadBatch, sort_in
+from bufferhouse.ingest.parsed_batches import parse_batch
+from bufferhouse.sources.compression import CompressionError, decompressed
+from bufferhouse.tabulate.tables import Sighting
+from bufferhouse.warehouse.load import load
+from bufferhouse.warehouse.warehouse import Warehouse
+
+COLUMNS = ("reject_id", "run_name", "relative_path", "rule", "line_number", "column_number", "expected", "found",
+           "state", "parser_version", "rejected_at")  # fmt: skip
+
+
+def listed(con: duckdb.DuckDBPyConnection, *, every: bool = False) -> list[tuple]:
+    """Return the open rejects, or all of them, as rows of COLUMNS."""
+    return con.execute(
+        f"SELECT {', '.join(COLUMNS)} FROM raw.rejects JOIN raw.runs USING (run_id)"
+        " WHERE $every OR state = 'open' ORDER BY reject_id",
+        {"every": every},
+    ).fetchall()
+
+
+def content(con: duckdb.DuckDBPyConnection, reject_id: int) -> dict[str, bytes]:
+    """Return the bytes of a reject by role, as they were read.
+
+    Raises:
+        UsageError: there is no such reject.
+    """
+    row = con.execute("SELECT content, sha256 FROM raw.rejects WHERE reject_id = ?", [reject_id]).fetchone()
+    if row is None:
+        raise UsageError(f"there is no reject {reject_id}; see: bufferhouse rejects ls --all")
+    return unpacked(row[0], row[1])
+
+
+def unpacked(packed: bytes, sha256: str) -> dict[str, bytes]:
+    """Return the files of a refused dump by role; the hash tells one file from a tar of several."""
+    data = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
+    single = {"combined": data}
+    if content_of(single).sha256 == sha256:
+        return single
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        return {member.name: archive.extractfile(member).read() for member in archive}
+
+
+def explained(con: duckdb.DuckDBPyConnection, reject_id: int, files: Mapping[str, bytes]) -> str:
+    """Return why a reject was refused, with the lines around the place."""
+    uri, role, rule, line, column, expected, found, state, version, moment = con.execute(
+        "SELECT source_uri, role, rule, line_number, column_number, expected, found, state, parser_version, rejected_at"
+        " FROM raw.rejects WHERE reject_id = ?",
+        [reject_id],
+    ).fetchone()
+    place = f"{uri}:{line}:{column}" if line else uri
+    text = [
+        f"{place}: expected {expected}, found {found}",
+        f"rule {rule}, file {role}, {state}, refused by bufferhouse {version} on {moment:%Y-%m-%d %H:%M:%S} UTC",
+    ]
+    data = files.get(role) or next(iter(files.values()), b"")
+    if line:
+        lines = data.decode("utf-8", "replace").split("\n")
+        first = max(line - 4, 0)
+        for number, content in enumerate(lines[first : line + 3], first + 1):
+            shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in content[:160])
+            text.append(f"{'>' if number == line else ' '} {number:>6}  {shown}")
+    return "\n".join(text)
+
+
+@dataclass(slots=True)
+class Replayed:
+    """Rejects that were tried again: ids that are dumps now, and the reasons of those that are still none."""
+
+    accepted: list[int] = field(default_factory=list)
+    refused: list[tuple[int, str]] = field(default_factory=list)
+
+
+def replay(
+    warehouse: Warehouse, reject_ids: list[int] | None, *, progress: Callable[[int, int], None] | None = None
+) -> Replayed:
+    """Try open rejects again with the parser of today; what is a dump now is loaded, and the reject keeps its history.
+
+    `reject_ids` None stands for all open ones.
+
+    Raises:
+        UsageError: one of the ids is no open reject.
+    """
+    opened = [
+        reject_id
+        for (reject_id,) in warehouse.con.execute(
+            "SELECT reject_id FROM raw.rejects WHERE state = 'open' ORDER BY reject_id"
+        ).fetchall()
+    ]
+    if missing := set(reject_ids or ()) - set(opened):
+        raise UsageError(f"not an open reject: {', '.join(map(str, sorted(missing)))}; see: bufferhouse rejects ls")
+    chosen = [reject_id for reject_id in opened if reject_ids is None or reject_id in reject_ids]
+    result = Replayed()
+    batch = ReadBatch()
+    replayed: dict[int, Sighting] = {}
+    places: set[tuple[str, str]] = set()
+    for done, reject_id in enumerate(chosen, 1):
+        sighting = _sighting(warehouse.con, reject_id)
+        if isinstance(sighting, str):
+            result.refused.append((reject_id, sighting))
+        else:
+            place = (sighting.run_name, sighting.relative_path)
+            if place in places:
+                # Of a file that was refused twice the later content is the newest, so it belongs into a later load.
+                _load(warehouse, batch, replayed, result)
+                batch, replayed, places = ReadBatch(), {}, set()
+            places.add(place)
+            batch.known.update(warehouse.known_contents([sighting.content.dump_id]))
+            sort_in(batch, sighting)
+            replayed[reject_id] = sighting
+        if replayed and (batch.is_full or done == len(chosen)):
+            _load(warehouse, batch, replayed, result)
+            batch, replayed, places = ReadBatch(), {}, set()
+        if progress:
+            progress(done, len(chosen))
+    return result
+
+
+def _sighting(con: duckdb.DuckDBPyConnection, reject_id: int) -> Sighting | str:
+    """Return a reject as the file it was read from, or why it still cannot be read."""
+    run_name, path, uri, size, mtime, rule, role = con.execute(
+        "SELECT u.run_name, j.relative_path, j.source_uri, j.source_size_bytes, j.source_mtime_ns, j.rule, j.role"
+        " FROM raw.rejects AS j JOIN raw.runs AS u USING (run_id) WHERE j.reject_id = ?",
+        [reject_id],
+    ).fetchone()
+    files = content(con, reject_id)
+    if rule == "compression":
+        if role != "combined":
+            return f"only its {role} file was kept, which is damaged; repair it and ingest it again"
+        try:
+            files = {role: decompressed(uri, data) for role, data in files.items()}
+        except CompressionError as error:
+            return str(error)
+    return Sighting(
+        run_name, path, uri, size, mtime, content_of(files), read_file_name(path), sum(map(len, files.values())), files
+    )
+
+
+def _load(warehouse: Warehouse, batch: ReadBatch, replayed: Mapping[int, Sighting], result: Replayed) -> None:
+    # The run of a reject is in the warehouse, so none has to be described.
+    runs = dict.fromkeys(sighting.run_name for sighting in batch.sightings)
+    loaded = load(warehouse, parse_batch(batch), runs, datetime.now(UTC), replayed=replayed)
+    reasons = {id(sighting): str(refusal) for sighting, refusal in loaded.rejects}
+    taken = warehouse.known_contents({sighting.content.dump_id for sighting in replayed.values()})
+    for reject_id, sighting in replayed.items():
+        if sighting.content.dump_id in taken:
+            result.accepted.append(reject_id)
+        else:
+            reason = reasons.get(id(sighting), f"still refused by bufferhouse {__version__}")
+            result.refused.append((reject_id, reason))

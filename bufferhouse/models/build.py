@@ -1,0 +1,252 @@
+"""Bring the models of a warehouse up to date: what has to be built, and building it.
+
+A view is replaced. An incremental model is computed again over all dumps, a range of them at a time, when its text or
+that of a model beneath it changed. Everything happens in one transaction: readers see the old models or the new ones.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import duckdb
+
+from bufferhouse.engine.quoting import quoted
+from bufferhouse.engine.transaction import transaction
+from bufferhouse.models import project
+from bufferhouse.models.project import LAYERS, Model
+from bufferhouse.paths import MODELS
+from bufferhouse.warehouse.lake.attach import is_lake
+
+BACKFILL_DUMPS = 2000  # about so many dumps are computed at a time
+_ID_END = 1 << 63
+
+Progress = Callable[[str, int, int], None]
+"""Called with a model, dumps back-filled and dumps to back-fill."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One model to build: why, and over how many dumps where it is stored. `reason` gone means to be dropped."""
+
+    name: str
+    is_incremental: bool
+    reason: str
+    dump_count: int
+
+    @property
+    def kind(self) -> str:
+        """Return view, table or check."""
+        return "table" if self.is_incremental else "check" if self.name.startswith("checks.") else "view"
+
+
+def plan(con: duckdb.DuckDBPyConnection, directory: Path = MODELS, *, force: bool = False) -> list[Step]:
+    """Return what `build` would do, in its order, without writing. Reasons: new, changed, a model beneath it, gone.
+
+    Raises:
+        ModelError: a model is not written as models are, or names what is not there.
+    """
+    if is_current(con, directory) and not force:
+        return []
+    return _steps(con, read(con, directory), force=force)
+
+
+def build(
+    con: duckdb.DuckDBPyConnection,
+    directory: Path = MODELS,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> list[str]:
+    """Build what changed and back-fill it, in one transaction; return the names of the models that were built.
+
+    Raises:
+        ModelError: as `plan`; nothing was changed.
+        duckdb.Error: a model fails on what is in the warehouse; nothing was changed.
+    """
+    if is_current(con, directory) and not force:
+        return []
+    known = read(con, directory)
+    with transaction(con):
+        return take_place(con, known, directory, force=force, progress=progress)
+
+
+def take_place(
+    con: duckdb.DuckDBPyConnection,
+    known: list[Model],
+    directory: Path,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
+    ready: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Do what `build` does with the models that were read from `directory`, in a transaction of the caller's.
+
+    `ready` gives tables that have the rows of stored models already, which become those models.
+    """
+    by_name = {model.name: model for model in known}
+    steps = _steps(con, known, force=force)
+    for layer in LAYERS[1:]:
+        con.execute(f"CREATE SCHEMA IF NOT EXISTS {layer}")
+    kinds = _kinds(con)
+    for step in steps:
+        if kind := kinds.get(step.name):
+            con.execute(f"DROP {kind} {step.name}")
+        if step.reason != "gone":
+            _create(con, by_name[step.name], step.dump_count, progress, (ready or {}).get(step.name))
+    _point(con, known)
+    _write_down(con, known, project.fingerprint(directory))
+    return [step.name for step in steps if step.reason != "gone"]
+
+
+def is_current(con: duckdb.DuckDBPyConnection, directory: Path) -> bool:
+    """Say whether the models of a warehouse are those of `directory`."""
+    stored = con.execute("SELECT value FROM meta.settings WHERE name = 'models'").fetchone()
+    return stored == (project.fingerprint(directory),)
+
+
+def read(con: duckdb.DuckDBPyConnection, directory: Path) -> list[Model]:
+    """Return the models of `directory`, qualified against the tables of a warehouse, in the order of building."""
+    columns = tuple((table, tuple(kinds.items())) for table, kinds in _raw_columns(con).items())
+    return list(_qualified(directory, project.fingerprint(directory), columns))
+
+
+@lru_cache(maxsize=2)  # a process may open many warehouses: one for each pass, one for each question of --from
+def _qualified(directory: Path, _fingerprint: str, columns: tuple[tuple[str, tuple], ...]) -> tuple[Model, ...]:
+    known = project.read(directory)
+    project.qualify(known, {table: dict(kinds) for table, kinds in columns})
+    return tuple(known)
+
+
+def _steps(con: duckdb.DuckDBPyConnection, known: list[Model], *, force: bool) -> list[Step]:
+    built = {
+        name: (deep, hashlib.sha256(sql.encode()).hexdigest(), is_incremental)
+        for name, deep, sql, is_incremental in con.execute(
+            "SELECT model_name, fingerprint, model_sql, is_incremental FROM meta.models ORDER BY ordinal"
+        ).fetchall()
+    }
+    deep = deep_fingerprints(known)
+    dumps = con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0]
+    steps = [Step(name, was[2], "gone", 0) for name, was in built.items() if name not in deep]
+    for model in known:
+        before, own, _ = built.get(model.name, (None, None, None))
+        if before is None:
+            reason = "new"
+        elif own != model.fingerprint:
+            reason = "changed"
+        elif before != deep[model.name]:
+            reason = "a model beneath it"
+        elif force:
+            reason = "forced"
+        else:
+            continue
+        steps.append(Step(model.name, model.is_incremental, reason, dumps if model.is_incremental else 0))
+    return steps
+
+
+def _raw_columns(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
+    tables: dict[str, dict[str, str]] = {}
+    for table, column, kind in con.execute(
+        "SELECT table_name, column_name, data_type FROM duckdb_columns()"
+        " WHERE schema_name = 'raw' AND database_name = current_database() ORDER BY column_index"
+    ).fetchall():
+        tables.setdefault(table, {})[column] = kind
+    return tables
+
+
+def deep_fingerprints(known: list[Model]) -> dict[str, str]:
+    """Return a hash per model over its own text and those of all models beneath it."""
+    deep: dict[str, str] = {}
+    for model in known:
+        below = "".join(deep[table] for table in model.reads if table in deep)
+        deep[model.name] = hashlib.sha256((model.fingerprint + below).encode()).hexdigest()
+    return deep
+
+
+def _kinds(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Return VIEW or TABLE for each table and view that is there, by its name."""
+    return dict(
+        con.execute(
+            "SELECT table_schema || '.' || table_name, CASE WHEN table_type = 'VIEW' THEN 'VIEW' ELSE 'TABLE' END"
+            " FROM information_schema.tables WHERE table_catalog = current_database()"
+        ).fetchall()
+    )
+
+
+def _create(
+    con: duckdb.DuckDBPyConnection, model: Model, dump_count: int, progress: Progress | None, ready: str | None
+) -> None:
+    if not model.is_incremental:
+        con.execute(f"CREATE VIEW {model.name} AS\n{model.sql}")
+    elif ready is not None:
+        con.execute(f"ALTER TABLE {ready} RENAME TO {model.name.split('.')[1]}")
+    else:
+        con.execute(f"CREATE TABLE {model.name} AS SELECT * FROM (\n{model.sql}\n) AS model WHERE FALSE")
+        batches = list(_ranges(-(-dump_count // BACKFILL_DUMPS)))
+        for number, (low, high) in enumerate(batches, 1):
+            con.execute(
+                f"INSERT INTO {model.name} SELECT * FROM (\n{model.sql}\n) AS model"
+                f" WHERE dump_id BETWEEN {low} AND {high}"
+            )
+            if progress:
+                progress(model.name, dump_count * number // len(batches), dump_count)
+    _comment(con, model.name, model, is_table=model.is_incremental)
+
+
+def _ranges(count: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of dump ids, both ends included. Ids are hashes: equal ranges hold about equally many dumps.
+
+    A range of literals is pushed down into the views beneath a model; a list of ids, or a join, would not be.
+    """
+    for number in range(count):
+        yield _ID_END * number // count, _ID_END * (number + 1) // count - 1
+
+
+def _comment(con: duckdb.DuckDBPyConnection, name: str, model: Model, *, is_table: bool) -> None:
+    comments = [f"COMMENT ON {'TABLE' if is_table else 'VIEW'} {name} IS {quoted(model.purpose)}"]
+    if is_table or not is_lake(con):  # DuckLake keeps no comments on columns of views
+        comments += [f"COMMENT ON COLUMN {name}.{column} IS {quoted(text)}" for column, text in model.columns.items()]
+    con.execute("; ".join(comments))
+
+
+def _point(con: duckdb.DuckDBPyConnection, known: list[Model]) -> None:
+    """Let `marts.x` show the newest `marts.x_vN`."""
+    newest = project.newest_marts(known)
+    names = {*newest, *(model.name for model in known)}
+    for (name,) in con.execute(
+        "SELECT 'marts.' || view_name FROM duckdb_views()"
+        " WHERE schema_name = 'marts' AND database_name = current_database()"
+    ).fetchall():
+        if name not in names:
+            con.execute(f"DROP VIEW {name}")  # it showed a mart that is gone
+    for name, model in newest.items():
+        con.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {model.name}")
+        _comment(con, name, model, is_table=False)
+
+
+def _write_down(con: duckdb.DuckDBPyConnection, known: list[Model], current: str) -> None:
+    """Keep what was built, so that a load can run the same statements on its batch without reading a file."""
+    deep = deep_fingerprints(known)
+    con.execute("DELETE FROM meta.models")
+    # As literals: DuckDB tries to import pandas for every single parameter.
+    rows = [
+        (
+            model.name, model.layer, ordinal, model.is_incremental, model.severity, model.purpose,
+            list(model.grain), list(model.reads), model.sql, deep[model.name],
+        )
+        for ordinal, model in enumerate(known)
+    ]  # fmt: skip
+    if rows:
+        lines = (", ".join(map(_literal, row)) for row in rows)
+        con.execute(f"INSERT INTO meta.models VALUES {', '.join(f'({line}, now())' for line in lines)}")
+    con.execute("DELETE FROM meta.settings WHERE name = 'models'")
+    con.execute("INSERT INTO meta.settings VALUES ('models', ?)", [current])
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
+    return "NULL" if value is None else str(value)

@@ -1,0 +1,92 @@
+"""Released marts never change: a lock file holds the fingerprint of each one's SQL and of its result.
+
+The result is taken over `examples/fleet`, so that a change in a model beneath a mart is caught as well. Run
+`python -m bufferhouse.models.freeze` at a release to add what is new; it refuses to change what is there.
+"""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import duckdb
+
+from bufferhouse.models.project import Model, read
+from bufferhouse.paths import CHECKOUT, MODELS
+
+LOCK = MODELS / "models.lock"
+FLEET = CHECKOUT / "examples" / "fleet"
+# Numbers that a warehouse gives out as things arrive, and moments of its loads: they mean nothing elsewhere.
+VOLATILE = {"run_id", "load_id", "reject_id", "loaded_at", "rejected_at"}
+
+
+def sql_fingerprint(model: Model) -> str:
+    """Return a hash of a model's SQL as parsed: comments and layout do not count."""
+    return hashlib.sha256(model.expression.sql(dialect="duckdb", comments=False).encode()).hexdigest()
+
+
+def result_fingerprint(con: duckdb.DuckDBPyConnection, model: Model) -> str:
+    """Return a hash of all rows of a model, the same however and in whatever order the dumps were loaded.
+
+    Columns in VOLATILE are left out; what they number has a name or a hash beside it. Times are taken in UTC.
+    """
+    con.execute("SET TimeZone = 'UTC'")
+    columns = sorted(model.columns.keys() - VOLATILE)
+    rows = con.execute(f"SELECT {', '.join(columns)} FROM {model.name}").fetchall()
+    text = json.dumps([columns, *sorted(json.dumps(row, default=str) for row in rows)])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def fingerprints(con: duckdb.DuckDBPyConnection, directory: Path = MODELS) -> dict[str, dict[str, str]]:
+    """Return both fingerprints of every mart; `con` holds `examples/fleet`."""
+    return {
+        model.name: {"sql": sql_fingerprint(model), "result": result_fingerprint(con, model)}
+        for model in read(directory)
+        if model.layer == "marts"
+    }
+
+
+def locked(path: Path = LOCK) -> dict[str, dict[str, str]]:
+    """Return what the lock file holds, {} where there is none."""
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def broken(current: dict[str, dict[str, str]], frozen: dict[str, dict[str, str]]) -> list[str]:
+    """Return a sentence for each frozen mart that is not what it was."""
+    sentences = []
+    for name, was in frozen.items():
+        now = current.get(name)
+        if now is None:
+            sentences.append(f"{name} is frozen and gone; retire it in docs/decisions first")
+        elif now["sql"] != was["sql"]:
+            sentences.append(f"{name} is frozen and its SQL changed; write {_next(name)} beside it")
+        elif now["result"] != was["result"]:
+            sentences.append(
+                f"{name} is frozen and its result over examples/fleet changed; something beneath it did: "
+                f"undo that, or write {_next(name)}"
+            )
+    return sentences
+
+
+def _next(name: str) -> str:
+    stem, _, number = name.rpartition("_v")
+    return f"{stem}_v{int(number) + 1}"
+
+
+def main(lock: Path = LOCK) -> int:
+    """Add marts that are not in the lock file yet; 1 when one that is there has changed."""
+    from bufferhouse.ingest.in_memory import in_memory
+
+    frozen = locked(lock)
+    with in_memory([str(FLEET)]) as con:
+        current = fingerprints(con)
+    if sentences := broken(current, frozen):
+        print("\n".join(sentences), file=sys.stderr)
+        return 1
+    lock.write_text(json.dumps({**current, **frozen}, indent=1, sort_keys=True) + "\n")
+    print(f"{len(current) - len(frozen)} marts frozen, {len(frozen)} were")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""Where a column of a model comes from: through every model beneath it down to columns of raw."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from bufferhouse.errors import UsageError
+from bufferhouse.models.project import Model
+
+
+@dataclass(slots=True)
+class Origin:
+    """A column, `layer.table.column`, and the columns it is computed from; a column of raw has none."""
+
+    column: str
+    sources: list["Origin"] = field(default_factory=list)
+
+    def leaves(self) -> list[str]:
+        """Return the columns of raw beneath, each once."""
+        if not self.sources:
+            return [self.column]
+        return list(dict.fromkeys(leaf for source in self.sources for leaf in source.leaves()))
+
+    def as_dict(self) -> dict:
+        """Return the tree as JSON knows it."""
+        return {"column": self.column, "sources": [source.as_dict() for source in self.sources]}
+
+    def lines(self, indent: str = "") -> list[str]:
+        """Return the tree as lines, each column further in than what it feeds."""
+        return [indent + self.column, *(line for source in self.sources for line in source.lines(indent + "    "))]
+
+
+class Lineage:
+    """Traces columns model by model: each model is qualified once, each column traced once.
+
+    `tables` gives columns and types of raw by table.
+    """
+
+    def __init__(self, models: Iterable[Model], tables: Mapping[str, Mapping[str, str]]) -> None:
+        self.models = {model.name: model for model in models}
+        self.schema: dict[str, dict] = {"raw": dict(tables)}
+        for name, model in self.models.items():
+            layer, stem = name.split(".")
+            self.schema.setdefault(layer, {})[stem] = dict.fromkeys(model.columns, "UNKNOWN")
+        self.scopes: dict[str, object] = {}
+        self.known: dict[tuple[str, str], Origin] = {}
+
+    def of(self, column: str) -> Origin:
+        """Return the origin of `layer.model.column`, `model.column` of a mart, or such as `peak_memory.column`.
+
+        Raises:
+            UsageError: there is no such column.
+        """
+        model, name = _target(column, self.models)
+        return self.trace(model.name, name)
+
+    def trace(self, table: str, column: str) -> Origin:
+        """Return the origin of a column of a model, or of raw."""
+        key = table, column
+        if key not in self.known:
+            self.known[key] = Origin(f"{table}.{column}")
+            if table in self.models:
+                sources = [self.trace(*source) for source in self._direct(table, column)]
+                # A column that is computed from no other, such as COUNT(*), tells something about rows.
+                sources = sources or [Origin(f"rows of {name}") for name in self.models[table].reads]
+                # A table that is written out in its file reads nothing.
+                sources = sources or [Origin(f"text of {table}")]
+                self.known[key].sources = sources
+        return self.known[key]
+
+    def _direct(self, table: str, column: str) -> list[tuple[str, str]]:
+        """Return the columns of other tables that a column is computed from, by name."""
+        from sqlglot import exp
+        from sqlglot.lineage import lineage as traced
+        from sqlglot.optimizer.qualify import qualify
+        from sqlglot.optimizer.scope import build_scope
+
+        if table not in self.scopes:
+            expression = qualify(
+                self.models[table].expression.copy(), schema=self.schema, dialect="duckdb", quote_identifiers=False
+            )
+            self.scopes[table] = expression, build_scope(expression)
+        expression, scope = self.scopes[table]
+        node = traced(column, expression, scope=scope, dialect="duckdb", schema=self.schema, trim_selects=False)
+        found = set()
+        for leaf in node.walk():
+            if not leaf.downstream and isinstance(leaf.expression, exp.Table) and leaf.expression.db:
+                source = f"{leaf.expression.db}.{leaf.expression.name}"
+                found.add((source, leaf.name.rpartition(".")[2].strip('"')))
+        # sqlglot gathers columns in sets: their own order differs from process to process.
+        return sorted(found)
+
+
+def _target(column: str, models: Mapping[str, Model]) -> tuple[Model, str]:
+    table, _, name = column.rpartition(".")
+    if not table:
+        raise UsageError(f"expected MODEL.COLUMN, such as peak_memory.reserved_bytes, found {column!r}")
+    table = table if "." in table else f"marts.{table}"
+    if table not in models:
+        versions = [known for known in models if known.rpartition("_v")[0] == table]
+        table = max(versions, key=lambda known: int(known.rpartition("_v")[2]), default=table)
+    if table not in models:
+        near = get_close_matches(table, models, 1)
+        raise UsageError(f"there is no model {table}" + (f"; did you mean {near[0]}?" if near else ""))
+    if name not in models[table].columns:
+        near = get_close_matches(name, models[table].columns, 1)
+        raise UsageError(f"{table} has no column {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
+    return models[table], name

@@ -1,0 +1,96 @@
+"""The catalog of the warehouse as a page of documentation, made from the contracts and the models."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from bufferhouse.models.project import Model, read
+from bufferhouse.paths import CHECKOUT, MODELS
+from bufferhouse.query.format import formatted
+
+PAGE = CHECKOUT / "docs" / "catalog.md"
+_INTRODUCTION = """\
+# Catalog
+
+Every table and view of a warehouse. People read marts and staging; reports quote marts, by their version. The same
+sentences are comments in the database: `DESCRIBE` shows the columns, `duckdb_columns()` the comments.
+
+This page is made from `schemas/` and `dbt_like_models/` by `bufferhouse catalog`; edit those.
+"""
+# In the order in which a reader asks for them, each with what it is for.
+_LAYERS = {
+    "marts": "Made to be quoted. The meaning of a version never changes; the name without it shows the newest.",
+    "staging": "The tables of `raw` with names, shapes and live ranges put back in their places.",
+    "intermediate": "Steps between staging and marts; they may change at any time.",
+    "checks": "Each finds offenders; no rows means pass. Errors make rejects of dumps, warnings are kept as rows.",
+}
+_RAW = "What was ingested, names and shapes interned. Declared in `schemas/`, where every load is held to it."
+
+
+def catalog_markdown(directory: Path = MODELS) -> str:
+    """Return the page: purpose, grain, key and columns of every model in `directory` and of every table of raw.
+
+    Raises:
+        ModelError: a model is not written as models are.
+    """
+    from schemas import TABLES
+
+    models = sorted(read(directory), key=lambda model: model.name)
+    newest = _newest(models)
+    sections = [_INTRODUCTION]
+    for layer, purpose in _LAYERS.items():
+        own = [model for model in models if model.layer == layer]
+        sections += [f"## {layer}\n\n{purpose}\n", *(_model(model, newest.get(model.name)) for model in own)]
+    sections += [f"## raw\n\n{_RAW}\n", *map(_table, TABLES.values())]
+    return "\n".join(sections)
+
+
+def _newest(models: Iterable[Model]) -> dict[str, str]:
+    """Return the name without a version that shows a mart, by the mart's name."""
+    versions: dict[str, list[int]] = {}
+    for model in models:
+        if model.layer == "marts":
+            stem, _, number = model.name.rpartition("_v")
+            versions.setdefault(stem, []).append(int(number))
+    return {f"{stem}_v{max(numbers)}": stem for stem, numbers in versions.items()}
+
+
+def _model(model: Model, pointer: str | None) -> str:
+    facts = [f"Grain: {_words(model.grain)}."] if model.grain else []
+    if model.severity:
+        facts.append(f"Severity: {model.severity}.")
+    if model.is_incremental:
+        facts.append("Stored as a table, computed once for each dump.")
+    if pointer:
+        facts.append(f"`{pointer}` shows it.")
+    facts.append(f"Reads {_words(model.reads)}." if model.reads else "Reads nothing: it is written out in its file.")
+    return _section(model.name, model.purpose, facts, ("column", "description"), _described(model))
+
+
+def _described(model: Model) -> Iterator[tuple[str, str]]:
+    return ((f"`{name}`", _text(comment)) for name, comment in model.columns.items())
+
+
+def _table(contract: Any) -> str:
+    from schemas.ddl import sql_type
+
+    facts = [f"A row is {contract.grain}.", f"Key: {_words(contract.key)}."]
+    columns = (
+        (f"`{name}`", sql_type(column), "null" if column.nullable else "", _text(column.description))
+        for name, column in contract.columns.items()
+    )
+    heads = ("column", "type", "may be", "description")
+    return _section(f"raw.{contract.name}", contract.description, facts, heads, columns)
+
+
+def _section(name: str, purpose: str, facts: Sequence[str], heads: Sequence[str], rows: Iterable[Sequence]) -> str:
+    return f"### {name}\n\n{_text(purpose)}\n\n{' '.join(facts)}\n\n{formatted(heads, list(rows), 'markdown')}\n"
+
+
+def _text(sentence: str) -> str:
+    # What stands in angle brackets would be taken for HTML.
+    return sentence.replace("<", "&lt;")
+
+
+def _words(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

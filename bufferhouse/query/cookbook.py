@@ -1,0 +1,166 @@
+"""The cookbook: real questions in `sql/queries/`, one SELECT a file, asked by name.
+
+A file begins with its question, in one sentence, then `-- topic: …`, then a line for each parameter:
+
+    -- param: rows = 20  how many rows at most
+
+The default says what a parameter is: a number, 'text', or null, which is text that may be left out.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from bufferhouse.errors import UsageError
+from bufferhouse.paths import QUERIES
+from bufferhouse.query.format import formatted
+
+PAGE = QUERIES / "README.md"
+Value = int | float | str | None
+_PARAMETER = re.compile(r"(\w+) = (null|-?\d+(?:\.\d+)?|'(?:[^']|'')*')  (.+)$")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) *([KMGT])(?:i?B)?$")
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_INTRODUCTION = """\
+# Cookbook
+
+Questions that people ask of buffer assignments, each a statement that runs as it is written:
+
+    bufferhouse query --list
+    bufferhouse query --run biggest_at_peak --param program=jit_train% --param rows=5
+
+Each reads marts, and staging where no mart has the answer. Parameters ending in `_bytes` also take what XLA
+prints, such as `1.17G` or `68.00MiB`. To make a question your own, copy its file and ask it with `query -f`.
+
+This page is made from the files by `bufferhouse catalog`; edit those.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a question: what it is when nobody says, and what it means."""
+
+    name: str
+    default: Value
+    meaning: str
+
+    def value(self, text: str) -> Value:
+        """Return what `--param name=text` means.
+
+        Raises:
+            UsageError: a number is wanted, and this is none.
+        """
+        if isinstance(self.default, str | None):
+            return text
+        if self.name.endswith("_bytes") and (size := _SIZE.match(text.strip())):
+            return round(float(size[1]) * _UNITS[size[2]])
+        try:
+            return type(self.default)(text)
+        except ValueError:
+            wanted = "a whole number" if isinstance(self.default, int) else "a number"
+            raise UsageError(f"--param {self.name}: expected {wanted}, found {text!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One file of the cookbook: its name, what it asks, its parameters, its statement."""
+
+    name: str
+    sentence: str
+    topic: str
+    parameters: Mapping[str, Parameter]
+    sql: str
+
+    def values(self, given: Mapping[str, str]) -> dict[str, Value]:
+        """Return the values of all parameters: what is given, else the default.
+
+        Raises:
+            UsageError: there is no such parameter, or it cannot be what is given.
+        """
+        for name in given:
+            if name not in self.parameters:
+                has = ", ".join(self.parameters) or "none"
+                raise UsageError(f"{self.name} has no parameter {name!r}; it has {has}")
+        return {
+            name: parameter.value(given[name]) if name in given else parameter.default
+            for name, parameter in self.parameters.items()
+        }
+
+
+def questions(directory: Path = QUERIES) -> dict[str, Question]:
+    """Return the questions of a directory by name, in the order of their names.
+
+    Raises:
+        UsageError: a file is not written as questions are.
+    """
+    return {path.stem: _read(path) for path in sorted(directory.glob("*.sql"))}
+
+
+def question(name: str, directory: Path = QUERIES) -> Question:
+    """Return one question.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    path = directory / f"{name}.sql"
+    known = [other.stem for other in directory.glob("*.sql")]
+    if name not in known:
+        near = get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]}?" if near else "bufferhouse query --list shows them"
+        raise UsageError(f"there is no question {name!r} in the cookbook; {hint}")
+    return _read(path)
+
+
+def _read(path: Path) -> Question:
+    text = path.read_text()
+    sentence, topic, parameters = [], "", {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.startswith("-- "):
+            break
+        key, sign, rest = line[3:].partition(": ")
+        if key == "topic" and sign:
+            topic = rest
+        elif key == "param" and sign:
+            found = _PARAMETER.match(rest)
+            if not found:
+                raise UsageError(f"{path}:{number}:1: expected '-- param: name = default  meaning', found {line!r}")
+            parameters[found[1]] = Parameter(found[1], _literal(found[2]), found[3])
+        else:
+            sentence.append(line[3:])
+    if not sentence or not topic:
+        raise UsageError(f"{path}:1:1: expected the question as a comment, then '-- topic: …'")
+    return Question(path.stem, " ".join(sentence), topic, parameters, text)
+
+
+def _literal(text: str) -> Value:
+    if text == "null":
+        return None
+    if text.startswith("'"):
+        return text[1:-1].replace("''", "'")
+    return float(text) if "." in text else int(text)
+
+
+def shown(value: Value) -> str:
+    """Return a default as its file shows it."""
+    if value is None:
+        return "null"
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+
+
+def page(directory: Path = QUERIES) -> str:
+    """Return the README of the cookbook: every question with its sentence and its parameters, by topic."""
+    known = questions(directory).values()
+    sections = [_INTRODUCTION]
+    for topic in sorted({question.topic for question in known}):
+        sections.append(f"## {topic}\n")
+        for question in known:
+            if question.topic == topic:
+                sections.append(f"### [{question.name}]({question.name}.sql)\n\n{question.sentence}\n")
+                if question.parameters:
+                    rows = [
+                        (f"`{parameter.name}`", f"`{shown(parameter.default)}`", parameter.meaning)
+                        for parameter in question.parameters.values()
+                    ]
+                    sections.append(formatted(("parameter", "default", "meaning"), rows, "markdown") + "\n")
+    return "\n".join(sections)

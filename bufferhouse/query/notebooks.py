@@ -1,0 +1,73 @@
+"""The warehouse for people who have other tools: a connection for notebooks, Parquet files for everything else."""
+
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+
+from bufferhouse.errors import UsageError, WarehouseFull
+from bufferhouse.query.door import SEARCH_PATH
+from bufferhouse.warehouse.copying import lacks_space
+from bufferhouse.warehouse.files import default_path
+from bufferhouse.warehouse.lake.address import address_of
+from bufferhouse.warehouse.read import open_reader
+
+
+def connect(warehouse: str | os.PathLike | None = None, *, wait: float = 0.0) -> duckdb.DuckDBPyConnection:
+    """Return what `bufferhouse.connect` promises."""
+    con, note = open_reader(address_of(warehouse) if warehouse is not None else default_path(), wait=wait)
+    if note:
+        warnings.warn(note, stacklevel=3)
+    con.execute(f"SET search_path = '{SEARCH_PATH}'")
+    return con
+
+
+def export_parquet(
+    con: duckdb.DuckDBPyConnection, directory: Path, *, progress: Callable[[int, int], None] | None = None
+) -> list[Path]:
+    """Write every table of raw and every mart to `directory/<schema>/<name>.parquet`; return the files.
+
+    Marts are written by their versions, in the order of their grain. A file appears whole or not at all; what else lies
+    in `directory` stays.
+
+    Raises:
+        UsageError: `directory` is a file.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory}: expected a folder")
+    orders = dict(
+        con.execute(
+            "SELECT model_name, array_to_string(grain, ', ') FROM meta.models WHERE layer = 'marts' ORDER BY model_name"
+        ).fetchall()
+    )
+    tables = con.execute(
+        # Some tables of raw are views in a lake.
+        "SELECT DISTINCT 'raw.' || table_name FROM duckdb_columns()"
+        " WHERE schema_name = 'raw' AND database_name = current_database() ORDER BY 1"
+    ).fetchall()
+    names = [*(name for (name,) in tables), *orders]
+    written = []
+    for number, name in enumerate(names, 1):
+        target = directory.joinpath(*name.split(".")).with_suffix(".parquet")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        order = f" ORDER BY {orders[name]}" if name in orders else ""
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
+        try:
+            con.execute(
+                f"COPY (SELECT * FROM {name}{order}) TO $file (FORMAT parquet, COMPRESSION zstd)",
+                {"file": str(temporary)},
+            )
+            os.replace(temporary, target)
+        except duckdb.Error as error:
+            first_line = str(error).split("\n", 1)[0]
+            if lacks_space(error):
+                raise WarehouseFull(f"no space left for {target}: {first_line}; make space and run it again") from None
+            raise UsageError(f"{target} cannot be written: {first_line}") from None
+        finally:
+            temporary.unlink(missing_ok=True)
+        written.append(target)
+        if progress:
+            progress(number, len(names))
+    return written

@@ -1,0 +1,70 @@
+"""A question as it was typed: its parameters, and its answer written where it is wanted, whole or not at all."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bufferhouse.errors import UsageError
+from bufferhouse.query.door import Door
+from bufferhouse.query.format import FORMATS, formatted
+
+ALL_FORMATS = (*FORMATS, "parquet")
+_WORDS = {"null": None, "true": True, "false": False}
+
+
+def pairs(words: Sequence[str]) -> dict[str, str]:
+    """Return the names and texts of `NAME=VALUE` words.
+
+    Raises:
+        UsageError: a word is none, or a name is given twice.
+    """
+    found: dict[str, str] = {}
+    for word in words:
+        name, sign, text = word.partition("=")
+        if not sign or not name.isidentifier():
+            raise UsageError(f"--param: expected NAME=VALUE, found {word!r}")
+        if name in found:
+            raise UsageError(f"--param {name} is given twice")
+        found[name] = text
+    return found
+
+
+def values(given: Mapping[str, str]) -> dict[str, int | float | str | bool | None]:
+    """Return what the texts of parameters mean: numbers, null, true and false, else text; '7' in quotes is text."""
+    return {name: _value(text) for name, text in given.items()}
+
+
+def _value(text: str) -> int | float | str | bool | None:
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if re.fullmatch(r"-?\d+\.\d+(e-?\d+)?", text):
+        return float(text)
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" else text
+
+
+def answer(door: Door, sql: str, parameters: Mapping[str, object], form: str, output: Path | None) -> str | None:
+    """Ask, and return the answer in one of ALL_FORMATS; or write it to `output`, where it appears whole at the end.
+
+    Raises:
+        UsageError: the statement is refused, or cannot be answered; nothing was written.
+    """
+    if output is None:
+        found = door.ask(sql, parameters)
+        return formatted(found.columns, found.rows, form)
+    # Text is made before the file is: what fails leaves none behind, and of what was there nothing is lost.
+    temporary = output.with_name(f".{output.name}.{os.getpid()}.new")
+    try:
+        if form == "parquet":
+            import pyarrow.parquet as pq
+
+            pq.write_table(door.arrow(sql, parameters), temporary, compression="zstd")
+        else:
+            found = door.ask(sql, parameters)
+            temporary.write_text(formatted(found.columns, found.rows, form) + "\n")
+        os.replace(temporary, output)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return None

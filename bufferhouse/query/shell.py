@@ -1,0 +1,215 @@
+"""The interactive door: statements that end in `;`, and a few commands that begin with a dot."""
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bufferhouse.errors import UsageError
+from bufferhouse.query.cookbook import question, questions, shown
+from bufferhouse.query.door import Door
+from bufferhouse.query.format import FORMATS, formatted
+from bufferhouse.query.hints import tables_like
+from bufferhouse.query.output import answer, pairs
+
+PROMPT, MORE = "bufferhouse> ", "        ...> "
+_TABLES = """
+    SELECT schema_name || '.' || view_name AS name, split_part(COALESCE(comment, ''), '. ', 1) AS purpose
+    FROM duckdb_views() WHERE NOT internal AND schema_name IN ('marts', 'staging')
+    UNION ALL
+    SELECT schema_name || '.' || table_name, split_part(COALESCE(comment, ''), '. ', 1)
+    FROM duckdb_tables() WHERE NOT internal AND schema_name = 'raw'
+    ORDER BY name
+"""
+_COLUMNS = """
+    SELECT column_name, data_type, COALESCE(comment, '') AS meaning
+    FROM duckdb_columns() WHERE schema_name = $schema AND table_name = $name ORDER BY column_index
+"""
+_PURPOSE = """
+    SELECT comment FROM duckdb_views() WHERE schema_name = $schema AND view_name = $name
+    UNION ALL SELECT comment FROM duckdb_tables() WHERE schema_name = $schema AND table_name = $name
+"""
+# The name of a mart without a version shows the newest.
+_GRAIN = """
+    SELECT array_to_string(grain, ', '), array_to_string(reads, ', ')
+    FROM meta.models WHERE model_name = $name OR regexp_full_match(model_name, $name || '_v[0-9]+')
+    ORDER BY ordinal DESC LIMIT 1
+"""
+
+
+def history_path() -> Path:
+    """Return where the history of the shell lies: below $XDG_STATE_HOME, else ~/.local/state."""
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "bufferhouse" / "history"
+
+
+class Shell:
+    """A conversation through a door; `say` takes what is printed for people, `show` what is answered."""
+
+    def __init__(
+        self, door: Door, show: Callable[[str], None], say: Callable[[str], None], form: str = "table"
+    ) -> None:
+        self.door = door
+        self.show = show
+        self.say = say
+        self.form = form
+        self._commands: dict[str, tuple[Callable[[list[str]], None], str]] = {
+            ".tables": (self._tables, ".tables [PART]           the tables and views, and what they are for"),
+            ".describe": (self._describe, ".describe TABLE          its columns with their types"),
+            ".docs": (self._docs, ".docs MART               purpose, grain and the meaning of every column"),
+            ".questions": (self._questions, ".questions [PART]        the questions of the cookbook"),
+            ".run": (self._run, ".run QUESTION [K=V]...   ask a question of the cookbook"),
+            ".format": (self._format, f".format FORMAT           {', '.join(FORMATS)}"),
+            ".help": (self._help, ".help                    this list"),
+            ".quit": (self._help, ".quit                    end; so does Ctrl-D"),
+        }
+
+    def obey(self, text: str) -> bool:
+        """Carry out a whole statement or a command; return whether the conversation goes on.
+
+        Raises:
+            UsageError: it cannot be carried out as it was given.
+        """
+        if not text.startswith("."):
+            self.show(answer(self.door, text, {}, self.form, None) or "")
+            return True
+        try:
+            command, *words = shlex.split(text.rstrip("; \n"))
+        except ValueError as error:
+            raise UsageError(f"{text.strip()}: {error}") from None
+        if command in (".quit", ".exit"):
+            return False
+        if command not in self._commands:
+            raise UsageError(f"there is no command {command}; .help lists them")
+        self._commands[command][0](words)
+        return True
+
+    def _help(self, words: list[str]) -> None:
+        self.show("\n".join([text for _, text in self._commands.values()] + ["A statement ends in ;"]))
+
+    def _tables(self, words: list[str]) -> None:
+        rows = [row for row in self.door.con.execute(_TABLES).fetchall() if all(word in row[0] for word in words)]
+        self.show(formatted(("name", "purpose"), rows, self.form))
+
+    def _describe(self, words: list[str]) -> None:
+        columns = self._columns(*self._named(words, ".describe TABLE"))
+        self.show(formatted(("column", "type"), [row[:2] for row in columns], self.form))
+
+    def _docs(self, words: list[str]) -> None:
+        schema, name = self._named(words, ".docs MART")
+        facts = {"schema": schema, "name": name}
+        purpose = self.door.con.execute(_PURPOSE, facts).fetchone()
+        model = self.door.con.execute(_GRAIN, {"name": f"{schema}.{name}"}).fetchone()
+        lines = [f"{schema}.{name}", "", (purpose or ("",))[0] or ""]
+        if model:
+            lines += [f"grain: {model[0]}", f"reads: {model[1]}"]
+        self.show(
+            "\n".join([*lines, "", formatted(("column", "type", "meaning"), self._columns(schema, name), "table")])
+        )
+
+    def _columns(self, schema: str, name: str) -> list[tuple]:
+        return self.door.con.execute(_COLUMNS, {"schema": schema, "name": name}).fetchall()
+
+    def _named(self, words: list[str], usage: str) -> tuple[str, str]:
+        """Return schema and name of the one table that is meant; marts come before staging and raw."""
+        if len(words) != 1:
+            raise UsageError(f"expected {usage}")
+        schema, _, name = words[0].lower().rpartition(".")
+        for candidate in [schema] if schema else ["marts", "staging", "raw"]:
+            if self._columns(candidate, name):
+                return candidate, name
+        near = tables_like(self.door.con, words[0])
+        raise UsageError(
+            f"there is no table {words[0]}; " + (f"did you mean {near[0]}?" if near else ".tables lists them")
+        )
+
+    def _questions(self, words: list[str]) -> None:
+        rows = [(one.name, one.sentence) for one in questions().values() if all(word in one.name for word in words)]
+        self.show(formatted(("question", "what it asks"), rows, self.form))
+
+    def _run(self, words: list[str]) -> None:
+        if not words:
+            raise UsageError("expected .run QUESTION [K=V]...; .questions lists them")
+        asked = question(words[0])
+        parameters = asked.values(pairs(words[1:]))
+        if parameters:
+            self.say("  ".join(f"{name}={shown(value)}" for name, value in parameters.items()))
+        self.show(answer(self.door, asked.sql, parameters, self.form, None) or "")
+
+    def _format(self, words: list[str]) -> None:
+        if len(words) != 1 or words[0] not in FORMATS:
+            raise UsageError(f"expected .format {' or '.join(FORMATS)}")
+        self.form = words[0]
+
+
+def statements(lines: Iterator[str], is_whole: Callable[[str], bool]) -> Iterator[str]:
+    """Yield commands, a line each, and statements, as many lines as it takes until `is_whole`; the last may lack it."""
+    pending: list[str] = []
+    for line in lines:
+        if not pending and not line.strip():
+            continue
+        if not pending and line.lstrip().startswith("."):
+            yield line.strip()
+            continue
+        pending.append(line.rstrip("\n"))
+        if is_whole("\n".join(pending)):
+            yield "\n".join(pending)
+            pending.clear()
+    if any(line.strip() for line in pending):
+        yield "\n".join(pending)
+
+
+def ends_a_statement(text: str) -> bool:
+    """Say whether a text ends in a semicolon that is neither in a comment nor in quotes, as DuckDB reads it."""
+    import duckdb
+
+    starts = [start for start, _ in duckdb.tokenize(text)]
+    return bool(starts) and text.encode()[starts[-1] :].split(b"--")[0].split(b"/*")[0].strip() == b";"
+
+
+def converse(shell: Shell) -> None:
+    """Talk with a person at a terminal, with a history, until Ctrl-D; Ctrl-C stops a statement and goes on."""
+    import readline
+
+    history = history_path()
+    try:
+        history.parent.mkdir(parents=True, exist_ok=True)
+        readline.read_history_file(history)
+    except OSError:
+        pass  # there is none yet, or none can be kept
+    readline.set_history_length(2000)
+    shell.say("Statements end in ;  .help lists the commands, .questions the cookbook. Ctrl-D ends.")
+    try:
+        while _turn(shell):
+            pass
+    finally:
+        try:
+            readline.write_history_file(history)
+        except OSError as error:
+            shell.say(f"bufferhouse: the history is not kept: {error.strerror}")
+
+
+def _turn(shell: Shell) -> bool:
+    try:
+        text = next(statements(_typed(), ends_a_statement), None)
+        return text is not None and shell.obey(text)
+    except UsageError as error:
+        shell.say(f"bufferhouse: {error}")
+    except (KeyboardInterrupt, RuntimeError) as error:
+        # DuckDB wraps a Ctrl-C that meets it in a statement.
+        if not isinstance(error, KeyboardInterrupt) and not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        shell.say("interrupted")
+    return True
+
+
+def _typed() -> Iterator[str]:
+    prompt = PROMPT
+    while True:
+        try:
+            yield input(prompt)
+        except EOFError:
+            print(file=sys.stderr)
+            return
+        prompt = MORE

@@ -1,0 +1,70 @@
+"""What the statements of `sql/reports/` answer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import duckdb
+
+from bufferhouse.errors import WarehouseError
+from bufferhouse.paths import REPORTS
+
+Record = dict[str, Any]
+Connection = duckdb.DuckDBPyConnection
+
+
+@dataclass(frozen=True)  # no slots: the records are made once
+class Answer:
+    """Columns and rows that a statement returned."""
+
+    columns: list[str]
+    rows: list[tuple]
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> "Answer":
+        """Return the answer that has these records, which have the same columns."""
+        return cls(list(records[0]) if records else [], [tuple(record.values()) for record in records])
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """The rows, each as a mapping from column to value."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+def ask(con: Connection, name: str, **parameters: int | str | Sequence[int]) -> Answer:
+    """Return what the statement `sql/reports/<name>.sql` answers.
+
+    A list of numbers is written into the statement: DuckDB pushes `IN (1, 2)` down into tables, a list parameter not.
+
+    Raises:
+        WarehouseError: a mart that it reads is not there: an older bufferhouse built the models.
+    """
+    statement = _statement(name)
+    for parameter, value in parameters.items():
+        if not isinstance(value, int | str):
+            statement = statement.replace(f"(${parameter})", f"({', '.join(map(str, map(int, value))) or 'NULL'})")
+    scalars = {parameter: value for parameter, value in parameters.items() if isinstance(value, int | str)}
+    cursor = _execute(con, statement, scalars)
+    return Answer([column[0] for column in cursor.description], cursor.fetchall())
+
+
+def keep(con: Connection, name: str) -> None:
+    """Keep what a statement answers as the temporary table `name`, for statements that are made of it.
+
+    Raises:
+        WarehouseError: as `ask`.
+    """
+    _execute(con, f"CREATE OR REPLACE TEMPORARY TABLE {name} AS {_statement(name)}", {})
+
+
+def _statement(name: str) -> str:
+    return (REPORTS / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def _execute(con: Connection, sql: str, parameters: Mapping[str, int | str]) -> Connection:
+    try:
+        return con.execute(sql, parameters)
+    except duckdb.CatalogException as error:
+        first_line = str(error).split("\n", 1)[0]
+        raise WarehouseError(f"{first_line} An older bufferhouse built it; renew it with: bufferhouse build") from None

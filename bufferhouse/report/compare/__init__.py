@@ -1,0 +1,1 @@
+"""Two runs, or all of one program: what moved, and why."""

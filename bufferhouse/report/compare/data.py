@@ -1,0 +1,127 @@
+"""Two runs, before and after: what is asked about them. The terminal, the page and JSON show the same answers."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bufferhouse.compare.compare import STATUSES, Compared, compare_runs
+from bufferhouse.compare.threshold import RELEVANT, Threshold
+from bufferhouse.query.statements import Answer, Record, ask
+from bufferhouse.report.compare.cause_records import cause_records
+from bufferhouse.report.compare.records import program_records
+from bufferhouse.report.open import find_programs, find_run
+from bufferhouse.report.opening import opened
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs, and every memory space of every program of them.
+
+    `answers` holds the records of both runs (`compare_runs`), of the programs (`compare_programs`: one for each pair of
+    dumps and memory space) and of the causes (`compare_causes`), the biggest first.
+    """
+
+    warehouse: str
+    asked_at: datetime
+    note: str | None
+    metric: str
+    relevant: Threshold
+    rows: Sequence[Compared]
+    answers: dict[str, Answer] = field(repr=False)
+
+    @property
+    def before(self) -> Record:
+        """The record of `compare_runs` of the run before."""
+        return self._side("before")
+
+    @property
+    def after(self) -> Record:
+        """The record of `compare_runs` of the run after."""
+        return self._side("after")
+
+    def _side(self, side: str) -> Record:
+        return next(row for row in self.answers["compare_runs"].records if row["side"] == side)
+
+    @property
+    def programs(self) -> list[Record]:
+        """The records of `compare_programs`."""
+        return self.answers["compare_programs"].records
+
+    @property
+    def causes(self) -> list[Record]:
+        """The records of `compare_causes`."""
+        return self.answers["compare_causes"].records
+
+    @property
+    def totals(self) -> list[Record]:
+        """For each memory space how many programs have which status, and the bytes of those that are in both runs."""
+        spaces = dict.fromkeys((row["platform"], row["memory_space"]) for row in self.programs)
+        return [
+            {"platform": platform, "memory_space": memory_space, **_counts(self.of(platform, memory_space))}
+            for platform, memory_space in sorted(spaces, key=lambda space: (space[0] is None, *map(str, space)))
+        ]
+
+    def of(self, platform: str | None, memory_space: int, status: str | None = None) -> list[Record]:
+        """Return the records of a memory space, all or those of one status."""
+        return [
+            row
+            for row in self.programs
+            if (row["platform"], row["memory_space"]) == (platform, memory_space) and status in (None, row["status"])
+        ]
+
+
+def _counts(rows: Sequence[Record]) -> Record:
+    by_status = Counter(row["status"] for row in rows)
+    # A program that is in one run only, or is not known, says nothing about the compilers.
+    matched = [row for row in rows if row["delta_bytes"] is not None]
+    changes = [row["delta_bytes"] for row in matched]
+    before_bytes = sum(row["before_bytes"] for row in matched)
+    return {
+        "program_count": len(rows),
+        **{f"{status.replace(' ', '_')}_count": by_status[status] for status in STATUSES},
+        "risen_count": sum(change > 0 for change in changes),
+        "fallen_count": sum(change < 0 for change in changes),
+        "relevant_count": sum(row["is_relevant"] for row in rows),
+        "same_content_count": sum(row["has_same_content"] for row in rows),
+        "matched_count": len(matched),
+        "before_bytes": before_bytes,
+        "after_bytes": before_bytes + sum(changes),
+        "delta_bytes": sum(changes),
+    }
+
+
+def read_comparison(
+    path: Path | None,
+    before: str,
+    after: str,
+    *,
+    metric: str = "reserved",
+    program: str | None = None,
+    memory_space: int | None = None,
+    relevant: Threshold = RELEVANT,
+    sources: Sequence[str] = (),
+    wait: float = 0.0,
+) -> Comparison:
+    """Compare the runs that `before` and `after` mean: names, or beginnings that fit one run only.
+
+    `program` is a name or program_id, or the beginning of either: all programs that it fits are compared.
+
+    Raises:
+        UsageError: a word means no run or several, or no program. The message names candidates.
+        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
+    """
+    with opened(path, sources, wait) as (con, name, note):
+        con.execute("SET TimeZone = 'UTC'")
+        runs = {"before_run_id": find_run(con, before), "after_run_id": find_run(con, after)}
+        sides = ask(con, "compare_runs", **runs)
+        program_ids = None if program is None else find_programs(con, program)
+        rows = compare_runs(con, **runs, metric=metric, program_ids=program_ids, memory_space=memory_space)
+    programs = program_records(rows, relevant, sides.records)
+    answers = {
+        "compare_runs": sides,
+        "compare_programs": Answer.of(programs),
+        "compare_causes": Answer.of(cause_records(rows, programs)),
+    }
+    return Comparison(name, datetime.now(UTC), note, metric, relevant, rows, answers)

@@ -1,0 +1,107 @@
+"""What a gate says: on a terminal and in Markdown, for machines, and as annotations of GitHub's checks."""
+
+from bufferhouse.compare.compare import Compared
+from bufferhouse.compare.gate import Accepted, Verdict
+from bufferhouse.compare.threshold import Threshold
+from bufferhouse.query.statements import Record
+from bufferhouse.report.compare.data import Comparison
+from bufferhouse.report.compare.records import KEY
+from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, title
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import counted, human_bytes, printable, space_title
+from bufferhouse.report.text.sections import Section
+
+_OFFENDERS = [
+    Column("program_label", "program"),
+    Column("memory_space", "memory space", "count"),
+    Column("before_bytes", "before", "bytes"),
+    Column("after_bytes", "after", "bytes"),
+    Column("delta_bytes", "change", "change"),
+    Column("change_ratio", "ratio", "share", rank=1),
+    Column("most_of_it", "most of it", rank=2),
+    Column("why", "accepted because", rank=2),
+]
+
+
+def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *, exact: bool = False) -> list[Section]:
+    """Return what was refused, what was accepted, and what is stale."""
+    if not verdict.compared_count:
+        return [Section("The gate is not passed", [_nothing()])]
+    show = exactly if exact else dict
+    offenders = [show(row) for row in offender_records(comparison, verdict)]
+    least = limit.said(exact=exact)
+    said = f"{counted(len(offenders), 'program')} grew by at least {least}" if offenders else f"Nothing grew by {least}"
+    sections = [
+        Section(
+            f"The gate is {'' if verdict.is_passed else 'not '}passed",
+            [f"{said}, of {counted(verdict.compared_count, 'comparison')}."],
+            _OFFENDERS[:-1] if offenders else (),
+            offenders,
+            "offenders",
+        )
+    ]
+    if verdict.accepted:
+        records = [{**show(_record(comparison, row)), "why": entry.why} for row, entry in verdict.accepted]
+        sections.append(Section("Accepted", [], _OFFENDERS, records, "accepted"))
+    if verdict.stale:
+        sections.append(Section("Stale in the accept file", [stale_line(entry) for entry in verdict.stale]))
+    return sections
+
+
+def offender_records(comparison: Comparison, verdict: Verdict) -> list[Record]:
+    """Return the records of `compare_programs` of what was refused."""
+    return [_record(comparison, row) for row in verdict.offenders]
+
+
+def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> Record:
+    """Return the verdict for machines."""
+    return {
+        "is_passed": verdict.is_passed,
+        "limit": limit._asdict(),
+        "compared_count": verdict.compared_count,
+        "offenders": offender_records(comparison, verdict),
+        "accepted": [{**_record(comparison, row), "why": entry.why} for row, entry in verdict.accepted],
+        "stale": [entry._asdict() for entry in verdict.stale],
+    }
+
+
+def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
+    """Return one workflow command a line: an error for each offender, a warning for each stale entry, and a notice."""
+    lines = [_command("error", _message(row, limit)) for row in offender_records(comparison, verdict)]
+    if not verdict.compared_count:
+        lines.append(_command("error", _nothing()))
+    lines += [_command("warning", stale_line(entry)) for entry in verdict.stale]
+    total = f"{title(comparison)}: {counted(verdict.compared_count, 'comparison')} of {METRIC_NAMES[comparison.metric]}"
+    over = counted(len(verdict.offenders), "program")
+    lines.append(_command("notice", f"{total}, {over} over {limit}, {len(verdict.accepted)} accepted"))
+    return "\n".join(lines)
+
+
+def stale_line(entry: Accepted) -> str:
+    """Return what is said of an entry that nothing needs."""
+    where = f"{printable(entry.program, 80)} in memory space {entry.memory_space}"
+    return f"nothing grew over the limit for {where}; remove the entry ({printable(entry.why, 80)})"
+
+
+def _nothing() -> str:
+    return "no program is in both runs and known in both, so nothing was compared"
+
+
+def _message(row: Record, limit: Threshold) -> str:
+    ratio = f", {row['change_ratio']:+.1%}" if row["change_ratio"] else ""
+    change = f"{human_bytes(row['delta_bytes'], signed=True)}{ratio}"
+    cause = f"; most of it: {row['most_of_it']}" if row["most_of_it"] else ""
+    return (
+        f"{printable(row['program_label'], 120)}, {space_title(row['platform'], row['memory_space'])}: "
+        f"{human_bytes(row['before_bytes'])} → {human_bytes(row['after_bytes'])} ({change}), limit {limit}{cause}"
+    )
+
+
+def _command(level: str, message: str) -> str:
+    # What GitHub would take for the end of a command.
+    escaped = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return f"::{level} title=bufferhouse::{escaped}"
+
+
+def _record(comparison: Comparison, row: Compared) -> Record:
+    return next(record for record in comparison.programs if tuple(record[name] for name in KEY) == row.key)

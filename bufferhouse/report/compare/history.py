@@ -1,0 +1,157 @@
+"""The history of a program with what is blamed for its changes: what is asked, and how it reads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bufferhouse.compare.history import Series, read_history
+from bufferhouse.compare.threshold import RELEVANT
+from bufferhouse.query.statements import Record
+from bufferhouse.report.compare.cause_records import cause_records
+from bufferhouse.report.compare.cause_sections import cause_section
+from bufferhouse.report.compare.records import program_records
+from bufferhouse.report.compare.sections import METRIC_NAMES, exactly
+from bufferhouse.report.compare.text import with_causes
+from bufferhouse.report.open import find_programs
+from bufferhouse.report.opening import opened
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import counted, exact_bytes, human_bytes, printable, space_title, sparkline
+from bufferhouse.report.text.screen import terminal_text
+from bufferhouse.report.text.sections import Section, markdown_text, plain_json
+
+_EXPLAINED = 5  # change points of a series, the biggest; --format json has all
+_SHOWN = 20  # series without a change
+_POINTS = [
+    Column("run_name", "first run"),
+    Column("compiler", "compiler", rank=2),
+    Column("previous_run_name", "run before", rank=1),
+    Column("before_bytes", "before", "bytes"),
+    Column("after_bytes", "after", "bytes"),
+    Column("delta_bytes", "change", "change"),
+    Column("most_of_it", "most of it", rank=1, is_whole=True),
+]
+_UNCHANGED = [
+    Column("program_name", "program"),
+    Column("program_id", "program_id", "figure", rank=2),
+    Column("compile_target", "target", rank=3),
+    Column("memory_space", "memory space", "count", rank=1),
+    Column("size_bytes", "bytes", "bytes"),
+    Column("run_count", "runs", "count"),
+    Column("first_run_name", "first run", rank=2),
+    Column("last_run_name", "last run", rank=1),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """All series of the programs that were meant."""
+
+    warehouse: str
+    asked_at: datetime
+    note: str | None
+    word: str
+    metric: str
+    series: Sequence[Series]
+
+
+def read_blame(
+    path: Path | None,
+    word: str,
+    *,
+    metric: str = "reserved",
+    memory_space: int | None = None,
+    sources: Sequence[str] = (),
+    wait: float = 0.0,
+) -> Blamed:
+    """Read the history of the programs that `word` means: a name or program_id, or the beginning of either.
+
+    Raises:
+        UsageError: there is no such program. The message names some whose names are near.
+        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
+    """
+    with opened(path, sources, wait) as (con, name, note):
+        con.execute("SET TimeZone = 'UTC'")
+        found = read_history(con, find_programs(con, word), metric=metric, memory_space=memory_space)
+    return Blamed(name, datetime.now(UTC), note, word, metric, found)
+
+
+def blame_text(blamed: Blamed, form: str, *, exact: bool = False) -> str:
+    """Return the history in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
+    if form == "json":
+        about = {"warehouse": blamed.warehouse, "asked_at": blamed.asked_at, "metric": blamed.metric}
+        return plain_json({**about, "series": [_object(one) for one in blamed.series]})
+    sections = [section for one in blamed.series if one.changes for section in _sections(one, blamed.metric, exact)]
+    sections += _unchanged_section([one for one in blamed.series if not one.changes])
+    write = markdown_text if form == "markdown" else terminal_text
+    return write(f"{printable(blamed.word, 80)} from run to run", sections, exact=exact)
+
+
+def _object(series: Series) -> Record:
+    changes = [
+        {"run_name": new["run_name"], "previous_run_name": old["run_name"], **record}
+        for (old, new, _), record in zip(series.changes, _with_causes(series), strict=True)
+    ]
+    return {**series.key, "runs": list(series.runs), "changes": changes}
+
+
+def _with_causes(series: Series) -> list[Record]:
+    found = []
+    for _, _, row in series.changes:
+        records = program_records([row], RELEVANT, [])
+        found += with_causes(records, cause_records([row], records))
+    return found
+
+
+def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
+    key, runs = series.key, series.runs
+    known = [run["metric_bytes"] for run in runs]
+    about = [printable(str(word), 60) for word in (key["compile_target"], key["track"]) if word]
+    first, last = map(exact_bytes if exact else human_bytes, (known[0], known[-1]))
+    lines = [
+        f"{METRIC_NAMES[metric]} over {counted(len(runs), 'run')}: {sparkline(known)} {first} → {last}, "
+        f"{counted(len(series.changes), 'change')}.",
+        f"From {printable(runs[0]['run_name'], 60)} to {printable(runs[-1]['run_name'], 60)}; "
+        f"program_id {key['program_id']}.",
+    ]
+    points, explained = [], []
+    for old, new, row in series.changes:
+        records = program_records([row], RELEVANT, [])
+        compiler = " ".join(filter(None, (new["compiler"], new["compiler_version"]))) or None
+        points.append(
+            {
+                **(exactly(records[0]) if exact else records[0]),
+                "run_name": new["run_name"],
+                "previous_run_name": old["run_name"],
+                "compiler": compiler,
+            }
+        )
+        section = cause_section(records[0], cause_records([row], records), exact=exact)
+        heading = f"Why {printable(new['run_name'], 60)} differs from {printable(old['run_name'], 60)}"
+        explained.append((abs(row.delta_bytes or 0), len(explained), heading, section))
+    title = ", ".join(
+        [printable(runs[-1]["program_name"], 80), *about, space_title(key["platform"], key["memory_space"])]
+    )
+    whole = Section(title, lines, _POINTS if points else (), points)
+    # The biggest, in the order of the runs.
+    biggest = sorted(sorted(explained, key=lambda one: -one[0])[:_EXPLAINED], key=lambda one: one[1])
+    left = len(explained) - len(biggest)
+    if left:
+        whole.lines.append(f"The {_EXPLAINED} biggest changes are explained; --format json has all.")
+    return [whole, *(Section(heading, one.lines, one.columns, one.records, shown=one.shown)
+                     for *_, heading, one in biggest)]  # fmt: skip
+
+
+def _unchanged_section(found: Sequence[Series]) -> list[Section]:
+    rows = [
+        {
+            **one.key,
+            "program_name": one.runs[-1]["program_name"],
+            "size_bytes": one.runs[-1]["metric_bytes"],
+            "run_count": len(one.runs),
+            "first_run_name": one.runs[0]["run_name"],
+            "last_run_name": one.runs[-1]["run_name"],
+        }
+        for one in found
+    ]
+    return [Section("Without a change", [], _UNCHANGED, rows, shown=_SHOWN)] if rows else []

@@ -1,0 +1,161 @@
+"""What is said of two runs: the sections, the same on a terminal, in Markdown and on the page."""
+
+from bufferhouse.query.statements import Record
+from bufferhouse.report.compare.data import Comparison
+from bufferhouse.report.compare.records import most_of_it
+from bufferhouse.report.run.sections import space_heading, space_key
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import counted, printable
+from bufferhouse.report.text.sections import Section
+
+_SHOWN = 15  # rows of a table on a terminal and in Markdown
+_PROGRAM = Column("program_label", "program")
+_TOTALS = [
+    Column("platform", "platform", rank=4),
+    Column("memory_space", "memory space", "count"),
+    Column("matched_count", "in both", "count"),
+    Column("before_bytes", "before", "bytes", rank=1),
+    Column("after_bytes", "after", "bytes", rank=1),
+    Column("delta_bytes", "change", "change"),
+    Column("changed_count", "changed", "count"),
+    Column("relevant_count", "relevant", "count", rank=1),
+    Column("risen_count", "more", "count", rank=2),
+    Column("fallen_count", "less", "count", rank=2),
+    Column("unchanged_count", "unchanged", "count", rank=1),
+    Column("same_content_count", "same dump", "count", rank=3),
+    Column("new_count", "new", "count"),
+    Column("gone_count", "gone", "count"),
+    Column("not_compared_count", "not compared", "count", rank=1),
+]
+_CHANGED = [
+    _PROGRAM,
+    Column("before_bytes", "before", "bytes"),
+    Column("after_bytes", "after", "bytes"),
+    Column("delta_bytes", "change", "change"),
+    Column("change_ratio", "ratio", "share", rank=2),
+    Column("most_of_it", "most of it", rank=1, is_whole=True),
+    Column("occupied_change_bytes", "change of occupied peak", "change", rank=3),
+    Column("layout_padding_change_bytes", "of padding", "change", rank=4),
+    Column("temp_change_bytes", "of temporaries", "change", rank=5),
+    Column("reason", "not known", rank=4),
+]
+_BEFORE = [
+    _PROGRAM,
+    Column("before_reserved_bytes", "reserved", "bytes"),
+    Column("before_occupied_peak_bytes", "occupied peak", "bytes"),
+    Column("before_layout_padding_bytes", "layout padding", "bytes"),
+]
+_AFTER = [
+    _PROGRAM,
+    Column("after_reserved_bytes", "reserved", "bytes"),
+    Column("after_occupied_peak_bytes", "occupied peak", "bytes"),
+    Column("after_layout_padding_bytes", "layout padding", "bytes"),
+]
+_NOT_COMPARED = [
+    _PROGRAM,
+    Column("reason", "why", limit=100),
+    Column("before_reserved_bytes", "reserved before", "bytes"),
+    Column("after_reserved_bytes", "reserved after", "bytes"),
+]
+_PARTS = {
+    "changed": ("Changed in {}", _CHANGED),
+    "new": ("New in {}", _AFTER),
+    "gone": ("Gone from {}", _BEFORE),
+    "not compared": ("Not compared in {}", _NOT_COMPARED),
+}
+METRIC_NAMES = {
+    "reserved": "reserved bytes",
+    "occupied": "the occupied peak",
+    "temp": "bytes of temporaries",
+    "footprint": "the footprint",
+}
+
+
+def title(comparison: Comparison) -> str:
+    """Return both runs, as a person may see them."""
+    return " → ".join(printable(side["run_name"], 80) for side in (comparison.before, comparison.after))
+
+
+def totals_section(comparison: Comparison, *, exact: bool = False) -> list[Section]:
+    """Return how many programs of each memory space changed, and the bytes of those in both runs; none without any."""
+    if not comparison.totals:
+        return []
+    lines = [
+        f"Compared is {METRIC_NAMES[comparison.metric]}. Programs are matched by name and entry signature; bytes are "
+        "those of programs in both runs, added up.",
+        f"Relevant: changed by at least {comparison.relevant.said(exact=exact)}.",
+    ]
+    return [Section("Programs by what became of them", lines, _TOTALS, comparison.totals, "totals")]
+
+
+def status_sections(comparison: Comparison, *, exact: bool = False) -> list[Section]:
+    """Return the programs of each status but unchanged, in each memory space."""
+    return [
+        _status_section(comparison, space, status, exact)
+        for status in _PARTS
+        for space in comparison.totals
+        if space[f"{status.replace(' ', '_')}_count"]
+    ]
+
+
+def _status_section(comparison: Comparison, space: Record, status: str, exact: bool) -> Section:
+    heading, columns = _PARTS[status]
+    rows = comparison.of(space["platform"], space["memory_space"], status)
+    if exact:
+        rows = [exactly(row) for row in rows]
+    where = {"platform": space["platform"], "memory_space": space["memory_space"], "status": status}
+    lines = []
+    if status == "changed":
+        takes = "takes" if space["risen_count"] == 1 else "take"
+        more = f"{counted(space['risen_count'], 'program')} {takes} more, {space['fallen_count']:,} less"
+        lines = [f"{more}; what is relevant first, the biggest changes first."]
+        if not any(row["reason"] for row in rows):
+            columns = columns[:-1]
+    name = f"{status.replace(' ', '-')}-{space_key(space)}"
+    return Section(heading.format(space_heading(space)), lines, columns, rows, name, "compare_programs", where, _SHOWN)
+
+
+def exactly(row: Record) -> Record:
+    """Return a record of `compare_programs` with the bytes of its main cause written to the byte."""
+    return {**row, "most_of_it": most_of_it(row["main_cause"], row["main_cause_bytes"], exact=True)}
+
+
+def subtitle(comparison: Comparison) -> list[str]:
+    """Return what each run is."""
+    return [f"{side['side']}: {_run(side)}" for side in (comparison.before, comparison.after)]
+
+
+def _run(side: Record) -> str:
+    compiler = " ".join(filter(None, (side["compiler"], side["compiler_version"])))
+    words = [printable(word, 80) for word in (side["run_name"], compiler, side["platform"], side["track"]) if word]
+    rejects = f", {counted(side['reject_count'], 'reject')}" if side["reject_count"] else ""
+    started = f"started {side['started_at']:%Y-%m-%d %H:%M} UTC"
+    return " · ".join([*words, started, f"{counted(side['program_count'], 'program')}{rejects}"])
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """Return what should not be overlooked."""
+    lines = [comparison.note] if comparison.note else []
+    before, after = comparison.before, comparison.after
+    if before["run_id"] == after["run_id"]:
+        lines.append("Both sides are the same run.")
+    for side in (before, after):
+        if not side["dump_count"]:
+            lines.append(f"No dump of the run {side['side']} could be read; see them with: bufferhouse rejects ls")
+    if not comparison.programs:
+        lines.append("Neither run has a dump with an allocation, so there is nothing to compare.")
+    refused = [side["side"] for side in (before, after) if side["reject_count"] and side["dump_count"]]
+    if refused:
+        lines.append(
+            f"Dumps of the run {' and of the run '.join(refused)} were refused: a program that is missing there may be "
+            "among them."
+        )
+    ambiguous = {row["program_label"] for row in comparison.programs if row["is_ambiguous"]}
+    if ambiguous:
+        lines.append(
+            f"{counted(len(ambiguous), 'pair')} of dumps may belong together otherwise: the program has several "
+            "different dumps in a run, and they were paired by size."
+        )
+    if comparison.programs and all(row["status"] == "unchanged" for row in comparison.programs):
+        lines.append("Nothing that is compared has changed.")
+    return lines

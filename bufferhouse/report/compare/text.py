@@ -1,0 +1,81 @@
+"""Two runs as text: on a terminal, in Markdown, as JSON."""
+
+from collections.abc import Sequence
+
+from bufferhouse.compare.gate import Verdict
+from bufferhouse.compare.threshold import Threshold
+from bufferhouse.query.statements import Record
+from bufferhouse.report.compare.cause_records import OF_THE_PROGRAM
+from bufferhouse.report.compare.cause_sections import cause_sections, rollup_section
+from bufferhouse.report.compare.data import Comparison
+from bufferhouse.report.compare.gate import gate_object, gate_sections, github_text
+from bufferhouse.report.compare.records import KEY
+from bufferhouse.report.compare.sections import notes, status_sections, subtitle, title, totals_section
+from bufferhouse.report.text.screen import terminal_text
+from bufferhouse.report.text.sections import Section, markdown_text, plain_json
+
+
+def compare_text(
+    comparison: Comparison,
+    form: str,
+    *,
+    by: Sequence[str] = (),
+    exact: bool = False,
+    gate: tuple[Verdict, Threshold] | None = None,
+) -> str:
+    """Return the comparison in a form of `sections.FORMATS`; `exact` writes all bytes to the byte.
+
+    `by` adds what all changes come to for each group, as `blame.rollup.GROUPINGS`. `gate` adds what a gate with that
+    limit says of it, and knows the form `github`, too.
+    """
+    if gate and form == "github":
+        return github_text(comparison, *gate)
+    if form == "json":
+        judged = {"gate": gate_object(comparison, *gate)} if gate else {}
+        return plain_json({**compare_object(comparison, by=by), **judged})
+    first, *others = compare_sections(comparison, by=by, exact=exact)
+    judged = gate_sections(comparison, *gate, exact=exact) if gate else []
+    write = markdown_text if form == "markdown" else terminal_text
+    return write(title(comparison), [first, *judged, *others], exact=exact)
+
+
+def compare_sections(comparison: Comparison, *, by: Sequence[str] = (), exact: bool = False) -> list[Section]:
+    """Return all sections; what the comparison does not have is left out."""
+    first = Section("", [*subtitle(comparison), *notes(comparison)])
+    statuses = status_sections(comparison, exact=exact)
+    changed = [section for section in statuses if section.where["status"] == "changed"]
+    others = [section for section in statuses if section.where["status"] != "changed"]
+    explained = [*cause_sections(comparison, exact=exact), *rollup_section(comparison, by)]
+    return [first, *totals_section(comparison, exact=exact), *changed, *explained, *others]
+
+
+def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:
+    """Return the comparison as one object of lists and numbers, for machines.
+
+    `programs` has one entry for each pair of dumps and memory space, with its `causes`, whose `bytes` sum to
+    `delta_bytes`; `totals` has one for each memory space, over the programs that are in both runs.
+    """
+    return {
+        "warehouse": comparison.warehouse,
+        "asked_at": comparison.asked_at,
+        "before": comparison.before,
+        "after": comparison.after,
+        "metric": comparison.metric,
+        "relevance": comparison.relevant._asdict(),
+        "programs": with_causes(comparison.programs, comparison.causes),
+        "totals": comparison.totals,
+        **{f"by_{key}": section.records for key, section in zip(by, rollup_section(comparison, by), strict=True)},
+    }
+
+
+def with_causes(programs: Sequence[Record], causes: Sequence[Record]) -> list[Record]:
+    """Return the records of programs, each with its causes."""
+    by_key: dict[tuple, list[Record]] = {}
+    for one in causes:
+        about = {name: value for name, value in one.items() if name not in OF_THE_PROGRAM}
+        cause = {"cause": about.pop("cause"), "bytes": about.pop("cause_bytes"), **about}
+        by_key.setdefault(tuple(one[name] for name in KEY), []).append(cause)
+    return [
+        {"module_name": row["program_name"], **row, "causes": by_key.get(tuple(row[name] for name in KEY), [])}
+        for row in programs
+    ]

@@ -1,0 +1,1 @@
+"""The fleet: programs by runs, the biggest movers first."""

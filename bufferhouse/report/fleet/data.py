@@ -1,0 +1,197 @@
+"""How the memory of all programs moves over the runs: what is asked, and what is made of the answers.
+
+Every figure comes from a statement in `sql/reports/`. The terminal and the page show the same answers.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from bufferhouse.query.statements import Answer, Record, ask, keep
+from bufferhouse.report.fleet.fleet_causes import fleet_movers
+from bufferhouse.report.opening import opened
+from bufferhouse.report.text.figures import printable
+
+SHOWN_SERIES = 15  # per table
+SHOWN_RUNS = 100  # newest runs per table, for charts and sparklines
+SHOWN_PADDING = 10  # programs per table
+SHOWN_REJECTS = 10
+SHOWN_WASTE = 20  # layouts, source lines and functions
+PROGRAMS = 2_000  # series in the table of programs by size
+_ID_DIGITS = 6
+KEPT = ("fleet_series_runs", "fleet_series")  # asked once for several statements, of which they take most of the time
+
+SpaceKey = tuple[str | None, str | None, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One row of a table: a program and compile target, with its record of `fleet_trend` by run.
+
+    `main_cause` is what made most of its net change, and the bytes of that; None where there is none.
+    """
+
+    rank: int
+    label: str
+    run_count: int
+    net_change_bytes: int
+    main_cause: tuple[str, int] | None
+    by_run: dict[int, Record]
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether it can be called a mover: a series of one run cannot."""
+        return self.run_count > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """One table: a memory space of a platform and track, its runs in order and the series to show, movers first."""
+
+    platform: str | None
+    track: str | None
+    memory_space: int
+    runs: list[Record]
+    series: list[Series]
+    padding: list[Record]
+    series_count: int
+    moved_count: int
+    unchanged_count: int
+    single_run_count: int
+
+    @property
+    def shown_moved_count(self) -> int:
+        """How many of the series to show have moved."""
+        return sum(series.has_moved for series in self.series)
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """All answers by the name of their statement, and the tables made of them."""
+
+    warehouse: str
+    asked_at: datetime
+    note: str | None
+    answers: dict[str, Answer]
+    spaces: list[Space]
+
+    @property
+    def overview(self) -> Record:
+        """The one row of `fleet_overview`."""
+        return self.answers["fleet_overview"].records[0]
+
+    @property
+    def runs(self) -> list[Record]:
+        """The runs in order."""
+        return self.answers["fleet_runs"].records
+
+
+def read_fleet(path: Path | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Fleet:
+    """Ask all statements of the report: of the warehouse at `path`, else of the dumps of `sources`, read into memory.
+
+    Raises:
+        UsageError: a source does not exist.
+        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
+    """
+    with opened(path, sources, wait) as (con, name, note):
+        return _fleet(con, name, note)
+
+
+def _fleet(con: duckdb.DuckDBPyConnection, name: str, note: str | None) -> Fleet:
+    for statement in KEPT:
+        keep(con, statement)
+    answers = {
+        "fleet_overview": ask(con, "fleet_overview"),
+        "fleet_runs": ask(con, "fleet_runs"),
+        "fleet_spaces": ask(con, "fleet_spaces"),
+        "fleet_trend": ask(con, "fleet_trend", shown=SHOWN_SERIES, runs=SHOWN_RUNS),
+        "fleet_movers": fleet_movers(con, SHOWN_SERIES),
+        "fleet_programs": ask(con, "fleet_programs", programs=PROGRAMS),
+        "fleet_padding": ask(con, "fleet_padding", padded=SHOWN_PADDING),
+        "fleet_rejects": ask(con, "fleet_rejects", rejects=SHOWN_REJECTS),
+        "fleet_tiles": ask(con, "fleet_tiles", tiles=SHOWN_WASTE),
+        "fleet_sources": ask(con, "fleet_sources", sources=SHOWN_WASTE),
+        "fleet_recompiled": ask(con, "fleet_recompiled", recompiled=SHOWN_WASTE),
+        "fleet_coverage": ask(con, "fleet_coverage"),
+    }
+    return Fleet(name, datetime.now(UTC), note, answers, _spaces(answers))
+
+
+def _spaces(answers: dict[str, Answer]) -> list[Space]:
+    trend = _by_space(answers["fleet_trend"].records)
+    padding = _by_space(answers["fleet_padding"].records)
+    causes = {
+        (*_key(row), row["series_rank"]): (row["main_cause"], row["main_cause_bytes"])
+        for row in answers["fleet_movers"].records
+        if row["main_cause"]
+    }
+    runs = answers["fleet_runs"].records
+    spaces = []
+    for record in answers["fleet_spaces"].records:
+        key = _key(record)
+        run_ids = set(record["run_ids"])
+        spaces.append(
+            Space(
+                *key,
+                runs=[run for run in runs if run["run_id"] in run_ids],
+                series=_series(trend.get(key, []), causes),
+                padding=_labelled(padding.get(key, [])),
+                series_count=record["series_count"],
+                moved_count=record["moved_count"],
+                unchanged_count=record["unchanged_count"],
+                single_run_count=record["single_run_count"],
+            )
+        )
+    return spaces
+
+
+def _key(record: Record) -> SpaceKey:
+    return record["platform"], record["track"], record["memory_space"]
+
+
+def _by_space(records: Iterable[Record]) -> dict[SpaceKey, list[Record]]:
+    spaces: dict[SpaceKey, list[Record]] = {}
+    for record in records:
+        spaces.setdefault(_key(record), []).append(record)
+    return spaces
+
+
+def _series(records: Sequence[Record], causes: Mapping[tuple, tuple[str, int]]) -> list[Series]:
+    by_rank: dict[int, list[Record]] = {}
+    for record in _labelled(records):
+        by_rank.setdefault(record["series_rank"], []).append(record)
+    return [
+        Series(
+            rank=rank,
+            label=rows[0]["label"],
+            run_count=rows[0]["series_run_count"],
+            net_change_bytes=rows[0]["net_change_bytes"],
+            main_cause=causes.get((*_key(rows[0]), rank)),
+            by_run={row["run_id"]: row for row in rows},
+        )
+        for rank, rows in by_rank.items()
+    ]
+
+
+def _labelled(records: Sequence[Record]) -> list[Record]:
+    """Return the records of one table with a `label` that tells its series apart.
+
+    The label is the program's name; where other programs bear it, the first digits of the program_id too; where the
+    platform does not say it, the compile target too.
+    """
+    digits = _ID_DIGITS
+    while len({str(row["program_id"])[:digits] for row in records}) < len({row["program_id"] for row in records}):
+        digits += 1
+    return [{**row, "label": _label(row, digits)} for row in records]
+
+
+def _label(row: Record, digits: int) -> str:
+    parts = [printable(row["program_name"], 120)]
+    if row["has_namesakes"]:
+        parts.append(f"#{str(row['program_id'])[:digits]}")
+    if row["compile_target"] and row["compile_target"] != row["platform"]:
+        parts.append(printable(row["compile_target"], 20))
+    return " ".join(parts)

@@ -1,0 +1,104 @@
+"""Tables of the fleet report over all programs: what wastes memory, what is compiled again, what figures cover."""
+
+from bufferhouse.query.statements import Record
+from bufferhouse.report.fleet.data import SHOWN_WASTE, Fleet
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.sections import Section
+
+_PLACE = [
+    Column("platform", "platform"),
+    Column("track", "track", rank=3),
+    Column("memory_space", "memory space", "count"),
+]
+_PROGRAMS = [
+    Column("program_label", "program"),
+    Column("compile_target", "target", rank=4),
+    *_PLACE,
+    Column("run_name", "newest run", rank=3),
+    Column("run_count", "runs", "count", rank=2),
+    Column("reserved_bytes", "reserved", "bytes"),
+    Column("net_change_bytes", "net change", "change", rank=1),
+    Column("occupied_peak_bytes", "occupied peak", "bytes"),
+    Column("layout_padding_bytes", "layout padding", "bytes", rank=1),
+]
+_TILES = [
+    Column("element_type", "element type"),
+    Column("layout", "layout"),
+    Column("tiles", "tiles"),
+    *_PLACE,
+    Column("program_count", "programs", "count"),
+    Column("layout_padding_bytes", "most layout padding", "bytes"),
+    Column("occupied_bytes", "of", "bytes"),
+    Column("program_name", "in"),
+]
+_SOURCES = [
+    Column("op_name", "operation"),
+    Column("source_file", "source file"),
+    Column("source_line", "line", "count"),
+    *_PLACE,
+    Column("program_count", "programs", "count"),
+    Column("layout_padding_bytes", "layout padding", "bytes"),
+    Column("slack_bytes", "slack", "bytes"),
+    Column("program_name", "most in"),
+]
+_RECOMPILED = [
+    Column("program_name", "function"),
+    Column("compile_target", "target"),
+    Column("run_count", "runs", "count"),
+    Column("dump_count", "most dumps in a run", "count"),
+    Column("signature_count", "signatures", "count"),
+    Column("identical_count", "identical", "count"),
+    Column("run_name", "such a run"),
+    Column("largest_reserved_bytes", "largest reserved", "bytes"),
+]
+_COVERAGE = [
+    Column("figure", "figure"),
+    Column("covered_count", "covers", "count"),
+    Column("total_count", "of", "count"),
+    Column("things", "what"),
+    Column("covered_share", "share", "share"),
+    Column("needs", "needs"),
+]
+_AT_PEAK = (
+    "Of the newest run of each program, at its occupied peak: the most of one program. Programs are never added up."
+)
+
+
+def fleet_tables(fleet: Fleet) -> list[Section]:
+    """Return the tables that have a row."""
+    tables = (
+        ("Padding by tiles", _AT_PEAK, _TILES, "fleet_tiles"),
+        ("Padding and slack by operation and source line", _AT_PEAK, _SOURCES, "fleet_sources"),
+        (
+            "Compiled more than once",
+            "Functions with several dumps in a run: the same program again, or other entry signatures.",
+            _RECOMPILED,
+            "fleet_recompiled",
+        ),
+        ("What the figures cover", "What lacks in a dump or a run is in no figure.", _COVERAGE, "fleet_coverage"),
+    )
+    if not fleet.runs:
+        return []
+    return [
+        *_programs(fleet),
+        *(
+            Section(title, _said(line, fleet.answers[name].records), columns, fleet.answers[name].records, name)
+            for title, line, columns, name in tables
+            if fleet.answers[name].records
+        ),
+    ]
+
+
+def _programs(fleet: Fleet) -> list[Section]:
+    """Return the table of all programs, the first of which are in the page and the others in its answer."""
+    records = fleet.answers["fleet_programs"].records
+    lines = ["The newest run of each program, in each memory space by itself."]
+    left_out = sum(space.series_count for space in fleet.spaces) - len(records)
+    if left_out:
+        lines.append(f"The largest {len(records):,}; {left_out:,} smaller ones are left out.")
+    name = "fleet_programs"
+    return [Section("Programs by size", lines, _PROGRAMS, records, name, name, shown=SHOWN_WASTE)] if records else []
+
+
+def _said(line: str, records: list[Record]) -> list[str]:
+    return [line, f"The first {SHOWN_WASTE} rows."] if len(records) == SHOWN_WASTE else [line]

@@ -1,0 +1,289 @@
+"""The fleet report on a terminal: tables fitted to its width, colour only where there is a terminal that wants it."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bufferhouse.report.fleet.data import Fleet, Record, Series, Space
+from bufferhouse.report.fleet.tables import fleet_tables
+from bufferhouse.report.text.figures import counted, exact_bytes, human_bytes, printable, space_title, sparkline
+from bufferhouse.report.text.screen import FALL, RISE, console, fitted, lines_of, print_section
+
+_GAP = 2
+_NAME_SHARE = 3  # the names take at most a third of the width
+_NARROWEST_NAME = 14
+_HEADING_LINES = 5
+_HEADING_WIDTHS = (60, 20, 9)  # the widest with which all runs fit, else the narrowest
+_TREND_WIDTH = 16  # bars; over more runs, each stands for the last of several
+_TREND_HEADING = "trend"
+_NET_HEADING = "net change"
+_CAUSE_HEADING = "most of it"
+_RUNS_BESIDE_CAUSE = 2  # or all, where there are fewer: a cause says more than a third run
+_SHOWN = 10  # rows of a table over all programs
+
+Bytes = Callable[..., str]  # human_bytes or exact_bytes
+
+
+def fleet_screen(fleet: Fleet, *, exact: bool = False) -> str:
+    """Return the report as lines that fit the terminal; `exact` writes all bytes to the byte."""
+    screen, shown = console(), exact_bytes if exact else human_bytes
+    with screen.capture() as captured:
+        for line in overview_lines(fleet):
+            screen.print(Text(line))
+        for space in fleet.spaces:
+            screen.print()
+            _print_space(screen, space, shown)
+        for section in fleet_tables(fleet):
+            screen.print()
+            print_section(screen, replace(section, shown=_SHOWN), exact)
+        for line in advice(fleet):
+            screen.print()
+            screen.print(Text(line))
+    return lines_of(captured.get())
+
+
+def overview_lines(fleet: Fleet) -> list[str]:
+    """Return what the warehouse holds, in two lines; in one where it holds nothing."""
+    facts = fleet.overview
+    if facts["run_count"] == 0:
+        return [f"{fleet.warehouse} holds no runs yet"]
+    rejects = counted(facts["reject_count"], "reject") if facts["reject_count"] else "no rejects"
+    things = ("run", "dump", "distinct content", "program")
+    counts = (facts[f"{thing.removeprefix('distinct ')}_count"] for thing in things)
+    return [
+        ", ".join([*map(counted, counts, things), rejects]),
+        f"newest run: {printable(facts['newest_run_name'], 200)}, {facts['newest_started_at']:%Y-%m-%d %H:%M} UTC "
+        f"({facts['newest_started_at_source']})",
+    ]
+
+
+def advice(fleet: Fleet) -> list[str]:
+    """Return what to do next where the warehouse cannot show a trend yet, and what was refused last."""
+    facts = fleet.overview
+    lines = []
+    if facts["run_count"] == 0:
+        lines.append("load dumps with: bufferhouse ingest SOURCE --warehouse WAREHOUSE")
+    elif facts["dump_count"] == 0:
+        lines.append("no dump could be read, so there is nothing to show")
+    elif not fleet.spaces:
+        lines.append("no dump holds an allocation, so there is nothing to show")
+    elif all(len(space.runs) == 1 for space in fleet.spaces):
+        lines.append("a trend needs a second run: ingest the dumps of another compiler run into the same warehouse")
+    for reject in fleet.answers["fleet_rejects"].records[:3]:
+        lines.append(reject_line(reject))
+    if facts["reject_count"]:
+        lines.append('all rejects: bufferhouse query "SELECT * EXCLUDE content FROM raw.rejects"')
+    return lines
+
+
+def reject_line(reject: Record) -> str:
+    """Return one reject as `run/path:line:column: expected …, found …`."""
+    place = ":".join(str(part) for part in (reject["line_number"], reject["column_number"]) if part is not None)
+    where = printable(f"{reject['run_name']}/{reject['relative_path']}", 200) + (f":{place}" if place else "")
+    expected, found = printable(reject["expected"], 200), printable(reject["found"], 200)
+    return f"rejected: {where}: expected {expected}, found {found}"
+
+
+def title(space: Space) -> str:
+    """Return what a table is about: cpu · release · memory space 0 (default)."""
+    parts = (printable(part, 60) for part in (space.platform or "unknown platform", space.track) if part)
+    return " · ".join([*parts, space_title(space.platform, space.memory_space)])
+
+
+def moved_line(space: Space) -> str:
+    """Return how many programs of a table moved: 10 of 13 programs moved, 3 unchanged."""
+    if len(space.runs) == 1:
+        return f"{counted(space.series_count, 'program')}, one run"
+    moved = f"{space.moved_count:,} of {counted(space.series_count, 'program')} moved"
+    single = f", {space.single_run_count:,} in one run only" if space.single_run_count else ""
+    return f"{moved}, {space.unchanged_count:,} unchanged{single}"
+
+
+def left_out(space: Space) -> str:
+    """Return what a table does not show: 5 more programs not shown: 3 moved less, 2 unchanged; empty for nothing."""
+    shown_moved = space.shown_moved_count
+    counts = [
+        (space.moved_count - shown_moved, "moved less"),
+        (space.unchanged_count, "unchanged"),
+        (space.single_run_count - (len(space.series) - shown_moved), "in one run only"),
+    ]
+    parts = [(count, what) for count, what in counts if count]
+    if not parts:
+        return ""
+    more = counted(sum(count for count, _ in parts), "more program")
+    if len(parts) == 1:
+        return f"{more} {parts[0][1]}"
+    return f"{more} not shown: {', '.join(f'{count:,} {what}' for count, what in parts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A run and the texts of its column."""
+
+    run: Record
+    heading: list[str]
+    cells: list[str]
+
+    @property
+    def width(self) -> int:
+        return max(map(cell_len, [*self.cells, *self.heading]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """Which parts of a table there is room for: the width of the names, the newest runs, whether a trend and causes.
+
+    `nets` are the net changes, none where there is one run only. `causes` are what made most of them.
+    """
+
+    name: int
+    columns: list[_Column]
+    has_trend: bool
+    nets: list[str]
+    causes: list[str]
+
+    @property
+    def net(self) -> int:
+        """The width of the net changes."""
+        return max(map(cell_len, [*self.nets, _NET_HEADING]))
+
+
+def _print_space(screen: Console, space: Space, shown: Bytes) -> None:
+    fit = _fit(space, screen.width, shown)
+    screen.print(Text(title(space), style="bold"))
+    hidden = len(space.runs) - len(fit.columns)
+    newest = f"; the newest {len(fit.columns)} of {len(space.runs)} runs" if hidden else ""
+    screen.print(Text(f"reserved bytes: {moved_line(space)}{newest}", style="dim"))
+    if space.series:
+        screen.print(_table(space, fit))
+    if rest := left_out(space):
+        screen.print(Text(rest, style="dim"))
+
+
+def _fit(space: Space, width: int, shown: Bytes) -> _Fit:
+    longest = max((cell_len(series.label) for series in space.series), default=0)
+    name = max(min(longest, width // _NAME_SHARE), _NARROWEST_NAME)
+    nets = [_net(series, shown) for series in space.series] if len(space.runs) > 1 else []
+    room = width - name - (_GAP + max(map(cell_len, [*nets, _NET_HEADING])) if nets else 0)
+    if any(series.main_cause for series in space.series):
+        causes = [cause_said(series, shown) for series in space.series]
+        room_beside = room - _GAP - max(map(cell_len, [*causes, _CAUSE_HEADING]))
+        columns, has_trend = _runs(space, room_beside, shown)
+        if len(columns) >= min(len(space.runs), _RUNS_BESIDE_CAUSE) and has_trend == (len(space.runs) > 2):
+            return _Fit(name, columns, has_trend, nets, causes)
+    return _Fit(name, *_runs(space, room, shown), nets, [])
+
+
+def _runs(space: Space, room: int, shown: Bytes) -> tuple[list[_Column], bool]:
+    """Return the newest runs that there is room for, one at least, and whether a trend."""
+    has_trend = len(space.runs) > 2
+    room_beside_trend = room - (_GAP + _trend_width(space) if has_trend else 0)
+    for heading_width in _HEADING_WIDTHS:
+        columns = [_column(space, run, heading_width, shown) for run in space.runs]
+        if _newest(columns, room_beside_trend) == len(columns):
+            return columns, has_trend
+    fitting = _newest(columns, room_beside_trend)
+    if has_trend and fitting >= 2:
+        return columns[-fitting:], True
+    # Two figures say more than bars without any.
+    return columns[-max(_newest(columns, room), 1) :], False
+
+
+def _trend_width(space: Space) -> int:
+    return max(min(len(space.runs), _TREND_WIDTH), len(_TREND_HEADING))
+
+
+def _trend(series: Series, runs: Sequence[Record]) -> str:
+    """Return bars over all runs of a table; a bar that stands for several shows the last of them."""
+    values = [series.by_run.get(run["run_id"], {}).get("reserved_bytes") for run in runs]
+    step = -(-len(values) // _TREND_WIDTH)
+    first = len(values) % step or step  # counted from the newest run, so that it ends a bar
+    groups = [values[max(end - step, 0) : end] for end in range(first, len(values) + 1, step)]
+    return sparkline([next((value for value in reversed(group) if value is not None), None) for group in groups])
+
+
+def _newest(columns: Sequence[_Column], room: int) -> int:
+    """Return how many columns fit, counted from the last."""
+    count = 0
+    for column in reversed(columns):
+        room -= _GAP + column.width
+        if room < 0:
+            break
+        count += 1
+    return count
+
+
+def _column(space: Space, run: Record, heading_width: int, shown: Bytes) -> _Column:
+    records = [series.by_run.get(run["run_id"]) for series in space.series]
+    has_marks = any(record and record["reserved_change_bytes"] for record in records)
+    return _Column(run, _heading(run, heading_width), [_figure(record, has_marks, shown) for record in records])
+
+
+def _heading(run: Record, width: int) -> list[str]:
+    """Return a run's name in lines, broken behind its separators; a long word is broken anywhere."""
+    words = re.findall(rf"[^-_/: ]{{1,{width}}}[-_/: ]*|[-_/: ]+", printable(run["run_name"], 60))
+    lines = [""]
+    for word in words:
+        if lines[-1] and cell_len(lines[-1] + word) > width:
+            lines.append("")
+        lines[-1] += word
+    return lines if len(lines) <= _HEADING_LINES else [*lines[: _HEADING_LINES - 2], "…", lines[-1]]
+
+
+def _figure(record: Record | None, has_marks: bool, shown: Bytes) -> str:
+    """Return a cell without its colour: the bytes, and the way they went since the previous run of the series."""
+    if record is None:
+        return "·  " if has_marks else "·"
+    change = record["reserved_change_bytes"] or 0
+    mark = " ▲" if change > 0 else " ▼" if change < 0 else "  " if has_marks else ""
+    return shown(record["reserved_bytes"]) + mark
+
+
+def _coloured(cell: str) -> Text:
+    return Text(cell, style=RISE if cell.endswith("▲") else FALL if cell.endswith("▼") else "")
+
+
+def _net(series: Series, shown: Bytes) -> str:
+    if not series.has_moved:
+        return "one run"
+    return shown(series.net_change_bytes, signed=True) if series.net_change_bytes else "±0 B"
+
+
+def cause_said(series: Series, shown: Bytes) -> str:
+    """Return what made most of the net change of a series; `shown` writes its bytes."""
+    return f"{series.main_cause[0]} {shown(series.main_cause[1], signed=True)}" if series.main_cause else "–"
+
+
+def _net_style(series: Series) -> str:
+    if not series.has_moved or not series.net_change_bytes:
+        return "dim"
+    return RISE if series.net_change_bytes > 0 else FALL
+
+
+def _table(space: Space, fit: _Fit) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
+    table.add_column("program", width=fit.name, no_wrap=True, overflow="ellipsis", vertical="bottom")
+    for column in fit.columns:
+        heading = Text("\n".join(column.heading))
+        table.add_column(heading, width=column.width, justify="right", no_wrap=True, vertical="bottom")
+    if fit.has_trend:
+        table.add_column(_TREND_HEADING, width=_trend_width(space), no_wrap=True)
+    if fit.nets:
+        table.add_column(_NET_HEADING, width=fit.net, justify="right", no_wrap=True)
+    if fit.causes:
+        table.add_column(_CAUSE_HEADING, no_wrap=True)
+    for row, series in enumerate(space.series):
+        cells = [Text(fitted(series.label, fit.name)), *(_coloured(column.cells[row]) for column in fit.columns)]
+        if fit.has_trend:
+            cells.append(Text(_trend(series, space.runs)))
+        if fit.nets:
+            cells.append(Text(fit.nets[row], style=_net_style(series)))
+        if fit.causes:
+            cells.append(Text(fit.causes[row]))
+        table.add_row(*cells)
+    return table

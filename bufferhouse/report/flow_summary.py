@@ -1,0 +1,70 @@
+"""What the flows did, as the Markdown of an artifact."""
+
+from collections.abc import Mapping, Sequence
+
+from bufferhouse.ingest.source import Pass
+from bufferhouse.query.format import formatted
+from bufferhouse.report.text.figures import human_bytes
+
+_SHOWN = 20
+
+
+def pass_summary(
+    total: Pass,
+    by_source: Mapping[str, Pass],
+    *,
+    published: str | None = None,
+    warehouse_bytes: int | None = None,
+    links: Mapping[str, str] | None = None,
+) -> str:
+    """Return the summary of one ingest: figures, sources, what was refused and why, what waits and for what, links."""
+    rows = [
+        ("dumps seen", total.seen),
+        ("new contents", total.new),
+        ("known", total.known),
+        ("other files ignored", total.ignored),
+        ("rejected", total.rejected),
+        ("rejected before", total.known_rejected),
+        ("unreadable", len(total.unreadable)),
+        ("waiting", len(total.waiting)),
+        ("late", total.late),
+        ("text", human_bytes(total.bytes)),
+        ("text bytes", total.bytes),
+        ("seconds", f"{total.seconds:.1f}"),
+        ("warehouse bytes", warehouse_bytes if warehouse_bytes is not None else "none"),
+        ("published", published or "no"),
+    ]
+    parts = [formatted(("", "dumps"), rows, "markdown")]
+    if len(by_source) > 1:
+        columns = ("source", "seen", "new", "known", "rejected", "waiting")
+        cells = [
+            (name, p.seen, p.new, p.known, p.rejected + p.known_rejected, len(p.waiting))
+            for name, p in by_source.items()
+        ]
+        parts.append("Sources:\n\n" + formatted(columns, cells, "markdown"))
+    parts += bullets("Not carried out", [f"{name}: {p.fault}" for name, p in by_source.items() if p.fault])
+    parts += bullets("Refused", [*total.reject_lines, *total.unreadable])
+    parts += bullets("Waiting", total.waiting)
+    if links:
+        parts.append("\n".join(f"* [{_inside(name)}]({url})" for name, url in links.items()))
+    return "\n\n".join(parts)
+
+
+def bullets(title: str, lines: Sequence[str]) -> list[str]:
+    """Return a list under a title, cut where it is long; nothing where it is empty."""
+    if not lines:
+        return []
+    shown = [f"* `{_inside(line)}`" for line in lines[:_SHOWN]]
+    if len(lines) > _SHOWN:
+        shown.append(f"* … and {len(lines) - _SHOWN} more")
+    return [f"{title}:\n\n" + "\n".join(shown)]
+
+
+def _inside(text: str) -> str:
+    """Return a text without what would end the code or the line it stands in."""
+    return text.replace("`", "'").replace("\n", " ").replace("\r", " ")
+
+
+def figures(rows: Mapping[str, object]) -> str:
+    """Return names and values as a table."""
+    return formatted(("", "value"), list(rows.items()), "markdown")

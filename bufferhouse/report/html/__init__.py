@@ -1,0 +1,1 @@
+"""Pages: one HTML file that needs no server."""

@@ -1,0 +1,66 @@
+"""Which run is meant by a word."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import duckdb
+
+from bufferhouse.errors import UsageError
+from bufferhouse.query.statements import Record, ask
+from bufferhouse.report.nothing import nothing_of
+from bufferhouse.report.text.figures import counted, printable
+
+_SHOWN_CANDIDATES = 12
+
+
+def find_run(con: duckdb.DuckDBPyConnection, word: str | None) -> int:
+    """Return the run_id that `word` means: a name, or a beginning that fits one run only; the newest run for None.
+
+    Raises:
+        NothingToShow: there is no run at all.
+        UsageError: no run is meant, or several are. The message names candidates.
+    """
+    found = ask(con, "run_matches", word=word or "").records
+    if found and (word is None or len(found) == 1):
+        return found[0]["run_id"]
+    shown = printable(word or "", 80)
+    if found:
+        raise UsageError(f"{shown!r} may be any of {counted(len(found), 'run')}; say which:\n{_listed(found)}")
+    known = ask(con, "run_matches", word="").records
+    if not known:
+        raise nothing_of(con, "there is no run" + (f" {shown!r}" if word else ""))
+    raise UsageError(f"there is no run {shown!r}; {_meant(word or '', known)}")
+
+
+def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
+    """Return the program_ids that `word` means: names or ids that are it, else those that begin so.
+
+    Raises:
+        UsageError: there is none. The message names programs whose names are near.
+    """
+    found = ask(con, "program_matches", word=word.removeprefix("#")).records
+    if found:
+        return [row["program_id"] for row in found]
+    names = sorted({row["program_name"] for row in ask(con, "program_matches", word="").records})
+    near = get_close_matches(word, names, 3, 0.7) or [name for name in names if word.lower() in name.lower()][:3]
+    hint = f"; did you mean {' or '.join(repr(printable(name, 80)) for name in near)}?" if near else ""
+    raise UsageError(f"there is no program {printable(word, 80)!r}{hint or '; see them with: bufferhouse programs'}")
+
+
+def _meant(word: str, known: Sequence[Record]) -> str:
+    names = [row["run_name"] for row in known]
+    near = get_close_matches(word, names, 3, 0.7) or [name for name in names if word.lower() in name.lower()][:3]
+    if near:
+        return f"did you mean {' or '.join(repr(printable(name, 80)) for name in near)}?"
+    return f"there are:\n{_listed(known)}"
+
+
+def _listed(runs: Sequence[Record]) -> str:
+    lines = [
+        f"  {printable(row['run_name'], 80)}  ({row['started_at']:%Y-%m-%d %H:%M} UTC, "
+        f"{counted(row['dump_count'], 'dump')})"
+        for row in runs[:_SHOWN_CANDIDATES]
+    ]
+    if len(runs) > _SHOWN_CANDIDATES:
+        lines.append(f"  … and {len(runs) - _SHOWN_CANDIDATES:,} more: bufferhouse runs ls")
+    return "\n".join(lines)

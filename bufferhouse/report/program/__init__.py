@@ -1,0 +1,1 @@
+"""One program: its timeline, its allocation map, its balance."""

@@ -1,0 +1,201 @@
+"""One program in one run: which dump is meant, what is asked about it, and what is made of the answers.
+
+Every figure comes from a statement in `sql/reports/`. The terminal, the page and JSON show the same answers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from bufferhouse.errors import UsageError
+from bufferhouse.query.statements import Answer, Record, ask
+from bufferhouse.report.nothing import REJECTS, NothingToShow, held_by, nothing_of
+from bufferhouse.report.opening import opened
+from bufferhouse.report.text.figures import counted, printable
+
+STRETCHES = 400  # of the schedule in the timeline: about one for each three pixels of a wide page
+MAP_VALUES = 20_000  # drawn in the allocation map
+PEAK_OWNERS = 10_000  # per memory space, in the table of who fills the peak
+_SHOWN_CANDIDATES = 12
+PARTS = {
+    "element": "elements",
+    "layout_padding": "layout padding",
+    "slack": "slack",
+    "tuple_table": "tuple tables",
+    "other_moments": "other moments",
+    "without_live_range": "without live range",
+    "stride": "stride",
+    "unused": "unused",
+}  # of an allocation, as in its balance: PART_bytes and what a person reads
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """One memory space of the dump: its records of each answer."""
+
+    memory_space: int
+    facts: Record
+    timeline: list[Record]
+    peak: list[Record]
+    peak_value_count: int
+    balance: list[Record]
+    mapped_count: int
+    left_out_count: int
+    largest_left_out_bytes: int | None
+
+    @property
+    def has_live_ranges(self) -> bool:
+        """Whether the dump says when values live: without, nothing is known of any moment."""
+        return self.facts["occupied_peak_bytes"] is not None
+
+    def balance_total(self, part: str) -> int | None:
+        """Return one part of all allocations but thread-local ones; None without live ranges."""
+        parts = [row[f"{part}_bytes"] for row in self.balance if row["kind"] != "thread-local"]
+        return None if None in parts else sum(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """All answers by the name of their statement, the dump they are about, and its memory spaces."""
+
+    warehouse: str
+    asked_at: datetime
+    note: str | None
+    dump: Record
+    answers: dict[str, Answer]
+    spaces: list[Space]
+
+    @property
+    def name(self) -> str:
+        """The program's name, as a person may see it."""
+        return printable(self.dump["program_name"], 120)
+
+    @property
+    def others(self) -> list[Record]:
+        """The other dumps of the program in the same run."""
+        dumps = self.answers["program_dumps"].records
+        return [row for row in dumps if row["run_id"] == self.dump["run_id"]][1:]
+
+    @property
+    def trend(self) -> list[Record]:
+        """The runs of all series of the program."""
+        return self.answers["program_trend"].records
+
+    def series(self, memory_space: int) -> list[Record]:
+        """Return the runs of the series that the dump belongs to."""
+        key = ("platform", "track", "compile_target")
+        return [
+            row
+            for row in self.trend
+            if row["memory_space"] == memory_space and all(row[name] == self.dump[name] for name in key)
+        ]
+
+
+def read_program(
+    path: Path | None, word: str, *, run: str | None = None, sources: Sequence[str] = (), wait: float = 0.0
+) -> Program:
+    """Ask all statements about the program that `word` means, in `run` or else in the newest run that has it.
+
+    `word` is a name, a program_id, or the beginning of either that fits one program only; `#` before an id is taken.
+
+    Raises:
+        NothingToShow: there is no program at all, or all dumps of the run were refused.
+        UsageError: no program is meant, or several are, or the run has no dump of it. The message names candidates.
+        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
+    """
+    with opened(path, sources, wait) as (con, name, note):
+        con.execute("SET TimeZone = 'UTC'")
+        program_id = _program_id(con, word)
+        dumps = ask(con, "program_dumps", program_id=program_id)
+        dump = _dump(con, dumps.records, run)
+        dump_id = dump["dump_id"]
+        answers = {
+            "program_dumps": dumps,
+            "program_spaces": ask(con, "program_spaces", dump_id=dump_id),
+            "program_timeline": ask(con, "program_timeline", dump_id=dump_id, stretches=STRETCHES),
+            "program_allocations": ask(con, "program_allocations", dump_id=dump_id),
+            "program_map_spaces": ask(con, "program_map_spaces", dump_id=dump_id, values=MAP_VALUES),
+            "program_map": ask(con, "program_map", dump_id=dump_id, values=MAP_VALUES),
+            "program_peak_totals": ask(con, "program_peak_totals", dump_id=dump_id),
+            "program_peak": ask(con, "program_peak", dump_id=dump_id, owners=PEAK_OWNERS),
+            "program_balance": ask(con, "program_balance", dump_id=dump_id),
+            "program_trend": ask(con, "program_trend", program_id=program_id),
+            "program_warnings": ask(con, "program_warnings", dump_id=dump_id),
+        }
+    return Program(name, datetime.now(UTC), note, dump, answers, _spaces(answers))
+
+
+def _program_id(con: duckdb.DuckDBPyConnection, word: str) -> int:
+    matches = ask(con, "program_matches", word=word.removeprefix("#")).records
+    if len(matches) == 1:
+        return matches[0]["program_id"]
+    shown = printable(word, 80)
+    if matches:
+        raise UsageError(
+            f"{shown!r} may be any of {counted(len(matches), 'program')}; say which by its id:\n{_listed(matches)}"
+        )
+    known = ask(con, "program_matches", word="").records
+    if not known:
+        raise nothing_of(con, f"there is no program {shown!r}")
+    near = [row for row in known if word.lower() in row["program_name"].lower()] or known
+    raise UsageError(
+        f"there is no program {shown!r}; {'near it' if near is not known else 'there are'}:\n{_listed(near)}"
+    )
+
+
+def _listed(matches: Sequence[Record]) -> str:
+    lines = [
+        f"  {row['program_id']:>19}  {printable(row['program_name'], 80)}  ({counted(row['run_count'], 'run')})"
+        for row in matches[:_SHOWN_CANDIDATES]
+    ]
+    if len(matches) > _SHOWN_CANDIDATES:
+        lines.append(f"  … and {len(matches) - _SHOWN_CANDIDATES:,} more: bufferhouse programs")
+    return "\n".join(lines)
+
+
+def _dump(con: duckdb.DuckDBPyConnection, dumps: Sequence[Record], run: str | None) -> Record:
+    """Return the record of `program_dumps` that is meant: the first of the run, else of the newest run."""
+    newest = max(row["run_order"] for row in dumps)
+    meant = [row for row in dumps if (row["run_order"] == newest if run is None else row["run_name"] == run)]
+    if meant:
+        return meant[0]
+    known = {row["run_name"]: row for row in ask(con, "fleet_runs").records}
+    name, shown = printable(dumps[0]["program_name"], 80), printable(str(run), 80)
+    runs = list(dict.fromkeys(printable(row["run_name"], 60) for row in reversed(dumps)))
+    more = f", … and {len(runs) - _SHOWN_CANDIDATES} more" if len(runs) > _SHOWN_CANDIDATES else ""
+    others = f"runs that have {name}: {', '.join(runs[:_SHOWN_CANDIDATES])}{more}"
+    if run not in known:
+        raise UsageError(f"there is no run {shown!r}; {others}")
+    if known[run]["dump_count"]:
+        raise UsageError(f"run {shown!r} has none; {others}")
+    rejects = counted(known[run]["reject_count"], "reject")
+    why = f"{rejects} ({REJECTS}); {others}"
+    raise NothingToShow(f"run {shown!r} has no dump of any program", why, held_by(con))
+
+
+def _spaces(answers: dict[str, Answer]) -> list[Space]:
+    def of(name: str, memory_space: int) -> list[Record]:
+        return [row for row in answers[name].records if row["memory_space"] == memory_space]
+
+    spaces = []
+    for facts in answers["program_spaces"].records:
+        number = facts["memory_space"]
+        mapped = next(iter(of("program_map_spaces", number)), {})
+        totals = next(iter(of("program_peak_totals", number)), {})
+        spaces.append(
+            Space(
+                number,
+                facts,
+                timeline=of("program_timeline", number),
+                peak=of("program_peak", number),
+                peak_value_count=totals.get("value_count", 0),
+                balance=of("program_balance", number),
+                mapped_count=mapped.get("value_count", 0),
+                left_out_count=mapped.get("left_out_count", 0),
+                largest_left_out_bytes=mapped.get("largest_left_out_bytes"),
+            )
+        )
+    return spaces

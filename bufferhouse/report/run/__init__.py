@@ -1,0 +1,1 @@
+"""One run: what it compiled, and what that takes."""

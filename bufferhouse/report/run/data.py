@@ -1,0 +1,58 @@
+"""One run, a compile job: what is asked about it. The terminal, the page and JSON show the same answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bufferhouse.query.statements import Answer, Record, ask
+from bufferhouse.report.open import find_run
+from bufferhouse.report.opening import opened
+
+CONSTANTS = 1_000  # of all programs together
+DONATIONS = 1_000
+BLOCKS = 500  # per platform and memory space
+REJECTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """All answers about a run by the name of their statement."""
+
+    warehouse: str
+    asked_at: datetime
+    note: str | None
+    answers: dict[str, Answer]
+
+    @property
+    def facts(self) -> Record:
+        """The one row of `run_facts`."""
+        return self.answers["run_facts"].records[0]
+
+    def records(self, name: str, **where: object) -> list[Record]:
+        """Return the records of an answer whose columns equal those of `where`."""
+        rows = self.answers[name].records
+        return [row for row in rows if all(row[column] == value for column, value in where.items())]
+
+
+def read_run(path: Path | None, word: str | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Run:
+    """Ask all statements about the run that `word` means: its name, or a beginning that fits one only; else the newest.
+
+    Raises:
+        UsageError: no run is meant, or several are. The message names candidates.
+        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
+    """
+    with opened(path, sources, wait) as (con, name, note):
+        con.execute("SET TimeZone = 'UTC'")
+        run_id = find_run(con, word)
+        answers = {
+            "run_facts": ask(con, "run_facts", run_id=run_id),
+            "run_spaces": ask(con, "run_spaces", run_id=run_id),
+            "run_programs": ask(con, "run_programs", run_id=run_id),
+            "run_recompiled": ask(con, "run_recompiled", run_id=run_id),
+            "run_constants": ask(con, "run_constants", run_id=run_id, constants=CONSTANTS),
+            "run_donations": ask(con, "run_donations", run_id=run_id, donations=DONATIONS),
+            "run_blocks": ask(con, "run_blocks", run_id=run_id, blocks=BLOCKS),
+            "run_rejects": ask(con, "run_rejects", run_id=run_id, rejects=REJECTS),
+        }
+    return Run(name, datetime.now(UTC), note, answers)

@@ -1,0 +1,195 @@
+"""What is said of a run: its sections, the same on a terminal, in Markdown and on the page."""
+
+from bufferhouse.query.statements import Record
+from bufferhouse.report.fleet.terminal import reject_line
+from bufferhouse.report.run.data import Run
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import counted, human_bytes, printable, space_title
+from bufferhouse.report.text.screen import terminal_text
+from bufferhouse.report.text.sections import Section, json_text, markdown_text
+
+_SHOWN = 15  # rows of a table on a terminal and in Markdown
+_SHOWN_REJECTS = 10
+_SPACES = [
+    Column("platform", "platform"),
+    Column("memory_space", "memory space", "count"),
+    Column("program_count", "programs", "count"),
+    Column("variant_count", "contents", "count", rank=3),
+    Column("dump_count", "dumps", "count", rank=3),
+    Column("largest_reserved_bytes", "largest reserved", "bytes"),
+    Column("p90_reserved_bytes", "90th percentile", "bytes", rank=1),
+    Column("median_reserved_bytes", "median", "bytes", rank=1),
+    Column("largest_occupied_peak_bytes", "highest occupied peak", "bytes", rank=1),
+    Column("largest_layout_padding_bytes", "most layout padding", "bytes", rank=2),
+    Column("padded_program_count", "padded programs", "count", rank=2),
+]
+_PROGRAMS = [
+    Column("program_label", "program"),
+    Column("reserved_bytes", "reserved", "bytes"),
+    Column("reserved_change_bytes", "change", "change", rank=2),
+    Column("occupied_peak_bytes", "occupied peak", "bytes"),
+    Column("layout_padding_bytes", "layout padding", "bytes", rank=1),
+    Column("slack_bytes", "slack", "bytes", rank=3),
+    Column("parameter_bytes", "parameters", "bytes", rank=4),
+    Column("output_bytes", "outputs", "bytes", rank=5),
+    Column("constant_bytes", "constants", "bytes", rank=5),
+    Column("temp_bytes", "temporaries", "bytes", rank=4),
+    Column("variant_count", "contents", "count", rank=3),
+    Column("dump_count", "dumps", "count", rank=2),
+]
+_BLOCKS = [
+    Column("program_label", "program"),
+    Column("kind", "allocation kind"),
+    Column("size_bytes", "one block", "bytes"),
+    Column("allocation_count", "blocks", "count"),
+    Column("occupied_peak_bytes", "occupied peak", "bytes", rank=1),
+    Column("first_allocation_index", "first allocation", "count", rank=2),
+]
+_DONATIONS = [
+    Column("program_label", "program"),
+    Column("program_bytes", "saves in all", "bytes", rank=1),
+    Column("size_bytes", "of these", "bytes"),
+    Column("parameter_number", "parameter", "count"),
+    Column("parameter_name", "its name", limit=40, rank=3),
+    Column("parameter_shape", "its shape", limit=40),
+    Column("output_name", "output", limit=40, rank=4),
+    Column("output_shape", "its shape", limit=40, rank=2),
+    Column("same_shape", "same shape", rank=1),
+    Column("in_place", "read and written by one instruction", rank=5),
+    Column("memory_space", "memory space", "count", rank=1),
+]
+_CONSTANTS = [
+    Column("program_label", "program"),
+    Column("allocation_bytes", "reserved", "bytes"),
+    Column("shape_text", "shape", limit=40),
+    Column("instruction_name", "instruction", limit=40, rank=1),
+    Column("op_name", "op_name", limit=70, rank=3),
+    Column("memory_space", "memory space", "count", rank=2),
+]
+_RECOMPILED = [
+    Column("program_name", "function"),
+    Column("dump_count", "dumps", "count"),
+    Column("identical_count", "identical", "count"),
+    Column("content_count", "contents", "count", rank=1),
+    Column("signature_count", "signatures", "count"),
+    Column("what_varies", "what varies", rank=1),
+    Column("compile_target", "target", rank=3),
+    Column("largest_reserved_bytes", "largest reserved", "bytes", rank=2),
+]
+
+
+def title(run: Run) -> str:
+    """Return the name of the run, as a person may see it."""
+    return printable(run.facts["run_name"], 120)
+
+
+def run_sections(run: Run) -> list[Section]:
+    """Return all sections of the report; what a run does not have is left out."""
+    parts = [Section("", [*subtitle(run), *notes(run)])]
+    if spaces := run.records("run_spaces"):
+        said = ["The largest program and percentiles; bytes of programs are never added up."]
+        parts.append(Section("Memory spaces", said, _SPACES, spaces, "spaces", "run_spaces"))
+        parts += [programs_section(run, space) for space in spaces]
+        parts += [_blocks(run, space) for space in spaces]
+    parts += [_donations(run), _constants(run)] if spaces else []
+    if again := run.records("run_recompiled"):
+        lines = [
+            "Functions with more than one dump: compiled again identically, or with other entry signatures.",
+        ]
+        parts.append(
+            Section("Compiled more than once", lines, _RECOMPILED, again, "recompiled", "run_recompiled", shown=_SHOWN)
+        )
+    if rejects := run.records("run_rejects"):
+        lines = [reject_line(row).removeprefix("rejected: ") for row in rejects[:_SHOWN_REJECTS]]
+        more = run.facts["reject_count"] - len(lines)
+        lines += [f"… and {more:,} more"] if more > 0 else []
+        parts.append(Section("Rejects", [*lines, "all of them: bufferhouse rejects ls"]))
+    return parts
+
+
+def subtitle(run: Run) -> list[str]:
+    """Return what the run is, and what was seen of it."""
+    facts = run.facts
+    compiler = " ".join(filter(None, (facts["compiler"], facts["compiler_version"])))
+    words = [printable(word, 80) for word in (compiler, facts["platform"], facts["track"]) if word]
+    words.append(f"started {facts['started_at']:%Y-%m-%d %H:%M} UTC ({facts['started_at_source']})")
+    counts = [counted(facts[f"{thing}_count"], thing) for thing in ("dump", "content", "program")]
+    rejects = counted(facts["reject_count"], "reject") if facts["reject_count"] else "no rejects"
+    return [" · ".join(words), f"{', '.join(counts)}, {rejects}, {human_bytes(facts['text_bytes'])} of text"]
+
+
+def notes(run: Run) -> list[str]:
+    """Return what should not be overlooked, and the way on from there."""
+    facts, lines = run.facts, [run.note] if run.note else []
+    if not facts["dump_count"]:
+        lines.append("No dump of this run could be read, so there is nothing to show but why.")
+    elif not run.records("run_spaces"):
+        lines.append("No dump of this run holds an allocation, so there is nothing to show.")
+    unknown = sum(row["occupied_peak_bytes"] is None for row in run.records("run_programs"))
+    if unknown:
+        lines.append(f"Occupied peak and padding are not known for {counted(unknown, 'row')} below: no live ranges.")
+    return lines
+
+
+def space_key(space: Record) -> str:
+    """Return the end of the names of tables about a memory space."""
+    return f"{space['platform'] or 'unknown'}-{space['memory_space']}"
+
+
+def space_heading(space: Record) -> str:
+    """Return which memory space of which platform it is: tpu, memory space 1 (VMEM)."""
+    return f"{space['platform'] or 'unknown platform'}, {space_title(space['platform'], space['memory_space'])}"
+
+
+def _where(space: Record) -> dict[str, object]:
+    return {name: space[name] for name in ("platform", "memory_space")}
+
+
+def programs_section(run: Run, space: Record) -> Section:
+    """Return the programs of a memory space, ranked."""
+    rows = run.records("run_programs", **_where(space))
+    files = sum(row["dump_count"] for row in rows)
+    line = f"{counted(len(rows), 'program')}, the largest first"
+    if files > len(rows):
+        line += f"; {counted(files, 'dump')} folded: the largest of a program stands for it"
+    name = f"programs-{space_key(space)}"
+    heading = f"Programs in {space_heading(space)}"
+    return Section(heading, [f"{line}."], _PROGRAMS, rows, name, "run_programs", _where(space), _SHOWN)
+
+
+def _blocks(run: Run, space: Record) -> Section:
+    rows = run.records("run_blocks", **_where(space))
+    heading = f"Largest contiguous blocks in {space_heading(space)}"
+    lines = ["Allocations of one size and kind in one program are one row."]
+    return Section(heading, lines, _BLOCKS, rows, f"blocks-{space_key(space)}", "run_blocks", _where(space), _SHOWN)
+
+
+def _donations(run: Run) -> Section:
+    rows = run.records("run_donations")
+    if not rows:
+        return Section("Donation candidates", ["No output could take the bytes of an argument."])
+    lines = [
+        f"{counted(rows[0]['donation_count'], 'argument')} whose bytes an output could take (donate_argnums in JAX); "
+        "the programs that would save most first."
+    ]
+    return Section("Donation candidates", lines, _DONATIONS, rows, "donations", "run_donations", shown=_SHOWN)
+
+
+def _constants(run: Run) -> Section:
+    rows = run.records("run_constants")
+    if not rows:
+        return Section("Constants", ["No constant is baked into a program."])
+    lines = [f"{counted(rows[0]['constant_count'], 'constant')} baked into programs, the largest first."]
+    return Section("Constants", lines, _CONSTANTS, rows, "constants", "run_constants", shown=_SHOWN)
+
+
+def run_text(run: Run, form: str, *, exact: bool = False) -> str:
+    """Return the report in a form of `sections.FORMATS`; `exact` writes all bytes to the byte.
+
+    JSON is one object: what it is about, and the answers by the names of their statements, each a list of records
+    with bytes as numbers.
+    """
+    if form == "json":
+        about = {"warehouse": run.warehouse, "asked_at": run.asked_at, "run": run.facts}
+        return json_text(about, run.answers)
+    return (markdown_text if form == "markdown" else terminal_text)(title(run), run_sections(run), exact=exact)

@@ -1,0 +1,41 @@
+"""Columns of an answer, and how their cells read: the same on a page, on a terminal and in Markdown."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
+
+NAME_LENGTH = 60  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of an answer, as a table shows it.
+
+    `kind` is text, bytes, change (bytes with a sign), count, share (0 to 1) or figure (a number that is text already;
+    not on pages). Where a terminal has no room for all columns, those of the highest `rank` are left out first; those
+    of rank 0 never. A text with `is_whole` is not cut there while others can be left out.
+    """
+
+    name: str
+    heading: str
+    kind: str = "text"
+    limit: int = NAME_LENGTH  # characters of a text, whose middle is left out
+    rank: int = 0
+    is_whole: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its cells begin at the left, as words do."""
+        return self.kind == "text"
+
+
+def said(value: Any, column: Column, *, exact: bool = False) -> str:
+    """Return what a cell says; `exact` writes bytes to the byte, and nothing cuts a text."""
+    if value is None:
+        return "–"
+    if column.kind in ("text", "figure"):
+        return printable(str(value))
+    if column.kind in ("bytes", "change"):
+        return (exact_bytes if exact else human_bytes)(value, signed=column.kind == "change")
+    return f"{value:.1%}" if column.kind == "share" else f"{value:,}"

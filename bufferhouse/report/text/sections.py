@@ -1,0 +1,87 @@
+"""Parts of a report that are words and a table: in Markdown, as JSON, on a page. On a terminal: `terminal_text`."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+
+from bufferhouse.query.format import formatted
+from bufferhouse.query.statements import Answer, Record
+from bufferhouse.report.text.columns import Column, said
+from bufferhouse.report.text.figures import counted
+
+FORMATS = ("table", "markdown", "json")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, what is said below it, and a table of records.
+
+    `name` is the table's on a page. `source` is the answer that holds the records, those that equal `where`. Where only
+    the first `shown` rows of a table are printed, how many are left is said; None prints all.
+    """
+
+    title: str
+    lines: Sequence[str] = ()
+    columns: Sequence[Column] = ()
+    records: Sequence[Record] = ()
+    name: str = ""
+    source: str = ""
+    where: Mapping[str, Any] = field(default_factory=dict)
+    shown: int | None = None
+
+    @property
+    def printed(self) -> Sequence[Record]:
+        """The records that are printed."""
+        return self.records[: self.shown]
+
+    @property
+    def left(self) -> str:
+        """What is said of the rows that are not printed; empty where all are."""
+        left = len(self.records) - len(self.printed)
+        return f"{counted(left, 'more row')}: --format json has them, and so has the page of --html" if left else ""
+
+
+def markdown_text(title: str, sections: Sequence[Section], *, exact: bool = False) -> str:
+    """Return a report in Markdown; `exact` writes all bytes to the byte."""
+    return "\n\n".join([f"# {marked(title)}", *(_markdown(section, exact) for section in sections)])
+
+
+def json_text(about: Mapping[str, Any], answers: Mapping[str, Answer]) -> str:
+    """Return a report as one object: what it is about, and `answers` by the names of their statements.
+
+    Each answer is a list of records; bytes and ids are numbers, times are text in ISO 8601.
+    """
+    records = {name: answer.records for name, answer in answers.items()}
+    return plain_json({**about, "answers": records})
+
+
+def plain_json(found: Any) -> str:
+    """Return an object as JSON; times are text in ISO 8601."""
+    return json.dumps(found, indent=1, ensure_ascii=False, default=_iso)
+
+
+def marked(text: str) -> str:
+    """Return text as Markdown that shows it and does nothing else. Table cells have their bars escaped later."""
+    return "".join(f"\\{char}" if char in "\\`*_[]<>#&~" else char for char in text)
+
+
+def _markdown(section: Section, exact: bool) -> str:
+    parts = [f"## {marked(section.title)}"] if section.title else []
+    parts += map(marked, section.lines)
+    if section.columns:
+        rows = [
+            [marked(said(record[column.name], column, exact=exact)) for column in section.columns]
+            for record in section.printed
+        ]
+        table = formatted([marked(column.heading) for column in section.columns], rows, "markdown").split("\n")
+        table[1] = f"| {' | '.join('---' if column.is_text else '---:' for column in section.columns)} |"
+        parts += ["\n".join(table), *filter(None, [section.left])]
+    return "\n\n".join(parts)
+
+
+def _iso(value: object) -> str:
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} has no place in a report")

@@ -1,0 +1,233 @@
+"""Where files lie: a directory tree, an archive, a bucket. Each lists its entries and reads those that are wanted."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from operator import attrgetter
+from stat import S_ISLNK, S_ISREG
+from typing import Protocol
+
+from bufferhouse.dump.grammar import FIRST_LINE
+from bufferhouse.dump.identity import Content
+from bufferhouse.errors import UsageError
+from bufferhouse.sources.compression import limit_bytes
+from bufferhouse.sources.module_text import HeadError, head_of
+
+FIRST_BYTES = FIRST_LINE.encode()
+ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".zip")
+_ARCHIVE_MARK = re.compile(rf"(?:{'|'.join(map(re.escape, ARCHIVE_SUFFIXES))})!")
+
+
+class StillWritten(OSError):
+    """A file is not what it was when it was listed: somebody is writing it. Trying again later can help."""
+
+    def __init__(self) -> None:
+        super().__init__("it changed while it was read")
+
+
+@dataclass(slots=True)
+class Entry:
+    """One file of a tree. `path` tells it from every other, `base` is the path of the tree it was found in."""
+
+    tree: "Tree"
+    path: str
+    base: str
+    size_bytes: int
+    mtime_ns: int
+    is_explicit: bool = False
+    begins_like_a_dump: bool | None = None  # None: nobody has looked
+    is_head_only: bool = False  # a module text: only its head is read
+
+
+@dataclass(slots=True)
+class Found:
+    """One dump in a source: its files by role (`combined` where there is one alone), and the run it belongs to.
+
+    `module_text` lies beside it and is no part of it; `head` is what was read of it, or why it cannot be read. With
+    `content` the dump is known to be what it was, and its module text alone is to be read.
+    """
+
+    run_name: str
+    relative_path: str
+    parts: dict[str, Entry]
+    size_bytes: int
+    mtime_ns: int
+    module_text: Entry | None = None
+    head: bytes | Exception | None = None
+    content: Content | None = None
+
+    @property
+    def uri(self) -> str:
+        """Where the dump was found, for messages and for raw.observations; archive members as archive!member."""
+        return next(iter(self.parts.values())).path
+
+
+class Tree(Protocol):
+    """What a kind of place must be able to do. `refused` names what it does not list, and why."""
+
+    refused: list[str]
+
+    def entries(self) -> Iterator[Entry]:
+        """List the files."""
+
+    def beside(self, path: str) -> Entry | None:
+        """Return a file next to one that was named explicitly, None where there is none."""
+
+    def text(self, path: str) -> bytes | None:
+        """Return a small file that describes others (run.json), None where there is none."""
+
+    def begins_like_a_dump(self, entry: Entry) -> bool:
+        """Say whether a file begins with the line `BufferAssignment:`."""
+
+    def read(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes | Exception]]:
+        """Yield the bytes of some entries, or why they cannot be read, in an order that suits the tree.
+
+        Of one that is `is_head_only` the bytes are what `module_texts.head_of` returns.
+        """
+
+
+@dataclass(slots=True)
+class Directory:
+    """A directory and everything below it, or single files."""
+
+    base: str
+    only: list[str] | None = None
+    refused: list[str] = field(default_factory=list)
+
+    def entries(self) -> Iterator[Entry]:
+        """List files by name; links to directories are passed by, links that leave the tree are refused."""
+        if self.only is None:
+            yield from self._walk(self.base, os.path.realpath(self.base).rstrip("/") + "/")
+        for path in self.only or ():
+            stat = os.stat(path)
+            yield Entry(self, path, os.path.dirname(path) or ".", stat.st_size, stat.st_mtime_ns, True)
+
+    def _walk(self, directory: str, root: str) -> Iterator[Entry]:
+        # A pile of what is left of each directory, not a generator in a generator: every file would pass through all.
+        pile = [self._items(directory)]
+        while pile:
+            for item in pile[-1]:
+                if item.is_dir(follow_symlinks=False):
+                    pile.append(self._items(item.path))
+                    break
+                try:
+                    stat = item.stat() if not item.is_symlink() else self._linked(item, root)
+                except OSError as error:
+                    self.refused.append(f"{item.path}: {error.strerror}")
+                    continue
+                if stat is not None and S_ISREG(stat.st_mode):
+                    yield Entry(self, item.path, self.base, stat.st_size, stat.st_mtime_ns)
+                elif stat is not None and S_ISLNK(stat.st_mode):
+                    # It leads nowhere: where its name is that of a dump, reading it says so.
+                    yield Entry(self, item.path, self.base, 0, stat.st_mtime_ns)
+            else:
+                pile.pop()
+
+    def _items(self, directory: str) -> Iterator[os.DirEntry]:
+        try:
+            with os.scandir(directory) as found:
+                return iter(sorted(found, key=attrgetter("name")))
+        except OSError as error:
+            self.refused.append(f"{directory}: {error.strerror}")
+            return iter(())
+
+    def _linked(self, item: os.DirEntry, root: str) -> os.stat_result | None:
+        """Return what a link leads to, itself where that is nothing, None where it leaves the tree."""
+        if not os.path.realpath(item.path).startswith(root):
+            self.refused.append(f"{item.path}: the link leaves {self.base}")
+            return None
+        return item.stat(follow_symlinks=os.path.exists(item.path))
+
+    def beside(self, path: str) -> Entry | None:
+        """Return a file by its path."""
+        if not os.path.isfile(path):
+            return None
+        stat = os.stat(path)
+        return Entry(self, path, os.path.dirname(path) or ".", stat.st_size, stat.st_mtime_ns, True)
+
+    def text(self, path: str) -> bytes | None:
+        """Return the bytes of a small file, None where there is none."""
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def begins_like_a_dump(self, entry: Entry) -> bool:
+        """Look at the first line."""
+        try:
+            with open(entry.path, "rb") as file:
+                return file.read(len(FIRST_BYTES)) == FIRST_BYTES
+        except OSError:
+            return False
+
+    def read(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes | Exception]]:
+        """Yield files in the order given."""
+        limit = limit_bytes()
+        for entry in entries:
+            if entry.is_head_only:
+                yield entry, _head(entry.path)
+                continue
+            if entry.size_bytes > limit:
+                yield entry, too_large(limit)
+                continue
+            try:
+                data, stat = _content(entry.path, entry.size_bytes)
+            except OSError as error:
+                yield entry, error
+            else:
+                # Under its old size and time the new content would be taken for known, and never be read again.
+                is_same = (stat.st_size, stat.st_mtime_ns) == (entry.size_bytes, entry.mtime_ns)
+                yield entry, data if is_same and len(data) == stat.st_size else StillWritten()
+
+
+def _head(path: str) -> bytes | HeadError | OSError:
+    try:
+        with open(path, "rb") as file:
+            return head_of(path, file)
+    except OSError as error:
+        return error
+
+
+def _content(path: str, size_bytes: int) -> tuple[bytes, os.stat_result]:
+    """Return the bytes of a file and what it is after the reading; takes half the time of open() and read()."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        data = os.read(handle, size_bytes + 1)
+        if len(data) < size_bytes:  # one call gives 2 GiB at most
+            with open(handle, "rb", closefd=False) as file:
+                data += file.read()
+        return data, os.fstat(handle)
+    finally:
+        os.close(handle)
+
+
+def split_at_archive(path: str) -> tuple[str, str | None]:
+    """Return a path up to the `!` behind an archive, and what is inside; None where the path is in no archive."""
+    if "!" in path and (match := _ARCHIVE_MARK.search(path)):
+        return path[: match.end()], path[match.end() :]
+    return path, None
+
+
+def too_large(limit: int) -> OSError:
+    """Return the error of a file beyond the limit, which says how to raise it."""
+    return OSError(f"more than {limit} bytes; BUFFERHOUSE_DUMP_LIMIT raises the limit")
+
+
+def tree_of(path: str) -> Tree:
+    """Return the tree of a path that exists: an archive by its name, else a directory or a single file.
+
+    Raises:
+        UsageError: there is nothing at `path`, or no file: a pipe would be waited on for ever.
+    """
+    if os.path.isdir(path):
+        return Directory(path.rstrip("/") or "/")
+    if path.endswith(ARCHIVE_SUFFIXES) and os.path.isfile(path):
+        from bufferhouse.sources.archive import Archive
+
+        return Archive(path)
+    if os.path.isfile(path):
+        return Directory(os.path.dirname(path) or ".", [path])
+    what = "not a regular file" if os.path.exists(path) else "no such file or directory"
+    raise UsageError(f"{path}: {what}")

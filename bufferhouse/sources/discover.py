@@ -1,0 +1,272 @@
+"""Paths, globs, directories, archives and buckets to dumps: what is a candidate, its run, which files are one dump."""
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from functools import partial
+from operator import methodcaller
+
+from bufferhouse.errors import UsageError
+from bufferhouse.sources import compression
+from bufferhouse.sources.compression import CompressionError
+from bufferhouse.sources.directory import ARCHIVE_SUFFIXES, Directory, Entry, Found, Tree, split_at_archive, tree_of
+from bufferhouse.sources.grouping import Files, grouped, has_main, main_of, parted
+from bufferhouse.sources.run import Run
+from bufferhouse.sources.run_of import Places, relative_to, root_of
+from bufferhouse.sources.spool import Place, Waiting
+from bufferhouse.tabulate.collecting import collector_paused
+
+Listing = Callable[[Tree], Iterable[Entry]]
+
+
+@dataclass(slots=True)
+class Discovery:
+    """All dumps of some sources, the runs they belong to, how many files are none, and what was refused at sight.
+
+    `orphans` are values and live range files whose first file is not there, `archives` those that a walk came by and
+    did not open; both count as ignored.
+    """
+
+    dumps: list[Found] = field(default_factory=list)
+    runs: dict[str, Run] = field(default_factory=dict)
+    ignored_count: int = 0
+    refused: list[str] = field(default_factory=list)
+    orphans: list[str] = field(default_factory=list)
+    archives: list[str] = field(default_factory=list)
+
+
+@collector_paused()
+def discover(
+    sources: Iterable[str | os.PathLike[str]],
+    *,
+    run_name: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    places: Places | None = None,
+    look_inside: bool = True,
+    is_lenient: bool = False,
+    entries_of: Listing = methodcaller("entries"),
+) -> Discovery:
+    """Find the dumps of files, globs, directories, archives and s3:// URLs, directories recursively.
+
+    In a walk a candidate is named `*buffer-assignment.txt` (also compressed) or begins with the line
+    `BufferAssignment:`; a file named explicitly is always one. Archives are opened where they are named, and where a
+    walk finds them and no dump. A run is a directory with dumps in it, or the nearest one above with a `run.json`;
+    with `run_name` all dumps are of that run; `places` says it in another way. Without `look_inside` names alone
+    decide. With `is_lenient` a run.json that cannot be read refuses its own run only. `entries_of` lists a tree.
+
+    Raises:
+        UsageError: a source does not exist, two runs have one name, or a run.json cannot be read.
+    """
+    found = Discovery()
+    listed = partial(_listed, found=found, include=include, exclude=exclude, entries_of=entries_of)
+    files = listed([tree for source in sources for tree in _trees(os.fspath(source))])
+    candidates, beside = parted(files, look_inside)
+    found.archives = [path for path, entry in files.items() if path.endswith(ARCHIVE_SUFFIXES) and _is_walked(entry)]
+    if found.archives and not candidates:
+        found.ignored_count -= len(found.archives)
+        inside = listed([tree_of(path) for path in found.archives])
+        candidates, more = parted(inside, look_inside)
+        files, beside, found.archives = files | inside, beside.joined(more), []
+    found.ignored_count += beside.ignored_count
+    runs = places or Places(run_name, labels, _common_base(candidates) if run_name else None)
+    directories: dict[str, tuple[Tree, str]] = {}
+    for entry in candidates:
+        try:
+            place = runs.of(entry)
+        except UsageError as error:
+            if not is_lenient:
+                raise
+            found.refused.append(f"{entry.path}: {error}")
+            continue
+        if place is None:
+            found.ignored_count += 1
+            continue
+        name, directory = place
+        first = directories.setdefault(name, (entry.tree, directory))[1]
+        if first != directory and root_of(first) != root_of(directory):
+            raise UsageError(
+                f"two directories are called {name!r}: {first} and {directory}; "
+                "name their runs with --run, or with run_name in a run.json in each"
+            )
+        found.dumps.append(grouped(entry, beside, name, directory))
+    found.runs = _described(found, runs, directories) if is_lenient else runs.describe(found.dumps, directories)
+    _count_unused(found, beside, files)
+    return found
+
+
+def _count_unused(found: Discovery, beside: Files, files: Mapping[str, Entry]) -> None:
+    """Count the files that belong to a dump and were not wanted there, and name the orphans among them."""
+    if beside.siblings:
+        used = {part.path for dump in found.dumps for part in dump.parts.values()}
+        found.orphans = [path for path in beside.siblings if path not in used and not has_main(path, files)]
+        found.ignored_count += sum(path not in used for path in beside.siblings)
+    if beside.module_texts:
+        read = {dump.module_text.path for dump in found.dumps if dump.module_text is not None}
+        found.ignored_count += sum(path not in read for path in beside.module_texts)
+
+
+def _is_walked(entry: Entry) -> bool:
+    return isinstance(entry.tree, Directory) and not entry.is_explicit
+
+
+def _described(found: Discovery, places: Places, directories: Mapping[str, tuple[Tree, str]]) -> dict[str, Run]:
+    """Describe all runs, without those whose description does not hold."""
+    try:
+        return places.describe(found.dumps, directories)
+    except UsageError:
+        pass
+    runs: dict[str, Run] = {}
+    for name in directories:
+        try:
+            runs.update(places.describe(found.dumps, {name: directories[name]}))
+        except UsageError as error:
+            found.refused += [f"{dump.uri}: {error}" for dump in found.dumps if dump.run_name == name]
+    found.dumps = [dump for dump in found.dumps if dump.run_name in runs]
+    return runs
+
+
+def _listed(
+    trees: Sequence[Tree], found: Discovery, include: Sequence[str], exclude: Sequence[str], entries_of: Listing
+) -> dict[str, Entry]:
+    """Return the files of all trees by path; a file that two sources hold, by whatever spelling, is one file."""
+    files: dict[str, Entry] = {}
+    seen: set[str] = set()
+    has_patterns = bool(include or exclude)
+    for tree in trees:
+        for entry in entries_of(tree):
+            path = entry.path
+            if not path.isascii() and not _is_text(path):
+                found.refused.append(f"{path.encode('utf-8', 'backslashreplace').decode()}: the name is not UTF-8")
+            elif has_patterns and not entry.is_explicit and not _is_wanted(entry, include, exclude):
+                found.ignored_count += 1
+            elif len(trees) > 1:
+                place = f"{root_of(entry.base)}/{relative_to(path, entry.base)}"
+                if place not in seen:
+                    seen.add(place)
+                    files[path] = entry
+            else:
+                files[path] = entry
+        found.refused += tree.refused
+    return files
+
+
+def _is_text(name: str) -> bool:
+    """Say whether a name is UTF-8: Python keeps the bytes of one that is not as half surrogate pairs."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def read(dumps: Sequence[Found]) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
+    """Yield the bytes of dumps by role, decompressed, or the OSError or CompressionError that prevents it.
+
+    Archives are streamed, so their dumps come in the order in which their last file stands there. What is read of a
+    module text becomes the `head` of its dump, and a dump whose content is known yields no bytes.
+    """
+    start = 0
+    while start < len(dumps):
+        tree = next(iter(dumps[start].parts.values())).tree
+        stop = start
+        while stop < len(dumps) and next(iter(dumps[stop].parts.values())).tree is tree:
+            stop += 1
+        yield from _read_from(tree, dumps[start:stop])
+        start = stop
+
+
+def _read_from(tree: Tree, dumps: Sequence[Found]) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
+    owners: dict[str, list[tuple[Found, str]]] = {}
+    entries = []
+    for dump in dumps:
+        for role, entry in _wanted(dump):
+            # The same dump may lie there plain and compressed: what lies beside them once is read once, for both.
+            if entry.path not in owners:
+                entries.append(entry)
+            owners.setdefault(entry.path, []).append((dump, role))
+    pending: dict[int, dict[str, Place | Exception]] = {}
+    with Waiting() as waiting:
+        for entry, data in tree.read(entries):
+            for dump, role in owners[entry.path]:
+                if role == _HEAD:
+                    dump.head, part = data, b""
+                else:
+                    part = _decompressed(entry.path, role, data)
+                    if len(dump.parts) == 1 and dump.module_text is None:
+                        yield dump, part if isinstance(part, Exception) else {role: part}
+                        continue
+                parts = pending.setdefault(id(dump), {})
+                parts[role] = part if isinstance(part, Exception) else waiting.put(part)
+                if len(parts) == len(_wanted(dump)):
+                    del pending[id(dump)]
+                    yield dump, _joined(dump, parts, waiting)
+
+
+_HEAD = "head of the module text"
+
+
+def _wanted(dump: Found) -> list[tuple[str, Entry]]:
+    """Return the files to be read for a dump, by role."""
+    wanted = list(dump.parts.items()) if dump.content is None else []
+    return wanted if dump.module_text is None else [*wanted, (_HEAD, dump.module_text)]
+
+
+def _decompressed(path: str, role: str, data: bytes | Exception) -> bytes | Exception:
+    if isinstance(data, Exception):
+        return data
+    try:
+        return compression.decompressed(path, data)
+    except CompressionError as error:
+        error.role = role
+        return error
+
+
+def _joined(dump: Found, parts: Mapping[str, Place | Exception], waiting: Waiting) -> dict[str, bytes] | Exception:
+    errors = [part for part in parts.values() if isinstance(part, Exception)]
+    files = {role: waiting.take(parts[role]) for role in dump.parts if role in parts and not errors}
+    return errors[0] if errors else files
+
+
+def _trees(source: str) -> Iterator[Tree]:
+    if source.startswith("s3://"):
+        from bufferhouse.sources.bucket import Bucket
+
+        bucket = Bucket(source)
+        if source.endswith(ARCHIVE_SUFFIXES):
+            from bufferhouse.sources.archive import Archive
+
+            yield Archive(source, bucket.file)
+        else:
+            yield bucket
+    elif os.path.exists(source) or not glob.has_magic(source):
+        yield tree_of(source)
+    else:
+        matches = sorted(glob.glob(source, recursive=True))
+        if not matches:
+            raise UsageError(f"{source}: the pattern matches no file")
+        yield from map(tree_of, matches)
+
+
+def _is_wanted(entry: Entry, include: Sequence[str], exclude: Sequence[str]) -> bool:
+    # A file of a split dump is wanted where the dump is.
+    paths = {entry.path, main_of(entry.path)}
+    relative = {relative_to(path, entry.base) for path in paths}
+    names = relative | {path.rsplit("/", 1)[-1] for path in relative}
+
+    def matches(patterns: Sequence[str]) -> bool:
+        return any(fnmatch(name, pattern) for pattern in patterns for name in names)
+
+    return (not include or matches(include)) and not matches(exclude)
+
+
+def _common_base(entries: Sequence[Entry]) -> str | None:
+    bases = sorted({entry.base for entry in entries})
+    if len(bases) < 2:
+        return bases[0] if bases else None
+    if any(split_at_archive(base)[1] is not None or "://" in base for base in bases):
+        raise UsageError("several archives or buckets cannot be one run; ingest them one by one with the same --run")
+    return os.path.commonpath([os.path.abspath(base) for base in bases])

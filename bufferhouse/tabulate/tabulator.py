@@ -1,0 +1,256 @@
+"""Many parsed dumps to one frame per table.
+
+A dump that is added is only looked at: its shapes are numbered and its signature is taken. The frames are made at the
+end, column by column over the whole batch, so that a thousand dumps cost one conversion per column.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain, repeat
+
+import polars as pl
+import pyarrow as pa
+
+from bufferhouse.dump import Dump
+from bufferhouse.dump.columns import Dumps, parts
+from bufferhouse.dump.identity import Content, key_of
+from bufferhouse.dump.instruction_text import AttributeColumns, read
+from bufferhouse.tabulate.batch import COLUMNS, Batch
+from bufferhouse.tabulate.interning import Names, Texts, distinct_texts, interned
+from bufferhouse.tabulate.overlap import strict_overlaps
+from bufferhouse.tabulate.shape import Shape, ShapeError, parse_shape
+from bufferhouse.tabulate.signature import entry_signatures
+
+Columns = Sequence[Iterable]
+"""The cells of a table in the order of its columns."""
+_NO_LOAD = 0  # whoever loads a batch, or has it loaded, numbers its dumps
+
+
+class Tabulator:
+    """Collects parsed dumps; `finish` turns them into a batch.
+
+    `add` either takes whole dumps or, where a shape text is no shape, raises and takes nothing of them.
+    """
+
+    def __init__(self) -> None:
+        self.dumps = Dumps()
+        self.contents: list[Content] = []
+        self.sizes: list[Mapping[str, int]] = []
+        self.signatures: list[str] = []
+        self.signature_ids: list[int] = []
+        self.shapes: dict[str, int] = {}
+        self.shape_rows: list[Shape] = []
+
+    def add(self, dump: Dump, content: Content, sizes: Mapping[str, int]) -> int:
+        """Take one dump and return its signature id; `sizes` are the bytes of its files by role.
+
+        Raises:
+            ShapeError: a shape text is no shape; nothing was added.
+        """
+        return self.add_all(Dumps.of(dump), [content], [sizes])[0]
+
+    def add_all(self, dumps: Dumps, contents: Sequence[Content], sizes: Sequence[Mapping[str, int]]) -> list[int]:
+        """Take several dumps and return their signature ids.
+
+        Raises:
+            ShapeError: a shape text of one of them is no shape; nothing was added.
+        """
+        a = dumps.allocations
+        for text in dict.fromkeys(chain(dumps.values.shape, a.parameter_shape, a.output_shape)):
+            if text is not None and text not in self.shapes:
+                self._number(text)
+        signatures = list(entry_signatures(dumps))
+        signature_ids = list(map(key_of, signatures))
+        self.dumps.extend(dumps)
+        self.contents += contents
+        self.sizes += sizes
+        self.signatures += signatures
+        self.signature_ids += signature_ids
+        return signature_ids
+
+    def _number(self, shape_text: str) -> None:
+        self.shape_rows.append(parse_shape(shape_text))
+        self.shapes[shape_text] = len(self.shapes)
+
+    def finish(self) -> Batch:
+        """Return everything added so far as frames, and the shapes they mention."""
+        texts = distinct_texts(self.dumps)
+        said = read(texts.distinct)
+        self._number_results(said)
+        names = interned(self.dumps, said, texts)
+        columns = {
+            "dumps": _transposed("dumps", self._dump_rows()),
+            "dump_files": _transposed("dump_files", self._file_rows()),
+            "allocations": self._allocations(),
+            "hlo_values": self._hlo_values(names, texts),
+            "cross_color_values": self._cross_color_values(),
+            "positions": self._positions(names),
+            "uses": self._uses(names),
+            "instructions": self._instructions(names),
+            "instruction_texts": self._instruction_texts(said, names, texts),
+            "schedule": self._schedule(),
+            "live_ranges": self._live_ranges(names),
+            "peak_buffers": self._peak_buffers(names),
+            "shapes": self._shapes(),
+        }
+        return Batch({table: _frame(table, cells) for table, cells in columns.items()})
+
+    def _number_results(self, said: AttributeColumns) -> None:
+        """Number result shapes; a text that only looks like one has none."""
+        for text in dict.fromkeys(said.result_shape):
+            if text is not None and text not in self.shapes:
+                try:
+                    self._number(text)
+                except ShapeError:
+                    continue
+
+    def _parts(self, table: str, column: list) -> Iterator[list]:
+        """Yield the cells of each dump in a column of a table."""
+        return parts(column, self.dumps.rows[table])
+
+    def _shape_ids(self, texts: list[str | None]) -> list[int | None]:
+        return list(map(self.shapes.get, texts))
+
+    def _keys(self, counts: Iterable[int]) -> list[int]:
+        """Return dump ids, each as often as its count says."""
+        return list(chain.from_iterable(map(repeat, [content.dump_id for content in self.contents], counts)))
+
+    def _allocations(self) -> Columns:
+        a, counts = self.dumps.allocations, self.dumps.rows["allocations"]
+        return (
+            self._keys(counts), _ordinals(counts), a.size_bytes, a.memory_space, a.page, a.pointer, a.is_constant,
+            a.is_thread_local, a.is_maybe_live_out, a.parameter_number, a.parameter_shape_index,
+            self._shape_ids(a.parameter_shape), self._shape_ids(a.output_shape), strict_overlaps(self.dumps),
+        )  # fmt: skip
+
+    def _hlo_values(self, names: Names, texts: Texts) -> Columns:
+        v = self.dumps.values
+        shape_ids = pl.Series(self._shape_ids(v.shape), dtype=pl.Int64)
+        logical = pl.Series([shape.logical_bytes for shape in self.shape_rows], dtype=pl.Int64)
+        physical = pl.Series([shape.physical_bytes for shape in self.shape_rows], dtype=pl.Int64)
+        return (
+            self._keys(self.dumps.rows["values"]), v.value_id, names.values, v.shape_index,
+            v.is_phi, v.memory_space, shape_ids, v.allocation_index, v.offset_bytes, v.size_bytes,
+            logical.gather(shape_ids), physical.gather(shape_ids), v.uses_state, texts.ids,
+        )  # fmt: skip
+
+    def _cross_color_values(self) -> Columns:
+        c, counts = self.dumps.cross_color_values, self.dumps.rows["cross_color_values"]
+        owners = self._parts("cross_color_values", c.allocation_index)
+        blocks = [part.count(owner) for part in owners for owner in dict.fromkeys(part)]
+        values = zip(
+            self._parts("values", self.dumps.values.value_id),
+            self._parts("cross_color_values", c.value_row),
+            strict=True,
+        )
+        value_ids = [own[row] for own, rows in values for row in rows]
+        return self._keys(counts), c.allocation_index, _ordinals(blocks), value_ids, c.memory_space
+
+    def _positions(self, names: Names) -> Columns:
+        p = self.dumps.positions
+        return (*self._owned("positions", p.count), names.positions, p.shape_index)
+
+    def _uses(self, names: Names) -> Columns:
+        u = self.dumps.uses
+        return (*self._owned("uses", u.count), names.uses, u.operand_number, u.operand_shape_index)
+
+    def _owned(self, table: str, counts: list[int]) -> Columns:
+        """Return the keys of a list that belongs to a value: dump, value, place in the list."""
+        owners = chain.from_iterable(map(repeat, self.dumps.values.value_id, counts))
+        return self._keys(self.dumps.rows[table]), owners, _ordinals(counts)
+
+    def _instructions(self, names: Names) -> Columns:
+        pairs = zip(self.dumps.rows["schedule"], names.counts, strict=True)
+        positions = [chain(range(scheduled), repeat(None, all_names - scheduled)) for scheduled, all_names in pairs]
+        return self._keys(names.counts), _ordinals(names.counts), names.names, chain.from_iterable(positions)
+
+    def _instruction_texts(self, said: AttributeColumns, names: Names, texts: Texts) -> Columns:
+        read_once = (
+            said.opcode, said.op_name, said.source_file, said.source_line, said.stack_frame_id,
+            said.custom_call_target, self._shape_ids(said.result_shape),
+        )  # fmt: skip
+        operand_counts = [len(said.operands[row]) for row in texts.rows]
+        return (
+            self._keys(texts.counts), _ordinals(texts.counts), names.texts,
+            *([cells[row] for row in texts.rows] for cells in read_once),
+            _lists(names.operands, operand_counts), [texts.distinct[row] for row in texts.rows],
+        )  # fmt: skip
+
+    def _schedule(self) -> Columns:
+        counts = self.dumps.rows["schedule"]
+        numbers = _ordinals(counts)
+        return self._keys(counts), numbers, numbers
+
+    def _live_ranges(self, names: Names) -> Columns:
+        r, counts = self.dumps.live_ranges, self.dumps.rows["live_ranges"]
+        keys = self._keys(counts), _ordinals(counts), names.live_ranges
+        return (*keys, r.shape_index, r.start_position, r.end_position)
+
+    def _peak_buffers(self, names: Names) -> Columns:
+        k, counts = self.dumps.peak_buffers, self.dumps.rows["peak_buffers"]
+        keys = self._keys(counts), _ordinals(counts), names.peak_buffers
+        return (*keys, k.shape_index, k.listed_bytes, k.cumulative_bytes)
+
+    def _shapes(self) -> Columns:
+        shapes = self.shape_rows
+        return (
+            range(len(shapes)), [s.shape_text for s in shapes], [s.element_type for s in shapes],
+            pl.Series(pa.array([s.dims for s in shapes], pa.large_list(pa.int64()))), [s.layout for s in shapes],
+            [s.tiles for s in shapes], [s.layout_memory_space for s in shapes], [s.element_bits for s in shapes],
+            [s.logical_bytes for s in shapes], [s.physical_bytes for s in shapes], [s.tuple_arity for s in shapes],
+        )  # fmt: skip
+
+    def _dump_rows(self) -> list[tuple]:
+        a = self.dumps.allocations
+        return [
+            (
+                content.dump_id, content.sha256, sum(sizes.values()), _NO_LOAD, signature_id, signature,
+                f.file_layout, f.text_encoding, "present" if f.has_used_values else "absent", f.live_range_state,
+                f.total_bytes, f.total_human, f.max_position, f.reported_peak_position,
+                pointers.count(None) < len(pointers), pages.count(None) < len(pages), f.is_glued,
+                f.has_instruction_texts, f.has_instruction_space, f.peak_form, f.none_form, f.stack_trace,
+            )
+            for content, sizes, signature_id, signature, f, pointers, pages in zip(
+                self.contents, self.sizes, self.signature_ids, self.signatures, self.dumps.facts,
+                self._parts("allocations", a.pointer), self._parts("allocations", a.page), strict=True,
+            )
+        ]  # fmt: skip
+
+    def _file_rows(self) -> list[tuple]:
+        rows = []
+        for content, sizes, facts in zip(self.contents, self.sizes, self.dumps.facts, strict=True):
+            if len(facts.trailing_newlines) == 1:
+                [(role, count)] = facts.trailing_newlines.items()
+                rows.append((content.dump_id, role, content.sha256, sum(sizes.values()), count))
+                continue
+            hashes = content.file_sha256
+            rows += [
+                (content.dump_id, role, hashes[role], sizes[role], count)
+                for role, count in facts.trailing_newlines.items()
+            ]
+        return rows
+
+
+def _ordinals(counts: Iterable[int]) -> list[int]:
+    """Return 0, 1, 2, … as often as each count says."""
+    return list(chain.from_iterable(map(range, counts)))
+
+
+def _transposed(table: str, rows: Sequence[tuple]) -> Columns:
+    return list(zip(*rows, strict=True)) or [()] * len(COLUMNS[table])
+
+
+def _frame(table: str, columns: Columns) -> pl.DataFrame:
+    types = COLUMNS[table].items()
+    return pl.DataFrame([_series(name, dtype, cells) for (name, dtype), cells in zip(types, columns, strict=True)])
+
+
+def _series(name: str, dtype: pl.DataType, cells: Iterable) -> pl.Series:
+    if isinstance(cells, pl.Series):
+        return cells.alias(name)
+    return pl.Series(name, cells if isinstance(cells, list) else list(cells), dtype=dtype, strict=True)
+
+
+def _lists(numbers: list[int], counts: Iterable[int]) -> pl.Series:
+    """Return a column of lists, which go through Arrow, because Polars would make a series of each."""
+    ends = pa.array(accumulate(counts, initial=0), pa.int64())
+    return pl.Series(pa.LargeListArray.from_arrays(ends, pa.array(numbers, pa.int64())))

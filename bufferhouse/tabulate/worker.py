@@ -1,0 +1,130 @@
+"""Contents to frames: what a worker process does."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from bufferhouse.dump import Dump, DumpError, parse, parse_many
+from bufferhouse.dump.columns import Dumps
+from bufferhouse.dump.identity import Content
+from bufferhouse.tabulate.batch import Batch
+from bufferhouse.tabulate.collecting import collector_paused
+from bufferhouse.tabulate.heap import give_back
+from bufferhouse.tabulate.shape import ShapeError
+from bufferhouse.tabulate.tables import Refusal
+from bufferhouse.tabulate.tabulator import Tabulator
+
+T, R = TypeVar("T"), TypeVar("R")
+
+
+@dataclass(slots=True)
+class ParsedContents:
+    """Frames of the contents that are dumps, refusals of those that are not, and the ids of entry signatures."""
+
+    tables: Batch
+    refusals: dict[int, Refusal]
+    signature_ids: dict[int, int]
+
+
+TOGETHER = 64
+"""As many dumps are read together at most: of more, a fault in one makes many be read twice."""
+
+
+@collector_paused()
+def parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> ParsedContents:
+    """Parse and tabulate contents; a bad one stops itself alone."""
+    parsing = _Parsing()
+    text_bytes = 0
+    for content, files in work:
+        text_bytes += sum(map(len, files.values()))
+        parsing.take(content, files)
+    parsing.read_waiting()
+    tables, refusals, signature_ids = parsing.tabulator.finish(), parsing.refusals, parsing.signature_ids
+    del parsing
+    give_back(text_bytes)
+    return ParsedContents(tables, refusals, signature_ids)
+
+
+class _Parsing:
+    """Reads contents in their order: neighbours together, and each alone where that cannot be."""
+
+    def __init__(self) -> None:
+        self.tabulator = Tabulator()
+        self.refusals: dict[int, Refusal] = {}
+        self.signature_ids: dict[int, int] = {}
+        self.waiting: list[tuple[Content, Mapping[str, bytes]]] = []
+        self.sections: list[parse_many.Sections] = []
+
+    def take(self, content: Content, files: Mapping[str, bytes]) -> None:
+        """Read a content, now or together with what follows."""
+        sections = _soundly(parse_many.sections, files)
+        is_like_them = sections is not None and all(sections.form == other.form for other in self.sections[:1])
+        if not is_like_them or len(self.waiting) == TOGETHER:
+            self.read_waiting()
+        if sections is None:
+            self._read_alone(content, files)
+        else:
+            self.waiting.append((content, files))
+            self.sections.append(sections)
+
+    def read_waiting(self) -> None:
+        """Read what waits for others."""
+        waiting, sections = self.waiting, self.sections
+        self.waiting, self.sections = [], []
+        if not waiting:
+            return
+        dumps = _soundly(parse_many.read, sections)
+        try:
+            if dumps is not None:
+                self._add(dumps, waiting)
+                return
+        except ShapeError:
+            pass
+        for content, files in waiting:
+            self._read_alone(content, files)
+
+    def _read_alone(self, content: Content, files: Mapping[str, bytes]) -> None:
+        dump = _parsed(files)
+        if isinstance(dump, Refusal):
+            self.refusals[content.dump_id] = dump
+            return
+        try:
+            self._add(Dumps.of(dump), [(content, files)])
+        except ShapeError as error:
+            self.refusals[content.dump_id] = _shape_refusal(error, files)
+
+    def _add(self, dumps: Dumps, work: list[tuple[Content, Mapping[str, bytes]]]) -> None:
+        contents = [content for content, _ in work]
+        sizes = [{role: len(data) for role, data in files.items()} for _, files in work]
+        ids = self.tabulator.add_all(dumps, contents, sizes)
+        self.signature_ids.update(zip([content.dump_id for content in contents], ids, strict=True))
+
+
+def _soundly(read: Callable[[T], R | None], what: T) -> R | None:
+    """Return what reading gives; None also for a fault of the reader, of which each dump that is read alone tells."""
+    try:
+        return read(what)
+    except Exception:
+        return None
+
+
+def _parsed(files: Mapping[str, bytes]) -> Dump | Refusal:
+    try:
+        return parse(files["combined"] if len(files) == 1 else files)
+    except DumpError as error:
+        return Refusal(error.rule, error.expected, error.found, error.line, error.column, error.role)
+    except Exception as error:
+        # A fault of the reader. Were it raised, one odd dump would stop every ingest of its directory from now on.
+        return Refusal("reader", "a dump, or a place where it is none", f"{type(error).__name__}: {error}")
+
+
+def _shape_refusal(error: ShapeError, files: Mapping[str, bytes]) -> Refusal:
+    """Find the place of a text that should be a shape; only the first one in the file is looked for."""
+    needle = error.text.encode("utf-8", "surrogatepass")
+    for role, data in files.items():
+        at = data.find(needle)
+        if at >= 0:
+            line = data.count(b"\n", 0, at) + 1
+            column = at - (data.rfind(b"\n", 0, at) + 1) + 1 + error.offset
+            return Refusal("shape", error.expected, error.found, line, column, role)
+    return Refusal("shape", error.expected, error.found)

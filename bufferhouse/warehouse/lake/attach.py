@@ -1,0 +1,152 @@
+"""Open a lake: attach its catalog, make it where there is none, and refuse one of another version."""
+
+import os
+import re
+import time
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import duckdb
+
+from bufferhouse.engine.quoting import quoted
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.warehouse.lake import extensions
+from bufferhouse.warehouse.lake.address import LakeAddress
+from bufferhouse.warehouse.lake.buckets import open_bucket
+from bufferhouse.warehouse.repair import mend
+
+NAME = "bufferhouse_lake"  # of the database in a connection
+_PAUSE_SECONDS = 0.1
+# DuckLake says so where the catalog's database is there and no lake is in it.
+_NO_LAKE = "creating a new DuckLake is explicitly disabled"
+_IN_A_BUCKET = "httpfs"  # which DuckDB wants when it reads that the files are in one
+_BUSY = ("Could not set lock", "Conflicting lock")
+_AWAY = re.compile(r"Connection refused|timeout|could not translate|starting up|shutting down|closed the connection")
+# Appends of several writers are tried again by DuckLake itself: about a minute in all.
+_SETTINGS = {"ducklake_max_retry_count": 40, "ducklake_retry_wait_ms": 50, "ducklake_retry_backoff": 1.15}
+_ARE_LAKES: WeakKeyDictionary[duckdb.DuckDBPyConnection, bool] = WeakKeyDictionary()
+
+
+def is_lake(con: duckdb.DuckDBPyConnection) -> bool:
+    """Say whether a connection asks a lake, which it was opened for: it is asked for once."""
+    if con not in _ARE_LAKES:
+        _ARE_LAKES[con] = con.execute("SELECT current_database()").fetchone()[0] == NAME
+    return _ARE_LAKES[con]
+
+
+def data_path_of(con: duckdb.DuckDBPyConnection) -> str:
+    """Return where the files of a lake are: a folder or a URL, with a slash behind it."""
+    return con.execute(f"SELECT data_path FROM ducklake_settings('{NAME}')").fetchone()[0]
+
+
+def snapshot_of(con: duckdb.DuckDBPyConnection) -> int:
+    """Return the number of the snapshot that a connection reads."""
+    return con.execute(f"SELECT id FROM ducklake_current_snapshot('{NAME}')").fetchone()[0]
+
+
+def exists(address: LakeAddress) -> bool:
+    """Say whether there is a lake at an address.
+
+    Raises:
+        WarehouseBusy, WarehouseError: as `open_lake`.
+    """
+    try:
+        open_lake(address, read_only=True).close()
+    except UsageError:
+        return False
+    return True
+
+
+def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> duckdb.DuckDBPyConnection:
+    """Return a connection whose database is the lake; one to read keeps to the snapshot of this moment.
+
+    Raises:
+        UsageError: there is no lake at the address, or the extensions are not installed.
+        WarehouseBusy: the catalog does not answer, or another process has the catalog file open, for `wait` seconds.
+        WarehouseError: the catalog refuses, or is none.
+    """
+    if not address.is_postgres and Path(f"{address.catalog}.wal").exists():
+        mend(Path(address.catalog))  # its last user may have been killed; whoever has it open now keeps it as it is
+    con = duckdb.connect(config=extensions.CONFIG)
+    try:
+        con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
+        extensions.load(con, "ducklake", *(["postgres_scanner"] if address.is_postgres else []))
+        _attach(con, address, ["READ_ONLY"] if read_only else [], wait)
+        open_bucket(con, data_path_of(con))
+        if read_only:
+            snapshot = snapshot_of(con)
+            con.execute(f"USE memory; DETACH {NAME}")
+            _attach(con, address, ["READ_ONLY", f"SNAPSHOT_VERSION {snapshot}"], wait)
+        for name, value in _SETTINGS.items():
+            con.execute(f"SET {name} = {value}")
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
+    """Make the tables of DuckLake itself in a catalog that has none; the lake is empty then.
+
+    Raises:
+        UsageError: there is no place for its files.
+        WarehouseBusy, WarehouseError: as `open_lake`.
+    """
+    data_path = address.data_path
+    if data_path is None and address.is_postgres:
+        raise UsageError(
+            f"there is no lake at {address}; to make one, say where its files go: --data-path FOLDER or "
+            "s3://BUCKET/PREFIX, or $BUFFERHOUSE_DATA_PATH"
+        )
+    if not address.is_postgres and not Path(address.catalog).absolute().parent.is_dir():
+        raise UsageError(f"the folder of the lake's catalog does not exist: {Path(address.catalog).absolute().parent}")
+    data_path = data_path or f"{Path(address.catalog).absolute()}.files/"
+    with duckdb.connect(config=extensions.CONFIG) as con:
+        extensions.load(con, "ducklake", *(["postgres_scanner"] if address.is_postgres else []))
+        open_bucket(con, data_path)
+        if "://" not in data_path:
+            os.makedirs(data_path, exist_ok=True)
+        _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait)
+
+
+def _attach(con: duckdb.DuckDBPyConnection, address: LakeAddress, options: list[str], wait: float) -> None:
+    is_new = any(option.startswith("DATA_PATH") for option in options)
+    if not is_new and not address.is_postgres and not Path(address.catalog).exists():
+        raise _none_there(address)  # DuckDB would leave an empty file there
+    words = ", ".join([*options, *([] if is_new else ["CREATE_IF_NOT_EXISTS false"])])
+    deadline = time.monotonic() + wait
+    has_bucket = False
+    while True:
+        try:
+            con.execute(f"ATTACH {quoted(str(address))} AS {NAME} ({words})")
+            con.execute(f"USE {NAME}")
+            return
+        except duckdb.Error as error:
+            text = str(error)
+            if _IN_A_BUCKET in text and not has_bucket:
+                extensions.load(con, "httpfs")  # most of a tenth of a second, which a lake in a folder does without
+                has_bucket = True
+                continue
+            if _NO_LAKE in text:
+                raise _none_there(address) from None
+            is_busy = any(mark in text for mark in _BUSY)
+            if not is_busy and not _AWAY.search(text):
+                raise WarehouseError(f"{address} cannot be opened: {_reason(text)}") from None
+            if time.monotonic() >= deadline:
+                what = "is open in another process" if is_busy else "does not answer"
+                raise WarehouseBusy(
+                    f"{address} {what}: {_reason(text)}; try again later, or wait for it with --wait SECONDS"
+                ) from None
+            time.sleep(_PAUSE_SECONDS)
+
+
+def _none_there(address: LakeAddress) -> UsageError:
+    return UsageError(
+        f"there is no lake at {address}; make one with: bufferhouse ingest SOURCE --warehouse '{address}' "
+        "--data-path FOLDER or s3://BUCKET/PREFIX"
+    )
+
+
+def _reason(text: str) -> str:
+    """Return what the server said, without the connection string that stands before it."""
+    return text.rpartition(" failed: ")[2].strip().split("\n", 1)[0]

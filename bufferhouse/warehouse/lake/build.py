@@ -1,0 +1,181 @@
+"""Bring the models of a lake up to date while others load into it.
+
+A new or changed incremental model is computed beside the one that is there, a load at a time, in the same way as a load
+computes it; which loads a table has is kept in `appended.model_loads`, so that a worker that takes over goes on from
+there. When it has them all, one transaction puts the new models in the place of the old: readers see the old ones or
+the new ones, each with all of its rows. Meanwhile loads go on with the old ones.
+
+What keeps that right is DuckLake's own look at what other transactions did, and nothing that ends with a session:
+
+- a load adds to `appended.model_loads`. That transaction alters it and deletes from it: of the two the one that commits
+  last fails, and is done anew;
+- whoever adds rows to a model writes the row of the models in `meta.settings`: of two that do, one fails.
+"""
+
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+
+import duckdb
+
+from bufferhouse.engine.transaction import transaction
+from bufferhouse.errors import WarehouseBusy
+from bufferhouse.models import build
+from bufferhouse.models.build import Progress
+from bufferhouse.models.project import Model
+from bufferhouse.paths import MODELS
+from bufferhouse.warehouse.batch_catalog import CATALOG, batch_catalog
+from bufferhouse.warehouse.lake.address import LakeAddress
+from bufferhouse.warehouse.lake.claims import Claims
+from bufferhouse.warehouse.lake.exclusive import alone
+from bufferhouse.warehouse.lake.schema import MODEL_LOADS, table_beside, tables_beside
+from bufferhouse.warehouse.restore import stored_frames
+
+_TRIES = 10
+
+
+def build_lake(
+    con: duckdb.DuckDBPyConnection,
+    address: LakeAddress,
+    directory: Path = MODELS,
+    *,
+    claims: Claims | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> list[str]:
+    """Build what changed, and compute stored models for loads that they have not; return what was built.
+
+    `claims` are those of this worker, whose turn it is to commit while the new models take the place of the old.
+
+    Raises:
+        WarehouseBusy: another worker is at it, and there are models to go on with until it is done.
+        ModelError, duckdb.Error: as `building.build`.
+    """
+    with alone(address, "models") as is_alone:
+        if not is_alone:
+            raise WarehouseBusy(f"another worker builds the models of {address}; loads go on with those of before")
+        known = build.read(con, directory)
+        deep = build.deep_fingerprints(known)
+        stored = {model.name: model.name for model in known if model.is_incremental}
+        built: list[str] = []
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                if force or not build.is_current(con, directory):
+                    built, force = _rebuild(con, known, deep, directory, claims, force, progress), False
+                _drop_others(con, ())
+                _fill(con, known, deep, stored, progress)
+                break
+            except duckdb.TransactionException:  # what another worker did came between: it goes on from there
+                if not tries_left:
+                    raise
+    return built
+
+
+def _rebuild(
+    con: duckdb.DuckDBPyConnection,
+    known: list[Model],
+    deep: Mapping[str, str],
+    directory: Path,
+    claims: Claims | None,
+    force: bool,
+    progress: Progress | None,
+) -> list[str]:
+    """Compute what changed beside what is there, and put it in its place.
+
+    Raises:
+        duckdb.TransactionException: a load came between, or another worker that builds.
+    """
+    steps = build.plan(con, directory, force=force)
+    changed = {step.name for step in steps if step.is_incremental and step.reason != "gone"}
+    ready = {name: table_beside(name, deep[name]) for name in sorted(changed)} if _has_dumps(con) else {}
+    _drop_others(con, ready.values())
+    _fill(con, known, deep, ready, progress)  # it may take hours, and nobody waits
+    with claims.commit_turn() if claims else nullcontext():
+        _fill(con, known, deep, ready, progress)  # what came meanwhile; no more comes while it is our turn
+        with transaction(con):
+            # A turn, and a lock, may have ended unseen, with the session that had it.
+            if not force and build.is_current(con, directory):
+                raise duckdb.TransactionException("another worker came first")
+            if ready.keys() != (changed if _has_dumps(con) else set()) or _missing(con, deep, ready):
+                raise duckdb.TransactionException("a load came between")
+            built = build.take_place(con, known, directory, force=force, ready=ready)
+            _note_place(con, [step.name for step in steps if step.is_incremental], ready)
+    return built
+
+
+def _note_place(con: duckdb.DuckDBPyConnection, names: list[str], ready: Mapping[str, str]) -> None:
+    """Note which loads the models have that took the place of others, and let no load commit that read the others."""
+    con.execute(f"COMMENT ON TABLE {MODEL_LOADS.name} IS '{MODEL_LOADS.comment}'")
+    con.execute(f"DELETE FROM {MODEL_LOADS.name} WHERE model_name IN (SELECT unnest(CAST(? AS VARCHAR[])))", [names])
+    for name, table in ready.items():
+        con.execute(f"UPDATE {MODEL_LOADS.name} SET model_name = ? WHERE model_name = ?", [name, table])
+
+
+def _has_dumps(con: duckdb.DuckDBPyConnection) -> bool:
+    return bool(con.execute("SELECT 1 FROM raw.dumps LIMIT 1").fetchall())
+
+
+def _drop_others(con: duckdb.DuckDBPyConnection, wanted: Iterable[str]) -> None:
+    """Drop what was begun by other texts of the models; a table of these texts may be half filled, and stays so."""
+    for table in set(tables_beside(con)) - set(wanted):
+        with transaction(con):
+            con.execute(f"DROP TABLE {table}")
+            con.execute(f"DELETE FROM {MODEL_LOADS.name} WHERE model_name = ?", [table])
+
+
+def _fill(
+    con: duckdb.DuckDBPyConnection,
+    known: list[Model],
+    deep: Mapping[str, str],
+    tables: Mapping[str, str],
+    progress: Progress | None,
+) -> None:
+    """Compute models for the loads that their tables have not, each load in a transaction with the row that says so."""
+    missing = _missing(con, deep, tables)
+    # Checks are computed where a model reads them, and nowhere else.
+    built = [(model.name, model.is_incremental, None, list(model.reads), model.sql) for model in known]
+    done = dict.fromkeys(missing, 0)
+    for load_id, names in _by_load(missing).items():
+        ids = con.execute("SELECT dump_id FROM raw.dumps WHERE load_id = ? ORDER BY rowid", [load_id]).fetchall()
+        frames = stored_frames(con, [dump_id for (dump_id,) in ids])
+        with batch_catalog(con, frames, built=built), transaction(con):
+            con.execute("UPDATE meta.settings SET value = value WHERE name = 'models'")
+            there = con.execute(
+                f"SELECT model_name, fingerprint FROM {MODEL_LOADS.name} WHERE load_id = ?", [load_id]
+            ).fetchall()
+            for name in names:
+                if (tables[name], deep[name]) in there:
+                    continue  # another worker was quicker
+                con.execute(f"CREATE TABLE IF NOT EXISTS {tables[name]} AS SELECT * FROM {CATALOG}.{name} LIMIT 0")
+                con.execute(f"INSERT INTO {tables[name]} BY NAME SELECT * FROM {CATALOG}.{name}")
+                con.execute(f"INSERT INTO {MODEL_LOADS.name} VALUES (?, ?, ?)", [tables[name], deep[name], load_id])
+        for name in names:
+            done[name] += len(ids)
+            if progress:
+                progress(name, done[name], sum(missing[name].values()))
+
+
+def _missing(
+    con: duckdb.DuckDBPyConnection, deep: Mapping[str, str], tables: Mapping[str, str]
+) -> dict[str, dict[int, int]]:
+    """Return the loads whose dumps the table of a model has no rows for, with the number of their dumps, by model."""
+    if not tables:
+        return {}
+    asked = ", ".join(f"('{name}', '{table}', '{deep[name]}')" for name, table in tables.items())
+    found: dict[str, dict[int, int]] = {}
+    for name, load_id, count in con.execute(
+        f"SELECT a.name, d.load_id, d.dump_count FROM (VALUES {asked}) AS a(name, model_name, fingerprint)"
+        " CROSS JOIN (SELECT load_id, COUNT(*) AS dump_count FROM raw.dumps GROUP BY load_id) AS d"
+        f" ANTI JOIN {MODEL_LOADS.name} AS l ON a.model_name = l.model_name AND a.fingerprint = l.fingerprint"
+        " AND d.load_id = l.load_id ORDER BY ALL"
+    ).fetchall():
+        found.setdefault(name, {})[load_id] = count
+    return found
+
+
+def _by_load(missing: Mapping[str, Mapping[int, int]]) -> dict[int, list[str]]:
+    models: dict[int, list[str]] = {}
+    for name, loads in missing.items():
+        for load_id in loads:
+            models.setdefault(load_id, []).append(name)
+    return models

@@ -1,0 +1,268 @@
+"""Who loads what, where several processes write to one lake: claims in the PostgreSQL of its catalog.
+
+A claim is a number that one worker at a time has. A worker lives as long as its session with PostgreSQL, which holds an
+advisory lock: the session of a process that was killed ends, and what it had claimed is free. There are no clocks and
+no leases. The commit of a load ends its claims in the same transaction, or is refused (`sql/lake/claims.sql`).
+"""
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from bufferhouse.dump.identity import key_of
+from bufferhouse.errors import WarehouseBusy
+from bufferhouse.warehouse.lake.postgres import answering, connect
+
+if TYPE_CHECKING:
+    import psycopg
+
+# The two halves of an advisory lock: whose it is, and which one.
+_WORKER_LOCK = 0x62756668
+_COMMIT_LOCK, _ALONE_LOCK = (0x62756669, 1), (0x62756669, 3)  # 2 is of bufferhouse.lake.sessions
+_LEAST_WAIT_SECONDS = 10.0  # for workers that are only looking
+
+
+class Holder(NamedTuple):
+    """A worker that has claims another one waits for."""
+
+    host_name: str
+    process_id: int
+
+
+class Claims:
+    """The claims of one worker; a context manager that keeps the worker alive.
+
+    `catalog` is a connection string of libpq, without a password. `conflicts` counts the commits that met another one
+    and were tried again by DuckLake, `retries` the loads that were done anew after a fault; `turn_seconds` and
+    `waited_seconds` tell how long this worker committed, and how long it waited for others to do so.
+
+    Raises:
+        UsageError: psycopg is not installed, or PostgreSQL refuses who connects.
+        WarehouseBusy: PostgreSQL does not answer.
+    """
+
+    def __init__(self, catalog: str) -> None:
+        self.catalog = catalog
+        self.worker_id = 0
+        self.held: set[int] = set()
+        self.conflicts = self.retries = 0
+        self.turn_seconds = self.waited_seconds = 0.0
+        self._token_count = 0
+        self._con: psycopg.Connection | None = None
+
+    def __enter__(self) -> "Claims":
+        with answering():
+            self._session()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._con is not None:
+            with suppress(Exception):  # whatever the server could not be told, it sees when the session ends
+                self.release()
+                self._con.execute("DELETE FROM bufferhouse.workers WHERE worker_id = %s", [self.worker_id])
+            self._con.close()
+
+    def take(self, wanted: Iterable[int]) -> set[int]:
+        """Claim numbers in one go, those of dead workers too; return the ones that are ours now, the others are held.
+
+        After a session was lost, what was held is not: it has to be taken anew.
+        """
+        asked = set(wanted)
+        with answering():
+            con = self._session()
+            # In one order everywhere: two workers that add the same rows wait in turn, never in a circle.
+            numbers = sorted(asked - self.held)
+            with con.transaction():
+                self._forget_the_dead(con)
+                rows = con.execute(
+                    "INSERT INTO bufferhouse.claims (claim_id, worker_id) SELECT unnest(%s::BIGINT[]), %s"
+                    " ON CONFLICT DO NOTHING RETURNING claim_id",
+                    [numbers, self.worker_id],
+                ).fetchall()
+        self.held.update(number for (number,) in rows)
+        return self.held & asked
+
+    def release(self, numbers: Iterable[int] | None = None) -> None:
+        """Give claims back, all of them for None. Where the session has ended they are free without it."""
+        import psycopg
+
+        given = set(self.held) if numbers is None else self.held.intersection(numbers)
+        self.held -= given
+        if given and self._con is not None:
+            with suppress(psycopg.OperationalError):
+                self._con.execute(
+                    "DELETE FROM bufferhouse.claims WHERE worker_id = %s AND claim_id = ANY(%s)",
+                    [self.worker_id, list(given)],
+                )
+
+    def others(self, numbers: Iterable[int]) -> set[int]:
+        """Return those of some numbers that living workers have claimed, other than this one."""
+        return {number for (number,) in self._of_others("claim_id", numbers)}
+
+    def holders(self, numbers: Iterable[int]) -> list[Holder]:
+        """Return the workers that live and have one of these claims."""
+        return [Holder(*row) for row in self._of_others("DISTINCT host_name, process_id", numbers)]
+
+    def _of_others(self, cells: str, numbers: Iterable[int]) -> list[tuple]:
+        with answering():
+            con = self._session()
+            with con.transaction():
+                self._forget_the_dead(con)
+                return con.execute(
+                    f"SELECT {cells} FROM bufferhouse.claims LEFT JOIN bufferhouse.workers USING (worker_id)"
+                    " WHERE claim_id = ANY(%s) AND worker_id <> %s",
+                    [list(numbers), self.worker_id],
+                ).fetchall()
+
+    def reserve(self, least: int, count: int) -> int:
+        """Return the first of so many numbers in a row, from `least` on, of which no other worker is given one."""
+        with answering():
+            (last,) = (
+                self._session()
+                .execute(
+                    "UPDATE bufferhouse.numbers SET last_number = GREATEST(last_number, %s) + %s RETURNING last_number",
+                    [least - 1, count],
+                )
+                .fetchone()
+            )
+        return last - count + 1
+
+    def is_cut_off(self) -> bool:
+        """Say whether the session has ended, which nobody may have noticed yet."""
+        import psycopg
+
+        try:
+            self._con.execute("SELECT 1")
+        except psycopg.OperationalError:
+            return True
+        return False
+
+    def token(self) -> str:
+        """Return what one commit has to say of itself, as its extra information, to end all claims that are held."""
+        self._token_count += 1
+        return json.dumps(
+            {"worker_id": self.worker_id, "claim_count": len(self.held), "commit_number": self._token_count}
+        )
+
+    def ended(self) -> None:
+        """Take note that a commit has ended all claims."""
+        self.held.clear()
+
+    def was_committed(self, token: str) -> bool:
+        """Find out what became of a commit that broke off; if nothing did, see to it that nothing will.
+
+        The claims pass to a new worker, ourselves, before it is asked: what was under way still is at its end then, or
+        will be refused.
+        """
+        with answering():
+            self._enrol(self._session())
+            row = self._con.execute(
+                "SELECT 1 FROM public.ducklake_snapshot_changes WHERE commit_extra_info = %s", [token]
+            ).fetchone()
+        return row is not None
+
+    @contextmanager
+    def commit_turn(self) -> Iterator[None]:
+        """Wait until no other worker commits, and keep it so; count how often a snapshot was tried in vain inside.
+
+        It spares tries: what keeps commits apart is the key of DuckLake's snapshots, and what keeps them right the
+        fence. So it does no harm where the session ends in between.
+        """
+        import psycopg
+
+        asked = time.monotonic()
+        with answering():
+            con = self._session()
+            con.execute("SELECT pg_advisory_lock(%s, %s)", _COMMIT_LOCK)
+            before = _attempt_count(con)
+        begun = time.monotonic()
+        self.waited_seconds += begun - asked
+        try:
+            yield
+        finally:
+            self.turn_seconds += time.monotonic() - begun
+            with suppress(psycopg.OperationalError):  # it ended with the session
+                self.conflicts += max(0, _attempt_count(con) - before - 1)
+                con.execute("SELECT pg_advisory_unlock(%s, %s)", _COMMIT_LOCK)
+
+    @contextmanager
+    def alone(self, wait: float = 0.0) -> Iterator[None]:
+        """Wait until no other worker is there, and let none come: to remove rows that others may take for known.
+
+        Raises:
+            WarehouseBusy: others were there for `wait` seconds.
+        """
+        import psycopg
+
+        seconds = max(wait, _LEAST_WAIT_SECONDS)
+        with answering():
+            con = self._session()
+            con.execute("SELECT pg_advisory_unlock_shared(%s, %s)", _ALONE_LOCK)
+            con.execute(f"SET lock_timeout = {int(seconds * 1000)}")
+            try:
+                con.execute("SELECT pg_advisory_lock(%s, %s)", _ALONE_LOCK)
+            except psycopg.errors.LockNotAvailable:
+                con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
+                raise WarehouseBusy(
+                    f"expected no other worker at the lake, found some for {seconds:.0f} seconds; try again when they "
+                    "are done, or wait for them with --wait SECONDS"
+                ) from None
+            finally:
+                con.execute("RESET lock_timeout")
+            self._forget_the_dead(con)
+        try:
+            yield
+        finally:
+            with suppress(psycopg.OperationalError):  # it ended with the session
+                con.execute("SELECT pg_advisory_unlock(%s, %s)", _ALONE_LOCK)
+                con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
+
+    def _session(self) -> "psycopg.Connection":
+        """Return the session; where it has ended, a new one, of a new worker."""
+        if self._con is None or self._con.closed or self._con.broken:
+            self._con = connect(self.catalog)
+            self._con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
+            self._enrol(self._con)
+        return self._con
+
+    def _enrol(self, con: "psycopg.Connection") -> None:
+        """Become a new worker, who has of the claims of the old one what others have not taken over."""
+        old_id = self.worker_id
+        with con.transaction():  # nobody sees a worker that does not hold its lock yet
+            (self.worker_id,) = con.execute(
+                "INSERT INTO bufferhouse.workers (host_name, process_id) VALUES (%s, %s) RETURNING worker_id",
+                [socket.gethostname(), os.getpid()],
+            ).fetchone()
+            con.execute("SELECT pg_advisory_lock(%s, %s)", [_WORKER_LOCK, self.worker_id])
+            rows = con.execute(
+                "UPDATE bufferhouse.claims SET worker_id = %s WHERE worker_id = %s RETURNING claim_id",
+                [self.worker_id, old_id],
+            ).fetchall()
+            con.execute("DELETE FROM bufferhouse.workers WHERE worker_id = %s", [old_id])
+        self.held = {number for (number,) in rows}
+
+    def _forget_the_dead(self, con: "psycopg.Connection") -> None:
+        rows = con.execute(
+            "DELETE FROM bufferhouse.workers WHERE worker_id <> %s AND pg_try_advisory_xact_lock(%s, worker_id)"
+            " RETURNING worker_id",
+            [self.worker_id, _WORKER_LOCK],
+        ).fetchall()
+        if rows:
+            dead = [worker_id for (worker_id,) in rows]
+            con.execute("DELETE FROM bufferhouse.claims WHERE worker_id = ANY(%s)", [dead])
+
+
+def file_key(run_name: str, relative_path: str) -> int:
+    """Return the number under which a file of a run is claimed; dump ids are not below zero, these are."""
+    return -1 - key_of(run_name, relative_path)
+
+
+def _attempt_count(con: "psycopg.Connection") -> int:
+    """Return how often any worker tried to write a snapshot, since the lake was made."""
+    return con.execute(
+        "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM bufferhouse.commit_attempts"
+    ).fetchone()[0]  # fmt: skip

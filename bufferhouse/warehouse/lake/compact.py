@@ -1,0 +1,86 @@
+"""Keep a lake: few large files instead of many small ones, no snapshot that nobody reads, no file that is in none."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import duckdb
+
+from bufferhouse.warehouse.lake.attach import NAME, snapshot_of
+
+KEPT_SECONDS = 86400.0  # how long a snapshot can be read at least, and how long a writer may take for a load
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Files of a lake's tables, their bytes, and the snapshots that can be read."""
+
+    file_count: int
+    file_bytes: int
+    snapshot_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What keeping a lake did: its size before and after, files that no snapshot has any more, and files of no load."""
+
+    before: Size
+    after: Size
+    removed_count: int
+    orphan_count: int
+
+
+def size(con: duckdb.DuckDBPyConnection) -> Size:
+    """Return how large a lake is."""
+    files, held = con.execute(
+        "SELECT CAST(COALESCE(SUM(file_count + delete_file_count), 0) AS BIGINT),"
+        " CAST(COALESCE(SUM(file_size_bytes + delete_file_size_bytes), 0) AS BIGINT)"
+        f" FROM ducklake_table_info('{NAME}')"
+    ).fetchone()
+    snapshots = con.execute(f"SELECT COUNT(*) FROM {_metadata('snapshot')}").fetchone()[0]
+    return Size(files, held, snapshots)
+
+
+def bytes_by_table(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Return the bytes of the files of each table, by its name with the schema; small rows lie in the catalog."""
+    return dict(
+        con.execute(
+            "SELECT s.schema_name || '.' || t.table_name, CAST(t.file_size_bytes + t.delete_file_size_bytes AS BIGINT)"
+            f" FROM ducklake_table_info('{NAME}') AS t"
+            f" JOIN {_metadata('schema')} AS s ON t.schema_id = s.schema_id AND s.end_snapshot IS NULL"
+        ).fetchall()
+    )
+
+
+def compact(con: duckdb.DuckDBPyConnection, *, keep_seconds: float = KEPT_SECONDS) -> Compacted:
+    """Merge small files, drop deleted rows, and remove what no snapshot of the last `keep_seconds` needs.
+
+    Loads go on meanwhile: each step is a transaction of its own, and one that is stopped is done by the next. Files
+    younger than `keep_seconds` that are in no snapshot may be those of a load that is being written, and stay.
+    """
+    before = size(con)
+    begun = _limit(keep_seconds)
+    for step in ("flush_inlined_data", "merge_adjacent_files", "rewrite_data_files"):
+        _call(con, f"ducklake_{step}('{NAME}')")
+    # What was merged just now is old at once where nothing is to be kept.
+    _call(con, f"ducklake_expire_snapshots('{NAME}', {_limit(keep_seconds)})")
+    removed = _call(con, f"ducklake_cleanup_old_files('{NAME}', {_limit(keep_seconds)})")
+    orphans = _call(con, f"ducklake_delete_orphaned_files('{NAME}', {begun})")
+    return Compacted(before, size(con), removed, orphans)
+
+
+def name_with_snapshot(con: duckdb.DuckDBPyConnection, name: str) -> str:
+    """Return how a report calls what it was made from: the lake and the snapshot of it."""
+    return f"{name}, snapshot {snapshot_of(con)}"
+
+
+def _limit(seconds: float) -> str:
+    moment = datetime.now(UTC) - timedelta(seconds=seconds)
+    return f"older_than => TIMESTAMPTZ '{moment:%Y-%m-%d %H:%M:%S.%f}+00'"
+
+
+def _metadata(table: str) -> str:
+    return f"__ducklake_metadata_{NAME}.ducklake_{table}"
+
+
+def _call(con: duckdb.DuckDBPyConnection, function: str) -> int:
+    return len(con.execute(f"CALL {function}").fetchall())

@@ -1,0 +1,168 @@
+"""The tables of a lake: those that all migrations make, without what DuckLake has not, and four kept as histories.
+
+Rows of a lake are only ever added, because DuckLake tries appends of several writers again, and nothing else. So what
+changes in a file (facts of a run, the state of a reject), or must be there once (shapes, stack frames), is a history
+in the schema `appended`, and `raw` has a view that tells how it stands.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import duckdb
+
+from bufferhouse.engine.quoting import quoted
+from bufferhouse.sources.run import SOURCES
+from bufferhouse.warehouse.migrate import migrate, migrations
+
+
+class Column(NamedTuple):
+    """A column of a table, with its comment."""
+
+    name: str
+    kind: str
+    is_nullable: bool
+    comment: str | None
+
+
+class Table(NamedTuple):
+    """A table with its schema before its name, and its comment."""
+
+    name: str
+    comment: str | None
+    columns: Sequence[Column]
+
+
+HISTORIES = ("runs", "rejects", "shapes", "stack_frames")
+_BESIDE = "__"  # in no name of a model
+_CHANGED_ID = Column("changed_id", "BIGINT", False, "Orders the changes: later ones have a larger number.")
+_IS_WHOLE = Column("is_whole", "BOOLEAN", False, "Takes the place of all that was said of the run before.")
+_STATES = Table(
+    "appended.reject_states",
+    "What became of rejects: each row is a change of state.",
+    (
+        Column("reject_id", "BIGINT", False, "The reject."),
+        Column("state", "VARCHAR", False, "Its state from then on."),
+        _CHANGED_ID,
+    ),
+)
+MODEL_LOADS = Table(
+    "appended.model_loads",
+    "The loads whose dumps a stored model, or a table that is to become one, has its rows for.",
+    (
+        Column("model_name", "VARCHAR", False, "The model, or the table."),
+        Column("fingerprint", "VARCHAR", False, "Its text, and that of all models beneath it, as a hash."),
+        Column("load_id", "BIGINT", False, "The load."),
+    ),
+)
+
+
+@cache
+def tables() -> tuple[Table, ...]:
+    """Return the tables of a lake of this version, read off a database in memory with all migrations."""
+    with duckdb.connect() as con:
+        migrate(con)
+        found = tables_in(con)
+    stored = []
+    for table in found:
+        schema, name = table.name.split(".")
+        if schema == "raw" and name in HISTORIES:
+            more = (_CHANGED_ID, _IS_WHOLE) if name == "runs" else ()
+            table = Table(f"appended.{name}", table.comment, (*table.columns, *more))
+        stored.append(table)
+    return (*stored, _STATES, MODEL_LOADS)
+
+
+def tables_in(con: duckdb.DuckDBPyConnection) -> list[Table]:
+    """Return the tables of raw, meta and appended that a database has."""
+    names = con.execute(
+        "SELECT schema_name || '.' || table_name, comment FROM duckdb_tables()"
+        " WHERE schema_name IN ('raw', 'meta', 'appended') AND database_name = current_database() ORDER BY ALL"
+    ).fetchall()
+    columns: dict[str, list[Column]] = {}
+    for table, *column in con.execute(
+        "SELECT schema_name || '.' || table_name, column_name, data_type, is_nullable, comment FROM duckdb_columns()"
+        " WHERE schema_name IN ('raw', 'meta', 'appended') AND database_name = current_database()"
+        " ORDER BY column_index"
+    ).fetchall():
+        columns.setdefault(table, []).append(Column(*column))
+    return [Table(name, comment, tuple(columns[name])) for name, comment in names]
+
+
+def table_beside(model: str, fingerprint: str) -> str:
+    """Return the table in which a stored model is computed that is to take the place of the one that is there."""
+    return f"{model}{_BESIDE}{fingerprint[:12]}"
+
+
+def tables_beside(con: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return the tables that are to become models, half filled by a worker that is at it or was stopped."""
+    rows = con.execute(
+        "SELECT schema_name || '.' || table_name FROM duckdb_tables() WHERE database_name = current_database()"
+        " AND schema_name NOT IN ('raw', 'meta', 'appended') AND contains(table_name, ?) ORDER BY 1",
+        [_BESIDE],
+    ).fetchall()
+    return [name for (name,) in rows]
+
+
+def version() -> int:
+    """Return the number of the newest schema."""
+    return max(migrations())
+
+
+def create(table: Table) -> list[str]:
+    """Return the statements that create a table of a lake, with its comments."""
+    columns = ", ".join(f"{c.name} {c.kind}{'' if c.is_nullable else ' NOT NULL'}" for c in table.columns)
+    return [f"CREATE TABLE {table.name} ({columns})", *comments(table)]
+
+
+def comments(table: Table) -> list[str]:
+    """Return the statements that comment on a table and its columns."""
+    said = [f"COMMENT ON TABLE {table.name} IS {quoted(table.comment)}"] if table.comment else []
+    return said + [
+        f"COMMENT ON COLUMN {table.name}.{column.name} IS {quoted(column.comment)}"
+        for column in table.columns
+        if column.comment
+    ]
+
+
+def views(stored: Sequence[Table]) -> list[str]:
+    """Return the statements that create the views of raw over the histories."""
+    columns = {table.name: [column.name for column in table.columns] for table in stored}
+    return [
+        f"CREATE OR REPLACE VIEW raw.runs AS {_runs(columns['appended.runs'])}",
+        f"CREATE OR REPLACE VIEW raw.rejects AS {_rejects(columns['appended.rejects'])}",
+        # A shape or a table of stack frames that two writers met at once is there twice, in equal rows.
+        *(
+            f"CREATE OR REPLACE VIEW raw.{name} AS SELECT DISTINCT {', '.join(columns[f'appended.{name}'])}"
+            f" FROM appended.{name}"
+            for name in ("shapes", "stack_frames")
+        ),
+    ]
+
+
+def _runs(columns: Sequence[str]) -> str:
+    """Return how the runs stand: of each fact what was said last; of the start what run_changes.complete_runs takes."""
+    trust = f"list_position([{', '.join(map(quoted, SOURCES))}], started_at_source)"
+    # Of two moments the stronger source's; of the same, that which is given or from run.json the last, else the first.
+    rank = f"({trust}, CASE WHEN {trust} <= 2 THEN -changed_id ELSE epoch_us(started_at) END)"
+    facts = [
+        f"arg_min({name}, {rank}) AS {name}"
+        if name.startswith("started_at")
+        else f"arg_max({name}, changed_id) AS {name}"
+        for name in columns
+        if name not in ("run_id", "changed_id", "is_whole")
+    ]
+    return (
+        "WITH whole AS (SELECT run_id, MAX(CASE WHEN is_whole THEN changed_id END) AS since FROM appended.runs"
+        " GROUP BY run_id), said AS (SELECT r.* FROM appended.runs AS r INNER JOIN whole AS w ON r.run_id = w.run_id"
+        f" WHERE r.changed_id >= COALESCE(w.since, r.changed_id)) SELECT run_id, {', '.join(facts)}"
+        " FROM said GROUP BY run_id"
+    )
+
+
+def _rejects(columns: Sequence[str]) -> str:
+    cells = ["COALESCE(s.state, r.state) AS state" if name == "state" else f"r.{name}" for name in columns]
+    return (
+        f"SELECT {', '.join(cells)} FROM appended.rejects AS r LEFT JOIN (SELECT reject_id, arg_max(state, changed_id)"
+        " AS state FROM appended.reject_states GROUP BY reject_id) AS s ON r.reject_id = s.reject_id"
+    )

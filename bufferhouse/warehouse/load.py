@@ -1,0 +1,274 @@
+"""Load a batch: models and checks on the batch alone, then one transaction.
+
+The batch lies in an attached in-memory catalog with the schemas of the warehouse, so the models run on it by the same
+statements, over the new dumps only. Dumps that fail a check of severity `error` leave it as rejects.
+"""
+
+import io
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import polars as pl
+import zstandard
+
+from bufferhouse import __version__
+from bufferhouse.engine import interrupts
+from bufferhouse.engine.sql import registered
+from bufferhouse.sources.run import Run
+from bufferhouse.tabulate.batch import Batch
+from bufferhouse.tabulate.contracts import breaches, without
+from bufferhouse.tabulate.tables import ParsedBatch, Refusal, Sighting
+from bufferhouse.warehouse.batch_catalog import (
+    REFUSING,
+    Checked,
+    Names,
+    batch_catalog,
+    copy_in,
+    run_checks,
+    uncomputable,
+)
+from bufferhouse.warehouse.observations import UNREADABLE, faults_of, insert, observe, unseen
+from bufferhouse.warehouse.rows import change_rejects, next_number, run_numbers, run_rows, shape_numbers, stored
+from bufferhouse.warehouse.runs import complete_runs
+from bufferhouse.warehouse.threads import choose_threads
+from bufferhouse.warehouse.warehouse import Warehouse
+
+_REJECTS = {
+    "reject_id": pl.Int64, "run_id": pl.Int64, "load_id": pl.Int64, "source_uri": pl.String,
+    "relative_path": pl.String, "sha256": pl.String, "role": pl.String, "rule": pl.String,
+    "line_number": pl.Int64, "column_number": pl.Int64, "expected": pl.String, "found": pl.String,
+    "source_size_bytes": pl.Int64, "source_mtime_ns": pl.Int64, "content": pl.Binary,
+    "parser_version": pl.String, "state": pl.String, "rejected_at": pl.Datetime("us", "UTC"),
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What one load did. `rejects` are the new ones with their sightings, `rows` the rows added by table.
+
+    `head_faults` names the module texts whose heads cannot be read. Where others write to the warehouse, too,
+    `conflicts` counts the commits that met another one and were tried again, `retries` the loads that were done anew.
+    """
+
+    load_id: int
+    new_count: int = 0
+    known_count: int = 0
+    rejects: list[tuple[Sighting, Refusal]] = field(default_factory=list)
+    known_reject_count: int = 0
+    warnings: dict[str, int] = field(default_factory=dict)
+    head_faults: list[str] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    text_bytes: int = 0
+    conflicts: int | None = None
+    retries: int | None = None
+
+
+def load(
+    warehouse: Warehouse,
+    parsed: ParsedBatch,
+    runs: Mapping[str, Run],
+    started_at: datetime,
+    *,
+    replayed: Mapping[int, Sighting] | None = None,
+) -> Loaded:
+    """Load one batch into the warehouse: all of it in one transaction, or nothing.
+
+    `runs` gives the run of every name that a sighting mentions; runs the warehouse has not seen are added. `replayed`
+    gives the sightings that come from rejects, by reject_id: those that are taken now close it, and no other.
+
+    Raises:
+        WarehouseBusy: a lake does not answer, also after several tries.
+    """
+    if warehouse.claims is None:
+        return _load(warehouse, parsed, runs, started_at, replayed)
+    from bufferhouse.warehouse.lake.commit import load_claimed
+
+    conflicts, retries = warehouse.claims.conflicts, warehouse.claims.retries
+    result = load_claimed(warehouse, parsed, lambda claimed: _load(warehouse, claimed, runs, started_at, replayed))
+    result.conflicts = warehouse.claims.conflicts - conflicts
+    result.retries = warehouse.claims.retries - retries
+    return result
+
+
+def _load(
+    warehouse: Warehouse,
+    parsed: ParsedBatch,
+    runs: Mapping[str, Run],
+    started_at: datetime,
+    replayed: Mapping[int, Sighting] | None,
+) -> Loaded:
+    con = warehouse.con
+    load_id = next_number(con, "loads", "load_id", claims=warehouse.claims)
+    refusals = dict(parsed.refusals)
+    result = Loaded(load_id)
+    choose_threads(con, parsed.tables)
+    with _new_dumps(con, parsed, refusals, load_id) as (names, offenders, warnings):
+        refusals.update(offenders)
+        taken = [s for s in parsed.sightings if s.content.dump_id not in refusals]
+        result.head_faults = faults_of(taken)
+        result.warnings = warnings | ({UNREADABLE: len(result.head_faults)} if result.head_faults else {})
+        observed, again = unseen(con, taken)
+        refused = [s for s in parsed.sightings if s.content.dump_id in refusals]
+        spoken = warehouse.known_refusals((s.content.sha256 for s in refused), __version__) if refused else set()
+        fresh = [s for s in refused if (s.run_name, s.relative_path, s.content.sha256) not in spoken]
+        result.rejects = [(s, refusals[s.content.dump_id]) for s in fresh]
+        result.known_reject_count = len(refused) - len(fresh)
+        result.known_count = again
+        closed = [number for number, s in (replayed or {}).items() if s.content.dump_id not in refusals]
+        if not (observed or result.rejects or closed):
+            return result  # Everything is as it was: a load that would add nothing is none.
+        interrupts.check()
+        for sighting in taken:
+            sighting.files = None  # only a reject keeps its bytes
+        with warehouse.transaction():
+            run_ids = _add_runs(con, runs, {s.run_name for s in parsed.sightings})
+            result.rows = copy_in(con, set(offenders), names.incremental) if names.checks else {"dumps": 0}
+            result.new_count = result.rows["dumps"]
+            result.known_count = len(observed) + again - result.new_count
+            result.text_bytes = sum(s.text_bytes for s in parsed.sightings)
+            result.rows.update(observe(con, observed, run_ids, load_id, parsed.signature_ids))
+            if replayed is None:
+                _resolve(con, load_id)
+            elif closed:
+                _close(con, closed)
+            # Of a content seen several times in the batch only one sighting keeps the bytes.
+            kept = {s.content.sha256: s.files for s in refused if s.files}
+            result.rows["rejects"] = _reject(warehouse, result.rejects, kept, run_ids, load_id)
+            con.execute(
+                "INSERT INTO raw.loads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    load_id, started_at, datetime.now(UTC), __version__, len(parsed.sightings), result.new_count,
+                    result.known_count, len(refused), result.text_bytes,
+                ],
+            )  # fmt: skip
+    return result
+
+
+@contextmanager
+def _new_dumps(con, parsed: ParsedBatch, refusals: dict[int, Refusal], load_id: int) -> Iterator[Checked]:
+    """Put the new dumps of a batch into a catalog of their own and check them there.
+
+    Those that break a contract, or on which a model fails, are not in it but among the `refusals`.
+    """
+    new = parsed.tables
+    if len(new.frames["dumps"]):
+        refusals.update(breaches(new))
+        new = without(new, set(refusals))
+    while len(new.frames["dumps"]):
+        batch = numbered(con, new, load_id)
+        is_checked = False
+        try:
+            with batch_catalog(con, batch.frames) as names:
+                checked = Checked(names, *run_checks(con, names.checks))
+                is_checked = True
+                yield checked
+                return
+        except REFUSING:
+            bad = {} if is_checked else uncomputable(con, batch)
+            if not bad:
+                raise
+            refusals.update(bad)
+            new = without(new, set(bad))
+    yield Checked(Names({}, []), {}, {})  # what is only seen again needs no catalog
+
+
+def numbered(con, batch: Batch, load_id: int) -> Batch:
+    """Return a batch with the warehouse's own numbers for its shapes, and the load in raw.dumps."""
+    new = batch.with_shape_ids(_shape_ids(con, batch.frames["shapes"]))
+    new.frames["dumps"] = new.frames["dumps"].with_columns(load_id=pl.lit(load_id, pl.Int64))
+    return new
+
+
+def _shape_ids(con, shapes: pl.DataFrame) -> pl.Series:
+    """Return the warehouse's number for each shape of a batch: the one it has, or the next free one."""
+    with registered(con, "batch_shapes", shapes.select("shape_id", "shape_text").to_arrow()):
+        known = dict(
+            con.execute(
+                "SELECT b.shape_id, s.shape_id FROM batch_shapes AS b JOIN raw.shapes AS s USING (shape_text)"
+            ).fetchall()
+        )
+    return pl.Series(shape_numbers(con, shapes["shape_text"].to_list(), known), dtype=pl.Int64)
+
+
+def _add_runs(con, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
+    """Add the runs a warehouse has not seen, complete those it has; return the id of each name."""
+    from schemas import RUNS
+
+    known = complete_runs(con, {name: run for name, run in runs.items() if name in names})
+    new = sorted(names - known.keys(), key=list(runs).index)
+    if new:
+        known.update(zip(new, run_numbers(con, new), strict=True))
+        rows = [tuple(runs[name].row(known[name]).values()) for name in new]
+        insert(con, "runs", *run_rows(con, {name: column.dtype for name, column in RUNS.columns.items()}, rows))
+    return known
+
+
+def _resolve(con, load_id: int) -> None:
+    """Close the open rejects of files that were repaired."""
+    # Nearly always there are none, or none open, and to plan the statement takes longer.
+    if not con.execute(f"SELECT 1 FROM {stored(con, 'rejects')} LIMIT 1").fetchone():
+        return
+    if not con.execute("SELECT 1 FROM raw.rejects WHERE state = 'open' LIMIT 1").fetchone():
+        return
+    change_rejects(
+        con, "resolved", "r.state = 'open' AND (r.run_id, r.relative_path) IN"
+        " (SELECT (run_id, relative_path) FROM raw.observations WHERE load_id = $load_id)", {"load_id": load_id},
+    )  # fmt: skip
+
+
+def _close(con, reject_ids: list[int]) -> None:
+    """Close rejects whose bytes are a dump now, and open ones of the same files that are older."""
+    closed = "(SELECT unnest(CAST($reject_ids AS BIGINT[])))"
+    change_rejects(con, "replayed", f"r.reject_id IN {closed}", {"reject_ids": reject_ids})
+    change_rejects(
+        con, "resolved", "r.state = 'open' AND EXISTS (SELECT 1 FROM raw.rejects AS new"
+        f" WHERE new.reject_id IN {closed} AND r.run_id = new.run_id AND r.relative_path = new.relative_path"
+        " AND r.reject_id < new.reject_id)", {"reject_ids": reject_ids},
+    )  # fmt: skip
+
+
+def _reject(
+    warehouse: Warehouse,
+    rejects: list[tuple[Sighting, Refusal]],
+    kept: Mapping[str, Mapping[str, bytes]],
+    run_ids: dict[str, int],
+    load_id: int,
+) -> int:
+    if not rejects:
+        return 0
+    con = warehouse.con
+    first = next_number(con, "rejects", "reject_id", claims=warehouse.claims, count=len(rejects))
+    now = datetime.now(UTC)
+    rows = [
+        (
+            first + i, run_ids[s.run_name], load_id, s.source_uri, s.relative_path, s.content.sha256, r.role, r.rule,
+            r.line, r.column, r.expected, r.found, s.size_bytes, s.mtime_ns, packed(kept[s.content.sha256]),
+            __version__, "open", now,
+        )
+        for i, (s, r) in enumerate(rejects)
+    ]  # fmt: skip
+    added = insert(con, "rejects", _REJECTS, rows)
+    # What an older parser refused for its own reason is told by the new row from now on.
+    change_rejects(
+        con, "resolved", "r.state = 'open' AND r.load_id < $load_id AND (r.run_id, r.relative_path, r.sha256) IN"
+        " (SELECT (run_id, relative_path, sha256) FROM raw.rejects WHERE load_id = $load_id)", {"load_id": load_id},
+    )  # fmt: skip
+    return added
+
+
+def packed(files: Mapping[str, bytes]) -> bytes:
+    """Return the bytes of a refused dump, compressed; those of a split one as a tar, named by role."""
+    if len(files) == 1:
+        data = next(iter(files.values()))
+    else:
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            for role, content in files.items():
+                member = tarfile.TarInfo(role)
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+        data = buffer.getvalue()
+    return zstandard.compress(data)

@@ -1,0 +1,213 @@
+"""Rows back to dumps: the mirror image of `tabulate`.
+
+Nothing but the columns is used, no kept copy of a file, so what `render` writes from the result is a proof of them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import duckdb
+import polars as pl
+
+from bufferhouse.dump import Dump, render
+from bufferhouse.dump.identity import Content, content_of
+from bufferhouse.engine.sql import registered
+from bufferhouse.tabulate.batch import COLUMNS, SHAPE_COLUMNS
+
+# Tables with rows of a dump, in the order in which a dump's rows are sorted.
+ORDER = {
+    "dumps": "dump_id",
+    "dump_files": "dump_id, CASE role WHEN 'values' THEN 1 WHEN 'live_range' THEN 2 ELSE 0 END",
+    "allocations": "dump_id, allocation_index",
+    "hlo_values": "dump_id, value_id",
+    "cross_color_values": "dump_id, allocation_index, ordinal",
+    "positions": "dump_id, value_id, ordinal",
+    "uses": "dump_id, value_id, ordinal",
+    "instructions": "dump_id, instruction_id",
+    "instruction_texts": "dump_id, instruction_text_id",
+    "schedule": "dump_id, schedule_position",
+    "live_ranges": "dump_id, ordinal",
+    "peak_buffers": "dump_id, ordinal",
+}
+CHUNK_DUMPS = 500
+CHUNK_BYTES = 16 << 20
+
+
+def stored_frames(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> dict[str, pl.DataFrame]:
+    """Return all rows of some dumps by table, sorted by key; `shapes` holds the shapes they mention."""
+    with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow()):
+        frames = {
+            table: con.execute(
+                f"SELECT {', '.join(COLUMNS[table])} FROM raw.{table} SEMI JOIN chosen USING (dump_id) ORDER BY {order}"
+            ).pl()
+            for table, order in ORDER.items()
+        }
+    used = pl.concat(
+        [
+            frames[table][column].drop_nulls()
+            for table, columns in SHAPE_COLUMNS.items()
+            for column in columns
+            if table in frames
+        ]
+    ).unique()
+    with registered(con, "chosen", pl.DataFrame({"shape_id": used}).to_arrow()):
+        frames["shapes"] = con.execute(
+            f"SELECT {', '.join(COLUMNS['shapes'])} FROM raw.shapes SEMI JOIN chosen USING (shape_id)"
+        ).pl()
+    return frames
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A dump written back from its rows: `files` by role with their `content`, or the `fault` that prevents it."""
+
+    dump_id: int
+    files: dict[str, bytes] = field(default_factory=dict)
+    content: Content | None = None
+    fault: str | None = None
+
+
+def rendered(frames: Mapping[str, pl.DataFrame]) -> Iterator[Rendered]:
+    """Render the dumps of frames that are sorted by key, and compare them with the hashes they were ingested under."""
+    shapes = dict(zip(frames["shapes"]["shape_id"], frames["shapes"]["shape_text"], strict=True))
+    take = {table: _taker(frames[table]) for table in ORDER}
+    for dump_id, sha256 in zip(frames["dumps"]["dump_id"], frames["dumps"]["sha256"], strict=True):
+        try:
+            files = render(_dump({table: rows(dump_id) for table, rows in take.items()}, shapes))
+            content = content_of(files)
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, StopIteration) as error:
+            # A row that points at nothing, or a cell that no dump has.
+            yield Rendered(dump_id, fault=f"cannot be rendered: {type(error).__name__}: {error}")
+            continue
+        if (dump_id, sha256) != (content.dump_id, content.sha256):
+            yield Rendered(dump_id, fault=f"renders to {content.sha256}, not to {sha256}")
+        else:
+            yield Rendered(dump_id, files, content)
+
+
+def _taker(frame: pl.DataFrame) -> Callable[[int], dict[str, list]]:
+    """Return a function that cuts the rows of one dump out of a frame, as columns of plain lists."""
+    columns = {name: frame[name].to_list() for name in frame.columns}
+    places: dict[int, tuple[int, int]] = {}
+    start = 0
+    for dump_id, rows in groupby(columns["dump_id"]):
+        stop = start + sum(1 for _ in rows)
+        places[dump_id] = start, stop
+        start = stop
+
+    def take(dump_id: int) -> dict[str, list]:
+        start, stop = places.get(dump_id, (0, 0))
+        return {name: cells[start:stop] for name, cells in columns.items()}
+
+    return take
+
+
+def _dump(rows: Mapping[str, dict[str, list]], shapes: Mapping[int, str]) -> Dump:
+    head = {name: cells[0] for name, cells in rows["dumps"].items()}
+    dump = Dump(
+        file_layout=head["file_layout"],
+        text_encoding=head["text_encoding"],
+        trailing_newlines=dict(zip(rows["dump_files"]["role"], rows["dump_files"]["trailing_newlines"], strict=True)),
+        total_bytes=head["total_bytes"],
+        total_human=head["total_human"],
+        has_used_values=head["used_values_state"] == "present",
+        none_form=head["none_form"],
+        has_instruction_texts=head["has_instruction_texts"],
+        has_instruction_space=head["has_instruction_space"],
+        is_glued=head["is_glued"],
+        live_range_state=head["live_range_state"],
+        max_position=head["max_position"],
+        reported_peak_position=head["reported_peak_position"],
+        peak_form=head["peak_form"],
+        stack_trace=head["stack_trace"],
+    )
+    names = dict(zip(rows["instructions"]["instruction_id"], rows["instructions"]["instruction_name"], strict=True))
+    _allocations(dump, rows["allocations"], shapes)
+    _values(dump, rows, shapes, names)
+    _lists(dump, rows, names)
+    _live_range(dump, rows, names)
+    return dump
+
+
+def _allocations(dump: Dump, rows: dict[str, list], shapes: Mapping[int, str]) -> None:
+    a = dump.allocations
+    for name in (
+        "size_bytes", "memory_space", "page", "pointer", "parameter_number", "parameter_shape_index", "is_constant",
+        "is_thread_local", "is_maybe_live_out",
+    ):  # fmt: skip
+        setattr(a, name, rows[name])
+    a.parameter_shape = [None if i is None else shapes[i] for i in rows["parameter_shape_id"]]
+    a.output_shape = [None if i is None else shapes[i] for i in rows["output_shape_id"]]
+
+
+def _values(
+    dump: Dump, rows: Mapping[str, dict[str, list]], shapes: Mapping[int, str], names: Mapping[int, str]
+) -> None:
+    v, stored = dump.values, rows["hlo_values"]
+    for name in ("value_id", "shape_index", "is_phi", "memory_space", "allocation_index", "size_bytes", "offset_bytes"):
+        setattr(v, name, stored[name])
+    v.instruction = [names[i] for i in stored["instruction_id"]]
+    v.shape = [shapes[i] for i in stored["shape_id"]]
+    if dump.has_used_values:
+        v.uses_state = stored["uses_state"]
+    if dump.has_instruction_texts:
+        texts = dict(
+            zip(
+                rows["instruction_texts"]["instruction_text_id"],
+                rows["instruction_texts"]["instruction_text"],
+                strict=True,
+            )
+        )
+        v.instruction_text = [texts[i] for i in stored["instruction_text_id"]]
+
+
+def _lists(dump: Dump, rows: Mapping[str, dict[str, list]], names: Mapping[int, str]) -> None:
+    v, p, u, c = dump.values, rows["positions"], rows["uses"], rows["cross_color_values"]
+    if dump.has_used_values:
+        dump.positions.count = _counts(v.value_id, p["value_id"])
+        dump.uses.count = _counts(v.value_id, u["value_id"])
+    dump.positions.instruction = [names[i] for i in p["instruction_id"]]
+    dump.positions.shape_index = p["shape_index"]
+    dump.uses.instruction = [names[i] for i in u["instruction_id"]]
+    dump.uses.operand_number = u["operand_number"]
+    dump.uses.operand_shape_index = u["operand_shape_index"]
+    places = {value_id: row for row, value_id in enumerate(v.value_id)}
+    dump.cross_color_values.allocation_index = c["allocation_index"]
+    dump.cross_color_values.value_row = [places[i] for i in c["value_id"]]
+    dump.cross_color_values.memory_space = c["memory_space"]
+
+
+def _counts(value_ids: list[int], listed: list[int]) -> list[int]:
+    counts = {value_id: sum(1 for _ in rows) for value_id, rows in groupby(listed)}
+    return [counts.get(value_id, 0) for value_id in value_ids]
+
+
+def _live_range(dump: Dump, rows: Mapping[str, dict[str, list]], names: Mapping[int, str]) -> None:
+    r, k = rows["live_ranges"], rows["peak_buffers"]
+    dump.schedule = [names[i] for i in rows["schedule"]["instruction_id"]]
+    dump.live_ranges.instruction = [names[i] for i in r["instruction_id"]]
+    dump.live_ranges.shape_index = r["shape_index"]
+    dump.live_ranges.start_position = r["start_position"]
+    dump.live_ranges.end_position = r["end_position"]
+    dump.peak_buffers.instruction = [names[i] for i in k["instruction_id"]]
+    dump.peak_buffers.shape_index = k["shape_index"]
+    dump.peak_buffers.listed_bytes = k["listed_bytes"]
+    dump.peak_buffers.cumulative_bytes = k["cumulative_bytes"]
+
+
+def chunks(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> Iterator[dict[str, pl.DataFrame]]:
+    """Yield the stored frames of many dumps, as many at a time as can lie in memory together."""
+    with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow()):
+        cursor = con.execute("SELECT dump_id, text_bytes FROM raw.dumps SEMI JOIN chosen USING (dump_id)")
+        sizes = dict(cursor.fetchall())
+    chunk: list[int] = []
+    size = 0
+    for dump_id in dump_ids:
+        if chunk and (len(chunk) == CHUNK_DUMPS or size + sizes.get(dump_id, 0) > CHUNK_BYTES):
+            yield stored_frames(con, chunk)
+            chunk, size = [], 0
+        chunk.append(dump_id)
+        size += sizes.get(dump_id, 0)
+    if chunk:
+        yield stored_frames(con, chunk)

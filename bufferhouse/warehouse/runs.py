@@ -1,0 +1,118 @@
+"""Change what is known about a run that is in the warehouse."""
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime
+
+import duckdb
+
+from bufferhouse.engine.sql import registered
+from bufferhouse.errors import UsageError
+from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, whole_number
+from bufferhouse.warehouse.rows import change_run
+
+
+def run_id(con: duckdb.DuckDBPyConnection, name: str) -> int:
+    """Return the number of a run.
+
+    Raises:
+        UsageError: there is no run of that name.
+    """
+    row = con.execute("SELECT run_id FROM raw.runs WHERE run_name = ?", [name]).fetchone()
+    if row is None:
+        names = [row[0] for row in con.execute("SELECT run_name FROM raw.runs").fetchall()]
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, names, 1)
+        raise UsageError(f"there is no run {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    return row[0]
+
+
+def run_ids(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> dict[str, int]:
+    """Return the number of each run of these names that is in the warehouse."""
+    with _asked(con, names):
+        return dict(con.execute("SELECT run_name, run_id FROM raw.runs SEMI JOIN asked USING (run_name)").fetchall())
+
+
+def _asked(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> AbstractContextManager[None]:
+    # As a table: DuckDB tries to import pandas for every single text of a list.
+    import pyarrow as pa
+
+    return registered(con, "asked", pa.table({"run_name": pa.array(names, pa.string())}))
+
+
+def rename(con: duckdb.DuckDBPyConnection, name: str, new_name: str) -> None:
+    """Give a run another name.
+
+    Raises:
+        UsageError: there is no such run, or one of the new name.
+    """
+    run_id(con, name)
+    if not new_name:
+        raise UsageError("expected a name that is not empty")
+    if con.execute("SELECT 1 FROM raw.runs WHERE run_name = ?", [new_name]).fetchone():
+        raise UsageError(f"there is a run {new_name!r} already")
+    change_run(con, name, {"run_name": new_name})
+
+
+def set_facts(con: duckdb.DuckDBPyConnection, name: str, facts: dict[str, str]) -> None:
+    """Set columns of raw.runs, or labels for keys that are none; an empty text removes.
+
+    Raises:
+        UsageError: there is no such run, or a value is not of its column's kind; nothing was changed.
+    """
+    labels = json.loads(con.execute("SELECT labels FROM raw.runs WHERE run_id = ?", [run_id(con, name)]).fetchone()[0])
+    changes: dict[str, object] = {}
+    for key, value in facts.items():
+        if key == "started_at":
+            changes["started_at"] = moment_of(value, "started_at")
+            changes["started_at_source"] = "given"
+        elif key in NUMBERS:
+            changes[key] = whole_number(value, key) if value else None
+        elif key in TEXTS:
+            changes[key] = value or None
+        elif key in ("run_id", "run_name", "root", "labels", "started_at_source"):
+            raise UsageError(f"{key} cannot be set; bufferhouse runs rename changes the name")
+        elif value:
+            labels[key] = value
+        else:
+            labels.pop(key, None)
+    changes["labels"] = json.dumps(labels, sort_keys=True)
+    change_run(con, name, changes)
+
+
+def complete_runs(con: duckdb.DuckDBPyConnection, runs: Mapping[str, Run | None]) -> dict[str, int]:
+    """Add what is known by now about runs that are in the warehouse; return the number of each of those.
+
+    A fact or a label that is there stays; one that is missing is filled in. `started_at` gives way to a stronger source
+    (in the order of SOURCES), and to an earlier one of the same kind; what was given by hand stays for good.
+    """
+    if not runs:
+        return {}
+    columns = ("run_id", "run_name", "started_at", "started_at_source", "labels", *TEXTS, *NUMBERS)
+    with _asked(con, runs):
+        rows = con.execute(f"SELECT {', '.join(columns)} FROM raw.runs SEMI JOIN asked USING (run_name)").fetchall()
+    for row in rows:
+        stored = dict(zip(columns, row, strict=True))
+        run = runs.get(stored["run_name"])
+        if run is None:
+            continue  # not asked for, or not described
+        changes = {name: value for name, value in run.facts.items() if value is not None and stored[name] is None}
+        labels = json.loads(stored["labels"])
+        if run.labels.keys() - labels.keys():
+            changes["labels"] = json.dumps({**run.labels, **labels}, sort_keys=True)
+        if _is_better(run, stored["started_at"], stored["started_at_source"]):
+            changes["started_at"], changes["started_at_source"] = run.started_at, run.started_at_source
+        if changes:
+            change_run(con, stored["run_name"], changes, is_whole=False)
+    return {name: number for number, name, *_ in rows}
+
+
+def _is_better(run: Run, moment: datetime, source: str) -> bool:
+    mine, own = SOURCES.index(run.started_at_source), SOURCES.index(source)
+    if mine != own:
+        return mine < own
+    if run.started_at_source == "run.json":
+        return run.started_at != moment
+    return run.started_at_source in ("file name", "file time") and run.started_at < moment

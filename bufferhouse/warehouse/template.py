@@ -1,0 +1,108 @@
+"""A new warehouse, made once for each version of bufferhouse and copied from then on.
+
+A hundred views over views take DuckDB seconds to create and a moment to copy. The blank warehouse is kept in a cache
+(`$XDG_CACHE_HOME/bufferhouse`); where none can be written, every new warehouse is made from nothing. Its name ends with
+a hash of its bytes: opening a file to see whether it is whole takes DuckDB fifty times as long.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from bufferhouse.engine.quoting import quoted
+from bufferhouse.models import project
+from bufferhouse.paths import CHECKOUT, MODELS, cache_folder
+from bufferhouse.warehouse.migrate import migrations
+
+_PREFIX = "blank-"
+_KEPT_SECONDS = 30 * 86400
+_MAKERS = ("models", "warehouse")  # the rooms whose code decides what a new warehouse is
+
+
+def copy_of_blank(make: Callable[[Path], None], target: Path) -> bool:
+    """Put a copy of the blank warehouse at `target`, to `stamp` when it is opened; return whether that was possible.
+
+    `make` makes a warehouse from nothing at a path.
+    """
+    is_copied = _use(make, lambda blank: shutil.copyfile(blank, target))
+    if not is_copied:
+        target.unlink(missing_ok=True)
+    return is_copied
+
+
+def fill_from_blank(make: Callable[[Path], None], con: duckdb.DuckDBPyConnection) -> bool:
+    """Fill an empty database in memory from the blank warehouse; return whether that was possible."""
+
+    def fill(blank: Path) -> None:
+        con.execute(f"ATTACH {quoted(str(blank))} AS bufferhouse_blank (READ_ONLY)")
+        try:
+            con.execute("COPY FROM DATABASE bufferhouse_blank TO memory")
+        finally:
+            con.execute("DETACH bufferhouse_blank")
+        stamp(con)
+
+    return _use(make, fill)
+
+
+def stamp(con: duckdb.DuckDBPyConnection) -> None:
+    """Make a copy of the blank warehouse look as if it had been made now."""
+    con.execute("UPDATE meta.models SET built_at = now(); UPDATE meta.migrations SET applied_at = now()")
+
+
+def _use(make: Callable[[Path], None], use: Callable[[Path], object]) -> bool:
+    try:
+        blank = _blank(make)
+        if _hash(blank.read_bytes()) != blank.stem.rsplit("-", 1)[1]:
+            blank.unlink(missing_ok=True)  # it is damaged: whoever comes next makes it anew
+            return False
+        use(blank)
+    except (OSError, RuntimeError):  # no cache, or nobody is at home to have one
+        return False
+    return True
+
+
+def _blank(make: Callable[[Path], None]) -> Path:
+    """Return where the blank warehouse lies, made if need be.
+
+    Raises:
+        OSError: the cache cannot be written to.
+    """
+    folder, name = cache_folder(), f"{_PREFIX}{_fingerprint()}"
+    for path in folder.glob(f"{name}-*.duckdb"):
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=_PREFIX) as making:
+        made = Path(making) / "blank.duckdb"
+        make(made)
+        path = folder / f"{name}-{_hash(made.read_bytes())}.duckdb"
+        os.replace(made, path)
+    _forget_old(folder)
+    return path
+
+
+def _forget_old(folder: Path) -> None:
+    """Remove what other versions made, or left when they were killed, and nobody made anew for long."""
+    for old in folder.glob(f"{_PREFIX}*"):
+        if time.time() - old.stat().st_mtime > _KEPT_SECONDS:
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+
+
+@cache
+def _fingerprint() -> str:
+    """Return a hash of all that decides what a new warehouse is."""
+    parts = [duckdb.__version__, project.fingerprint(MODELS)]
+    parts += [path.read_text(encoding="utf-8") for path in migrations().values()]
+    for room in _MAKERS:
+        parts += [path.read_text(encoding="utf-8") for path in sorted((CHECKOUT / "bufferhouse" / room).rglob("*.py"))]
+    return _hash("\0".join(parts).encode())
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
