@@ -26,7 +26,7 @@ from bufferhouse.ingest.parsed_batches import parse_batch
 from bufferhouse.ingest.source import Pass, Source, choose, look
 from bufferhouse.warehouse.load import load
 from bufferhouse.warehouse.warehouse import Warehouse
-from tests.clock import Clock, free_port, until
+from tests.flows.clock import Clock, free_port, until
 from tests.ingests import write_dumps
 
 FOLDERS, FILES_IN_EACH = 100, 1000

@@ -31,8 +31,8 @@ from bufferhouse.warehouse.lake.address import LakeAddress, address_of
 from bufferhouse.warehouse.lake.compact import compact
 from bufferhouse.warehouse.read import open_reader
 from bufferhouse.warehouse.warehouse import Warehouse
-from tests.lake_servers import Bucket, catalog_server
-from tests.postgres import Postgres
+from tests.servers.lake_servers import Bucket, catalog_server
+from tests.servers.postgres import Postgres
 
 WORKERS = (1, 2, 4)
 EVERY = 8  # of the runs of the fleet one in so many is loaded

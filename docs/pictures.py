@@ -14,7 +14,7 @@ from bufferhouse.report.fleet.data import read_fleet
 from bufferhouse.report.fleet.page import fleet_page
 from bufferhouse.report.program.data import read_program
 from bufferhouse.report.program.page import program_page
-from tests.browser import NAMES, Browser, browsing, installed
+from tests.report.browser import NAMES, Browser, browsing, installed
 
 IMAGES = Path(__file__).parent / "images"
 PROGRAM, RUN, VMEM = "jit_transformer2_fwd", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33", 1

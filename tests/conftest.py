@@ -9,13 +9,13 @@ import duckdb
 import pytest
 
 from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse import migrate
 from bufferhouse.warehouse.warehouse import Warehouse
-from tests.browser import Browser, browsing
-from tests.small_models import write_models
+from tests.models.small_models import write_models
+from tests.report.browser import Browser, browsing
 
-CHECKOUT = Path(__file__).parents[1]
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = CHECKOUT / "tests" / "golden"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -84,15 +84,15 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def page_files(example_warehouse: Path, blank_warehouse: Path, tmp_path_factory: pytest.TempPathFactory):
-    """The files of all pages in tests/page_files.py, made once in this process."""
-    from tests.page_files import PageFiles  # Altair takes half a second to import
+    """The files of all pages in tests/report/page_files.py, made once in this process."""
+    from tests.report.page_files import PageFiles  # Altair takes half a second to import
 
     return PageFiles(tmp_path_factory.mktemp("pages"), example_warehouse, blank_warehouse)
 
 
 @pytest.fixture
 def opened(browser: Browser, page_files) -> Callable:
-    """A function that opens one of the pages in tests/page_files.py."""
+    """A function that opens one of the pages in tests/report/page_files.py."""
     return lambda name, **options: browser.opened(page_files[name], **options)
 
 

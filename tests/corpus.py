@@ -15,12 +15,13 @@ from pathlib import Path
 from bufferhouse.dump import DumpError, parse, render
 from bufferhouse.dump.identity import content_of
 from bufferhouse.ingest.in_memory import in_memory
-from tests.corpus_marts import MartCount
-from tests.facts import facts, facts_for_proto, facts_of_proto, oracle_facts
-from tests.official import OfficialCount, said_in, tell_compiler
+from bufferhouse.paths import CHECKOUT
+from tests.dump.facts import facts, facts_for_proto, facts_of_proto, oracle_facts
+from tests.models.corpus_marts import MartCount
+from tests.models.official import OfficialCount, said_in, tell_compiler
 from tests.samples import FLEET, Sample, of_archive, of_fleet
 
-CORPUS = Path(__file__).parents[1] / ".." / "shared" / "corpus"
+CORPUS = CHECKOUT / ".." / "shared" / "corpus"
 TOO_OLD = "pre-2019-09 dialect"
 
 

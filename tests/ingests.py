@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.commands import call
+from tests.command_line import call
 from tests.synthetic import small_dump
 
 SUFFIX = "-buffer-assignment.txt"

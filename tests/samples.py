@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-FLEET = Path(__file__).parents[1] / "examples" / "fleet"
+from bufferhouse.paths import CHECKOUT
+
+FLEET = CHECKOUT / "examples" / "fleet"
 SUFFIX = "-buffer-assignment.txt"
 SIBLINGS = {"values": "-buffer-assignment-values.txt", "live_range": "-live-range.txt"}
 

@@ -1,7 +1,7 @@
 """What sqlglot leaves undone on the way from DuckDB's SQL to Spark's: each rewrite keeps the rows as DuckDB has them.
 
-Written for Spark 4 (ANSI mode, its default), and for what the models use; `tests/test_spark.py` holds every portable
-mart to equal rows.
+Written for Spark 4 (ANSI mode, its default), and for what the models use; `tests/models/test_spark.py` holds every
+portable mart to equal rows.
 """
 
 import re

@@ -1,0 +1,55 @@
+"""The command line as the tests call it: inside this process, which is quick, or in one of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+
+from typer.testing import CliRunner
+
+from bufferhouse import cli
+from bufferhouse.paths import CHECKOUT
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+def call(*words: object, stdin: str = "") -> Outcome:
+    """Run a command in this process."""
+    result = CliRunner().invoke(cli.app, [str(word) for word in words], input=stdin, catch_exceptions=False)
+    return Outcome(result.exit_code, result.stdout, result.stderr)
+
+
+def start(*words: object, code: str | None = None, **options) -> subprocess.Popen:
+    """Start a command, or a piece of Python with `code`, in a process group of its own."""
+    program = ["-c", code] if code is not None else ["-m", "bufferhouse.cli"]
+    return subprocess.Popen(
+        [sys.executable, *program, *(str(word) for word in words)],
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "PYTHONFAULTHANDLER": "1"},  # a crash says where
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **{"stderr": subprocess.PIPE, **options},
+    )
+
+
+def run(*words: object, timeout: float = 120, **options) -> Outcome:
+    """Run a command in a process of its own; one that takes longer than `timeout` seconds hangs."""
+    process = start(*words, **options)
+    out, err = process.communicate(timeout=timeout)
+    return Outcome(process.returncode, out, err)
+
+
+def kill_group(process: subprocess.Popen) -> None:
+    """End a process that `start` started, with everything it started, and close its pipes."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()

@@ -1,0 +1,125 @@
+"""The command line: help, exit codes, and what goes where."""
+
+import json
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import bufferhouse
+from bufferhouse import cli
+from tests.command_line import call, start
+from tests.synthetic import small_dump
+from tests.warehouses import counts
+
+
+def verbs(command=None, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Every verb of the command line, groups included."""
+    command = command or get_command(cli.app)
+    found = [words]
+    for name, sub in getattr(command, "commands", {}).items():
+        found += verbs(sub, (*words, name))
+    return found
+
+
+@pytest.mark.parametrize("words", verbs(), ids=" ".join)
+def test_every_verb_explains_itself(words):
+    """--help and -h end with 0 and say what the verb does and what each of its options means."""
+    outcome = call(*words, "--help")
+    assert (0, "") == (outcome.code, outcome.err)
+    assert outcome.out == call(*words, "-h").out
+    command = get_command(cli.app)
+    for word in words:
+        command = command.commands[word]
+    assert command.help
+    assert command.help.strip().split("\n")[0] in " ".join(outcome.out.split()) or not words
+    assert all(getattr(parameter, "help", "x") for parameter in command.params)
+
+
+def test_the_version():
+    """--version prints it and ends."""
+    outcome = call("--version")
+    assert (0, f"bufferhouse {bufferhouse.__version__}\n") == (outcome.code, outcome.out)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["no-such-verb"],
+        ["ingest"],
+        ["ingest", "x", "--no-such-option"],
+        ["ingest", "x", "--workers", "0"],
+        ["ingest", "x", "--format", "xml"],
+        ["ingest", "/no/such/path"],
+        ["ingest", "/no/such/*.txt"],
+        ["query", "SELECT 1", "--wait", "-1"],
+        ["query", "SELECT 1", "--warehouse", "/no/such/w.duckdb"],
+        ["build", "--warehouse", "/no/such/w.duckdb"],
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_call_ends_with_2(tmp_path, monkeypatch, words):
+    """The message is on standard error, nothing on standard output, and no file is made."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BUFFERHOUSE_WAREHOUSE", raising=False)
+    outcome = call(*words)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert outcome.err
+    assert [] == list(tmp_path.glob("*.duckdb"))
+
+
+def test_data_on_standard_output_and_progress_on_standard_error(warehouse, tmp_path):
+    """`--format json` prints one object and nothing else; what is going on stands on standard error."""
+    (tmp_path / "x-buffer-assignment.txt").write_bytes(small_dump(1))
+    outcome = call("ingest", tmp_path / "x-buffer-assignment.txt", "--warehouse", warehouse, "--format", "json")
+    assert (0, 1) == (outcome.code, json.loads(outcome.out)["new"])
+    assert "1/1 dumps: 1 new, 0 known\n" == outcome.err
+
+
+def test_the_warehouse_of_the_environment(warehouse, tmp_path, monkeypatch):
+    """$BUFFERHOUSE_WAREHOUSE stands for --warehouse."""
+    monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", str(warehouse))
+    (tmp_path / "x-buffer-assignment.txt").write_bytes(small_dump(1))
+    assert 0 == call("ingest", tmp_path / "x-buffer-assignment.txt").code
+    assert "count_star()\n1\n" == call("query", "SELECT COUNT(*) FROM raw.dumps", "--format", "csv").out
+
+
+def test_sources_from_standard_input(warehouse, tmp_path):
+    """`-` reads paths, one a line, as `find` prints them."""
+    paths = [tmp_path / f"{number}-buffer-assignment.txt" for number in range(3)]
+    for number, path in enumerate(paths):
+        path.write_bytes(small_dump(number))
+    lines = "".join(f"{path}\n" for path in paths[:2])
+    assert 0 == call("ingest", "-", "--warehouse", warehouse, "--run", "found", stdin=lines).code
+    assert 2 == counts(warehouse)["dumps"]
+
+
+def test_a_reader_that_goes_away_ends_the_command_quietly(example_warehouse):
+    """`bufferhouse query … | head -1` leaves no traceback behind."""
+    process = start("query", "SELECT repeat('x', 1000) FROM range(20000)", "--warehouse", example_warehouse)
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert (1, "") == (process.wait(60), errors)
+
+
+def test_build_names_what_it_built(own_warehouse):
+    """Nothing after an ingest; everything with --force; the answers stay."""
+    ask = ("query", "SELECT SUM(reserved_bytes) FROM marts.peak_memory", "--warehouse", own_warehouse)
+    before = call(*ask).out
+    assert "" == call("build", "--warehouse", own_warehouse).out
+    names = call("build", "--force", "--warehouse", own_warehouse).out.split()
+    assert {"staging.dumps", "intermediate.peaks", "marts.peak_memory_v1", "checks.padding_closes"} <= set(names)
+    assert before == call(*ask).out
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["", "--help", "-h", "--version", "query --help", "report --help", "report run --help", "quer", "--nosuch", "runs"],
+)
+def test_what_is_built_for_a_call_says_what_the_whole_would(words):
+    """Only the verb that is called is built: its help, the list of verbs and every complaint are as if all were."""
+    call_of = words.split()
+    answers = [CliRunner().invoke(app, call_of) for app in (cli.needed(call_of), cli.app)]
+    assert answers[1].output == answers[0].output
+    assert answers[1].exit_code == answers[0].exit_code

@@ -1,0 +1,188 @@
+"""`bufferhouse compare`: exit codes, the gate, the forms of its answer, and what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Outcome, call
+from tests.warehouses import rows
+
+BEFORE, AFTER = "jaxlib-0.4.38", "jaxlib-0.6.0"
+GROWN = ("jit_cnn_train_step", 0)
+
+
+@pytest.fixture
+def compare(example_warehouse: Path):
+    """A function that compares both releases by the command line."""
+
+    def compared(*words: object, runs: tuple[str, str] = (BEFORE, AFTER)) -> Outcome:
+        return call("compare", *runs, "--warehouse", example_warehouse, *words)
+
+    return compared
+
+
+def objects(said: Outcome) -> dict:
+    assert (0, "") == (said.code, said.err)
+    return json.loads(said.out)
+
+
+def accept_file(path: Path, up_to_bytes: int, program: str = GROWN[0]) -> Path:
+    path.write_text(
+        f'[[accept]]\nprogram = "{program}"\nmemory_space = 0\nup_to_bytes = {up_to_bytes}\nwhy = "kept for backward"\n'
+    )
+    return path
+
+
+def test_json_is_programs_with_causes_and_totals(compare):
+    """Each program with what the issue promises of it; its causes sum to its change, and the totals to all of them."""
+    found = objects(compare("--format", "json"))
+    keys = {"program_id", "module_name", "memory_space", "status", "before_bytes", "after_bytes", "delta_bytes"}
+    for program in found["programs"]:
+        assert keys <= program.keys()
+        assert (program["delta_bytes"] or 0) == sum(cause["bytes"] for cause in program["causes"])
+    [total] = found["totals"]
+    known = [program for program in found["programs"] if program["delta_bytes"] is not None]
+    assert sum(program["delta_bytes"] for program in known) == total["delta_bytes"]
+    assert len(known) == total["matched_count"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "figure"),
+    [("reserved", "p.reserved_bytes"), ("occupied", "p.occupied_peak_bytes"), ("temp", "f.temp_bytes"),
+     ("footprint", "f.parameter_bytes + f.output_bytes + f.constant_bytes + f.temp_bytes")],
+)  # fmt: skip
+def test_the_metric_is_that_of_the_marts(compare, example_warehouse: Path, metric: str, figure: str):
+    """Before and after are the bytes of the chosen metric."""
+    found = objects(compare("--format", "json", "--metric", metric))
+    assert metric == found["metric"]
+    expected = dict(
+        rows(
+            example_warehouse,
+            f"SELECT p.dump_id, {figure} FROM marts.peak_memory_v1 AS p JOIN marts.footprint_v1 AS f"
+            " USING (dump_id, memory_space) WHERE memory_space = 0",
+        )
+    )
+    for program in found["programs"]:
+        for side in ("before", "after"):
+            assert expected.get(program[f"{side}_dump_id"]) == program[f"{side}_bytes"]
+
+
+def test_one_program_and_one_memory_space(compare):
+    """A beginning of the name is enough; spaces are left out, also of the totals."""
+    tpu = ("tpu-v5e-jaxlib-0.4.38", "tpu-v5e-jaxlib-0.8.3")
+    found = objects(compare("--format", "json", "--program", "jit_scan", "--memory-space", "1", runs=tpu))
+    assert [("jit_scan_rnn", 1)] == [(one["module_name"], one["memory_space"]) for one in found["programs"]]
+    assert [1] == [total["memory_space"] for total in found["totals"]]
+
+
+@pytest.mark.parametrize("by", ["cause", "op_name", "source", "opcode", "element_type", "tile"])
+def test_changes_are_added_up(compare, by: str):
+    """For every grouping the deltas sum to the change of all programs."""
+    found = objects(compare("--format", "json", "--by", by))
+    assert sum(total["delta_bytes"] for total in found["totals"]) == sum(
+        row["delta_bytes"] for row in found[f"by_{by}"]
+    )
+    assert f"All changes by {by.replace('_', ' ')}" in compare("--by", by).out
+
+
+def test_what_is_relevant_comes_first(compare):
+    """The threshold decides what is marked and shown first, never which bytes there are."""
+    usual, all_of_it = (objects(compare("--format", "json", *words)) for words in ([], ["--relevant", "0%"]))
+    assert {"share": 0.01, "size_bytes": 2**20} == usual["relevance"]
+    counts = [sum(one["is_relevant"] for one in found["programs"]) for found in (usual, all_of_it)]
+    assert (1, 6) == tuple(counts)
+    assert usual["totals"][0]["delta_bytes"] == all_of_it["totals"][0]["delta_bytes"]
+
+
+def test_the_gate_refuses_growth(compare):
+    """Exit 1 names the offenders on a terminal, in Markdown and for machines; a limit that none reaches is passed."""
+    for form in ("table", "markdown"):
+        said = compare("--fail-over", "5%,1MiB", "--format", form)
+        assert 1 == said.code
+        assert "The gate is not passed" in said.out
+        assert said.out.index("The gate is not passed") < said.out.index("Why jit")
+    said = compare("--fail-over", "5%,1MiB", "--format", "json")
+    assert 1 == said.code
+    gate = json.loads(said.out)["gate"]
+    assert (False, [GROWN], {"share": 0.05, "size_bytes": 2**20}) == (
+        gate["is_passed"], [(one["program_name"], one["memory_space"]) for one in gate["offenders"]], gate["limit"]
+    )  # fmt: skip
+    said = compare("--fail-over", "16MiB")
+    assert (0, True) == (said.code, "The gate is passed" in said.out)
+
+
+def test_github_reads_one_command_a_line(compare, tmp_path: Path):
+    """An error for each offender with its cause, a warning for each stale entry, and a notice of the whole."""
+    accepted = accept_file(tmp_path / "accepted.toml", 5, "jit_nothing")
+    said = compare("--fail-over", "5%,1MiB", "--format", "github", "--accept", accepted)
+    assert 1 == said.code
+    error, warning, notice = said.out.splitlines()
+    assert error.startswith("::error title=bufferhouse::jit_cnn_train_step, ")
+    assert "5.1 MiB → 6.4 MiB (+1.3 MiB, +25.5%25), limit 5 %25, 1 MiB; most of it: " in error
+    assert warning.startswith(
+        "::warning title=bufferhouse::nothing grew over the limit for jit_nothing in memory space 0"
+    )
+    assert notice.startswith(f"::notice title=bufferhouse::{BEFORE} → {AFTER}: ")
+    assert "1 program over 5 %25, 1 MiB, 0 accepted" in notice
+
+
+def test_what_was_accepted_passes_until_it_grows(compare, tmp_path: Path):
+    """Up to its bytes the program is let through and said so; with a byte less it is refused again."""
+    found = objects(compare("--format", "json"))["programs"]
+    [size] = [one["after_bytes"] for one in found if one["module_name"] == GROWN[0]]
+    path = tmp_path / "accepted.toml"
+    said = compare("--fail-over", "5%,1MiB", "--accept", accept_file(path, size))
+    assert 0 == said.code
+    assert "kept for backward" in said.out
+    assert 1 == compare("--fail-over", "5%,1MiB", "--accept", accept_file(path, size - 1)).code
+
+
+def test_a_gate_on_nothing_is_not_passed(compare):
+    """Runs without a common program do not pass by having none that grew."""
+    said = compare("--fail-over", "5%", runs=("seeds", AFTER))
+    assert 1 == said.code
+    assert "nothing was compared" in said.out
+
+
+def test_nothing_need_be_stored(fleet: Path, compare):
+    """With --from the dumps are read and compared, as those of a warehouse are."""
+    sources = [word for run in (BEFORE, AFTER) for word in ("--from", fleet / run)]
+    said = call("compare", BEFORE, AFTER, *sources, "--format", "json")
+    assert 0 == said.code
+    ids = {"run_id", "load_id", "warehouse", "asked_at"}
+    found, stored = json.loads(said.out), objects(compare("--format", "json"))
+    assert stored["programs"] == found["programs"]
+    assert stored["totals"] == found["totals"]
+    assert ids & found.keys() == ids & stored.keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--metric", "bytes"], "--metric: expected reserved, occupied, temp or footprint, found 'bytes'"),
+        (["--by", "shape"], "--by: expected cause, op_name, source, opcode, element_type or tile, found 'shape'"),
+        (["--format", "github"], "github"),
+        (["--format", "xml"], "xml"),
+        (["--fail-over", "much"], "expected a limit such as 5%"),
+        (["--relevant", "5"], "expected a limit such as 5%"),
+        (["--accept", "a.toml"], "--accept: expected --fail-over with it"),
+        (["--fail-over", "5%", "--accept", "/no/such.toml"], "/no/such.toml: No such file"),
+        (["--program", "jit_cnn_trian_step"], "did you mean 'jit_cnn_train_step'"),
+        (["--from", "."], "expected --warehouse or --from, not both"),
+    ],
+    ids=lambda word: " ".join(map(str, word)) if isinstance(word, list) else "",
+)
+def test_what_is_not_understood_is_refused(compare, words: list[str], said: str):
+    """Exit 2, nothing on standard output, and the way out."""
+    found = compare(*words)
+    assert (2, "") == (found.code, found.out)
+    assert said in found.err
+
+
+def test_an_unknown_run_is_answered_with_candidates(compare):
+    """Whichever side it is on."""
+    for runs in (("nope", AFTER), (AFTER, "nope")):
+        found = compare(runs=runs)
+        assert (2, "") == (found.code, found.out)
+        assert "there is no run 'nope'" in found.err

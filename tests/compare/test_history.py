@@ -1,0 +1,105 @@
+"""The history of a program: its change points are those of the marts, and each is blamed for all of its bytes."""
+
+import json
+import re
+from itertools import groupby
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse.report.compare.history import read_blame
+from tests.command_line import call
+from tests.warehouses import rows
+
+CNN = "jit_cnn_train_step"
+
+
+def change_points(path: Path, name: str) -> dict[tuple, list[tuple]]:
+    """By compile target, track and memory space, run by run the bytes and their change, as the mart has them."""
+    by_number = rows(
+        path,
+        "SELECT compile_target, track, memory_space, run_name, reserved_bytes, reserved_change_bytes"
+        " FROM marts.memory_space_trend_v1 WHERE program_name = $1"
+        " ORDER BY compile_target, track, memory_space, run_number",
+        [name],
+    )
+    return {key: [row[3:] for row in part] for key, part in groupby(by_number, key=lambda row: row[:3])}
+
+
+@pytest.mark.parametrize("name", [CNN, "jit_scan_rnn", "jit_sort_pairs"])
+def test_change_points_are_those_of_the_marts(example_warehouse: Path, name: str):
+    """Every series has all of its runs; a change point is a run whose bytes differ, and its causes sum to that."""
+    found = read_blame(example_warehouse, name).series
+    expected = change_points(example_warehouse, name)
+    assert len(expected) == len(found)
+    for series in found:
+        points = expected[tuple(series.key[column] for column in ("compile_target", "track", "memory_space"))]
+        assert [(run, size) for run, size, _ in points] == [
+            (run["run_name"], run["metric_bytes"]) for run in series.runs
+        ]
+        assert [(run, change) for run, _, change in points if change] == [
+            (new["run_name"], row.delta_bytes) for _, new, row in series.changes
+        ]
+        for old, new, row in series.changes:
+            assert row.delta_bytes == sum(cause.size_bytes for cause in row.causes)
+            assert (old["dump_id"], new["dump_id"]) == (row.pair.before.dump_id, row.pair.after.dump_id)
+
+
+def test_the_series_with_most_bytes_comes_first(example_warehouse: Path):
+    """Series stand by their largest run."""
+    sizes = [max(run["metric_bytes"] for run in one.runs) for one in read_blame(example_warehouse, "jit_").series]
+    assert sorted(sizes, reverse=True) == sizes
+
+
+def test_one_memory_space_by_another_metric(example_warehouse: Path):
+    """The occupied peak of VMEM alone: its bytes are those of the mart."""
+    found = read_blame(example_warehouse, "jit_scan_rnn", metric="occupied", memory_space=1).series
+    expected = rows(
+        example_warehouse,
+        "SELECT occupied_peak_bytes FROM marts.memory_space_trend_v1"
+        " WHERE program_name = 'jit_scan_rnn' AND memory_space = 1 ORDER BY platform, track, run_number",
+    )
+    assert [size for (size,) in expected] == [run["metric_bytes"] for one in found for run in one.runs]
+
+
+def test_the_command_prints_each_first_run(example_warehouse: Path):
+    """The terminal names the first run of every change, the run before it, and why; with --bytes to the byte."""
+    said = call("blame", CNN, "--warehouse", example_warehouse, "--bytes")
+    assert 0 == said.code
+    assert re.search(r"^jaxlib-0\.6\.0 .* 5,330,392 B  6,691,772 B  \+1,361,380 B", said.out, re.MULTILINE)
+    assert "Why jaxlib-0.6.0 differs from jaxlib-0.4.38\n5,330,392 B before, 6,691,772 B after" in said.out
+    assert not re.search(r"\d [KMG]iB", said.out)
+
+
+def test_json_has_runs_and_causes(example_warehouse: Path):
+    """Every series with its runs; every change with causes whose bytes sum to it."""
+    said = call("blame", CNN, "--warehouse", example_warehouse, "--format", "json")
+    found = json.loads(said.out)["series"]
+    assert found
+    for series in found:
+        for change in series["changes"]:
+            assert change["delta_bytes"] == sum(cause["bytes"] for cause in change["causes"])
+    assert {"jaxlib-0.4.38", "jaxlib-0.6.0", "jaxlib-0.8.0"} == {
+        change["run_name"] for series in found for change in series["changes"]
+    }
+
+
+def test_a_program_without_a_change_is_a_row(example_warehouse: Path):
+    """What never changed is listed with its bytes, and the words that mean nothing are answered with what is near."""
+    said = call("blame", "jit_while_simple", "--warehouse", example_warehouse)
+    assert (0, True) == (said.code, "Without a change" in said.out)
+    wrong = call("blame", "jit_while_simpel", "--warehouse", example_warehouse)
+    assert (2, "") == (wrong.code, wrong.out)
+    assert "there is no program 'jit_while_simpel'; did you mean 'jit_while_simple'?" in wrong.err
+
+
+def test_names_do_nothing_on_a_terminal(own_warehouse: Path):
+    """Control characters in names of runs and programs are written as escapes."""
+    with duckdb.connect(str(own_warehouse)) as con:
+        con.execute("UPDATE raw.runs SET run_name = run_name || $1, track = $1", ["\x1b[31m\u202e"])
+        con.execute("UPDATE raw.observations SET program_name = program_name || $1", ["\x1b[31m\u202e"])
+    for form in ("table", "markdown"):
+        said = call("blame", CNN, "--warehouse", own_warehouse, "--format", form)
+        assert 0 == said.code
+        assert "" == "".join(char for char in said.out if not char.isprintable() and char != "\n")

@@ -1,0 +1,179 @@
+"""The configuration: what it accepts, what it refuses and where, and what overrides it."""
+
+import json
+
+import pytest
+
+from bufferhouse.config.load import ConfigError, find, load
+from bufferhouse.errors import UsageError
+from tests.command_line import CHECKOUT, call
+
+GOOD = """
+[warehouse]
+path = "data/w.duckdb"
+wait = "5m"
+
+[schedule]
+ingest = 30
+maintain = "0 3 * * sun"
+fleet_report = "off"
+
+[[sources]]
+name = "night-ly"
+paths = "dumps"
+runs = "{run}/{host}/module_*"
+labels = { team = "serving", device_count = 4 }
+grace = "1h"
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A function that writes a configuration and returns its path."""
+
+    def write(text):
+        path = tmp_path / "bufferhouse.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def problems(path, **overrides):
+    """Return what is wrong, without the folder of the file."""
+    with pytest.raises(ConfigError) as caught:
+        load(path, **{"environment": {}, **overrides})
+    return [problem.replace(f"{path.parent}/", "") for problem in caught.value.problems]
+
+
+def test_values_are_what_they_mean(written, tmp_path):
+    """Durations are seconds, off is None, one text is a list of it, and relative paths lie beside the file."""
+    conf = load(written(GOOD), environment={})
+    assert (300.0, 30.0, "0 3 * * sun", None) == (conf["warehouse"]["wait"], *(
+        conf["schedule"][name] for name in ("ingest", "maintain", "fleet_report")
+    ))  # fmt: skip
+    assert tmp_path / "data" / "w.duckdb" == conf.warehouse
+    source = conf.source("night-ly")
+    assert (["dumps"], {"team": "serving", "device_count": "4"}, 3600.0, 10.0) == (
+        source["paths"], source["labels"], source["grace"], source["settle"]
+    )  # fmt: skip
+    assert str(tmp_path / "dumps") == conf.place("dumps")
+    assert "s3://bucket/x" == conf.place("s3://bucket/x")
+
+
+def test_without_a_file_there_are_defaults(tmp_path, monkeypatch):
+    """Nothing has to be configured: no source, a warehouse here or in $BUFFERHOUSE_WAREHOUSE."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", "/data/w.duckdb")
+    assert find() is None
+    conf = load(None)
+    assert ([], 3600.0, "/data/w.duckdb") == (conf.sources, conf["schedule"]["ingest"], str(conf.warehouse))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[warehouse]\npath = 3", "bufferhouse.toml:2:1: expected a text that is not empty; found 3"),
+        ("[warehouse]\n\nwayt = 3", "bufferhouse.toml:3:1: expected a key of warehouse, one of path, data_path, wait, "
+         "publish, workers; found 'wayt'; did you mean 'wait'?"),
+        ("[warehous]\n", "bufferhouse.toml:1:1: expected a section, one of warehouse, schedule, flows, report, "
+         "thresholds, regressions, retention, sources; found 'warehous'; did you mean 'warehouse'?"),
+        ("x = [\n", "bufferhouse.toml:2:1: expected TOML, found: Invalid value"),
+        ("[schedule]\n ingest = '61 * * * *'", "bufferhouse.toml:2:2: expected a duration of a second or more like "
+         "90s or 1h, five fields of cron like 0 6 * * *, or off; found '61 * * * *'"),
+        ("[thresholds]\nfailing_share = true", "bufferhouse.toml:2:1: expected a number from 0 to 1; found True"),
+        ("[retention]\nkeep_runs = 5\nolder_than = '90d'", "bufferhouse.toml:3:1: expected keep_runs or older_than, "
+         "found both"),
+        ("[[sources]]\nname = 'a'", "bufferhouse.toml:1:1: expected paths in this source, found none"),
+        ("[[sources]]\nname = 'a b'\npaths = 'x'", "bufferhouse.toml:2:1: expected a name of letters, digits, - and _; "
+         "found 'a b'"),
+        ("[[sources]]\nname = 'a-b'\npaths = 'x'\n[[sources]]\nname = 'a_b'\npaths = 'y'",
+         "bufferhouse.toml:5:1: expected a name of its own, found 'a_b' again"),
+        ("[[sources]]\nname = 'a'\npaths = 'x'\nruns = '{host}/*'", "bufferhouse.toml:4:1: expected a part that is "
+         "called run, like {run}/module_* or (?P<run>[^/]+)/module_.*; found '{host}/*'"),
+        ("[[sources]]\nname = 'a'\npaths = 'x'\nruns_regex = '(?P<run>'", "bufferhouse.toml:4:1: expected a regular "
+         "expression, and this one is none: missing ), unterminated subpattern at position 0; found '(?P<run>'"),
+        ("sources = 3", "bufferhouse.toml:1:1: expected sources under [[sources]] headings"),
+    ],
+    ids=lambda value: value.split("\n")[-1][:30] if "toml:" not in value else "",
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_line_and_column(written, text, expected):
+    """One line a problem: where, what was expected, what was found."""
+    assert [expected] == problems(written(text))
+
+
+def test_all_problems_are_said_at_once(written):
+    """Who mends one need not call again to see the next."""
+    found = problems(written("[warehouse]\nwait = 'x'\npublish = 1\n[nothing]\n"))
+    assert ["4", "2", "3"] == [problem.split(":")[1] for problem in found]
+
+
+def test_the_environment_and_flags_override(written):
+    """BUFFERHOUSE_<SECTION>__<KEY> beats the file, --set beats both; sources by name; a text needs no quotes."""
+    environment = {
+        "BUFFERHOUSE_WAREHOUSE__PATH": "/other/w.duckdb",
+        "BUFFERHOUSE_WAREHOUSE__PUBLISH": "false",
+        "BUFFERHOUSE_SOURCES__NIGHT_LY__SETTLE": "3s",
+        "BUFFERHOUSE_SOURCES__NIGHT_LY__EXCLUDE": '["*.tmp", "x*"]',
+        "BUFFERHOUSE_WAREHOUSE": "/never/w.duckdb",
+        "BUFFERHOUSE_SCHEDULE__INGEST": "1m",
+        "BUFFERHOUSE_REPORT__TARGET": "",
+    }
+    conf = load(written(GOOD), environment=environment, flags=["schedule.ingest=2m", "sources.night-ly.track=8"])
+    source = conf.source("night-ly")
+    assert ("/other/w.duckdb", False, 120.0, 3.0, ["*.tmp", "x*"], "8") == (
+        str(conf.warehouse), conf["warehouse"]["publish"], conf["schedule"]["ingest"], source["settle"],
+        source["exclude"], source["track"],
+    )  # fmt: skip
+    origins = [conf.origins[name] for name in ("schedule.ingest", "warehouse.path", "warehouse.workers")]
+    assert ["--set schedule.ingest", "$BUFFERHOUSE_WAREHOUSE__PATH", "default"] == origins
+
+
+def test_an_override_that_names_nothing_is_refused(written):
+    """A misspelt variable must not be without effect."""
+    found = problems(
+        written(GOOD),
+        environment={"BUFFERHOUSE_SCHEDUEL__INGEST": "1h", "BUFFERHOUSE_SCHEDULE__INGESTS": "1h"},
+        flags=["thresholds.failing_share=2", "sources.x.settle=1", "nothing"],
+    )
+    sections = "warehouse, schedule, flows, report, thresholds, regressions, retention, sources.night-ly"
+    assert [
+        f"$BUFFERHOUSE_SCHEDUEL__INGEST: expected a section, one of {sections}; found 'scheduel'",
+        "$BUFFERHOUSE_SCHEDULE__INGESTS: expected a key of schedule, one of ingest, fleet_report, regressions, "
+        "maintain, timezone; found 'ingests'; did you mean 'ingest'?",
+        "--set thresholds.failing_share: expected a number from 0 to 1; found '2'",
+        f"--set sources.x.settle: expected a section, one of {sections}; found 'sources.x'",
+        "--set nothing: expected section.key=value",
+    ] == found
+
+
+def test_a_file_that_is_named_must_be_there(tmp_path, monkeypatch):
+    """A configuration by option or variable is never silently another one."""
+    with pytest.raises(UsageError, match="there is no such configuration"):
+        find(tmp_path / "none.toml")
+    monkeypatch.setenv("BUFFERHOUSE_CONFIG", str(tmp_path / "none.toml"))
+    with pytest.raises(UsageError, match=r"there is no such configuration \(\$BUFFERHOUSE_CONFIG\)"):
+        find()
+
+
+def test_the_command_shows_every_value_and_its_origin(written, monkeypatch):
+    """`config check` prints what holds; exit 1 with all problems on standard error where something is wrong."""
+    path = written(GOOD)
+    outcome = call("config", "check", "--config", path, "--set", "warehouse.wait=7", "--format", "json")
+    rows = {row["key"]: (row["value"], row["from"]) for row in json.loads(outcome.out)}
+    assert (0, ("30", f"{path}:7:1"), ("7", "--set warehouse.wait")) == (
+        outcome.code, rows["schedule.ingest"], rows["warehouse.wait"]
+    )  # fmt: skip
+    assert f"bufferhouse: {path}:13:1: nothing is at dumps yet\n" == outcome.err
+    wrong = call("config", "check", "--config", written("[warehouse]\nwait = 'x'\n"))
+    assert (1, "", 1) == (wrong.code, wrong.out, wrong.err.count("\n"))
+    assert 2 == call("config", "check", "--config", path.with_name("none.toml")).code
+
+
+def test_the_example_is_good():
+    """The configuration in examples/ is one, and says something about every section."""
+    conf = load(CHECKOUT / "examples" / "bufferhouse.toml", environment={})
+    assert [] == [name for name in conf.sections if all(
+        conf.origins[f"{name}.{key}"] == "default" for key in conf.sections[name]
+    )]  # fmt: skip
+    assert conf.sources

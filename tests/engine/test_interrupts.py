@@ -1,0 +1,141 @@
+"""Ctrl-C: it ends a command, wherever it meets it."""
+
+import signal
+import threading
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse.engine import interrupts
+from tests.command_line import run
+from tests.ingests import write_dumps
+from tests.warehouses import counts
+
+# `bufferhouse` that gets Ctrl-C in the middle of an import which DuckDB tries, and forgives when it fails.
+MET_IN_AN_IMPORT = """
+import os, signal, sys
+
+module, after = sys.argv.pop(1), sys.argv.pop(1)
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == module and after in sys.modules:  # all that the command itself imports is there
+            sys.meta_path.remove(self)
+            print("met", file=sys.stderr, flush=True)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+from bufferhouse.cli import main
+main()
+"""
+
+# `bufferhouse` that gets Ctrl-C when its main thread stands in one line for a second, as it does in a statement.
+MET_IN_A_STATEMENT = """
+import os, signal, sys, threading, time
+
+def watch():
+    main, last, since = threading.main_thread().ident, None, time.monotonic()
+    while True:
+        time.sleep(0.05)
+        frame = sys._current_frames()[main]
+        place = (id(frame), frame.f_lasti) if "bufferhouse" in frame.f_code.co_filename else None
+        if place is None or place != last:
+            last, since = place, time.monotonic()
+        elif time.monotonic() - since > 1:
+            os.kill(os.getpid(), signal.SIGINT)
+            return
+
+from bufferhouse.cli import main
+threading.Thread(target=watch, daemon=True).start()
+main()
+"""
+# One step of a join, which never comes back to look for signals.
+ENDLESS = "SELECT COUNT(*) FROM range(10000000000000) AS a, range(100000000) AS b WHERE a.range + b.range < 0"
+
+
+@pytest.mark.parametrize("module", ["pandas", "pyarrow.dataset"])
+def test_an_interrupt_that_duckdb_swallows_still_ends_an_ingest(warehouse, tmp_path, module):
+    """Exit 130 and what is committed: nothing, as it came before the first load."""
+    write_dumps(tmp_path / "run", [1])
+    words = ["ingest", tmp_path / "run", "--warehouse", warehouse]
+    outcome = run(module, "bufferhouse.ingest.processes", *words, code=MET_IN_AN_IMPORT)
+    assert (130, "") == (outcome.code, outcome.out)
+    met, committed, interrupted = outcome.err.splitlines()
+    assert "met" == met
+    assert committed.startswith("bufferhouse: committed before the interrupt: 0 new, 0 known, 0 rejected; ")
+    assert interrupted.startswith("bufferhouse: interrupted after ")
+    assert 0 == counts(warehouse)["dumps"]
+
+
+def test_an_interrupt_that_duckdb_swallows_still_ends_a_statement(warehouse):
+    """DuckDB goes on to run it, and is interrupted then."""
+    words = ["query", "SELECT COUNT(*) FROM range(10000000000000) WHERE range < $least", "--param", "least=0"]
+    outcome = run("pandas", "bufferhouse.query.door", *words, "--warehouse", warehouse, code=MET_IN_AN_IMPORT)
+    assert (130, "") == (outcome.code, outcome.out)
+    met, interrupted = outcome.err.splitlines()
+    assert ("met", True) == (met, interrupted.startswith("bufferhouse: interrupted after "))
+
+
+VERBS = {
+    "query": ["query", "SELECT COUNT(*) FROM staging.runs"],
+    "report": ["report", "fleet"],
+    "compare": ["compare", "one", "two"],
+    "list": ["runs", "ls"],
+    "models": ["models"],
+    "stats": ["stats"],
+    "export": ["export", "--all", "-o", "exported"],
+    "parquet": ["export", "--parquet", "parquet"],
+    "prune": ["prune", "--keep-runs", "1"],
+}
+
+
+@pytest.fixture
+def endless_warehouse(warehouse) -> Path:
+    """A warehouse in which whoever asks for runs never gets an answer."""
+    with duckdb.connect(str(warehouse)) as con:
+        of_runs = "SELECT sql FROM duckdb_views() WHERE view_name = 'runs' AND schema_name = 'staging'"
+        select = con.execute(of_runs).fetchone()[0].split(" AS ", 1)[1].rstrip(";\n")
+        con.execute(f"CREATE OR REPLACE VIEW staging.runs AS SELECT * FROM ({select}) AS runs WHERE ({ENDLESS}) = 0")
+    return warehouse
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_ctrl_c_ends_a_verb_in_its_statement(endless_warehouse, tmp_path, verb):
+    """Exit 130 and one line, soon, and no half-written file stays."""
+    outcome = run(*VERBS[verb], "--warehouse", endless_warehouse, code=MET_IN_A_STATEMENT, cwd=tmp_path)
+    assert (130, "") == (outcome.code, outcome.out)
+    said = [line.split(" after ")[0] for line in outcome.err.splitlines() if not line.startswith("tables: ")]
+    assert ["bufferhouse: interrupted"] == said
+    assert [] == list(tmp_path.rglob(".*"))
+
+
+def test_an_interrupt_is_raised_at_once_and_remembered():
+    """Whoever swallows it cannot make it undone; afterwards it is forgotten, and Python's own handler is back."""
+    with interrupts.remembered():
+        interrupts.check()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.check()
+    interrupts.check()
+    assert signal.default_int_handler is signal.getsignal(signal.SIGINT)
+
+
+def test_who_handles_interrupts_otherwise_goes_on_doing_so():
+    """Another handler stays, and other threads have nothing to do with signals."""
+    handlers = []
+
+    def look() -> None:
+        with interrupts.remembered():
+            handlers.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        look()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert [signal.default_int_handler, signal.SIG_IGN] == handlers

@@ -1,0 +1,145 @@
+"""A folder, a configuration and `bufferhouse serve` over them, for tests of the clock."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from bufferhouse.warehouse.files import published_path
+from tests.command_line import CHECKOUT
+from tests.system.heard import heard
+
+PATIENCE_SECONDS = 240
+
+
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def until(holds: Callable[[], Any], what: str, patience: float = PATIENCE_SECONDS) -> Any:
+    """Return what `holds` returns as soon as that is true; fail when it takes too long."""
+    deadline = time.monotonic() + patience
+    while not (value := holds()):
+        assert time.monotonic() < deadline, f"{what} did not come about"
+        time.sleep(0.2)
+    return value
+
+
+@dataclass
+class Clock:
+    """What is served: the folder dumps are dropped into, the warehouse, and where Prefect answers.
+
+    Where nobody answers on the port yet, `bufferhouse serve` starts a server of its own there. With `is_heard` the
+    addresses that its processes contact are written to a file, which takes a little time of each.
+    """
+
+    root: Path
+    port: int
+    is_heard: bool = False
+    process: subprocess.Popen | None = None
+
+    @property
+    def drop(self) -> Path:
+        return self.root / "drop"
+
+    @property
+    def config(self) -> Path:
+        return self.root / "bufferhouse.toml"
+
+    @property
+    def warehouse(self) -> Path:
+        return self.root / "warehouse.duckdb"
+
+    @property
+    def contacts(self) -> Path:
+        return self.root / "contacts"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/api"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of a process beside the served ones: no server is configured but in Prefect's own home."""
+        own = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "BUFFERHOUSE_"))}
+        path = heard(self.contacts) if self.is_heard else {"PYTHONPATH": str(CHECKOUT)}
+        return {**own, "PREFECT_HOME": str(self.root / "prefect"), **path}
+
+    def start(self) -> None:
+        """Start `bufferhouse serve`, and wait until a Prefect server answers."""
+        with (self.root / "serve.log").open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "bufferhouse.cli", "serve", "--config", self.config, "--port", str(self.port),
+                 "--poll", "1"],
+                env=self.environment, cwd=self.root, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        until(self._answers, "an answer of the server")
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, (self.root / "serve.log").read_text()[-3000:]
+        try:
+            return bool(self.ask("deployments/count", {}))
+        except OSError:
+            return False
+
+    def stop(self) -> int:
+        """End it as a service manager does; return the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(60)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    def ask(self, what: str, body: dict | None = None) -> Any:
+        """Ask the server's API."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.url}/{what}", data, {"content-type": "application/json"})
+        for pause in (1, 2, 4, 8, None):
+            try:
+                with urllib.request.urlopen(request, timeout=60) as answer:
+                    text = answer.read()
+                return json.loads(text) if text else None
+            except urllib.error.HTTPError as error:
+                if error.code != 503 or pause is None:  # its database was in use: Prefect's own clients try again, too
+                    raise
+                time.sleep(pause)
+
+    def flow_runs(self, *tags: str, state: str = "COMPLETED") -> list[dict]:
+        """Return the flow runs that have all of these tags and have come to this state, oldest first."""
+        asked = {"state": {"type": {"any_": [state]}}, **({"tags": {"all_": list(tags)}} if tags else {})}
+        return self.ask("flow_runs/filter", {"flow_runs": asked, "sort": "START_TIME_ASC", "limit": 200})
+
+    def artifacts(self, flow_run: dict) -> dict[str, Any]:
+        """Return the artifacts of a flow run by key."""
+        asked = {"artifacts": {"flow_run_id": {"any_": [flow_run["id"]]}}, "limit": 50}
+        return {one["key"]: one["data"] for one in self.ask("artifacts/filter", asked)}
+
+    def published(self, sql: str) -> list[tuple]:
+        """Ask the published copy; nothing where there is none yet."""
+        path = published_path(self.warehouse)
+        if not path.exists():
+            return []
+        with duckdb.connect(str(path), read_only=True) as con:
+            return con.execute(sql).fetchall()
+
+
+def figures(markdown: str) -> dict[str, str]:
+    """Return the table of a summary as a dict of its texts."""
+    return dict(re.findall(r"^\|\s*([a-z][^|]*?)\s*\|\s*([^|]*?)\s*\|$", markdown, re.M))

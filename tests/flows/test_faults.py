@@ -1,0 +1,36 @@
+"""Flow runs in surroundings that go wrong: each ends at once, with a message, and the warehouse is whole."""
+
+import flows  # noqa: F401  first, since it sets the environment that Prefect reads when it is imported
+
+# isort: split
+
+
+from flows.ingest import ingest
+from tests.warehouse.disks import space
+from tests.warehouses import contents, counts
+
+pytest_plugins = ["tests.flows.prefect_server", "tests.system.surroundings"]
+
+
+def test_expired_credentials_fail_a_flow_run_at_once(prefect_server, warehouse, expired):
+    """The message has the server's words and the way out; nothing is tried again, and nothing is loaded."""
+    before = contents(warehouse)
+    state = ingest(["s3://dumps/fleet"], warehouse=str(warehouse), return_state=True)
+    expected = "s3://dumps/fleet: ExpiredToken: The provided token has expired.; renew the credentials and try again"
+    assert ("Failed", True) == (state.name, expected in state.message)
+    assert before == contents(warehouse)
+
+
+def test_a_full_disk_fails_a_flow_run_and_the_next_one_ends_it(prefect_server, disk, fleet, monkeypatch):
+    """What was committed is whole; with more space the next flow run loads the rest."""
+    monkeypatch.setattr("bufferhouse.ingest.batching.BATCH_DUMPS", 10)
+    monkeypatch.setattr("bufferhouse.ingest.batching._CHUNK_DUMPS", 10)
+    warehouse = disk / "w.duckdb"
+    state = ingest([str(fleet)], warehouse=str(warehouse), publish_copy=False, return_state=True)
+    assert "Failed" == state.name
+    assert f"no space left for {warehouse}: " in state.message
+    space(disk, "200m")
+    loaded = counts(warehouse)["dumps"]
+    assert 0 < loaded < 126
+    again = ingest([str(fleet)], warehouse=str(warehouse), publish_copy=False, return_state=True)
+    assert f"{126 - loaded} new, {loaded} known" == again.message

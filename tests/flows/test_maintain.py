@@ -1,0 +1,175 @@
+"""The flows `maintain`, `backfill` and `fleet_report`, on a real Prefect server."""
+
+import flows  # noqa: F401  first, since it sets the environment that Prefect reads when it is imported
+
+# isort: split
+
+from datetime import UTC, datetime, timedelta
+
+import duckdb
+import pytest
+from prefect import flow
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
+from prefect.events.filters import EventFilter, EventNameFilter, EventRelatedFilter
+from prefect.states import Completed, State
+
+from bufferhouse.warehouse.files import published_path
+from flows.backfill import backfill
+from flows.events import FAILED_CHECK, REGRESSION, emit_regression
+from flows.fleet_report import fleet_report
+from flows.maintain import maintain
+from tests.flows.clock import figures, until
+
+pytest_plugins = ["tests.flows.prefect_server"]
+
+
+def query(warehouse, sql):
+    with duckdb.connect(str(warehouse)) as con:
+        return con.execute(sql).fetchall()
+
+
+def artifacts(state):
+    """Return the artifacts of a flow run by key."""
+    number = state.state_details.flow_run_id
+    with get_client(sync_client=True) as client:
+        found = client.read_artifacts(
+            artifact_filter=ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[number]))
+        )
+    return {one.key: one.data for one in found}
+
+
+def test_maintenance_prunes_compacts_proves_and_publishes(prefect_server, own_warehouse):
+    """By the configuration or by parameters; the summary has the numbers of the warehouse."""
+    runs = [name for (name,) in query(own_warehouse, "SELECT run_name FROM staging.runs ORDER BY started_at DESC")]
+    ((before,),) = query(own_warehouse, "SELECT COUNT(*) FROM raw.dumps")
+    state = maintain(warehouse=str(own_warehouse), settings=["retention.keep_runs=3"], return_state=True)
+    assert "COMPLETED" == state.type.value
+    ((after,),) = query(own_warehouse, "SELECT COUNT(*) FROM raw.dumps")
+    said = figures(artifacts(state)["maintain-summary"])
+    expected = {
+        "runs removed": len(runs) - 3, "dumps removed": before - after, "dumps proved": min(after, 100),
+        "dumps with faults": 0, "published": published_path(own_warehouse),
+    }  # fmt: skip
+    assert {name: str(value) for name, value in expected.items()} == {name: said[name] for name in expected}
+    assert [(3, after)] == query(
+        published_path(own_warehouse), "SELECT (SELECT COUNT(*) FROM raw.runs), COUNT(*) FROM raw.dumps"
+    )
+
+
+def test_what_does_not_prove_itself_is_not_published(prefect_server, own_warehouse):
+    """One wrong byte count: the flow run fails, names the dump, and readers keep what they have."""
+    ((dump_id,),) = query(own_warehouse, "SELECT MIN(dump_id) FROM raw.dumps")
+    query(own_warehouse, f"UPDATE raw.dumps SET text_bytes = text_bytes + 1 WHERE dump_id = {dump_id}")
+    state = maintain(warehouse=str(own_warehouse), compact_file=False, verify_sample=10**6, return_state=True)
+    assert "FAILED" == state.type.value
+    assert f"dump {dump_id}: " in artifacts(state)["maintain-summary"]
+    assert not published_path(own_warehouse).exists()
+
+
+def events_of(state: State, name: str) -> list[dict]:
+    """Return the payloads of the events of a name that a flow run has emitted; they come a moment later."""
+    number = str(state.state_details.flow_run_id)
+    filtered = EventFilter(
+        event=EventNameFilter(name=[name]), related=EventRelatedFilter(id=[f"prefect.flow-run.{number}"])
+    )
+
+    def asked() -> list[dict]:
+        with get_client(sync_client=True) as client:
+            body = {"filter": filtered.model_dump(mode="json")}
+            return [one["payload"] for one in client.request("POST", "/events/filter", json=body).json()["events"]]
+
+    return until(asked, f"an event {name}", 60)
+
+
+def test_a_failed_check_is_an_event_and_nothing_is_published(prefect_server, own_warehouse):
+    """One byte too much in a balance: the flow run fails with the check's name, and tells whoever listens."""
+    ((dump_id,),) = query(own_warehouse, "SELECT MIN(dump_id) FROM intermediate.balances")
+    query(own_warehouse, f"UPDATE intermediate.balances SET slack_bytes = slack_bytes + 1 WHERE dump_id = {dump_id}")
+    state = maintain(warehouse=str(own_warehouse), compact_file=False, verify_sample=1, return_state=True)
+    assert ("FAILED", True) == (state.type.value, state.message.startswith("1 checks failed: balances_close: "))
+    assert "1" == figures(artifacts(state)["maintain-summary"])["checks failed"]
+    assert not published_path(own_warehouse).exists()
+    (told,) = events_of(state, FAILED_CHECK)
+    assert ("balances_close", "error", True) == (told["check"], told["severity"], f"dump {dump_id}: " in told["first"])
+
+
+def test_a_regression_is_an_event(prefect_server):
+    """What the flow that compares runs tells: its sentence, both runs, and what takes more."""
+
+    @flow(name="regressions of a test")
+    def compared() -> State:
+        emit_regression("r2", "r1", "r2 takes more", [{"program": "f", "grown_bytes": 8}])
+        return Completed()
+
+    (told,) = events_of(compared(return_state=True), REGRESSION)
+    expected = {"message": "r2 takes more", "run": "r2", "before": "r1", "count": 1}
+    assert {**expected, "regressions": [{"program": "f", "grown_bytes": 8}]} == told
+
+
+def test_a_backfill_builds_again_what_one_run_brought(prefect_server, own_warehouse):
+    """The rows of the incremental models of its dumps, and of no other, come back as they were."""
+    run = "SELECT dump_id FROM raw.observations JOIN raw.runs USING (run_id) WHERE run_name = 'jaxlib-0.10.0'"
+    rows = "SELECT * FROM intermediate.peaks ORDER BY ALL"
+    ((others,),) = query(own_warehouse, f"SELECT COUNT(*) FROM intermediate.peaks WHERE dump_id NOT IN ({run})")
+    expected = query(own_warehouse, rows)
+    ((count,),) = query(own_warehouse, f"SELECT COUNT(DISTINCT dump_id) FROM ({run})")
+    query(own_warehouse, "DELETE FROM intermediate.peaks")
+    call = {"work": "rebuild", "warehouse": str(own_warehouse), "publish_copy": False, "return_state": True}
+    state = backfill(runs=["jaxlib-0.10.0"], **call)
+    assert f"{count} dumps: rebuild" == state.message
+    assert [(len(expected) - others,)] == query(own_warehouse, "SELECT COUNT(*) FROM intermediate.peaks")
+    backfill(**call)
+    assert expected == query(own_warehouse, rows)
+
+
+def test_a_backfill_parses_again_by_date(prefect_server, own_warehouse):
+    """Only dumps of runs that started in that time; what this parser has parsed only when every one is asked for."""
+    ((newest,),) = query(own_warehouse, "SELECT MAX(started_at) FROM raw.runs")
+    ((count,),) = query(
+        own_warehouse,
+        "SELECT COUNT(DISTINCT dump_id) FROM raw.observations JOIN raw.runs USING (run_id)"
+        " WHERE started_at = (SELECT MAX(started_at) FROM raw.runs)",
+    )
+    values = query(own_warehouse, "SELECT * FROM raw.hlo_values ORDER BY dump_id, value_id")
+    call = {"since": newest, "warehouse": str(own_warehouse), "publish_copy": False, "return_state": True}
+    assert "0 dumps: reparse" == backfill(**call).message
+    state = backfill(every=True, **call)
+    assert f"{count} dumps: reparse" == state.message
+    assert str(count) == figures(artifacts(state)["backfill-summary"])["dumps done"]
+    assert "0 dumps: reparse" == backfill(every=True, **{**call, "since": newest + timedelta(days=1)}).message
+    long_ago = {**call, "since": None, "until": datetime(1970, 1, 1, tzinfo=UTC)}
+    assert "0 dumps: reparse" == backfill(every=True, **long_ago).message
+    assert len(values) == query(own_warehouse, "SELECT COUNT(*) FROM raw.hlo_values")[0][0]
+
+
+def test_the_report_lies_in_its_folder_with_links_to_it(prefect_server, own_warehouse, tmp_path):
+    """The newest by a name that stays, each by its date; the links are those people can follow."""
+    target = tmp_path / "reports"
+    state = fleet_report(
+        warehouse=str(own_warehouse), target=str(target), url="https://reports.example", return_state=True
+    )
+    (dated,) = target.glob("history/*.html")
+    assert (target / "fleet.html").read_bytes() == dated.read_bytes()
+    found = artifacts(state)
+    assert f"[fleet report](https://reports.example/history/{dated.name})" == found["fleet-report"]
+    said = figures(found["fleet-report-summary"])
+    ((runs,),) = query(own_warehouse, "SELECT COUNT(*) FROM raw.runs")
+    assert (str(runs), str(dated.stat().st_size)) == (said["runs"], said["bytes"])
+
+
+@pytest.mark.parametrize("call", [maintain, backfill, fleet_report], ids=lambda call: call.name)
+def test_without_a_warehouse_they_fail_at_once(prefect_server, tmp_path, call):
+    """The message says what makes one, and none is made."""
+    state = call(warehouse=str(tmp_path / "none.duckdb"), return_state=True)
+    assert "FAILED" == state.type.value
+    assert "there is no warehouse at" in state.message
+    assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("call", [maintain, backfill, fleet_report], ids=lambda call: call.name)
+def test_every_parameter_is_described(call):
+    """Who starts a flow from Prefect's page reads there what each parameter is; none is needed."""
+    described = {name: schema.get("description", "") for name, schema in call.parameters.properties.items()}
+    undescribed = [name for name, text in described.items() if not text.endswith(".")]
+    assert ([], []) == (undescribed, call.parameters.required)

@@ -1,0 +1,254 @@
+"""The services of docker/compose.yaml, run as another user on a real PostgreSQL, under fire."""
+
+import json
+import os
+import re
+import signal
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.warehouse import lock
+from tests.flows.clock import until
+from tests.ingests import write_dumps
+from tests.synthetic import small_dump
+from tests.system.image import ROOT
+from tests.system.stack import Stack, descendants, told
+from tests.warehouses import contents, rows
+
+pytest_plugins = ["tests.system.stack_server"]
+pytestmark = pytest.mark.slow
+
+DUMPS = 100
+AUTOMATIONS = ROOT / "docs" / "automations.yaml"
+NO_BLOCK = "00000000-0000-0000-0000-000000000000"
+CONFIG = """
+[schedule]
+ingest = "off"
+fleet_report = "off"
+maintain = "off"
+
+[thresholds]
+rejects = 2
+
+[[sources]]
+name = "drop"
+paths = ["{dumps}/drop"]
+settle = "0s"
+stale = "off"
+
+[[sources]]
+name = "quiet"
+paths = ["{dumps}/quiet"]
+stale = "1h"
+"""
+
+
+@pytest.fixture(scope="module")
+def inbox() -> Iterator[tuple[str, list[dict]]]:
+    """The address of a web hook, and what it was told."""
+    heard: list[dict] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Hook) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/", heard
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def services(stack, inbox) -> Stack:
+    """The whole stack: server, scheduler and worker, with the two automations of the documents."""
+    for source in ("drop", "quiet", "many"):
+        (stack.root / "dumps" / source).mkdir()
+    (stack.root / "config/bufferhouse.toml").write_text(CONFIG.format(dumps=stack.root / "dumps"))
+    write_dumps(stack.root / "dumps/many/r1", range(DUMPS))
+    # Many small batches, so that there is a middle.
+    stack.variables |= {"BUFFERHOUSE_BATCH_DUMPS": "10", "PREFECT_LOGGING_HANDLERS_CONSOLE_FORMATTER": "json"}
+    stack.before = files_of(stack.root / "app")
+    stack.begin("scheduler")
+    automate(stack, inbox[0])
+    stack.run("deploy")
+    stack.begin("worker")
+    return stack
+
+
+@pytest.fixture(scope="module")
+def undisturbed(services, tmp_path_factory) -> dict[str, list[tuple]]:
+    """The rows of an ingest that nobody disturbs."""
+    path = tmp_path_factory.mktemp("undisturbed") / "w.duckdb"
+    run_ingest([str(services.root / "dumps/many")], path, workers=1)
+    return loaded(path)
+
+
+def loaded(path: Path) -> dict[str, list[tuple]]:
+    """Return the rows of all tables that do not count loads."""
+    return {table: cells for table, cells in contents(path).items() if table != "loads"}
+
+
+def automate(stack: Stack, url: str) -> None:
+    """Make a notification block, and the automations of the documents with its id in them, as they say.
+
+    Nobody waits for three hours here: silence is ten seconds.
+    """
+    found = stack.ask("block_types/slug/custom-webhook")
+    schema = stack.ask("block_schemas/filter", {"block_schemas": {"block_type_id": {"any_": [found["id"]]}}})[0]
+    data = {"name": "on-call", "url": url, "json_data": {"subject": "{{subject}}", "body": "{{body}}"}}
+    block = {"name": "on-call", "data": data, "block_type_id": found["id"], "block_schema_id": schema["id"]}
+    number = stack.ask("block_documents/", block)["id"]
+    text = AUTOMATIONS.read_text()
+    assert 2 == text.count(NO_BLOCK)
+    file = stack.root / "config/automations.yaml"
+    file.write_text(text.replace(NO_BLOCK, number).replace("within: 10800", "within: 10"))
+    stack.run("deploy", "python", "-m", "prefect", "automation", "create", "--from-file", str(file))
+
+
+def files_of(directory: Path) -> list[tuple[str, int]]:
+    """Return name and time of every file below a directory."""
+    return sorted((str(path), path.stat().st_mtime_ns) for path in directory.rglob("*") if path.is_file())
+
+
+def until_in_the_middle(warehouse: Path, patience: float = 120) -> None:
+    """Wait until some batches are committed and others are not."""
+    log = warehouse.with_name(f"{warehouse.name}.wal")
+    sizes: set[int] = set()
+
+    def has_grown() -> bool:
+        if log.exists():
+            sizes.add(log.stat().st_size)
+        return len(sizes) > 3
+
+    until(has_grown, "the middle of an ingest", patience)
+
+
+def order_many(stack: Stack, deployment: str, warehouse: Path, **parameters: Any) -> str:
+    return stack.order(
+        deployment, sources=[str(stack.root / "dumps/many")], warehouse=str(warehouse), workers=1, **parameters
+    )
+
+
+def count_loaded(warehouse: Path) -> int:
+    ((count,),) = rows(warehouse, "SELECT COUNT(*) FROM raw.dumps")
+    return count
+
+
+def test_a_killed_worker_and_restarts_of_server_and_postgresql(services, undisturbed):
+    """The worker is killed in mid-run; the next run, under restarts of PostgreSQL and the server, finishes its work.
+
+    What was committed by the first is whole, and kept; in the end the rows are those of an undisturbed run.
+    """
+    warehouse = services.root / "warehouse/killed.duckdb"
+    order_many(services, "ingest/worker", warehouse)
+    until_in_the_middle(warehouse)
+    services.kill("worker")
+    until(lambda: lock.writer(warehouse) is None, "the end of the flow run's process")
+    kept = count_loaded(warehouse)
+    assert 0 < kept < DUMPS
+    services.begin("worker")
+    number = order_many(services, "ingest/worker", warehouse)
+    until(lambda: lock.writer(warehouse), "the second run")
+    services.postgres.kill()
+    services.postgres.start()
+    services.kill("server")
+    services.begin_server()
+    run = services.ended(number)
+    assert ("Completed", f"{DUMPS - kept} new, {kept} known") == (run["state_name"], run["state"]["message"])
+    assert undisturbed == loaded(warehouse)
+
+
+def is_asked_to_end(process: int) -> bool:
+    """Say whether a SIGTERM waits for a process that stands still, or it is gone."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return True
+    pending = [int(mask, 16) for mask in re.findall(r"^(?:SigPnd|ShdPnd):\s*(\w+)", status, re.MULTILINE)]
+    return any(mask >> (signal.SIGTERM - 1) & 1 for mask in pending)
+
+
+@pytest.mark.parametrize("by", ["bufferhouse", pytest.param("worker", marks=pytest.mark.soak)])
+def test_a_cancelled_flow_run_ends_cleanly(services, undisturbed, by):
+    """Cancelled as the dashboard does it: no process, no lock and no leftover stays; what was committed is whole."""
+    warehouse = services.root / f"warehouse/cancelled-{by}.duckdb"
+    number = order_many(services, f"ingest/{by}", warehouse)
+    until_in_the_middle(warehouse)
+    writer = int(re.search(r"process (\d+)", lock.writer(warehouse) or "")[1])
+    # Cancelled flow runs are looked for every ten seconds: until the process is asked to end, it stands still.
+    os.kill(writer, signal.SIGSTOP)
+    services.ask(f"flow_runs/{number}/set_state", {"state": {"type": "CANCELLING", "name": "Cancelling"}})
+    until(lambda: is_asked_to_end(writer), "somebody to cancel the flow run")
+    os.kill(writer, signal.SIGCONT)
+    assert "CANCELLED" == services.ended(number)["state_type"]
+    until(lambda: lock.writer(warehouse) is None, "the end of the flow run's process")
+    names = {path.name.removeprefix(warehouse.name) for path in warehouse.parent.glob(f"*cancelled-{by}*")}
+    assert names <= {"", ".lock", ".wal", ".listings"}
+    kept = count_loaded(warehouse)
+    assert 0 < kept < DUMPS
+    again = services.ended(order_many(services, f"ingest/{by}", warehouse))
+    assert f"{DUMPS - kept} new, {kept} known" == again["state"]["message"]
+    assert undisturbed == loaded(warehouse)
+
+
+def test_events_reach_whoever_is_on_call(services, inbox):
+    """Rejects, a stale source, a failed flow run, silence: the automations of the documents tell each of them."""
+    folder = services.root / "dumps/drop/r1"
+    for path in write_dumps(folder, range(4)):
+        path.write_bytes(small_dump(7)[: -30 - int(path.stem[7:11])])
+    assert "FAILED" == services.ended(services.order("ingest/bufferhouse"))["state_type"]
+    expected = {
+        "bufferhouse.ingest.rejects": "source drop: 4 of 4 dumps were refused, more than 2 (bufferhouse.rejects.drop)",
+        "bufferhouse.stale-source": "source quiet never brought anything; expected every 1 hours"
+        " (bufferhouse.stale-source.quiet)",
+        "prefect.flow-run.Failed": "4 of 4 dumps were refused or not readable, more than 50%",
+        "bufferhouse is silent": "No ingest has ended well for three hours. Look whether the scheduler or the worker"
+        " runs.",
+    }
+
+    def has_come() -> bool:
+        return expected.keys() <= {one["subject"] for one in inbox[1]}
+
+    until(has_come, f"{list(expected)} among what was told", 100)
+    bodies = {one["subject"]: re.sub(r" \(prefect\.flow-run\..*\)", "", one["body"]) for one in inbox[1]}
+    assert expected == {subject: bodies[subject] for subject in expected}
+    services.ended(services.order("ingest/bufferhouse"))  # and it is quiet about what it has said
+    assert 1 == [one["subject"] for one in inbox[1]].count("bufferhouse.stale-source")
+
+
+def test_logs_are_json_that_says_source_run_and_batch(services):
+    """With the formatter `json` each line is an object; those of a batch have source, run and batch as fields."""
+    lines = [line for line in told((services.root / "scheduler.log").read_text()) if line.get("batch")]
+    assert [] != lines
+    source = str(services.root / "dumps/many")
+    first = next(line for line in lines if line["source"] == source)
+    assert ("r1", ["r1"], 1, "INFO") == (first["run"], first["runs"], first["batch"], first["levelname"])
+    assert first["msg"].startswith(f"source {source}, run r1, batch 1: 10 new")
+    assert first["flow_run_id"]
+
+
+def test_health_checks_say_whether_the_server_answers(services):
+    """The image's own check and the server's: well now, and not well where nobody listens."""
+    services.run("scheduler", "python", "-m", "flows.health")
+    services.run("server", "python", "-m", "flows.health", services.url)
+    with pytest.raises(AssertionError, match="does not answer"):
+        services.run("server", "python", "-m", "flows.health", "http://127.0.0.1:9/api")
+
+
+def test_nobody_is_root_and_the_image_stays_as_it_is(services):
+    """All services run as a user who is not root; the copy of the checkout, and the environment, are not written to."""
+    for name in ("server", "scheduler", "worker"):
+        for pid in (services.processes[name].pid, *descendants(services.processes[name].pid)):
+            assert 0 != Path(f"/proc/{pid}").stat().st_uid or os.geteuid() != 0
+    assert services.before == files_of(services.root / "app")

@@ -1,0 +1,82 @@
+"""The flow `regressions` on a real Prefect server: the newest runs compared, and growth told as an event."""
+
+import flows
+
+# isort: split
+
+import duckdb
+import pytest
+
+import flows.regressions
+from bufferhouse.report.compare.data import read_comparison
+from tests.flows.clock import figures
+from tests.flows.test_maintain import artifacts
+
+pytest_plugins = ["tests.flows.prefect_server"]
+BEFORE, AFTER = "jaxlib-0.4.38", "jaxlib-0.6.0"
+
+
+@pytest.fixture
+def upgraded(own_warehouse):
+    """The example fleet as it was when jaxlib 0.6.0 was new."""
+    with duckdb.connect(str(own_warehouse)) as con:
+        # Runs that no observation has are left out of all comparisons.
+        con.execute(
+            "DELETE FROM raw.observations WHERE run_id IN (SELECT run_id FROM raw.runs"
+            f" WHERE started_at > (SELECT started_at FROM raw.runs WHERE run_name = '{AFTER}'))"
+        )
+    return own_warehouse
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What the flow emits."""
+    found = []
+    monkeypatch.setattr(flows.regressions, "emit_regression", lambda *event: found.append(event))
+    return found
+
+
+def test_growth_over_the_limit_is_told(prefect_server, upgraded, told):
+    """An event for the pair of runs names what grew with its bytes; artifacts show comparison and counts."""
+    state = flows.regressions.regressions(warehouse=str(upgraded), limit="5%,1MiB", return_state=True)
+    assert "COMPLETED" == state.type.value, state.message
+    [(run, before, message, offenders)] = [event for event in told if event[0] == AFTER]
+    assert (AFTER, BEFORE) == (run, before)
+    assert f"run {AFTER}: 1 programs grew by 5 %, 1 MiB since {BEFORE}" == message
+    expected = next(
+        row for row in read_comparison(upgraded, BEFORE, AFTER).programs if row["program_label"] == "jit_cnn_train_step"
+    )
+    assert [{name: expected[name] for name in flows.regressions._TOLD}] == offenders
+    left = artifacts(state)
+    assert "Why jit\\_cnn\\_train\\_step changed in memory space 0" in left["regressions"]
+    said = figures(left["regressions-summary"])
+    assert (str(len(told)), "0") == (said["regressions"], said["accepted"])
+
+
+def test_accepted_growth_is_not_told(prefect_server, upgraded, told, tmp_path):
+    """An accepted program is counted and silent; an entry that no comparison needs is called stale."""
+    accept = tmp_path / "accept.toml"
+    entry = '[[accept]]\nprogram = "{}"\nmemory_space = 0\nup_to_bytes = 6_700_000\nwhy = "agreed"\n'
+    accept.write_text(entry.format("jit_cnn_train_step") + entry.format("jit_fft"))
+    state = flows.regressions.regressions(
+        warehouse=str(upgraded), accept=str(accept), settings=["regressions.limit=5%,1MiB"], return_state=True
+    )
+    assert [] == told
+    summary = artifacts(state)["regressions-summary"]
+    said = figures(summary)
+    assert ("0", "1", "1") == tuple(said[name] for name in ("regressions", "accepted", "stale in the accept file"))
+    assert "nothing grew over the limit for jit_fft in memory space 0; remove the entry (agreed)" in summary
+
+
+def test_one_run_is_compared_with_nothing(prefect_server, warehouse, told):
+    """In an empty warehouse there is nothing to compare, and nothing to tell."""
+    state = flows.regressions.regressions(warehouse=str(warehouse), return_state=True)
+    assert ("COMPLETED", "0 regressions in 0 comparisons") == (state.type.value, state.message)
+    assert [] == told
+
+
+def test_a_wrong_limit_fails_with_a_message(prefect_server, warehouse):
+    """A limit that is none ends the flow run, and says what is expected."""
+    state = flows.regressions.regressions(warehouse=str(warehouse), limit="much", return_state=True)
+    assert "FAILED" == state.type.value
+    assert "expected a limit such as 5%, 16MiB or 5%,16MiB, found 'much'" in state.message

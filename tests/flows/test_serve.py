@@ -1,0 +1,219 @@
+"""`bufferhouse serve` and a process worker on a real Prefect server: what is dropped into a folder comes out right."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.command_line import CHECKOUT
+from tests.flows.clock import Clock, figures, until
+from tests.ingests import name_of, write_dumps
+from tests.synthetic import small_dump
+from tests.system.heard import contacts, strangers
+
+pytest_plugins = ["tests.flows.prefect_server"]
+pytestmark = pytest.mark.slow
+
+CONFIG = """
+[schedule]
+ingest = "3s"
+fleet_report = "off"
+maintain = "off"
+
+[report]
+target = "reports"
+history = false
+
+[retention]
+verify_sample = 5
+
+[[sources]]
+name = "drop"
+paths = ["drop"]
+runs = "{run}/**/module_*"
+track = "nightly"
+settle = "1s"
+grace = "30s"
+"""
+SPLIT = CHECKOUT / "examples" / "fleet" / "jaxlib-0.10.0"
+
+
+@pytest.fixture(scope="module")
+def clock(prefect_server, tmp_path_factory):
+    """A served folder with two dumps of one run in it, on the server of the whole test run."""
+    clock = Clock(tmp_path_factory.mktemp("clock"), prefect_server.port, is_heard=True)
+    clock.config.write_text(CONFIG)
+    write_dumps(clock.drop / "r1", [1, 2])
+    clock.start()
+    yield clock
+    assert 0 == clock.stop(), (clock.root / "serve.log").read_text()[-3000:]
+
+
+def seen(clock):
+    """Return run and file name of what the published warehouse has observed."""
+    rows = clock.published(
+        "SELECT run_name, relative_path FROM staging.observations JOIN staging.runs USING (run_id) ORDER BY 1, 2"
+    )
+    return rows
+
+
+def children_of(pid):
+    """Return the processes that a process has started and that have not ended."""
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def command_of(pid):
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def forkserver_of(pid):
+    (server,) = (child for child in children_of(pid) if b"flows.preloaded" in command_of(child))
+    return server
+
+
+def test_what_lies_there_and_what_is_dropped_is_published(clock):
+    """Dumps appear in the published warehouse by themselves, in their runs, with the source's track."""
+    until(lambda: len(seen(clock)) == 2, "the first two dumps")
+    write_dumps(clock.drop / "r2", [3])
+    write_dumps(clock.drop / "r1", [4])
+    new = {("r2", name_of(3)), ("r1", name_of(4))}
+    until(lambda: new <= set(seen(clock)), "the dump of a new run and the late one of an old run")
+    assert [("r1", "nightly"), ("r2", "nightly")] == clock.published(
+        "SELECT run_name, track FROM raw.runs ORDER BY run_name"
+    )
+
+
+def test_half_written_damaged_and_split_dumps_are_treated_as_said(clock):
+    """A file that grows is never read, a damaged one is a reject, three files in the wrong order are one dump."""
+    slow = clock.drop / "r3" / name_of(10)
+    slow.parent.mkdir()
+    whole = small_dump(10)
+    stem = min(path.name for path in SPLIT.glob("*-live-range.txt")).removesuffix("-live-range.txt")
+    (clock.drop / "r3" / name_of(11)).write_bytes(small_dump(11)[:-30])
+    for suffix in ("-live-range.txt", "-buffer-assignment-values.txt", "-buffer-assignment.txt"):
+        shutil.copyfile(SPLIT / f"{stem}{suffix}", clock.drop / "r3" / f"{stem}{suffix}")
+        for _ in range(5):  # the first passes see only a part of all this
+            with slow.open("ab") as file:
+                file.write(whole[: max(1, len(whole) // 20)])
+                whole = whole[max(1, len(whole) // 20) :]
+            time.sleep(0.4)
+    with slow.open("ab") as file:
+        file.write(whole)
+    until(lambda: len([row for row in seen(clock) if row[0] == "r3"]) == 2, "the whole and the split dump")
+    until(lambda: clock.published("SELECT 1 FROM raw.rejects"), "the reject")
+    assert [(name_of(11),)] == clock.published("SELECT relative_path FROM raw.rejects")
+    assert [("combined", name_of(10)), ("split", f"{stem}-buffer-assignment.txt")] == clock.published(
+        "SELECT file_layout, relative_path FROM raw.observations JOIN raw.dumps USING (dump_id)"
+        " JOIN raw.runs USING (run_id) WHERE run_name = 'r3' ORDER BY 1"
+    )
+
+
+def test_the_artifacts_hold_the_right_numbers(clock):
+    """Over all flow runs as many new contents and rejects as the warehouse has; the last one knows them all."""
+
+    def has_ended_quiet() -> bool:
+        runs = clock.flow_runs("ingest", "source:drop")
+        said = figures(clock.artifacts(runs[-1])["ingest-summary"])
+        return len(runs) > 2 and ("0", "1") == (said["new contents"], said["rejected before"])
+
+    until(has_ended_quiet, "a flow run that knows it all")
+    ended = clock.flow_runs("ingest", "source:drop")
+    summaries = [figures(clock.artifacts(run)["ingest-summary"]) for run in ended]
+    ((dumps, observations),) = clock.published(
+        "SELECT COUNT(*), (SELECT COUNT(*) FROM raw.observations) FROM raw.dumps"
+    )
+    assert (dumps, 1) == tuple(sum(int(one[name]) for one in summaries) for name in ("new contents", "rejected"))
+    last = summaries[-1]
+    assert (str(observations + 1), str(observations), "1", "0") == tuple(
+        last[name] for name in ("dumps seen", "known", "rejected before", "waiting")
+    )
+    assert str(os.stat(clock.warehouse).st_size) == last["warehouse bytes"]
+    assert {100.0} == {clock.artifacts(run)["ingest-progress"] for run in ended}
+    assert all(run["name"].startswith("ingest all sources 20") for run in ended)
+    assert all(one["start_time"] < two["start_time"] for one, two in pairwise(ended))
+
+
+def test_flow_runs_are_forks_of_a_process_with_one_thread(clock):
+    """What flow runs are forked from has imported Prefect, and nothing that starts threads: a fork would lose them.
+
+    Were they started in another way, each would import Prefect anew; so there is no such process.
+    """
+    server = forkserver_of(clock.process.pid)
+    assert 1 == len(os.listdir(f"/proc/{server}/task"))
+    maps = Path(f"/proc/{server}/maps").read_text()
+    assert (True, False, False) == ("pydantic" in maps, "duckdb" in maps, "polars" in maps)
+    until(lambda: children_of(server), "a flow run")
+    others = [command_of(child) for child in children_of(clock.process.pid) if child != server]
+    assert [] == [command for command in others if b"prefect.engine" in command or b"spawn_main" in command]
+
+
+def test_reports_and_maintenance_run_when_they_are_asked_for(clock):
+    """Every flow is deployed; the report lies in its folder with a link to it, and maintenance proves and publishes."""
+    ingest = clock.ask("deployments/name/ingest/bufferhouse")
+    clock.ask(f"deployments/{ingest['id']}/pause_deployment", {})  # from here on nothing is dropped any more
+    for flow in ("fleet_report", "maintain", "backfill"):
+        found = clock.ask(f"deployments/name/{flow}/bufferhouse")
+        clock.ask(f"deployments/{found['id']}/create_flow_run", {"state": {"type": "SCHEDULED"}})
+    report, maintain, backfill = (
+        until(lambda flow=flow: clock.flow_runs(flow), f"a run of {flow}")[0]
+        for flow in ("fleet_report", "maintain", "backfill")
+    )
+    page = clock.root / "reports" / "fleet.html"
+    assert "<!doctype html>" == page.read_text()[:15].lower()
+    assert f"[fleet report]({page.as_uri()})" == clock.artifacts(report)["fleet-report"]
+    done = figures(clock.artifacts(maintain)["maintain-summary"])
+    assert ("0", "5", "0") == tuple(done[name] for name in ("runs removed", "dumps proved", "dumps with faults"))
+    assert "0" == figures(clock.artifacts(backfill)["backfill-summary"])["dumps chosen"]
+
+
+def test_deployments_of_prefect_yaml_on_a_worker_load_the_same_rows(clock, tmp_path):
+    """`prefect deploy --all` and a process worker: the warehouse has the dumps and the rejects that serve loaded."""
+    own = tmp_path / "worker.duckdb"
+    environment = {
+        **clock.environment,
+        "PREFECT_API_URL": clock.url,
+        "BUFFERHOUSE_HOME": str(CHECKOUT),
+        "BUFFERHOUSE_CONFIG": str(clock.config),
+        "BUFFERHOUSE_WAREHOUSE__PATH": str(own),
+    }
+
+    def prefect(*words):
+        command = [sys.executable, "-m", "prefect", "--no-prompt", *words]
+        done = subprocess.run(command, env=environment, cwd=CHECKOUT, capture_output=True, text=True, timeout=240)
+        assert 0 == done.returncode, done.stdout + done.stderr
+        return done.stdout
+
+    clock.ask("work_pools/", {"name": "bufferhouse", "type": "process"})
+    prefect("deploy", "--all")
+    for flow in ("ingest", "fleet_report", "maintain", "backfill"):
+        assert "bufferhouse" == clock.ask(f"deployments/name/{flow}/worker")["work_pool_name"]
+    deployment = clock.ask("deployments/name/ingest/worker")
+    clock.ask(f"deployments/{deployment['id']}/create_flow_run", {"state": {"type": "SCHEDULED"}})
+    prefect("worker", "start", "--pool", "bufferhouse", "--run-once")
+    runs = until(
+        lambda: [run for run in clock.flow_runs("worker") if run["name"].startswith("ingest")], "the worker's flow run"
+    )
+    assert "Completed with rejects" == runs[0]["state_name"]
+    with duckdb.connect(str(own), read_only=True) as con:
+        for sql in (
+            "SELECT run_name, relative_path, dump_id FROM staging.observations JOIN raw.runs USING (run_id)"
+            " ORDER BY ALL",
+            "SELECT relative_path, sha256 FROM raw.rejects ORDER BY ALL",
+            "SELECT dump_id, value_id, size_bytes FROM raw.hlo_values ORDER BY ALL",
+        ):
+            assert clock.published(sql) == con.execute(sql).fetchall()
+
+
+def test_nothing_but_loopback_was_contacted(clock, prefect_server):
+    """Neither by the server, nor by what serves, flow runs, deploys or works: no telemetry leaves the machine."""
+    found = contacts(clock.contacts)
+    commands = {" ".join(one["command"]) for one in found}
+    for part in ("bufferhouse.cli serve", "forkserver", "prefect --no-prompt deploy", "worker start"):
+        assert [] != [command for command in commands if part in command], f"{part} is not among {commands}"
+    assert [] == strangers(found + contacts(prefect_server.contacts))

@@ -1,0 +1,121 @@
+"""`bufferhouse ingest --config`: one pass over the configured sources, as the flow makes it."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse.config.load import Config
+from bufferhouse.errors import UsageError
+from bufferhouse.ingest.all_sources import chosen_sources
+from bufferhouse.warehouse.files import published_path
+from tests.command_line import call
+from tests.ingests import name_of, write_dumps
+
+CONFIG = """
+[[sources]]
+name = "nightly"
+paths = ["nightly"]
+runs = "{run}/**/module_*"
+track = "night"
+settle = "1h"
+
+[[sources]]
+name = "fresh"
+paths = ["fresh"]
+settle = "0s"
+"""
+LONG_AGO = (1_700_000_000, 1_700_000_000)
+
+
+@pytest.fixture
+def configured(tmp_path, warehouse):
+    """A configuration with two sources beside a warehouse: one with an old and a new file, one that takes all."""
+    (tmp_path / "bufferhouse.toml").write_text(CONFIG)
+    old, _ = write_dumps(tmp_path / "nightly" / "r1", [1, 2])
+    os.utime(old, LONG_AGO)
+    write_dumps(tmp_path / "fresh", [3])
+    return tmp_path / "bufferhouse.toml"
+
+
+def one_pass(configured, *words):
+    """Return the exit code, the figures and standard error."""
+    outcome = call("ingest", "--config", configured, "--format", "json", *words)
+    return outcome.code, json.loads(outcome.out), outcome.err
+
+
+def observed(path):
+    with duckdb.connect(str(path), read_only=True) as con:
+        return con.execute(
+            "SELECT run_name, track, relative_path FROM raw.observations JOIN raw.runs USING (run_id) ORDER BY 1, 3"
+        ).fetchall()
+
+
+def test_a_pass_loads_what_is_ready_in_all_sources_and_publishes_it(configured, warehouse):
+    """By the rules of each source: its runs, its track, and what changed lately waits; the next pass knows the rest."""
+    code, said, _ = one_pass(configured)
+    assert (0, 3, 2, 0, {}) == (code, *(said[name] for name in ("seen", "new", "known", "faults")))
+    (waiting,) = said["waiting"]
+    assert f"{name_of(2)}: it has not been the same for 3600 s yet" in waiting
+    expected = [("fresh", None, name_of(3)), ("r1", "night", name_of(1))]
+    assert expected == observed(warehouse) == observed(published_path(warehouse))
+    os.utime(configured.parent / "nightly" / "r1" / name_of(2), LONG_AGO)
+    code, said, _ = one_pass(configured)
+    assert (0, 3, 1, 2, []) == (code, *(said[name] for name in ("seen", "new", "known", "waiting")))
+    assert "0 new, 3 known" in call("ingest", "--config", configured).out
+
+
+def test_a_source_that_is_not_there_stops_no_other(configured):
+    """Exit 2, with the reason by the name of the source; what lies in the others is loaded."""
+    with configured.open("a") as file:
+        file.write('[[sources]]\nname = "gone"\npaths = ["gone"]\n')
+    code, said, err = one_pass(configured)
+    place = configured.parent / "gone"
+    assert (2, 2, {"gone": f"{place}: no such file or directory"}) == (code, said["new"], said["faults"])
+    assert f"bufferhouse: source gone: {place}: no such file or directory\n" in err
+
+
+def test_flags_take_the_place_of_what_is_configured(configured, warehouse, blank_warehouse):
+    """Another warehouse, a value of a source, labels of all runs, and no publishing."""
+    own = Path(shutil.copy(blank_warehouse, configured.parent / "own.duckdb"))
+    words = ["--warehouse", own, "--set", "sources.nightly.settle=0", "--set", "warehouse.publish=false"]
+    code, said, _ = one_pass(configured, *words, "--label", "track=other")
+    assert (0, 3) == (code, said["new"])
+    assert {("fresh", "other"), ("r1", "other")} == {row[:2] for row in observed(own)}
+    assert (False, []) == (published_path(own).exists(), observed(warehouse))
+
+
+def test_a_refused_dump_is_exit_1(configured):
+    """As it is without a configuration; the others are loaded."""
+    path = configured.parent / "fresh" / name_of(3)
+    path.write_bytes(path.read_bytes()[:-30])
+    code, said, _ = one_pass(configured)
+    assert (1, 1, 1) == (code, said["new"], said["rejected"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["dumps", "--config", "FILE"], "expected SOURCES or --config FILE, not both; for some of the configured"),
+        (["--plan", "--include", "a*", "--config", "FILE"], "expected --config or --include, --plan, not both"),
+        (["dumps", "--set", "warehouse.wait=1s"], "--set: expected --config FILE beside it"),
+        (["--config", "none.toml"], "none.toml: there is no such configuration"),
+        ([], "expected sources to ingest, --config FILE, or --reparse"),
+    ],
+    ids=["both", "others", "set", "missing", "nothing"],
+)
+def test_a_wrong_call_is_refused(configured, warehouse, words, message):
+    """Exit 2, with what was expected, and nothing is loaded."""
+    outcome = call("ingest", *(configured if word == "FILE" else word for word in words))
+    assert 2 == outcome.code
+    assert message in outcome.err
+    assert [] == observed(warehouse)
+
+
+def test_no_source_at_all_is_said():
+    """Neither named nor configured: the message says where a source can stand."""
+    with pytest.raises(UsageError, match=r"expected sources, or \[\[sources\]\] in a bufferhouse.toml; found none"):
+        chosen_sources(Config())

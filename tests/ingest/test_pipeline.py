@@ -1,0 +1,445 @@
+"""Ingesting again, ingesting what is broken or has changed: what is in the warehouse then, and what is said."""
+
+import gzip
+import io
+import json
+import lzma
+import os
+import re
+import signal
+import tarfile
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from bufferhouse.dump.identity import content_of
+from bufferhouse.ingest.batching import BATCH_DUMPS
+from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.sources.discover import discover
+from bufferhouse.warehouse.warehouse import Warehouse
+from tests.command_line import call, kill_group, run, start
+from tests.synthetic import Slot, dump_text, small_dump
+from tests.warehouses import contents, counts, rows
+
+SUFFIX = "-buffer-assignment.txt"
+
+
+def write_dumps(directory: Path, numbers, text=small_dump) -> list[Path]:
+    """Write a dump for each number, named as the CPU backend names it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for number in numbers:
+        path = directory / f"module_{number:04}.jit_f.cpu_after_optimizations{SUFFIX}"
+        path.write_bytes(text(number))
+        paths.append(path)
+    return paths
+
+
+def ingested(warehouse: Path, *words: object) -> tuple[int, dict]:
+    """Ingest and return the exit code and the JSON summary, whose numbers must close."""
+    outcome = call("ingest", *words, "--warehouse", warehouse, "--format", "json")
+    summary = json.loads(outcome.out)
+    parts = summary["new"] + summary["known"] + summary["rejected"] + summary["known_rejected"]
+    assert summary["seen"] == parts + len(summary["unreadable"])
+    return outcome.code, summary
+
+
+def states(warehouse: Path) -> list[tuple]:
+    return rows(warehouse, "SELECT relative_path, state FROM raw.rejects ORDER BY reject_id")
+
+
+def truncated(number: int) -> bytes:
+    """A dump whose text breaks off in the middle of a line of its used values."""
+    text = small_dump(number)
+    return text[: text.index(b" positions:") + 4]
+
+
+def test_ingesting_twice_changes_nothing(own_warehouse, fleet):
+    """The second run of one command reads no file, loads nothing and leaves every table as it was."""
+    before = counts(own_warehouse), contents(own_warehouse)
+    code, summary = ingested(own_warehouse, fleet)
+    assert (0, 126, 0, 126, {}, 0) == (
+        code, summary["seen"], summary["new"], summary["known"], summary["rows"], summary["bytes"],
+    )  # fmt: skip
+    assert before == (counts(own_warehouse), contents(own_warehouse))
+
+
+def test_rehash_reads_every_file_again_and_finds_nothing_new(own_warehouse, fleet):
+    """--rehash trusts no time stamp; equal contents are known, and the tables stay as they were."""
+    before = counts(own_warehouse), contents(own_warehouse)
+    code, summary = ingested(own_warehouse, fleet, "--rehash")
+    assert (0, 0, 126) == (code, summary["new"], summary["known"])
+    assert before == (counts(own_warehouse), contents(own_warehouse))
+
+
+def test_summary_counts_the_rows_that_are_in_the_tables(warehouse, fleet):
+    """`rows` of the JSON summary are the rows of the tables, and its keys are those of the documentation."""
+    code, summary = ingested(warehouse, fleet)
+    keys = {"seen", "new", "known", "ignored", "rejected", "known_rejected", "unreadable", "rows", "bytes", "seconds"}
+    assert keys | {"runs", "warnings"} == summary.keys()
+    assert (0, 126, 126, 1) == (code, summary["seen"], summary["new"], summary["ignored"])
+    tables = counts(warehouse)
+    assert summary["rows"] == {table: tables[table] for table in summary["rows"]}
+    assert tables.keys() - summary["rows"].keys() == {"runs", "loads"}
+    assert 11 == tables["runs"] == len(summary["runs"])
+
+
+def test_one_truncated_dump_among_fifty_stops_only_itself(warehouse, tmp_path):
+    """Forty-nine dumps load; the fiftieth is named with file, line, column, what was expected and found; exit 1."""
+    paths = write_dumps(tmp_path / "run", range(50))
+    bad = paths[23]
+    bad.write_bytes(truncated(23))
+    outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
+    assert 1 == outcome.code
+    assert "50 dumps of 1 run seen: 49 new, 0 known, 1 rejected" in outcome.out
+    line = truncated(23).count(b"\n") + 1
+    assert f"rejected: {bad}:{line}:1: expected ' positions:', found ' pos'" in outcome.out
+    assert (49, 49, 1) == tuple(counts(warehouse)[table] for table in ("dumps", "observations", "rejects"))
+    [(path, rule, line_number, expected, found, content)] = rows(
+        warehouse, "SELECT relative_path, rule, line_number, expected, found, content FROM raw.rejects"
+    )
+    assert (bad.name, "grammar", line, "' positions:'", "' pos'") == (path, rule, line_number, expected, found)
+    assert truncated(23) == zstandard.decompress(content)
+
+
+def test_rejects_of_a_split_dump_keep_all_its_files(warehouse, tmp_path, fleet):
+    """The bytes of a refused split dump are a tar of its files by role, and the role at fault is named."""
+    stem = next((fleet / "jaxlib-0.10.0").glob(f"*scalar_add*{SUFFIX}")).name.removesuffix(SUFFIX)
+    parts = {}
+    for role, suffix in (
+        ("allocations", SUFFIX),
+        ("values", "-buffer-assignment-values.txt"),
+        ("live_range", "-live-range.txt"),
+    ):
+        parts[role] = (fleet / "jaxlib-0.10.0" / (stem + suffix)).read_bytes()
+        (tmp_path / (stem + suffix)).write_bytes(parts[role])
+    parts["live_range"] = parts["live_range"].replace(b"InstructionSequence", b"Instructions")
+    (tmp_path / f"{stem}-live-range.txt").write_bytes(parts["live_range"])
+    code, _ = ingested(warehouse, tmp_path, "--run", "split")
+    [(role, content)] = rows(warehouse, "SELECT role, content FROM raw.rejects")
+    with tarfile.open(fileobj=io.BytesIO(zstandard.decompress(content))) as archive:
+        kept = {member.name: archive.extractfile(member).read() for member in archive}
+    assert (1, "live_range", parts) == (code, role, kept)
+
+
+def test_repeated_contents_are_stored_once_and_seen_each_time(warehouse, tmp_path):
+    """A content that comes again, in the same batch or in another run, adds an observation and nothing else."""
+    write_dumps(tmp_path / "one", range(4), lambda number: small_dump(number % 2))
+    code, summary = ingested(warehouse, tmp_path / "one")
+    assert (0, 4, 2, 2) == (code, summary["seen"], summary["new"], summary["known"])
+    before = counts(warehouse)
+    write_dumps(tmp_path / "two", range(3), lambda number: small_dump(0))
+    code, summary = ingested(warehouse, tmp_path / "two")
+    assert (0, 3, 0, 3) == (code, summary["seen"], summary["new"], summary["known"])
+    added = {table: count - before[table] for table, count in counts(warehouse).items() if count != before[table]}
+    assert {"observations": 3, "runs": 1, "loads": 1} == added
+
+
+def test_a_file_modified_in_place_is_observed_again(warehouse, tmp_path):
+    """Observations are append-only; staging.observations shows the newest content of each path."""
+    [path, _] = write_dumps(tmp_path / "run", [1, 2])
+    ingested(warehouse, tmp_path / "run")
+    path.write_bytes(small_dump(7))
+    code, summary = ingested(warehouse, tmp_path / "run")
+    assert (0, 1, 1) == (code, summary["new"], summary["known"])
+    assert [(3,)] == rows(warehouse, "SELECT COUNT(*) FROM raw.observations")
+    newest = rows(warehouse, "SELECT relative_path, dump_id FROM staging.observations ORDER BY ALL")
+    expected = [content_of({"combined": small_dump(number)}).dump_id for number in (7, 2)]
+    assert expected == [dump_id for _, dump_id in newest]
+    path.write_bytes(small_dump(1))  # as it was at first
+    ingested(warehouse, tmp_path / "run")
+    expected = [content_of({"combined": small_dump(number)}).dump_id for number in (1, 2)]
+    newest = rows(warehouse, "SELECT relative_path, dump_id FROM staging.observations ORDER BY ALL")
+    assert expected == [dump_id for _, dump_id in newest]
+    chain = "SELECT load_id, replaced_load_id FROM raw.observations WHERE relative_path = ? ORDER BY load_id"
+    assert [(1, None), (2, 1), (3, 2)] == rows(warehouse, chain.replace("?", f"'{path.name}'"))
+
+
+def test_a_file_touched_without_a_change_is_read_again_and_then_known(warehouse, tmp_path):
+    """A new time stamp makes the file read again; its content is known, and after that so is its time."""
+    [path] = write_dumps(tmp_path / "run", [1])
+    ingested(warehouse, tmp_path / "run")
+    os.utime(path, ns=(0, path.stat().st_mtime_ns + 10**9))
+    for _ in range(2):
+        code, summary = ingested(warehouse, tmp_path / "run")
+        assert (0, 0, 1) == (code, summary["new"], summary["known"])
+    assert (2, 1) == (counts(warehouse)["observations"], counts(warehouse)["dumps"])
+
+
+def test_a_known_reject_is_counted_apart_and_good(warehouse, tmp_path):
+    """What this parser refused before is not refused again: exit 0, no new row; also where it must be read again."""
+    _, bad = write_dumps(tmp_path / "run", [1, 2])
+    bad.write_bytes(truncated(2))
+    assert 1 == ingested(warehouse, tmp_path / "run")[0]
+    for words in ([], ["--rehash"]):
+        code, summary = ingested(warehouse, tmp_path / "run", *words)
+        assert (0, 0, 1, 0, 1) == (code, *(summary[key] for key in ("new", "known", "rejected", "known_rejected")))
+    os.utime(bad, ns=(0, bad.stat().st_mtime_ns + 10**9))
+    code, summary = ingested(warehouse, tmp_path / "run")
+    assert (0, 1) == (code, summary["known_rejected"])
+    assert [(bad.name, "open")] == states(warehouse)
+
+
+def test_a_refused_content_that_comes_under_another_name_is_refused_there_too(warehouse, tmp_path):
+    """Each file that holds it gets a reject of its own, with the bytes, also beside one that is known."""
+    write_dumps(tmp_path / "run", [1], truncated)
+    ingested(warehouse, tmp_path / "run")
+    write_dumps(tmp_path / "run", [2, 3], lambda _: truncated(1))
+    code, summary = ingested(warehouse, tmp_path / "run", "--rehash")
+    assert (1, 2, 1) == (code, summary["rejected"], summary["known_rejected"])
+    kept = rows(warehouse, "SELECT content FROM raw.rejects")
+    assert [truncated(1)] * 3 == [zstandard.decompress(content) for (content,) in kept]
+
+
+def test_a_repaired_file_resolves_its_reject(warehouse, tmp_path):
+    """The reject of a file that loads now is resolved; when the file breaks again, it is refused anew."""
+    [bad] = write_dumps(tmp_path / "run", [1], truncated)
+    ingested(warehouse, tmp_path / "run")
+    assert [(bad.name, "open")] == states(warehouse)
+    bad.write_bytes(small_dump(1))
+    code, summary = ingested(warehouse, tmp_path / "run")
+    assert (0, 1) == (code, summary["new"])
+    assert [(bad.name, "resolved")] == states(warehouse)
+    bad.write_bytes(truncated(1))
+    code, summary = ingested(warehouse, tmp_path / "run")
+    assert (1, 1) == (code, summary["rejected"])
+    assert [(bad.name, "resolved"), (bad.name, "open")] == states(warehouse)
+
+
+def test_files_that_cannot_be_read_are_named_and_stop_only_themselves(warehouse, tmp_path):
+    """A dangling link named like a dump is reported with its reason; the others load; exit 1."""
+    write_dumps(tmp_path / "run", [1, 2])
+    lost = tmp_path / "run" / f"lost{SUFFIX}"
+    lost.symlink_to(tmp_path / "run" / "gone.txt")
+    outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
+    assert 1 == outcome.code
+    assert f"unreadable: {lost}: No such file or directory" in outcome.out
+    assert 2 == counts(warehouse)["dumps"]
+    assert 1 == ingested(warehouse, tmp_path / "run")[0]
+
+
+def test_a_file_that_vanishes_while_others_are_read_is_named(warehouse, tmp_path):
+    """Between looking and reading a file may go: the others load, and the summary says which one went."""
+    _, gone = write_dumps(tmp_path / "run", [1, 2])
+    found = discover([str(tmp_path / "run")])
+    gone.unlink()
+    with Warehouse(warehouse) as writer:
+        summary = ingest(writer, found)
+    assert (1, 1, [f"{gone}: No such file or directory"]) == (summary.exit_code, summary.new, summary.unreadable)
+
+
+@pytest.mark.parametrize("data", [b"\x1f\x8b\x08 no gzip", gzip.compress(small_dump(3))[:-9]], ids=["bad", "cut"])
+def test_damaged_compressed_data_becomes_a_reject_with_its_bytes(warehouse, tmp_path, data):
+    """A .gz that does not decompress is kept as it lies there, under the rule `compression`."""
+    write_dumps(tmp_path / "run", [1])
+    (tmp_path / "run" / f"module_0009.jit_g.cpu_after_optimizations{SUFFIX}.gz").write_bytes(data)
+    code, summary = ingested(warehouse, tmp_path / "run")
+    assert (1, 1, 1) == (code, summary["new"], summary["rejected"])
+    [(rule, expected, content)] = rows(warehouse, "SELECT rule, expected, content FROM raw.rejects")
+    assert ("compression", "readable compressed data", data) == (rule, expected, zstandard.decompress(content))
+
+
+def test_a_compressed_dump_is_the_same_content(warehouse, tmp_path):
+    """gzip, Zstandard and xz hold what the plain file holds: stored once, seen four times."""
+    [path] = write_dumps(tmp_path / "run", [1])
+    for suffix, data in {
+        ".gz": gzip.compress(small_dump(1)),
+        ".zst": zstandard.compress(small_dump(1)),
+        ".xz": lzma.compress(small_dump(1)),
+    }.items():
+        path.with_name(path.name + suffix).write_bytes(data)
+    code, summary = ingested(warehouse, tmp_path / "run")
+    assert (0, 1, 3) == (code, summary["new"], summary["known"])
+    assert [("cpu", 4)] == rows(warehouse, "SELECT compile_target, COUNT(*) FROM raw.observations GROUP BY ALL")
+
+
+def test_a_late_sibling_makes_another_dump(warehouse, tmp_path, fleet):
+    """Allocations alone are a dump; when the other two files come, the file is seen again with a new content."""
+    [main] = (fleet / "jaxlib-0.10.0").glob(f"*scalar_add*{SUFFIX}")
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / main.name).write_bytes(main.read_bytes())
+    assert (0, 1) == ((outcome := ingested(warehouse, run))[0], outcome[1]["new"])
+    for suffix in ("-buffer-assignment-values.txt", "-live-range.txt"):
+        name = main.name.removesuffix(SUFFIX) + suffix
+        (run / name).write_bytes((main.parent / name).read_bytes())
+    assert (0, 1) == ((outcome := ingested(warehouse, run))[0], outcome[1]["new"])
+    assert [("combined", "absent"), ("split", "present")] == rows(
+        warehouse, "SELECT file_layout, live_range_state FROM raw.dumps ORDER BY ALL"
+    )
+    assert [("split",)] == rows(
+        warehouse, "SELECT file_layout FROM staging.observations JOIN raw.dumps USING (dump_id)"
+    )
+
+
+def test_a_file_that_was_named_and_is_no_dump_is_refused(warehouse, tmp_path):
+    """What somebody names is looked at, and the message says what a dump begins with."""
+    (tmp_path / "notes.md").write_text("# Notes\n")
+    outcome = call("ingest", tmp_path / "notes.md", "--warehouse", warehouse)
+    assert 1 == outcome.code
+    assert f"rejected: {tmp_path}/notes.md:1:1: expected 'BufferAssignment:'" in outcome.out
+    assert "found '# Notes'" in outcome.out
+
+
+def test_a_run_of_the_same_name_from_elsewhere_is_refused(warehouse, tmp_path):
+    """Two runs that only share a name are not mixed: exit 2, both roots named, nothing changed."""
+    for root, numbers in (("a", [1, 2]), ("b", [3, 4])):
+        write_dumps(tmp_path / root / "nightly", numbers)
+    ingested(warehouse, tmp_path / "a")
+    before = counts(warehouse)
+    outcome = call("ingest", tmp_path / "b", "--warehouse", warehouse)
+    assert (2, "") == (outcome.code, outcome.out)
+    for text in (str(tmp_path / "a" / "nightly"), str(tmp_path / "b" / "nightly"), "'nightly'", "--run"):
+        assert text in outcome.err
+    assert before == counts(warehouse)
+
+
+def test_a_run_that_moved_is_the_same_run(warehouse, tmp_path):
+    """A known name from another root with contents in common goes on: nothing new, no second run."""
+    write_dumps(tmp_path / "a" / "nightly", [1, 2])
+    ingested(warehouse, tmp_path / "a")
+    (tmp_path / "a").rename(tmp_path / "b")
+    write_dumps(tmp_path / "b" / "nightly", [3])
+    code, summary = ingested(warehouse, tmp_path / "b")
+    assert (0, 1, 2) == (code, summary["new"], summary["known"])
+    assert 1 == counts(warehouse)["runs"]
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}
+
+
+def test_plan_counts_what_the_ingest_then_does(tmp_path, fleet):
+    """Seen, new, known and unreadable by content, as the ingest counts them; known ones are not read; nothing is
+    written, not even a file for a warehouse that is not there yet."""
+    run = tmp_path / "run"
+    write_dumps(run, range(4), lambda number: small_dump(number % 3))
+    path = tmp_path / "w" / "w.duckdb"
+    path.parent.mkdir()
+    sources = [fleet / "jaxlib-0.10.0", run]
+    for step in range(3):
+        before = files_of(path.parent)
+        planned = ingested(path, *sources, "--plan")
+        assert before == files_of(path.parent)
+        done = ingested(path, *sources)
+        names = ("seen", "new", "known", "rejected", "known_rejected", "ignored", "unreadable", "runs")
+        assert [done[1][name] for name in names] == [planned[1][name] for name in names], step
+        assert done[0] == planned[0]
+        assert ({}, 0) == (planned[1]["rows"], planned[1]["bytes"])
+        if step == 0:
+            write_dumps(run, [7, 8], lambda number: small_dump(1))
+            write_dumps(run, [9], truncated)
+            ingested(path, *sources)  # a plan parses nothing, so it knows a refusal only by what was refused before
+            write_dumps(run, [9, 10], lambda _: truncated(9))
+            (run / f"bad{SUFFIX}.gz").write_bytes(b"\x1f\x8b\x08 no gzip")
+            (run / f"lost{SUFFIX}").symlink_to(run / "gone.txt")
+            write_dumps(run, [11, 12], lambda _: small_dump(50))
+    assert (2, 3, 3) == tuple(counts(path)[table] for table in ("runs", "loads", "rejects"))
+
+
+def test_plan_says_so_where_somebody_writes(warehouse, tmp_path):
+    """It is then by the published copy, as of its time; nobody waits."""
+    write_dumps(tmp_path / "run", [1, 2])
+    with Warehouse(warehouse) as writer:
+        writer.publish()
+        writer.con.execute("INSERT INTO meta.settings VALUES ('later', 'yes')")
+        planning = run("ingest", tmp_path / "run", "--warehouse", warehouse, "--plan")
+    assert 0 == planning.code
+    assert "2 dumps of 1 run seen: 2 to load, 0 known, 0 rejected" in planning.out
+    assert f"{warehouse} is being written; this is the published copy, as of " in planning.err
+
+
+def test_two_contents_with_one_dump_id_are_never_mixed(warehouse, tmp_path):
+    """Equal first 63 bits of two hashes: the second content is refused by the rule `identity`, the first stays."""
+    write_dumps(tmp_path / "run", [1])
+    ingested(warehouse, tmp_path / "run")
+    with Warehouse(warehouse) as writer:
+        writer.con.execute("UPDATE raw.dumps SET sha256 = ?", ["0" * 64])
+    before = counts(warehouse)
+    code, summary = ingested(warehouse, tmp_path / "run", "--rehash")
+    assert (1, 0, 1) == (code, summary["new"], summary["rejected"])
+    assert [("identity", f"that of the content {'0' * 64}", content_of({"combined": small_dump(1)}).sha256)] == rows(
+        warehouse, "SELECT rule, found, sha256 FROM raw.rejects"
+    )
+    assert {**before, "rejects": 1, "loads": 2} == counts(warehouse)
+
+
+def test_a_dump_that_no_model_can_compute_stops_only_itself(warehouse, tmp_path):
+    """Slots far beyond their allocation are legal, and their sum may be more than a BIGINT: a reject, by `model`."""
+    paths = write_dumps(tmp_path / "run", range(40))
+    huge = dump_text([Slot(0, 1, 0, 8) for _ in range(1100)]).replace(b"(size=8,", b"(size=%d," % 2**53)
+    paths[23].write_bytes(huge)
+    paths[31].write_bytes(huge.replace(b"v0", b"w0"))
+    code, summary = ingested(warehouse, tmp_path / "run")
+    assert (1, 38, 2) == (code, summary["new"], summary["rejected"])
+    found = rows(warehouse, "SELECT relative_path, rule, found, content FROM raw.rejects ORDER BY relative_path")
+    assert [(paths[23].name, "model"), (paths[31].name, "model")] == [row[:2] for row in found]
+    assert huge == zstandard.decompress(found[0][3])
+    assert "out of range" in found[0][2]
+    assert 38 == rows(warehouse, "SELECT COUNT(DISTINCT dump_id) FROM intermediate.peaks")[0][0]
+    code, summary = ingested(warehouse, tmp_path / "run")
+    assert (0, 38, 2) == (code, summary["known"], summary["known_rejected"])
+
+
+@pytest.mark.slow
+def test_worker_processes_give_the_rows_of_one_process(example_warehouse, fleet, tmp_path):
+    """Parsed by two processes, every table of the example fleet has the rows it has when parsed by one."""
+    outcome = run("ingest", fleet, "--workers", 2, "--warehouse", tmp_path / "two.duckdb")
+    assert 0 == outcome.code, outcome.err
+    assert contents(example_warehouse) == contents(tmp_path / "two.duckdb")
+
+
+def test_large_inputs_are_committed_batch_by_batch(warehouse, tmp_path):
+    """A batch of new contents is one transaction with one row of raw.loads."""
+    write_dumps(tmp_path / "run", range(BATCH_DUMPS + 100))
+    code, summary = ingested(warehouse, tmp_path / "run")
+    assert (0, BATCH_DUMPS + 100) == (code, summary["new"])
+    loads = rows(warehouse, "SELECT seen_count, new_count FROM raw.loads ORDER BY load_id")
+    assert 2 == len(loads)
+    assert BATCH_DUMPS + 100 == sum(new for _, new in loads)
+    by_load = rows(warehouse, "SELECT COUNT(*) FROM raw.dumps GROUP BY load_id ORDER BY load_id")
+    assert [new for _, new in loads] == [count for (count,) in by_load]
+
+
+def interrupted(words: list, number: signal.Signals) -> tuple[int, str]:
+    """Run a command, send it a signal when it has committed something; return its exit code and what it said."""
+    process = start(*words)
+    try:
+        first = process.stderr.readline()
+        assert " dumps: " in first
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # a terminal sends Ctrl-C to workers as well
+        else:
+            os.kill(process.pid, number)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        kill_group(process)
+    return process.returncode, errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_ingest_is_finished_by_the_same_command(warehouse, tmp_path, monkeypatch, workers, number):
+    """Ctrl-C ends with a line that says what is committed and exit 130; after it and after kill -9 the warehouse is
+    whole, and the same command loads what is missing."""
+    total = 1000
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", str(total // 5))
+    write_dumps(tmp_path / "run", range(total))
+    words = ["ingest", tmp_path / "run", "--warehouse", warehouse, "--workers", workers]
+    code, errors = interrupted(words, number)
+    loaded = counts(warehouse)["dumps"]
+    assert 0 < loaded < total
+    if number == signal.SIGINT:
+        assert (130, False) == (code, "Traceback" in errors)
+        assert loaded == int(re.search(r"committed before the interrupt: (\d+) new", errors)[1])
+    else:
+        assert -number == code
+    assert [(loaded, loaded)] == rows(
+        warehouse, "SELECT SUM(new_count), (SELECT COUNT(*) FROM raw.observations) FROM raw.loads"
+    )
+    outcome = run(*words)
+    assert 0 == outcome.code, outcome.err
+    assert f"{total} dumps of 1 run seen: {total - loaded} new, {loaded} known" in outcome.out
+    assert (total, total) == (counts(warehouse)["dumps"], counts(warehouse)["observations"])

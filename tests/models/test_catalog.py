@@ -1,0 +1,61 @@
+"""docs/catalog.md: the page of all tables and models."""
+
+import shutil
+
+import pytest
+
+from bufferhouse.models.project import read
+from bufferhouse.query.catalog import PAGE, catalog_markdown
+from schemas import TABLES
+from tests.command_line import CHECKOUT, run
+
+
+def test_the_committed_page_is_up_to_date():
+    """What schemas/ and dbt_like_models/ say is what docs/catalog.md says; `bufferhouse catalog` writes it anew."""
+    assert catalog_markdown() == PAGE.read_text()
+
+
+def test_every_column_of_every_table_and_model_is_on_the_page():
+    """Purpose, grain or key, and each column with its description, types for tables."""
+    sections = dict(section.split("\n", 1) for section in catalog_markdown().split("\n### ")[1:])
+    models = {model.name: model for model in read()}
+    assert sections.keys() == models.keys() | {f"raw.{table}" for table in TABLES}
+    for name, model in models.items():
+        assert model.purpose in sections[name]
+        assert all(f"| `{column}` | {comment} |" in sections[name] for column, comment in model.columns.items())
+        assert not model.grain or f"Grain: {', '.join(f'`{column}`' for column in model.grain)}." in sections[name]
+    for table, contract in TABLES.items():
+        assert f"Key: {', '.join(f'`{name}`' for name in contract.key)}." in sections[f"raw.{table}"]
+        assert contract.columns.keys() == {
+            line.split("`")[1] for line in sections[f"raw.{table}"].split("\n") if line.startswith("| `")
+        }
+    assert "| `text_bytes` | BIGINT |  | Bytes of all its files. |" in sections["raw.dumps"]
+
+
+@pytest.mark.slow
+def test_check_tells_whether_the_page_is_up_to_date(tmp_path):
+    """`catalog --check` writes nothing: exit 0 and silence when the page is as it should be, else 1 and the way out."""
+    for part in ("bufferhouse", "schemas", "dbt_like_models", "sql"):
+        shutil.copytree(CHECKOUT / part, tmp_path / part)
+    page = tmp_path / "docs" / "catalog.md"
+    page.parent.mkdir()
+    for before in (None, "by hand\n"):
+        if before is not None:
+            page.write_text(before)
+        outcome = run("catalog", "--check", cwd=tmp_path)
+        assert (1, "") == (outcome.code, outcome.out)
+        assert (
+            f"{page} is not what schemas/ and dbt_like_models/ say; write it with: bufferhouse catalog" in outcome.err
+        )
+        assert before == (page.read_text() if page.exists() else None)
+    outcome = run("catalog", cwd=tmp_path)
+    cookbook = tmp_path / "sql" / "queries" / "README.md"
+    assert (0, f"{page}\n{cookbook}\n") == (outcome.code, outcome.out)
+    assert PAGE.read_text() == page.read_text()
+    cookbook.write_text("by hand\n")
+    outcome = run("catalog", "--check", cwd=tmp_path)
+    assert (1, "") == (outcome.code, outcome.out)
+    assert f"{cookbook} is not what sql/queries/ says; write it with: bufferhouse catalog" in outcome.err
+    assert 0 == run("catalog", cwd=tmp_path).code
+    outcome = run("catalog", "--check", cwd=tmp_path)
+    assert (0, "", "") == (outcome.code, outcome.out, outcome.err)

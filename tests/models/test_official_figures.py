@@ -1,0 +1,293 @@
+"""marts.official_figures_v1 against what memory_analysis() said of the same compile, and against sums done by hand."""
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse.ingest.in_memory import in_memory
+from bufferhouse.paths import CHECKOUT
+from bufferhouse.warehouse.warehouse import Warehouse
+from tests.models import official
+from tests.models.official import OfficialCount
+from tests.synthetic import Slot, dump_text
+from tests.warehouses import load_texts
+
+TRUTH = CHECKOUT / "tests" / "data" / "truth"
+UNKNOWN = ("unknown", "unknown", "unknown", False)
+ZERO = ("all_zero", "all_zero", "not_reported", True)
+FLAGS = ("flags_of_allocations", "preallocated_temps")
+TWICE = ("flags_of_allocations", "twice_arena_less_covered")
+WHOLE = ("flags_of_allocations", "arena_in_16_kib")
+LIBTPU_33 = ("libtpu", "0.0.33", "tpu", None)
+LIBTPU_51 = ("libtpu", "0.0.51", "tpu", None)
+
+
+def truths_of(run: Path) -> dict[str, dict]:
+    """The protos of a run of examples/fleet by the paths of its dumps."""
+    return {
+        path.name.removesuffix(".truth.json.gz"): json.loads(gzip.decompress(path.read_bytes()))
+        for path in run.glob("*.truth.json.gz")
+    }
+
+
+def test_figures_of_the_fleet_are_what_memory_analysis_said(example):
+    """Every program of ten compilers: argument, output, alias and temp, and the peak where the dump has all of it.
+
+    Where a replay of the heap traces comes on top, the static part of the mart and the replay make what was said.
+    """
+    count = OfficialCount(example)
+    for run_name, programs in official.examples().items():
+        truths = truths_of(TRUTH / run_name)
+        for module_name, said in programs.items():
+            count.add(run_name, module_name, said, truths)
+    assert [] == count.problems
+    assert (121, 121) == (count.counts["dumps"], count.counts["dumps as said"])
+    peaks = ("peak not_reported", "peak static", "peak static_and_replay")
+    assert (59, 39, 23) == tuple(count.counts[what] for what in peaks)
+    assert count.counts["temp is not 0"] > 40
+
+
+def test_a_changed_meaning_is_a_warning(example):
+    """On the first run by another rule, and on no other; it names the figures and both rules."""
+    found = example.execute(
+        "SELECT run_name, changed_meaning FROM marts.official_figures_v1 WHERE program_name = 'jit_fft' ORDER BY ALL"
+    ).fetchall()
+    sizes = "argument, output, alias: was all_zero, is flags_of_allocations; temp: was all_zero, is preallocated_temps"
+    assert [
+        ("jaxlib-0.10.0", None),
+        ("jaxlib-0.4.13", None),
+        ("jaxlib-0.4.25", None),
+        ("jaxlib-0.4.38", sizes),
+        ("jaxlib-0.6.0", None),
+        ("jaxlib-0.7.0", "peak: was not_reported, is static_and_replay"),
+        ("jaxlib-0.8.0", "peak: was static_and_replay, is static"),
+        ("jaxlib-0.9.0", None),
+    ] == found
+
+
+def test_the_seeds_have_no_known_compiler(example):
+    """Nothing is guessed of them; what needs no rule is there."""
+    found = example.execute(
+        "SELECT DISTINCT sizes_rule, temp_rule, peak_rule, is_compared, argument_bytes, output_bytes, alias_bytes,"
+        " temp_bytes, peak_bytes, peak_relation, host_bytes FROM marts.official_figures_v1 WHERE run_name = 'seeds'"
+    ).fetchall()
+    assert [(*UNKNOWN, None, None, None, None, None, "unknown", None)] == found
+    sql = "SELECT COUNT(static_peak_bytes) FROM marts.official_figures_v1 WHERE run_name = 'seeds'"
+    assert (5,) == example.execute(sql).fetchone()
+
+
+def test_the_static_part_is_the_footprint_without_temporaries(example):
+    """Of every dump, whoever compiled it: over all memory spaces."""
+    different = example.execute(
+        """
+        SELECT o.dump_id, ANY_VALUE(o.static_peak_bytes), SUM(f.footprint_bytes - f.temp_bytes)
+        FROM (SELECT DISTINCT dump_id, static_peak_bytes FROM marts.official_figures_v1) AS o
+        JOIN marts.footprint_v1 AS f ON o.dump_id = f.dump_id
+        GROUP BY o.dump_id HAVING ANY_VALUE(o.static_peak_bytes) <> SUM(f.footprint_bytes - f.temp_bytes)
+        """
+    ).fetchall()
+    assert [] == different
+
+
+# Compiler, version, platform and revision of a run; rules of sizes, temp and peak, and whether they were compared.
+RULES = {
+    ("jaxlib", "0.4.12", "cpu", None): UNKNOWN,
+    ("jaxlib", "0.4.13", "cpu", None): ZERO,
+    ("jaxlib", "0.4.28", "cpu", None): ZERO,
+    ("jaxlib", "0.4.29", "cpu", None): (*FLAGS, "not_reported", True),
+    ("jaxlib", "0.6.2", "cpu", None): (*FLAGS, "not_reported", True),
+    ("jaxlib", "0.7.0", "cpu", None): (*FLAGS, "static_and_replay", True),
+    ("jaxlib", "0.7.1", "cpu", None): (*FLAGS, "static_and_replay", True),
+    ("jaxlib", "0.7.2", "cpu", None): (*FLAGS, "static", True),
+    ("jaxlib", "0.9.0.1", "cpu", None): (*FLAGS, "static", True),
+    ("jaxlib", "0.12.0", "cpu", None): (*FLAGS, "static", False),
+    ("jaxlib", "0.10.2", "gpu", None): (*FLAGS, "static_and_replay", True),
+    ("jaxlib", "0.9.0", "gpu", None): (*FLAGS, "static_and_replay", False),
+    ("jaxlib", "0.4.28", "gpu", None): UNKNOWN,
+    ("libtpu", "0.0.8", "tpu", None): (*TWICE, "not_reported", True),
+    ("libtpu", "0.0.17", "tpu", None): (*TWICE, "unknown", True),
+    LIBTPU_33: (*TWICE, "static_and_replay", True),
+    ("libtpu", "0.0.40", "tpu", None): ("flags_of_allocations", "unknown", "static_and_replay", False),
+    LIBTPU_51: (*WHOLE, "static_and_replay", False),
+    ("libtpu", None, "tpu", "853872983"): (*TWICE, "static_and_replay", True),
+    (None, None, "tpu", "1003875606"): (*WHOLE, "static_and_replay", False),
+    ("libtpu", "0.0.33", "tpu", "1003875606"): (*WHOLE, "static_and_replay", False),
+    ("jaxlib", "0.7.0.dev20250701", "cpu", None): UNKNOWN,
+    ("jaxlib", "nightly", "cpu", None): UNKNOWN,
+    ("jaxlib", None, "cpu", None): UNKNOWN,
+    (None, "0.7.0", "cpu", None): UNKNOWN,
+    ("jaxlib", "0.7.0", None, None): UNKNOWN,
+    ("tensorflow", "2.21.0", "cpu", None): UNKNOWN,
+    ("libtpu", "0.0.33", "cpu", None): UNKNOWN,
+}
+# Bytes of temp by the rules of libtpu 0.0.33 and 0.0.51 for an arena of 512 bytes with one value in it.
+STORED = {
+    "a scalar that is copied": ("f32[]{:T(128)}", "copy", 0, 0),
+    "a scalar that is reduced": ("f32[]{:T(128)}", "reduce", 32256, 16384),
+    "an array of one element": ("s32[1]{0:T(128)}", "convert", 0, 16384),
+    "an array of two": ("f32[2]{0:T(128)}", "copy", 32256, 16384),
+    "an array of none": ("f32[0]{0:T(128)}", "add", 0, 16384),
+    "an array of any number": ("f32[?]{0:T(128)}", "add", 32256, 16384),
+    "a tuple table": ("(f32[2]{0:T(128)})", "custom-call", 0, 0),
+}
+# 30 bytes of a temporary arena of 100 are never taken.
+BY_HAND = dump_text(
+    [
+        Slot(0, 9, 0, 64, 0),
+        Slot(0, 9, 0, 32, 1),
+        Slot(1, 3, 0, 20, 2),
+        Slot(4, 6, 50, 50, 2),
+        Slot(1, 2, 0, 8, 3),
+        Slot(0, 9, 0, 16, 4),
+        Slot(1, 9, 0, 4, 5),
+        Slot(0, 9, 0, 4096, 6),
+    ],
+    [
+        ", parameter 0, shape |u8[64]| at ShapeIndex {}",
+        ", parameter 1, shape |u8[32]| at ShapeIndex {}, maybe-live-out",
+        ", preallocated-temp",
+        ", color 1, preallocated-temp",
+        ", constant",
+        ", output shape is |u8[4]|, maybe-live-out",
+        ", color 5, parameter 2, shape |u8[4096]| at ShapeIndex {}",
+    ],
+)
+NO_TEMPORARIES = dump_text([Slot(0, 1, 0, 64)], [", parameter 0, shape |u8[64]| at ShapeIndex {}"])
+# A dump that stops behind its allocations.
+CUT = dump_text([Slot(0, 1, 0, 64, shape="f32[16]{0}")]).split(b"\n\n")[0] + b"\n"
+
+
+@pytest.fixture(scope="module")
+def figures():
+    """Rows of the mart by compiler and name, as mappings: the dumps above, had each of these compilers made them."""
+    stored = {
+        name: dump_text([Slot(0, 2, 0, 512, shape=shape)]).replace(b"custom-call(", opcode.encode() + b"(")
+        for name, (shape, opcode, _, _) in STORED.items()
+    }
+    texts = {"by hand": BY_HAND, "cut": CUT, "no temporaries": NO_TEMPORARIES, **stored}
+    with Warehouse(None) as warehouse:
+        names = dict(zip(load_texts(warehouse, list(texts.values())), texts, strict=True))
+        [(run_id,)] = warehouse.con.execute("SELECT run_id FROM raw.runs").fetchall()
+        for number, compiler in enumerate(RULES, 1000):
+            warehouse.con.execute(
+                "INSERT INTO raw.runs SELECT * REPLACE (? AS run_id, ? AS run_name, ? AS compiler,"
+                " ? AS compiler_version, ? AS platform, ? AS compiler_revision) FROM raw.runs WHERE run_id = ?",
+                [number, str(number), *compiler, run_id],
+            )
+            warehouse.con.execute(
+                "INSERT INTO raw.observations SELECT * REPLACE (? AS run_id) FROM raw.observations WHERE run_id = ?",
+                [number, run_id],
+            )
+        cursor = warehouse.con.execute("SELECT * FROM marts.official_figures_v1 WHERE run_id >= 1000")
+        columns = [column[0] for column in cursor.description]
+        rows = [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+    compilers = dict(enumerate(RULES, 1000))
+    return {(compilers[row["run_id"]], names[row["dump_id"]]): row for row in rows}
+
+
+@pytest.mark.parametrize("compiler", RULES, ids=lambda compiler: " ".join(map(str, compiler)))
+def test_the_rules_of_a_compiler(figures, compiler):
+    """By its version, a libtpu by its CL number first; a pre-release and what was never looked at are unknown."""
+    row = figures[compiler, "by hand"]
+    assert RULES[compiler] == (row["sizes_rule"], row["temp_rule"], row["peak_rule"], row["is_compared"])
+
+
+@pytest.mark.parametrize(
+    ("compiler", "expected"),
+    [
+        (("jaxlib", "0.4.28", "cpu", None), (0, 0, 0, 0, None, None)),
+        (("jaxlib", "0.7.2", "cpu", None), (96, 36, 32, 108, 64 + 32 + 16 + 4 + 4096, 4096)),
+        (("jaxlib", "0.7.0", "cpu", None), (96, 36, 32, 108, None, 4096)),
+        (LIBTPU_33, (96, 36, 32, 2 * 100 - 70 + 31744, None, 4096)),
+        (("libtpu", "0.0.40", "tpu", None), (96, 36, 32, None, None, 4096)),
+        (LIBTPU_51, (96, 36, 32, 16384, None, 4096)),
+        (("tensorflow", "2.21.0", "cpu", None), (None, None, None, None, None, None)),
+    ],
+)
+def test_figures_done_by_hand(figures, compiler, expected):
+    """Parameters of 64 and 32, the second live out beside an output of 4; an arena of 100, 70 of it ever taken, and
+    one of 8 in memory space 1; a constant of 16; a parameter of 4,096 in the host's memory, which only the peak has."""
+    columns = ("argument_bytes", "output_bytes", "alias_bytes", "temp_bytes", "peak_bytes", "host_bytes")
+    assert expected == tuple(figures[compiler, "by hand"][column] for column in columns)
+
+
+def test_the_newest_libtpu_says_less_of_the_same_program(own_warehouse):
+    """Of one program libtpu 0.0.33 says 96,768 bytes of temp and libtpu 0.0.51 says 49,152, and nothing changed.
+
+    No build of 0.0.51 is in the corpus: its rule is applied to the dump of 0.0.8, whose file name has no CL number.
+    """
+    sql = (
+        "SELECT run_name, temp_bytes, is_temp_by_opcode, changed_meaning FROM marts.official_figures_v1"
+        " WHERE platform = 'tpu' AND program_name = 'jit_while_simple' ORDER BY run_name"
+    )
+    with duckdb.connect(str(own_warehouse)) as con:
+        run_name = "tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8"
+        newest = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
+        assert [
+            (run_name, 96768, True, None),
+            (newest, 96768, True, "peak: was not_reported, is static_and_replay"),
+        ] == (con.execute(sql).fetchall())
+        con.execute(
+            "UPDATE raw.runs SET compiler_version = '0.0.51', started_at = '2026-09-01' WHERE run_name = ?", [run_name]
+        )
+        warning = "temp: was twice_arena_less_covered, is arena_in_16_kib"
+        assert [(run_name, 49152, True, warning), (newest, 96768, True, None)] == con.execute(sql).fetchall()
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_what_is_really_stored(figures, name):
+    """A tuple table is not, a single element that the scalar unit computes is not; all else is."""
+    *_, old, new = STORED[name]
+    assert (old, new) == (figures[LIBTPU_33, name]["temp_bytes"], figures[LIBTPU_51, name]["temp_bytes"])
+
+
+def test_a_guess_by_opcodes_is_marked(figures):
+    """On a TPU, where there are none but single elements."""
+    names = ("a scalar that is copied", "an array of two", "a tuple table")
+    assert [True, False, False] == [figures[LIBTPU_33, name]["is_temp_by_opcode"] for name in names]
+    assert figures[("jaxlib", "0.7.2", "cpu", None), names[0]]["is_temp_by_opcode"] is None
+
+
+def test_without_live_ranges_the_older_rule_of_libtpu_has_no_answer(figures):
+    """It needs the bytes that are ever taken; the others take the allocations."""
+    compilers = (LIBTPU_33, LIBTPU_51, ("jaxlib", "0.7.2", "cpu", None))
+    assert [None, 16384, 64] == [figures[compiler, "cut"]["temp_bytes"] for compiler in compilers]
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "peak_bytes", "relation"),
+    [
+        ("0.6.2", "by hand", None, "not reported"),
+        ("0.7.1", "by hand", None, "at least static_peak_bytes: a replay of temporaries comes on top"),
+        ("0.7.1", "no temporaries", 64, "footprint of all memory spaces: there are no temporaries"),
+        ("0.7.2", "by hand", 4212, "footprint of all memory spaces without temporaries"),
+    ],
+)
+def test_the_peak_says_what_it_is(figures, version, name, peak_bytes, relation):
+    """How it relates to the footprint, or why there is none."""
+    row = figures[("jaxlib", version, "cpu", None), name]
+    assert (peak_bytes, relation) == (row["peak_bytes"], row["peak_relation"])
+
+
+@pytest.mark.corpus
+@pytest.mark.soak
+def test_every_memory_analysis_of_the_corpus(corpus):
+    """Eleven builds: every program of which there is a dump. Of a name compiled twice one dump was asked about."""
+    total = Counter()
+    for archive in sorted((corpus / "builds").glob("*.tar.gz")):
+        if said := official.said_in(archive):
+            build, protos = archive.name.removesuffix(".tar.gz"), official.protos_in(archive)
+            with in_memory([str(archive)]) as con:
+                official.tell_compiler(con, build)
+                count = OfficialCount(con)
+            for module_name, figures in said.items():
+                count.add(build, module_name, figures, protos)
+            assert [] == count.problems
+            total += Counter({f"{build[:3]} {what}": number for what, number in count.counts.items()})
+    names = ("programs", "dumps", "dumps as said", "temp is not 0", "peak static", "peak static_and_replay")
+    found = {platform: tuple(total[f"{platform} {name}"] for name in names) for platform in ("jax", "gpu", "tpu")}
+    assert {"jax": (717, 720, 717, 312, 273, 91), "gpu": (4, 4, 4, 4, 0, 4), "tpu": (67, 67, 67, 7, 0, 43)} == found

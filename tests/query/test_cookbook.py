@@ -1,0 +1,240 @@
+"""The cookbook: what the questions of sql/queries answer over the example fleet, and what is asked of their files."""
+
+import re
+import shutil
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from bufferhouse.errors import UsageError
+from bufferhouse.query import cookbook
+from bufferhouse.query.cookbook import PAGE, Parameter, question, questions
+from bufferhouse.query.door import door
+from bufferhouse.query.format import formatted
+from bufferhouse.tabulate.shape import parse_shape
+from bufferhouse.warehouse.read import open_reader
+from tests.command_line import call
+from tests.ingests import ingest, write_dumps
+
+QUESTIONS = questions()
+EVERYTHING = {"rows": "1000000"}
+# Questions whose defaults say little of this fleet, and what is asked of it besides.
+ALSO = {
+    "biggest_at_peak": {"program": "jit_transformer%", "run": "jaxlib-0.4.13", "rows": "5"},
+    "fits_a_chip": {"device_bytes": "1M", "used_percent": "20"},
+    "in_memory_space": {"memory_space": "2"},
+    "oom_allocation": {"size_bytes": "512.0KiB", "off_percent": "1"},
+    "recompiles": {"run": "seeds"},
+    "find_dump": {"path": "%jit_fft%"},
+    "new_programs": {"rows": "3"},
+    "official_figures": {"program": "jit_while_simple"},
+    "padded_values": {"times": "100.5", "rows": "5"},
+}
+
+
+@pytest.fixture(scope="module")
+def ask(example_warehouse, tmp_path_factory):
+    """A function that asks a question of the example fleet and returns columns and rows."""
+    con, _ = open_reader(Path(shutil.copy(example_warehouse, tmp_path_factory.mktemp("asked") / "copy.duckdb")))
+    with con, door(con) as opened:
+        yield lambda name, given=None: opened.ask(question(name).sql, question(name).values(given or {}))
+
+
+@pytest.fixture(scope="module")
+def ask_of_refused(blank_warehouse, tmp_path_factory):
+    """The same of a warehouse where three dumps were refused: for a word, a number and a sum."""
+    directory = tmp_path_factory.mktemp("refused")
+    run, path = directory / "nightly", Path(shutil.copy(blank_warehouse, directory / "refused.duckdb"))
+    damages = (
+        (b"Used values:", b"Used valves:"),
+        (b"size=64", b"size=-64"),
+        (b"Total bytes used: ", b"Total bytes used: 9"),
+    )
+    [good, *broken] = write_dumps(run, range(1 + len(damages)))
+    for place, (was, instead) in zip(broken, damages, strict=True):
+        place.write_bytes(good.read_bytes().replace(was, instead, 1))
+    assert 1 == ingest(path, run)[0]
+    con, _ = open_reader(path)
+    with con, door(con) as opened:
+        yield lambda name, given=None: opened.ask(question(name).sql, question(name).values(given or {}))
+
+
+@pytest.fixture(scope="module")
+def records(ask):
+    """The same, the rows as mappings."""
+
+    def found(name: str, given: dict[str, str] | None = None) -> list[dict]:
+        answer = ask(name, given)
+        return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+
+    return found
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_answer(ask, ask_of_refused, golden, name):
+    """Over the example fleet, with the defaults and with what ALSO says; of what was refused over another warehouse."""
+    ask = ask_of_refused if name == "refused_dumps" else ask
+    texts = []
+    for given in [{}, ALSO[name]] if name in ALSO else [{}]:
+        answer = ask(name, given)
+        asked = " ".join(f"{key}={value}" for key, value in given.items()) or "as it is"
+        texts.append(f"{asked}\n\n{formatted(answer.columns, answer.rows, 'table')}\n")
+    golden(f"cookbook/{name}.txt", "\n".join(texts))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_an_empty_warehouse_has_no_answer(blank_warehouse, tmp_path, name):
+    """Every question can be asked before the first dump is there."""
+    con, _ = open_reader(Path(shutil.copy(blank_warehouse, tmp_path / "blank.duckdb")))
+    with con, door(con) as opened:
+        assert [] == opened.ask(QUESTIONS[name].sql, QUESTIONS[name].values({})).rows
+
+
+def test_there_are_questions_of_every_kind():
+    """At least 25, each one sentence that ends in a question mark, each of whose parameters its statement reads."""
+    assert len(QUESTIONS) >= 25
+    for one in QUESTIONS.values():
+        assert re.fullmatch(r"[A-Z][^?]+\?", one.sentence), one.name
+        body = "\n".join(line for line in one.sql.split("\n") if not line.startswith("--"))
+        assert set(one.parameters) == set(re.findall(r"\$(\w+)", body)), one.name
+
+
+def test_the_page_is_made_from_the_files():
+    """`bufferhouse catalog` writes sql/queries/README.md; every question stands on it."""
+    assert cookbook.page() == PAGE.read_text()
+    for name in QUESTIONS:
+        assert f"]({name}.sql)" in PAGE.read_text()
+
+
+def test_the_owners_at_the_peaks_own_all_of_it(records, example):
+    """biggest_at_peak without a limit sums to the occupied peaks of all dumps."""
+    owned = sum(row["owned_bytes"] for row in records("biggest_at_peak", EVERYTHING))
+    sql = "SELECT SUM(occupied_peak_bytes) FROM marts.peak_memory_v1 WHERE memory_space = 0"
+    assert example.execute(sql).fetchone()[0] == owned
+
+
+def test_recompiles_are_counted(records, example):
+    """Counted once more from the observations, one by one."""
+    sql = "SELECT run_name, program_name, program_id, dump_id FROM marts.observations_v1"
+    sightings = example.execute(sql).fetchall()
+    dumps = Counter(row[:2] for row in sightings)
+    expected = {
+        key: (
+            count,
+            len({row[2] for row in sightings if row[:2] == key}),
+            len({row[3] for row in sightings if row[:2] == key}),
+        )
+        for key, count in dumps.items()
+        if count > 1
+    }
+    assert expected
+    found = records("recompiles", EVERYTHING)
+    assert expected == {
+        (row["run_name"], row["program_name"]): (row["dump_count"], row["signature_count"], row["content_count"])
+        for row in found
+    }
+
+
+def test_questions_read_what_people_read():
+    """Marts, and staging where no mart has the answer."""
+    read = {one.name: set(re.findall(r"\b(?<!DISTINCT )(?:FROM|JOIN) (\w+)\.", one.sql)) for one in QUESTIONS.values()}
+    assert {"marts", "staging"} == set().union(*read.values())
+    assert [] == [name for name, layers in read.items() if not layers]
+
+
+def test_an_exchanged_layout_is_what_its_shape_says(records):
+    """other_layout against the sizes of the same shape text with its two minor dimensions exchanged."""
+    found = records("other_layout", EVERYTHING)
+    assert found
+    for row in found:
+        text = re.sub(r"\{(\d+),(\d+)", r"{\2,\1", row["shape_text"])
+        assert parse_shape(text).physical_bytes == row["exchanged_bytes"], row
+
+
+def test_changes_of_official_figures_stay_within_a_rule(records):
+    """Every change that is named has the rule of the run before, and where a rule changed there is none."""
+    found = records("official_figures_over_time", {"program": "%", **EVERYTHING})
+    assert any(row["temp_change_bytes"] for row in found)
+    for before, row in pairwise(found):
+        is_same = before["program_name"] == row["program_name"] and before["compile_target"] == row["compile_target"]
+        for figure in ("temp", "peak"):
+            change, is_changed = row[f"{figure}_change_bytes"], f"{figure}: was" in (row["changed_meaning"] or "")
+            assert not (is_changed and change is not None), row
+            if change is not None:
+                assert is_same
+                assert row[f"{figure}_bytes"] - before[f"{figure}_bytes"] == change
+                assert before[f"{figure}_rule"] == row[f"{figure}_rule"]
+
+
+def test_idle_values_are_those_of_the_uses(records, example):
+    """idle_after_last_use against the uses of each value, read one by one."""
+    found = records("idle_after_last_use", EVERYTHING)
+    assert found
+    for row in found[:20]:
+        uses = example.execute(
+            "SELECT u.schedule_position FROM staging.uses AS u JOIN staging.hlo_values AS v USING (dump_id, value_id)"
+            " WHERE dump_id = ? AND v.instruction_name = ? AND v.end_position = ? AND v.shape_text = ?",
+            [row["dump_id"], row["instruction_name"], row["end_position"], row["shape_text"]],
+        ).fetchall()
+        assert row["last_use_position"] in {use for (use,) in uses}
+        assert row["end_position"] - row["last_use_position"] == row["idle_position_count"]
+
+
+def test_a_question_is_run_by_its_name(example_warehouse):
+    """`query --run NAME --param K=V`, in every format."""
+    words = ["query", "--run", "biggest_at_peak", "--warehouse", example_warehouse, "--format", "csv"]
+    outcome = call(*words, "--param", "rows=2", "--param", "program=jit_fft")
+    assert (0, 3) == (outcome.code, len(outcome.out.splitlines()))
+    assert all(line.startswith("jit_fft,") for line in outcome.out.splitlines()[1:])
+
+
+def test_the_questions_are_listed():
+    """`query --list` needs no warehouse."""
+    outcome = call("query", "--list", "--format", "csv")
+    assert 0 == outcome.code
+    assert ["question", *QUESTIONS] == [line.split(",")[0] for line in outcome.out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--run", "bigest_at_peak"], "there is no question 'bigest_at_peak' in the cookbook; did you mean biggest_at"),
+        (["--run", "../reports/fleet_runs"], "there is no question '../reports/fleet_runs' in the cookbook"),
+        (["--run", "biggest_at_peak", "--param", "row=1"], "biggest_at_peak has no parameter 'row'; it has program"),
+        (["--run", "biggest_at_peak", "--param", "rows=many"], "--param rows: expected a whole number, found 'many'"),
+        (["--run", "biggest_at_peak", "SELECT 1"], "expected one statement"),
+    ],
+)
+def test_wrong_calls(example_warehouse, words, message):
+    """The message says what there is."""
+    outcome = call("query", *words, "--warehouse", example_warehouse)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert message in outcome.err
+
+
+def test_sizes_as_xla_prints_them():
+    """Parameters ending in _bytes take units of 1024; others are plain numbers; null is text that may be left out."""
+    size = Parameter("size_bytes", 0, "")
+    assert [1_256_277_934, 71_303_168, 1024, 7] == [size.value(text) for text in ("1.17G", "68.00MiB", "1 KB", "7")]
+    assert 2.5 == Parameter("times", 1.0, "").value("2.5")
+    assert "7" == Parameter("run", None, "").value("7")
+    with pytest.raises(UsageError):
+        Parameter("rows", 1, "").value("1K")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SELECT 1\n", "x.sql:1:1: expected the question as a comment"),
+        ("-- Why?\nSELECT 1\n", "x.sql:1:1: expected the question as a comment"),
+        ("-- Why?\n-- topic: T\n-- param: rows 20\nSELECT 1\n", "x.sql:3:1: expected '-- param: name = default"),
+    ],
+)
+def test_a_file_that_is_no_question_is_refused(tmp_path, text, message):
+    """With the file and the line."""
+    (tmp_path / "x.sql").write_text(text)
+    with pytest.raises(UsageError) as error:
+        questions(tmp_path)
+    assert message in str(error.value)

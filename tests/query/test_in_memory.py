@@ -1,0 +1,79 @@
+"""Dumps in no warehouse, read into memory and asked at once."""
+
+import pytest
+
+from bufferhouse.ingest.in_memory import in_memory
+from tests.command_line import call
+from tests.ingests import write_dumps
+from tests.sources.test_archive import archived
+from tests.warehouses import rows
+
+COUNT = "SELECT COUNT(*) FROM raw.dumps"
+
+
+def test_a_query_needs_no_warehouse(example_warehouse, fleet, tmp_path, monkeypatch):
+    """The answers are those of a warehouse with the same dumps; no file is made."""
+    monkeypatch.chdir(tmp_path)
+    question = "SELECT SUM(reserved_bytes), SUM(occupied_peak_bytes), COUNT(*) FROM marts.peak_memory"
+    outcome = call("query", question, "--from", fleet, "--format", "csv")
+    assert 0 == outcome.code
+    [expected] = rows(example_warehouse, question)
+    assert ",".join(map(str, expected)) == outcome.out.splitlines()[1]
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_several_sources_of_any_kind(fleet, tmp_path):
+    """--from may be repeated, and takes whatever ingest takes."""
+    path = archived(
+        tmp_path / "night.tar.gz", {"x-buffer-assignment.txt": (next((fleet / "seeds").glob("000*"))).read_bytes()}
+    )
+    write_dumps(tmp_path / "run", [1, 2])
+    outcome = call("query", COUNT, "--from", path, "--from", tmp_path / "run", "--format", "csv")
+    assert (0, "3") == (outcome.code, outcome.out.splitlines()[1])
+
+
+def test_a_report_needs_no_warehouse(example_warehouse, fleet, tmp_path, monkeypatch):
+    """It says what it says of a warehouse with the same dumps, but for what it is called; the page is written."""
+    monkeypatch.chdir(tmp_path)
+    outcome = call("report", "fleet", "--from", fleet, "--html", "page.html")
+    expected = call("report", "fleet", "--warehouse", example_warehouse)
+    own = outcome.out.replace("report: page.html\n", "")
+    assert (0, 0) == (outcome.code, expected.code)
+    assert expected.out.replace(example_warehouse.name, "fleet") == own
+    assert ["page.html"] == [path.name for path in tmp_path.iterdir()]
+
+
+def test_what_is_refused_is_said_and_can_be_asked_for(tmp_path):
+    """One bad dump stops only itself; its line is on standard error, its row in raw.rejects."""
+    good, bad = write_dumps(tmp_path / "run", [1, 2])
+    bad.write_bytes(b"BufferAssignment:\nnonsense\n")
+    outcome = call("query", "SELECT relative_path FROM raw.rejects", "--from", tmp_path / "run", "--format", "csv")
+    assert (0, [bad.name]) == (outcome.code, outcome.out.splitlines()[1:])
+    assert f"bufferhouse: {bad}:2:1: expected " in outcome.err
+    assert good.name not in outcome.err
+
+
+def test_it_is_read_only_all_the_same(fleet):
+    """A statement that writes is refused, though there is nothing to harm."""
+    outcome = call("query", "DELETE FROM raw.dumps", "--from", fleet / "seeds")
+    assert (2, "") == (outcome.code, outcome.out)
+
+
+@pytest.mark.parametrize(
+    "words", [["--from", "/no/such/place"], ["--from", ".", "--warehouse", "w.duckdb"]], ids=["not there", "two places"]
+)
+def test_wrong_calls(words):
+    """A source that is there, and one place to ask."""
+    for verb in (["query", COUNT], ["report", "fleet"]):
+        outcome = call(*verb, *words)
+        assert (2, "") == (outcome.code, outcome.out)
+
+
+def test_the_connection_is_closed_behind_it(fleet):
+    """What was read is gone when it was asked."""
+    import duckdb
+
+    with in_memory([str(fleet / "seeds")]) as con:
+        assert [(5,)] == con.execute(COUNT).fetchall()
+    with pytest.raises(duckdb.ConnectionException):
+        con.execute(COUNT)

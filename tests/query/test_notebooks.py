@@ -1,0 +1,131 @@
+"""The warehouse for other tools: bufferhouse.connect, and export --parquet."""
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import bufferhouse
+from bufferhouse.errors import UsageError, WarehouseBusy
+from bufferhouse.warehouse.warehouse import Warehouse
+from tests.command_line import call, run
+
+COUNT = "SELECT COUNT(*) FROM peak_memory"
+
+
+def test_marts_are_on_the_search_path(own_warehouse):
+    """A mart needs no schema; of equal names the mart is meant, and moments are UTC."""
+    with bufferhouse.connect(own_warehouse) as con:
+        expected = con.sql("SELECT COUNT(*) FROM marts.peak_memory_v1").fetchall()
+        assert expected == con.sql(COUNT).fetchall()
+        assert con.sql("SELECT * FROM marts.peak_buffers").columns == con.sql("FROM peak_buffers").columns
+        assert "instruction_text" in con.sql("FROM instruction_texts").columns
+        assert [("UTC",)] == con.sql("SELECT current_setting('TimeZone')").fetchall()
+
+
+def test_it_reads_and_never_writes(own_warehouse):
+    """Nothing can be changed through it; a table of the notebook can be joined."""
+    with bufferhouse.connect(str(own_warehouse)) as con:
+        for sql in ("DELETE FROM raw.dumps", "CREATE TABLE raw.mine AS SELECT 1"):
+            with pytest.raises(duckdb.InvalidInputException, match="read-only"):
+                con.execute(sql)
+        con.register("mine", pa.table({"run_name": ["seeds"]}))
+        assert [(5,)] == con.sql("SELECT COUNT(*) FROM observations JOIN mine USING (run_name)").fetchall()
+
+
+def test_the_warehouse_is_found_as_the_command_line_finds_it(own_warehouse, monkeypatch, tmp_path):
+    """$BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb here; one that is not there is an error that says the way out."""
+    monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", str(own_warehouse))
+    with bufferhouse.connect() as con:
+        assert con.sql(COUNT).fetchone()[0] > 0
+    monkeypatch.delenv("BUFFERHOUSE_WAREHOUSE")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"there is no warehouse at warehouse\.duckdb; make one with"):
+        bufferhouse.connect()
+
+
+def test_while_somebody_writes_the_published_copy_is_read(own_warehouse):
+    """A warning says as of when; without a copy the writer is named."""
+    code = f"import bufferhouse; print(bufferhouse.connect({str(own_warehouse)!r}).sql({COUNT!r}).fetchone()[0])"
+    with Warehouse(own_warehouse) as writer:
+        outcome = run(code=code)
+        assert 1 == outcome.code
+        assert WarehouseBusy.__name__ in outcome.err
+        expected = writer.con.execute("SELECT COUNT(*) FROM marts.peak_memory").fetchone()[0]
+        writer.publish()
+        writer.con.execute("CREATE TABLE raw.later AS SELECT 1")
+        outcome = run(code=code)
+    assert (0, f"{expected}\n") == (outcome.code, outcome.out)
+    assert "this is the published copy, as of " in outcome.err
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    """`import bufferhouse` is free; connect pays."""
+    outcome = run(code="import sys, bufferhouse; print(sorted({'duckdb', 'polars', 'pyarrow'} & set(sys.modules)))")
+    assert "[]\n" == outcome.out
+
+
+@pytest.fixture(scope="module")
+def parquet(example_warehouse, tmp_path_factory) -> Path:
+    """The example fleet as Parquet files."""
+    directory = tmp_path_factory.mktemp("parquet") / "out"
+    outcome = call("export", "--parquet", directory, "--warehouse", example_warehouse)
+    files = [path for path in directory.rglob("*") if path.is_file()]
+    assert (0, f"{len(files)} files written to {directory}\n") == (outcome.code, outcome.out)
+    return directory
+
+
+def test_every_table_of_raw_and_every_mart_is_a_file(parquet, example):
+    """The same columns and as many rows as the warehouse has, read by another tool; and nothing else."""
+    names = {
+        f"{schema}.{name}"
+        for schema, name in example.execute(
+            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = 'raw'"
+            " OR (table_schema = 'marts' AND regexp_matches(table_name, '_v[0-9]+$'))"
+        ).fetchall()
+    }
+    assert names == {f"{path.parent.name}.{path.stem}" for path in parquet.rglob("*") if path.is_file()}
+    for name in names:
+        table = pq.ParquetFile(parquet.joinpath(*name.split(".")).with_suffix(".parquet"))
+        relation = example.sql(f"FROM {name}")
+        assert relation.columns == table.schema_arrow.names, name
+        assert example.sql(f"SELECT COUNT(*) FROM {name}").fetchone()[0] == table.metadata.num_rows, name
+
+
+def test_rows_are_those_of_the_warehouse(parquet, example):
+    """Value by value, for a mart in the order of its grain, and for a table of raw with lists and nulls."""
+    peaks = pq.read_table(parquet / "marts" / "peak_memory_v1.parquet").to_pylist()
+    cursor = example.execute("SELECT * FROM marts.peak_memory_v1 ORDER BY dump_id, memory_space")
+    columns = [column[0] for column in cursor.description]
+    assert [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()] == peaks
+    shapes = pq.read_table(parquet / "raw" / "shapes.parquet", columns=["shape_id", "dims", "tiles"]).to_pylist()
+    expected = example.execute("SELECT shape_id, dims, tiles FROM raw.shapes").fetchall()
+    assert sorted(expected, key=lambda row: row[0]) == sorted(
+        (tuple(row.values()) for row in shapes), key=lambda r: r[0]
+    )
+
+
+def test_it_can_be_written_again(example_warehouse, tmp_path):
+    """Files are replaced, what else lies there stays."""
+    (tmp_path / "mine.txt").write_text("kept")
+    for _ in range(2):
+        assert 0 == call("export", "--parquet", tmp_path, "--warehouse", example_warehouse).code
+    assert "kept" == (tmp_path / "mine.txt").read_text()
+    assert [] == [path for path in tmp_path.rglob(".*")]
+
+
+@pytest.mark.parametrize("words", [["--all"], ["1"], ["--run", "seeds"], ["-o", "out"]])
+def test_parquet_stands_alone(example_warehouse, tmp_path, words):
+    """Whole tables are written: no dump, no run."""
+    outcome = call("export", "--parquet", tmp_path / "out", *words, "--warehouse", example_warehouse)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_in_the_way(example_warehouse, tmp_path):
+    """A folder is wanted."""
+    (tmp_path / "out").write_text("")
+    outcome = call("export", "--parquet", tmp_path / "out", "--warehouse", example_warehouse)
+    assert (2, f"bufferhouse: {tmp_path / 'out'}: expected a folder\n") == (outcome.code, outcome.err)

@@ -1,0 +1,129 @@
+"""How a statement may be given: parameters, comments, standard input, Parquet; and what was meant by a wrong name."""
+
+import pyarrow.parquet as pq
+import pytest
+
+from bufferhouse.errors import UsageError
+from bufferhouse.query.output import pairs, values
+from tests.command_line import call, run
+
+
+def test_texts_mean_numbers_null_and_booleans_else_text():
+    """What is in single quotes is text whatever it looks like."""
+    words = ["a=7", "b=-1.5", "c=null", "d=true", "e=jit_train", "f='7'", "g=", "h=x=y", "i=0.10.0"]
+    expected = {
+        "a": 7, "b": -1.5, "c": None, "d": True, "e": "jit_train", "f": "7", "g": "", "h": "x=y", "i": "0.10.0",
+    }  # fmt: skip
+    assert expected == values(pairs(words))
+
+
+@pytest.mark.parametrize("words", [["x"], ["=1"], ["a b=1"], ["x=1", "x=2"]])
+def test_words_that_are_no_parameters_are_refused(words):
+    """NAME=VALUE, and each name once."""
+    with pytest.raises(UsageError, match="--param"):
+        pairs(words)
+
+
+def test_parameters_reach_the_statement(example_warehouse):
+    """Numbers compare with numbers and text with text; what would end a string stays within it."""
+    sql = "SELECT COUNT(*) AS runs FROM raw.runs WHERE run_name = $run AND run_id < $most"
+    words = ["query", sql, "--warehouse", example_warehouse, "--format", "csv", "--param", "most=1000"]
+    assert "runs\n1\n" == call(*words, "--param", "run=seeds").out
+    assert "runs\n0\n" == call(*words, "--param", "run=x' OR 1 = 1 --").out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["SELECT $x"], "the statement has a parameter $x; give it with --param x=VALUE"),
+        (["SELECT $x", "--param", "x=1", "--param", "y=1"], "the statement has no parameter $y: it has $x"),
+        (["SELECT 1", "--param", "y=1"], "the statement has no parameter $y: it has none"),
+    ],
+)
+def test_parameters_have_to_match(example_warehouse, words, message):
+    """One that lacks and one too many are a wrong call, and the message names them."""
+    outcome = call("query", *words, "--warehouse", example_warehouse)
+    assert (2, "", f"bufferhouse: {message}\n") == (outcome.code, outcome.out, outcome.err)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "-- x\nSELECT 1 AS one",
+        "--x\nSELECT 1 AS one",
+        "-- a --format json\n-- b\nSELECT 1 AS one -- c",
+        "/* -- */ SELECT 1 AS one",
+    ],
+)
+def test_sql_may_begin_with_a_comment(example_warehouse, sql):
+    """A comment is no option, wherever the options stand, in a process of its own too."""
+    for words in ([sql, "--warehouse", example_warehouse, "--format", "csv"], ["--format", "csv", sql]):
+        given = words if "--warehouse" in words else ["--warehouse", example_warehouse, *words]
+        assert (0, "one\n1\n") == (lambda found: (found.code, found.out))(call("query", *given))
+    assert "one\n---\n  1\n" == run("query", sql, "--warehouse", example_warehouse).out
+
+
+def test_a_parameter_with_a_line_feed_is_no_comment(example_warehouse):
+    """`--param=x=…` stays an option."""
+    outcome = call("query", "SELECT $x AS x", "--param=x=a\nb", "--warehouse", example_warehouse, "--format", "json")
+    assert '[\n {\n  "x": "a\\nb"\n }\n]\n' == outcome.out
+
+
+def test_an_option_that_does_not_exist_is_still_a_wrong_call(example_warehouse):
+    """A word with two dashes and no line feed cannot be SQL."""
+    for word in ("--formt", "-- SELECT 1"):
+        assert 2 == call("query", "SELECT 1", word, "--warehouse", example_warehouse).code
+
+
+def test_statements_from_standard_input(example_warehouse):
+    """Without a statement, those of standard input are answered in turn; the first mistake ends it."""
+    words = ["query", "--warehouse", example_warehouse, "--format", "csv"]
+    stdin = "-- One; and only one.\nSELECT ';' AS one\n;\nSELECT 2\nAS two"
+    assert (0, "one\n;\ntwo\n2\n") == (lambda found: (found.code, found.out))(call(*words, stdin=stdin))
+    outcome = call(*words, stdin="SELECT 1 AS one;\nDELETE FROM raw.runs;\nSELECT 3;\n")
+    assert (2, "one\n1\n") == (outcome.code, outcome.out)
+    assert "found DELETE" in outcome.err
+
+
+def test_parquet(example_warehouse, tmp_path):
+    """-o writes the types of the answer; without -o there is nowhere to put it."""
+    sql = "SELECT run_name, dump_count, started_at FROM marts.runs_v1 ORDER BY run_order"
+    words = ["query", sql, "--warehouse", example_warehouse, "--format", "parquet"]
+    outcome = call(*words, "-o", tmp_path / "runs.parquet")
+    assert (0, "", "") == (outcome.code, outcome.out, outcome.err)
+    table = pq.read_table(tmp_path / "runs.parquet")
+    assert ["string", "int64", "timestamp[us, tz=UTC]"] == [str(kind) for kind in table.schema.types]
+    assert (11, 13) == (table.num_rows, table["dump_count"][0].as_py())
+    assert 2 == call(*words).code
+
+
+@pytest.mark.parametrize(
+    ("sql", "hint"),
+    [
+        ("FROM peak_memry", "Did you mean marts.peak_memory or marts.peak_memory_v1?"),
+        ("FROM raw.allocation", "Did you mean raw.allocations"),
+        ("FROM mart.runs", "Did you mean marts.runs"),
+        ("FROM nothing_like_it_at_all", "SHOW ALL TABLES lists them."),
+        ("SELECT run_name FROM marts.peak_memory", "run_name is a column of marts.fleet_summary, "),
+        (
+            "SELECT p.opcode FROM peak_memory AS p",
+            "opcode is a column of marts.allocation_map, marts.call_stacks, marts.peak_buffers, ",
+        ),
+        ("SELECT reserved_byte FROM peak_memory", '"reserved_bytes"'),
+        ("FROM 'x.parquet'", "dumps that are in none can be asked with --from SOURCE"),
+    ],
+)
+def test_what_was_meant(example_warehouse, sql, hint):
+    """A table or column that is not there, with what is near, or where the column is."""
+    outcome = call("query", sql, "--warehouse", example_warehouse)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert hint in outcome.err
+
+
+def test_marts_need_no_schema(example_warehouse):
+    """Of equal names the mart comes before staging, and staging before raw."""
+    words = ["--warehouse", example_warehouse, "--format", "csv"]
+    assert call("query", "SELECT COUNT(*) FROM marts.peak_buffers", *words).out == (
+        call("query", "SELECT COUNT(*) FROM peak_buffers", *words).out
+    )
+    assert 0 == call("query", "SELECT COUNT(opcode) FROM instruction_texts", *words).code

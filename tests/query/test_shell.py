@@ -1,0 +1,168 @@
+"""The conversation that begins where no SQL is given."""
+
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bufferhouse.query.door import door
+from bufferhouse.query.shell import Shell, ends_a_statement, statements
+from bufferhouse.warehouse.read import open_reader
+from tests.command_line import CHECKOUT, call
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["SELECT 1;"], ["SELECT 1;"]),
+        (["", "SELECT", "1", "; -- one", "SELECT 2;"], ["SELECT\n1\n; -- one", "SELECT 2;"]),
+        (["SELECT ';'", ";"], ["SELECT ';'\n;"]),
+        (["-- a;", "SELECT 1 /* ; */", ";"], ["-- a;\nSELECT 1 /* ; */\n;"]),
+        ([".tables", "SELECT 1"], [".tables", "SELECT 1"]),
+        (["SELECT", ".5;"], ["SELECT\n.5;"]),
+        (["", "  "], []),
+    ],
+)
+def test_where_a_statement_ends(lines, expected):
+    """At a semicolon outside quotes and comments; a command ends with its line, the last statement with the input."""
+    assert expected == list(statements(iter(lines), ends_a_statement))
+
+
+@pytest.fixture(scope="module")
+def talk(example_warehouse, tmp_path_factory):
+    """A function that obeys one line and returns what it shows."""
+    shown: list[str] = []
+    con, _ = open_reader(Path(shutil.copy(example_warehouse, tmp_path_factory.mktemp("talk") / "copy.duckdb")))
+    with con, door(con) as opened:
+        shell = Shell(opened, shown.append, shown.append)
+
+        def obey(text: str) -> str:
+            shown.clear()
+            shell.form = "table"
+            assert shell.obey(text)
+            return "\n".join(shown)
+
+        yield obey
+
+
+def test_tables_are_listed_with_their_purpose(talk):
+    """.tables shows marts, staging and raw; a word narrows it."""
+    text = talk(".tables")
+    assert "marts.peak_memory_v1 " in text
+    assert "raw.hlo_values " in text
+    assert "intermediate." not in text
+    assert ["marts.footprint", "marts.footprint_v1"] == [
+        line.split()[0] for line in talk(".tables footprint").splitlines()[2:]
+    ]
+
+
+def test_a_table_is_described(talk):
+    """.describe shows columns and types; marts need no schema."""
+    assert talk(".describe marts.footprint_v1") == talk(".describe footprint_v1")
+    assert ["dump_id", "BIGINT"] == talk(".describe footprint").splitlines()[2].split()
+
+
+def test_a_mart_is_documented(talk):
+    """.docs shows purpose, grain and the meaning of the columns, of the newest version too."""
+    for name in ("footprint_v1", "marts.footprint"):
+        text = talk(f".docs {name}")
+        assert "What a program needs in each memory space" in text
+        assert "grain: dump_id, memory_space" in text
+        assert "All of it while it runs." in text
+
+
+def test_a_question_of_the_cookbook_is_asked(talk):
+    """.run takes a name and parameters, and says with which values it was asked."""
+    text = talk(".run biggest_at_peak rows=1")
+    assert "rows=1" in text.splitlines()[0]
+    assert 4 == len(text.splitlines())
+    assert "biggest_at_peak" in talk(".questions peak")
+
+
+def test_the_format_can_be_chosen(talk):
+    """For all answers that follow."""
+    assert "" == talk(".format csv")
+    assert "one\n---\n  1" == talk("SELECT 1 AS one;")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (".nonsense", "there is no command .nonsense; .help lists them"),
+        (".describe peak_memry", "there is no table peak_memry; did you mean marts.peak_memory?"),
+        (".describe", "expected .describe TABLE"),
+        (".docs a b", "expected .docs MART"),
+        (".run", "expected .run QUESTION [K=V]...; .questions lists them"),
+        (".run bigest_at_peak", "did you mean biggest_at_peak?"),
+        (".run biggest_at_peak row=1", "biggest_at_peak has no parameter 'row'"),
+        (".run 'x", "No closing quotation"),
+        (".format xml", "expected .format table or csv or json or markdown"),
+    ],
+)
+def test_mistakes(example_warehouse, line, message):
+    """Each says what was expected; from standard input it ends with 2."""
+    outcome = call("query", "--warehouse", example_warehouse, stdin=f"{line}\n")
+    assert (2, "") == (outcome.code, outcome.out)
+    assert message in outcome.err
+
+
+def test_help_and_quit(example_warehouse):
+    """.help lists every command, .quit ends the conversation."""
+    outcome = call("query", "--warehouse", example_warehouse, stdin=".help\n.quit\nSELECT 1;\n")
+    assert 0 == outcome.code
+    for command in (".tables", ".describe", ".docs", ".questions", ".run", ".format", ".quit"):
+        assert command in outcome.out
+    assert "1" != outcome.out.splitlines()[-1].strip()
+
+
+def test_a_terminal(example_warehouse, tmp_path):
+    """A prompt, an answer, a mistake that does not end it, Ctrl-C, Ctrl-D; and a history for the next time."""
+    terminal, side = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bufferhouse.cli", "query", "--warehouse", str(example_warehouse)],
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "XDG_STATE_HOME": str(tmp_path), "TERM": "dumb"},
+        stdin=side,
+        stdout=side,
+        stderr=side,
+        start_new_session=True,
+        preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0),
+    )
+    os.close(side)
+    seen = ""
+
+    def expect(text: str) -> None:
+        nonlocal seen
+        deadline = time.monotonic() + 25
+        while text not in seen:
+            assert select.select([terminal], [], [], deadline - time.monotonic())[0], (text, seen)
+            seen += os.read(terminal, 4096).decode()
+        seen = seen.split(text, 1)[1]
+
+    try:
+        expect("bufferhouse> ")
+        os.write(terminal, b"SELECT 40 +\n")
+        expect("...> ")
+        os.write(terminal, b"2 AS answer;\n")
+        expect("    42")
+        expect("bufferhouse> ")
+        os.write(terminal, b"SELECT wrong;\n")
+        expect('"wrong" was not found')
+        expect("bufferhouse> ")
+        os.write(terminal, b"SELECT COUNT(*) FROM range(10000000000000), range(1000000);\n")
+        time.sleep(1)
+        os.write(terminal, b"\x03")
+        expect("interrupted")
+        expect("bufferhouse> ")
+        os.write(terminal, b"\x04")
+        assert 0 == process.wait(60)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(terminal)
+    assert "2 AS answer;" in (tmp_path / "bufferhouse" / "history").read_text()

@@ -1,0 +1,257 @@
+"""The report of one program: which dump is meant, and its figures on a terminal, in Markdown and as JSON."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse.errors import UsageError
+from bufferhouse.report.program import data as reading
+from bufferhouse.report.program.data import PARTS, Program, read_program
+from bufferhouse.report.program.page import program_page
+from bufferhouse.report.program.terminal import program_text
+from bufferhouse.warehouse.warehouse import Warehouse
+from tests.command_line import call
+from tests.synthetic import Slot, dump_text
+from tests.warehouses import load_texts, rows
+
+TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
+TRANSFORMER = 2800098501227488001
+
+
+@pytest.fixture(scope="module")
+def transformer(example_warehouse: Path) -> Program:
+    """A program with four memory spaces, padding, and a printed peak elsewhere."""
+    return read_program(example_warehouse, "jit_transformer2_fwd", run=TPU)
+
+
+@pytest.mark.parametrize("word", ["jit_transformer2_fwd", "jit_tr", str(TRANSFORMER), "#28000985", "2800098501"])
+def test_a_program_is_found_by_name_by_id_and_by_the_beginning_of_either(example_warehouse: Path, word: str):
+    """Any word that fits one program only means it."""
+    assert (
+        TRANSFORMER
+        == rows(example_warehouse, PROGRAM_OF, [read_program(example_warehouse, word).dump["dump_id"]])[0][0]
+    )
+
+
+PROGRAM_OF = "SELECT DISTINCT program_id FROM raw.observations WHERE dump_id = $1"
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("jit_d", r"'jit_d' may be any of \d+ programs; say which by its id:\n +\d+  jit_\w+  \(\d+ runs?\)\n"),
+        ("(unnamed)", r"'\(unnamed\)' may be any of 5 programs"),
+        ("FFT", r"there is no program 'FFT'; near it:\n +\d+  jit_fft  \(8 runs\)$"),
+        ("no such\x1b", r"there is no program 'no such\\\\x1b'; there are:\n( +\d+  .+\n)+  … and \d+ more"),
+    ],
+)
+def test_another_word_is_answered_with_candidates(example_warehouse: Path, word: str, message: str):
+    """What means no program, or several, is refused with those that may be meant and their ids."""
+    with pytest.raises(UsageError, match=message):
+        read_program(example_warehouse, word)
+
+
+def test_a_name_is_meant_before_the_beginnings_of_others(example_warehouse: Path):
+    """jit_donate is no beginning of jit_donate_swap where a program is called so."""
+    assert "jit_donate1" == read_program(example_warehouse, "jit_donate1").name
+    assert "jit_while_simple" == read_program(example_warehouse, "jit_w").name
+
+
+def test_the_newest_run_is_shown_unless_another_is_named(example_warehouse: Path):
+    """Without --run the newest run with the program is meant; another run's dump is another."""
+    newest = rows(
+        example_warehouse,
+        "SELECT run_name, dump_id FROM marts.program_history_v1 JOIN marts.runs_v1 USING (run_id, run_name)"
+        " WHERE program_id = $1 ORDER BY run_order DESC LIMIT 1",
+        [TRANSFORMER],
+    )
+    found = read_program(example_warehouse, str(TRANSFORMER)).dump
+    assert newest == [(found["run_name"], found["dump_id"])]
+    other = read_program(example_warehouse, str(TRANSFORMER), run="jaxlib-0.4.13").dump
+    assert "jaxlib-0.4.13" == other["run_name"]
+    assert found["dump_id"] != other["dump_id"]
+
+
+@pytest.mark.parametrize(("run", "message"), [("seeds", "run 'seeds' has none"), ("x", "there is no run 'x'")])
+def test_a_run_without_the_program_is_answered_with_those_that_have_it(example_warehouse: Path, run: str, message: str):
+    """The message names the runs in which the program is, the newest first."""
+    with pytest.raises(UsageError, match=f"^{message}; runs that have jit_fft: jaxlib-0.10.0, jaxlib-0.9.0, "):
+        read_program(example_warehouse, "jit_fft", run=run)
+
+
+def test_balances_close(example_warehouse: Path, transformer: Program):
+    """In every memory space the parts sum to the reserved bytes that the peak's mart has."""
+    dump_id = transformer.dump["dump_id"]
+    sql = "SELECT memory_space, reserved_bytes FROM marts.peak_memory_v1 WHERE dump_id = $1 ORDER BY ALL"
+    actual = [(space.memory_space, sum(map(space.balance_total, PARTS))) for space in transformer.spaces]
+    assert rows(example_warehouse, sql, [dump_id]) == actual
+    assert 4 == len(actual)
+
+
+def test_the_terminal_shows_the_figures_of_the_marts(transformer: Program):
+    """Peaks, balance and owners stand there to the byte with --bytes, and fit a line of 120 characters."""
+    text = program_text(transformer, "table", exact=True)
+    assert re.search(r"^reserved +1,205,248 B$", text, re.MULTILINE)
+    assert re.search(r"^occupied peak +748,544 B +74$", text, re.MULTILINE)
+    assert re.search(r"^XLA's \(peak\), all memory spaces +912,260 B +150$", text, re.MULTILINE)
+    assert re.search(r"^stride +0 B +444,416 B +0 B +0 B +444,416 B +0 B$", text, re.MULTILINE)
+    assert re.search(
+        r"^p__emb__\.1 +f32\[500,64\]\{0,1:T\(8,128\)\} +131,072 B +17\.5%  p\['emb'\]$", text, re.MULTILINE
+    )
+    assert 120 >= max(map(len, text.splitlines()))
+
+
+def test_markdown_shows_names_and_does_nothing_with_them(transformer: Program):
+    """Markdown has the same figures, and marks of Markdown in names are escaped."""
+    text = program_text(transformer, "markdown", exact=True)
+    assert text.startswith("# jit\\_transformer2\\_fwd\n")
+    assert "| occupied peak | 748,544 B | 74 |" in text
+    assert "f32\\[500,64\\]" in text
+
+
+def test_json_has_the_answers_of_all_statements(transformer: Program):
+    """JSON is one object with every record of every statement, bytes as numbers, ids whole."""
+    found = json.loads(program_text(transformer, "json"))
+    assert transformer.dump["dump_id"] == found["dump"]["dump_id"]
+    assert transformer.answers.keys() == found["answers"].keys()
+    for name, answer in transformer.answers.items():
+        assert len(answer.rows) == len(found["answers"][name])
+    assert transformer.answers["program_map"].records == found["answers"]["program_map"]
+
+
+def test_the_command_prints_and_writes(example_warehouse: Path, tmp_path: Path):
+    """`report program` prints the report and the path of its page; JSON on standard output stays JSON."""
+    page = tmp_path / "page.html"
+    said = call("report", "program", "jit_fft", "--warehouse", example_warehouse, "--html", page)
+    assert (0, f"report: {page}") == (said.code, said.out.splitlines()[-1])
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    said = call("report", "program", "jit_fft", "--warehouse", example_warehouse, "--html", page, "--format", "json")
+    assert "jit_fft" == json.loads(said.out)["dump"]["program_name"]
+    assert f"report: {page}\n" == said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--format", "csv"], "--format: expected table or markdown or json, found 'csv'"),
+        (["--html", "no/such/folder.html"], "the folder of the page does not exist"),
+        (["--from", "x"], "expected --warehouse or --from, not both"),
+    ],
+)
+def test_wrong_calls(example_warehouse: Path, words: list[str], message: str):
+    """A wrong call ends with exit code 2 before anything is read."""
+    said = call("report", "program", "jit_fft", "--warehouse", example_warehouse, *words)
+    assert (2, "") == (said.code, said.out)
+    assert message in said.err
+
+
+def test_dumps_in_no_warehouse(fleet: Path):
+    """--from reads dumps and reports at once: one dump, one run, no history."""
+    (source,) = (fleet / "jaxlib-0.8.0").glob("*jit_fft*-buffer-assignment.txt")
+    said = call("report", "program", "jit_fft", "--from", source)
+    assert 0 == said.code
+    assert "who fills the peak" in said.out
+    assert "history" not in said.out
+
+
+def test_an_empty_warehouse_says_how_to_fill_it(blank_warehouse: Path):
+    """Where there is nothing, the way to something is said."""
+    said = call("report", "program", "jit_fft", "--warehouse", blank_warehouse)
+    assert 2 == said.code
+    assert "there is no program 'jit_fft': no runs yet; load dumps with: bufferhouse ingest SOURCE" in said.err
+
+
+def test_an_older_warehouse_says_how_to_renew_it(own_warehouse: Path):
+    """A warehouse whose models an older bufferhouse built lacks marts: a message with the way out, no traceback."""
+    with duckdb.connect(str(own_warehouse)) as con:
+        con.execute("DROP VIEW marts.allocation_map; DROP VIEW marts.allocation_map_v1")
+    said = call("report", "program", "jit_fft", "--warehouse", own_warehouse)
+    assert (2, "") == (said.code, said.out)
+    assert "allocation_map_v1 does not exist" in said.err
+    assert "renew it with: bufferhouse build" in said.err
+
+
+def test_a_run_of_rejects_says_so(own_warehouse: Path, warehouse: Path, tmp_path: Path):
+    """Where every dump was refused, the message counts them and names the command that shows why."""
+    (tmp_path / "broken").mkdir()
+    for number in range(2):
+        (tmp_path / "broken" / f"module_{number}-buffer-assignment.txt").write_text(
+            f"BufferAssignment:\nnonsense {number}\n"
+        )
+    for path in (own_warehouse, warehouse):
+        assert 1 == call("ingest", tmp_path / "broken", "--warehouse", path).code
+    with pytest.raises(UsageError, match="no dump could be read, 2 rejects; see them with: bufferhouse rejects ls"):
+        read_program(warehouse, "jit_fft")
+    with pytest.raises(
+        UsageError, match=r"run 'broken' has no dump of any program: 2 rejects \(bufferhouse rejects ls\)"
+    ):
+        read_program(own_warehouse, "jit_fft", run="broken")
+
+
+@pytest.fixture
+def synthetic(warehouse: Path):
+    """A function that makes a warehouse of one run of one program, of dumps with these texts."""
+
+    def make(*texts: bytes) -> Path:
+        with Warehouse(warehouse) as opened:
+            load_texts(opened, texts)
+        return warehouse
+
+    return make
+
+
+def test_a_dump_without_live_ranges(fleet: Path, warehouse: Path, tmp_path: Path):
+    """Nothing is said of any moment, and that it is not known; reserved bytes are."""
+    for file in (fleet / "jaxlib-0.10.0").glob("*jit_fft*-buffer-assignment*.txt"):
+        shutil.copy(file, tmp_path)
+    assert 0 == call("ingest", tmp_path / "*.txt", "--warehouse", warehouse).code
+    program = read_program(warehouse, "jit_fft")
+    assert [False] == [space.has_live_ranges for space in program.spaces]
+    said = program_text(program, "table", exact=True)
+    assert "has no live ranges" in said
+    assert re.search(r"^reserved +[0-9,]+ B$", said, re.MULTILINE)
+    assert "occupied" not in said
+    page = program_page(program)
+    assert "has no live ranges" in page
+    assert "<canvas" not in page
+
+
+def test_of_several_dumps_of_a_run_the_largest_is_shown(synthetic):
+    """The report says that there are others."""
+    # The same entry signature, so the same program.
+    path = synthetic(dump_text([Slot(0, 2, 0, 64)]), dump_text([Slot(0, 2, 0, 64), Slot(1, 2, 64, 8)]))
+    program = read_program(path, "")
+    assert 72 == program.spaces[0].facts["reserved_bytes"]
+    assert "This run has 2 different dumps of the program; this is the largest." in program_text(program, "table")
+
+
+def test_the_map_says_what_it_leaves_out(synthetic, monkeypatch: pytest.MonkeyPatch):
+    """Beyond the limit the smallest areas are left out, and counted with the largest slot among them."""
+    monkeypatch.setattr(reading, "MAP_VALUES", 2)
+    slots = [Slot(0, 3, 0, 64), Slot(0, 0, 64, 100), Slot(0, 3, 164, 32), Slot(1, 1, 64, 8)]
+    program = read_program(synthetic(dump_text(slots)), "")
+    assert [0, 2] == [row["value_id"] for row in program.answers["program_map"].records]
+    assert (4, 2, 100) == tuple(program.answers["program_map_spaces"].rows[0][1:])
+    assert "2 of 4 values are not drawn" in program_text(program, "table")
+
+
+def test_rows_beyond_the_limit_are_summed(synthetic, monkeypatch: pytest.MonkeyPatch):
+    """What the table of owners leaves out is said to the byte."""
+    monkeypatch.setattr(reading, "PEAK_OWNERS", 1)
+    program = read_program(synthetic(dump_text([Slot(0, 3, 0, 64), Slot(0, 3, 64, 100)])), "")
+    assert "2 values at position 0: 164 B. The 1 that own least are left out: 64 B." in program_text(program, "table")
+
+
+def test_names_do_nothing_on_a_terminal(example_warehouse: Path, tmp_path: Path):
+    """Control characters and turned text in names are written as escapes."""
+    path = Path(shutil.copy(example_warehouse, tmp_path / "hostile.duckdb"))
+    with Warehouse(path) as warehouse:
+        warehouse.con.execute("UPDATE raw.observations SET program_name = 'x' || chr(27) || '[31m' || chr(8238)")
+        warehouse.con.execute("UPDATE raw.instruction_texts SET op_name = chr(27) || chr(8238) || repeat('模', 4000)")
+    for form in ("table", "markdown"):
+        text = program_text(read_program(path, str(TRANSFORMER), run=TPU), form)
+        assert "" == "".join(char for char in text if not char.isprintable() and char != "\n")

@@ -1,0 +1,171 @@
+"""The page of one program: alone in the world, true to the marts, unmoved by hostile names."""
+
+import base64
+import hashlib
+import re
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse.query.statements import ask
+from bufferhouse.report.html.blocks import bytes_bar
+from bufferhouse.report.html.tables import FIRST_ROWS
+from bufferhouse.report.program.data import MAP_VALUES, PEAK_OWNERS, STRETCHES, Program, read_program
+from bufferhouse.report.program.page import program_page
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
+from tests.command_line import call
+from tests.report.pages import ATTRIBUTES, ELEMENTS, HOSTILE, Parts
+
+TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
+MORE_ELEMENTS = {"rect", "select", "option", "input", "label", "output", "button", "canvas"}
+MORE_ATTRIBUTES = {"x", "width", "height", "value", "hidden", "aria-describedby"}
+
+
+@pytest.fixture(scope="module")
+def transformer(example_warehouse: Path) -> Program:
+    """A program with four memory spaces, padding, and a printed peak elsewhere."""
+    return read_program(example_warehouse, "jit_transformer2_fwd", run=TPU)
+
+
+@pytest.fixture(scope="module")
+def written(transformer: Program) -> str:
+    """Its page."""
+    return program_page(transformer)
+
+
+@pytest.fixture(scope="module")
+def parts(written: str) -> Parts:
+    """The parts of that page."""
+    return Parts(written)
+
+
+def test_nothing_is_asked_of_anybody(written: str, parts: Parts):
+    """No element loads anything, the policy lets the page ask for nothing, and only its own scripts run."""
+    assert {tag for tag, _ in parts.elements} <= ELEMENTS | MORE_ELEMENTS
+    assert {name for _, attributes in parts.elements for name in attributes} <= ATTRIBUTES | MORE_ATTRIBUTES
+    (policy,) = [a["content"] for _, a in parts.elements if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    run = [text for attributes, text in parts.scripts if "type" not in attributes]
+    hashes = {f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in run}
+    assert hashes == set(re.search(r"script-src ([^;]+)", policy)[1].split())
+    (vega,) = [text for text in run if len(text) > 500_000]
+    assert [] == re.findall(r"https?:|//\w[\w.]+/|\$schema|@import|url\(|src=|href=", written.replace(vega, ""))
+
+
+def test_embedded_figures_are_those_of_the_statements(example_warehouse: Path, transformer: Program, parts: Parts):
+    """The page's JSON holds what its statements answer, columns and rows, times in ISO form, long ids as text."""
+
+    def plain(value: object) -> object:
+        if isinstance(value, datetime):
+            return value.isoformat()
+        return str(value) if isinstance(value, int) and abs(value) > 2**53 else value
+
+    more = {"program_map": {"values": MAP_VALUES}, "program_map_spaces": {"values": MAP_VALUES}}
+    more |= {"program_timeline": {"stretches": STRETCHES}, "program_peak": {"owners": PEAK_OWNERS}}
+    with duckdb.connect(str(example_warehouse), read_only=True) as con:
+        con.execute("SET TimeZone = 'UTC'")
+        (program_id,) = con.execute(
+            "SELECT DISTINCT program_id FROM raw.observations WHERE dump_id = $1", [transformer.dump["dump_id"]]
+        ).fetchone()
+        assert transformer.answers.keys() == parts.embedded("answers").keys()
+        for name in transformer.answers:
+            about = {"program_id": program_id} if name in ("program_dumps", "program_trend") else {}
+            about = about or {"dump_id": transformer.dump["dump_id"]}
+            answer = ask(con, name, **about, **more.get(name, {}))
+            assert (answer.columns, [list(map(plain, row)) for row in answer.rows]) == parts.answer(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "sql"),
+    [
+        ("program_timeline", "SELECT {} FROM marts.memory_timeline_v1 WHERE dump_id = {} ORDER BY 1, 2"),
+        ("program_map", "SELECT {} FROM marts.allocation_map_v1 WHERE dump_id = {} ORDER BY 1"),
+        ("program_allocations", "SELECT {} FROM marts.allocation_balance_v1 WHERE dump_id = {}"
+         " AND kind <> 'thread-local' ORDER BY 1, 2"),
+        ("program_spaces", "SELECT {} FROM marts.peak_memory_v1 JOIN marts.footprint_v1"
+         " USING (dump_id, memory_space, thread_local_bytes) WHERE dump_id = {} ORDER BY 1"),
+    ],
+)  # fmt: skip
+def test_embedded_figures_are_those_of_the_marts(
+    example_warehouse: Path, transformer: Program, parts: Parts, tmp_path: Path, name: str, sql: str
+):
+    """What `bufferhouse query` says of a mart stands in the page, every row and every figure."""
+    columns, rows = parts.answer(name)
+    answer = tmp_path / "answer.json"
+    asked = sql.format(", ".join(columns), transformer.dump["dump_id"])
+    said = call("query", asked, "--warehouse", example_warehouse, "--format", "json", "-o", answer)
+    assert 0 == said.code
+    found = Parts(f'<script id="found">{answer.read_text()}</script>').embedded("found")
+    assert len(found) > 3
+    ordered = sorted(rows, key=lambda row: row[0]) if name == "program_map" else rows
+    assert [[row[column] for column in columns] for row in found] == ordered
+
+
+def test_tables_begin_with_the_first_rows_of_their_answers(transformer: Program, parts: Parts):
+    """Owners stand in the page in their order, bytes readable and exact; the script knows where the others are."""
+    tables = parts.embedded("tables")
+    for space in transformer.spaces:
+        start = next(i for i, row in enumerate(parts.rows) if row[0][0] == printable(space.peak[0]["value_name"], 60))
+        for record, row in zip(space.peak[:FIRST_ROWS], parts.rows[start:], strict=False):
+            owned = record["owned_bytes"]
+            exact = exact_bytes(owned) if exact_bytes(owned) != human_bytes(owned) else None
+            assert (human_bytes(owned), exact) == row[3]
+            assert f"{record['peak_share']:.1%}" == row[4][0]
+        assert {"memory_space": space.memory_space} == tables[f"peak-{space.memory_space}"]["where"]
+
+
+def test_bars_close(transformer: Program, written: str):
+    """The parts of a bar sum to the reserved bytes, and its rectangles to its width."""
+    bars = re.findall(r'<svg class="bar".*?aria-label="([\d,]+) B: ([^"]+)">(.*?)</svg>', written)
+    assert [f"{space.facts['reserved_bytes']:,}" for space in transformer.spaces] == [total for total, *_ in bars]
+    for total, said, rects in bars:
+        whole = int(total.replace(",", ""))
+        assert whole == sum(int(count.replace(",", "")) for count in re.findall(r"([\d,]+) B", said))
+        assert whole == sum(
+            int(count.replace(",", "")) for count in re.findall(r": ([\d,]+) B, [\d.]+%</title>", rects)
+        )
+        assert sum(map(float, re.findall(r' width="([\d.]+)"', rects))) == pytest.approx(10_000, abs=1)
+
+
+@pytest.mark.parametrize("parts", [[("a", 3), ("b", 4)], [("a", 9), ("b", -1)]])
+def test_a_bar_that_does_not_close_is_not_drawn(parts: list[tuple[str, int]]):
+    """Parts that do not sum to the total, or are below nothing, are a fault of the program, not of the reader."""
+    with pytest.raises(ValueError, match="a bar of 8 bytes does not close"):
+        bytes_bar(parts, 8)
+
+
+def renamed(example_warehouse: Path, path: Path, prefix: str) -> str:
+    """The page of a program of a copy of the example fleet, with a prefix to every name in it."""
+    shutil.copy(example_warehouse, path)
+    with duckdb.connect(str(path)) as con:
+        con.execute("UPDATE raw.runs SET run_name = $1 || run_name, track = $1 || track, compiler = $1", [prefix])
+        con.execute("UPDATE raw.observations SET program_name = $1 || program_name", [prefix])
+        con.execute("UPDATE raw.observations SET relative_path = $1 || relative_path", [prefix])
+        con.execute("UPDATE raw.instructions SET instruction_name = $1 || instruction_name", [prefix])
+        con.execute(
+            "UPDATE raw.instruction_texts SET op_name = $1 || repeat('x', 4000), opcode = $1 || opcode,"
+            " source_file = $1 || 'f.py'",
+            [prefix],
+        )
+    return program_page(read_program(path, prefix + "jit_transformer2_fwd", run=prefix + TPU))
+
+
+def test_hostile_names_change_nothing_but_text(example_warehouse: Path, tmp_path: Path):
+    """Names with markup, quotes, control characters and turned text give the same elements as harmless names."""
+    harmless = renamed(example_warehouse, tmp_path / "harmless.duckdb", "x" * len(printable(HOSTILE)))
+    hostile = renamed(example_warehouse, tmp_path / "hostile.duckdb", HOSTILE)
+    expected, actual = Parts(harmless), Parts(hostile)
+    assert [(tag, [*names]) for tag, names in expected.elements] == [(tag, [*names]) for tag, names in actual.elements]
+    running = [[text for attributes, text in page.scripts if "type" not in attributes] for page in (expected, actual)]
+    assert running[0] == running[1]
+    without_scripts = re.sub(r"<script.*?</script>", "", hostile, flags=re.DOTALL).replace("\n", "")
+    assert "" == "".join(char for char in without_scripts if not char.isprintable())
+    for block in ("answers", "charts", "tables"):
+        (text,) = [text for attributes, text in actual.scripts if attributes.get("id") == block]
+        assert text.isascii()
+        assert not set("<>&") & set(text)
+    columns, rows = actual.answer("program_map")
+    assert {HOSTILE + "x" * 4000} == {row[columns.index("op_name")] for row in rows} - {None}

@@ -1,0 +1,244 @@
+"""The report of one run: which run is meant, and its figures on a terminal, in Markdown and as JSON."""
+
+import json
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pytest
+from rich.cells import cell_len
+
+from bufferhouse.report.run.data import Run, read_run
+from bufferhouse.report.run.sections import run_text
+from tests.command_line import call
+from tests.report.pages import HOSTILE
+from tests.warehouses import rows
+
+TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
+
+
+@pytest.fixture(scope="module")
+def tpu(example_warehouse: Path) -> Run:
+    """A run with four memory spaces, padding, constants and donation candidates."""
+    return read_run(example_warehouse, TPU)
+
+
+@pytest.fixture(scope="module")
+def repeated(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example fleet, where files of one run hold the dumps of another once more, as the same programs."""
+    path = Path(shutil.copy(example_warehouse, tmp_path_factory.mktemp("repeated") / "repeated.duckdb"))
+    with duckdb.connect(str(path)) as con:
+        con.execute(
+            "INSERT INTO raw.observations SELECT o.* REPLACE (b.run_id AS run_id, 'again/' || o.relative_path AS"
+            " relative_path) FROM raw.observations AS o JOIN raw.runs AS a USING (run_id), raw.runs AS b"
+            " WHERE a.run_name IN ('jaxlib-0.4.13', 'jaxlib-0.8.0') AND b.run_name = 'jaxlib-0.8.0'"
+        )
+    return path
+
+
+@pytest.mark.parametrize("word", [TPU, "tpu-v5e-jaxlib-0.8", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"])
+def test_a_run_is_found_by_its_name_or_the_beginning(example_warehouse: Path, word: str):
+    """Any beginning that fits one run only means it."""
+    assert TPU == read_run(example_warehouse, word).facts["run_name"]
+
+
+def test_without_a_word_the_newest_run_is_meant(example_warehouse: Path):
+    """`report run` alone shows the run that started last."""
+    newest = rows(example_warehouse, "SELECT run_name FROM raw.runs ORDER BY started_at DESC LIMIT 1")
+    assert newest == [(read_run(example_warehouse, None).facts["run_name"],)]
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("jaxlib-0.4", r"'jaxlib-0.4' may be any of 3 runs; say which:\n  jaxlib-0.4.38  \(2024-12-17 00:00 UTC, 13 d"),
+        ("jaxlib-0.80", r"there is no run 'jaxlib-0.80'; did you mean 'jaxlib-0.8.0'( or '[^']+')*\?\n$"),
+        ("V5E", r"there is no run 'V5E'; did you mean 'tpu-v5e-[^']+' or 'tpu-v5e-[^']+'\?\n$"),
+        ("no\x1b", r"there is no run 'no\\\\x1b'; there are:\n  jaxlib-0.10.0  (.+\n){11}$"),
+    ],
+)
+def test_another_word_is_answered_with_candidates(example_warehouse: Path, word: str, message: str):
+    """What means no run, or several, ends with exit code 2 and the runs that may be meant."""
+    said = call("report", "run", word, "--warehouse", example_warehouse)
+    assert (2, "") == (said.code, said.out)
+    assert re.match(f"bufferhouse: {message}", said.err)
+
+
+def test_programs_are_ranked_and_folded(repeated: Path):
+    """Files of one program are one row with the figures of the largest dump, the largest program first."""
+    run = read_run(repeated, "jaxlib-0.8.0")
+    found = {(row["program_id"], row["memory_space"]): row for row in run.records("run_programs")}
+    expected: dict[tuple[int, int], list[tuple]] = {}
+    for program_id, space, *figures in rows(
+        repeated,
+        "SELECT program_id, memory_space, reserved_bytes, occupied_peak_bytes, -dump_id, dump_id"
+        " FROM marts.observations_v1 JOIN marts.peak_memory_v1 USING (dump_id) WHERE run_name = 'jaxlib-0.8.0'",
+    ):
+        expected.setdefault((program_id, space), []).append(tuple(figures))
+    assert expected.keys() == found.keys()
+    for key, dumps in expected.items():
+        largest = max(dumps)
+        shown = found[key]
+        assert (largest[0], largest[1], largest[3]) == tuple(
+            shown[name] for name in ("reserved_bytes", "occupied_peak_bytes", "dump_id")
+        )
+        assert (len(dumps), len(set(dumps))) == (shown["dump_count"], shown["variant_count"])
+    sizes = [row["reserved_bytes"] for row in run.records("run_programs")]
+    assert sorted(sizes, reverse=True) == sizes
+    assert "13 programs, the largest first; 39 dumps folded" in run_text(run, "table")
+
+
+def test_parts_of_a_program_are_its_reserved_bytes(tpu: Run):
+    """Parameters, outputs, constants and temporaries sum to what is reserved, in every memory space."""
+    parts = ("parameter_bytes", "output_bytes", "constant_bytes", "temp_bytes")
+    programs = tpu.records("run_programs")
+    assert [row["reserved_bytes"] for row in programs] == [sum(row[part] for part in parts) for row in programs]
+    assert 32 == len(programs)
+
+
+def test_what_was_compiled_again_is_counted(repeated: Path):
+    """A function with several dumps stands there with its files, its contents and those that were there already."""
+    files = rows(repeated, "SELECT program_name, dump_id FROM marts.observations_v1 WHERE run_name = 'jaxlib-0.8.0'")
+    dumps, contents = Counter(name for name, _ in files), Counter(name for name, _ in set(files))
+    expected = {name: (count, contents[name], count - contents[name]) for name, count in dumps.items() if count > 1}
+    again = read_run(repeated, "jaxlib-0.8.0").records("run_recompiled")
+    columns = ("dump_count", "content_count", "identical_count")
+    assert expected == {row["program_name"]: tuple(row[column] for column in columns) for row in again}
+
+
+def test_blocks_are_the_allocations_of_the_ranked_programs(example_warehouse: Path, tpu: Run):
+    """In each memory space every allocation but thread-local and empty ones is in one row, the largest first."""
+    sql = (
+        "SELECT memory_space, size_bytes FROM raw.allocations WHERE NOT is_thread_local AND size_bytes > 0"
+        " AND dump_id IN (SELECT dump_id FROM marts.observations_v1 WHERE run_name = $1) ORDER BY 1, 2 DESC"
+    )
+    blocks = [
+        (row["memory_space"], row["size_bytes"])
+        for row in tpu.records("run_blocks")
+        for _ in range(row["allocation_count"])
+    ]
+    assert rows(example_warehouse, sql, [TPU]) == blocks
+
+
+def test_constants_and_donations_are_those_of_the_marts(example_warehouse: Path, tpu: Run):
+    """All of the run are there, the largest constant first; the sum of a program is that of its candidates."""
+    of_run = "dump_id IN (SELECT dump_id FROM marts.observations_v1 WHERE run_name = $1)"
+    sql = f"SELECT allocation_bytes FROM marts.constants_v1 WHERE NOT is_thread_local AND {of_run} ORDER BY 1 DESC"
+    constants = tpu.records("run_constants")
+    assert rows(example_warehouse, sql, [TPU]) == [(row["allocation_bytes"],) for row in constants]
+    assert {len(constants)} == {row["constant_count"] for row in constants}
+    sql = f"SELECT COUNT(*), SUM(size_bytes) FROM marts.donation_candidates_v1 WHERE {of_run}"
+    donations = tpu.records("run_donations")
+    assert rows(example_warehouse, sql, [TPU]) == [(len(donations), sum(row["size_bytes"] for row in donations))]
+    sums: Counter[tuple] = Counter()
+    for row in donations:
+        sums[row["program_id"], row["memory_space"]] += row["size_bytes"]
+    assert [sums[row["program_id"], row["memory_space"]] for row in donations] == [
+        row["program_bytes"] for row in donations
+    ]
+    assert 17 == len(donations)
+
+
+@pytest.mark.parametrize("width", [50, 80, 120, 200])
+def test_the_report_fits_the_terminal(tpu: Run, width: int, monkeypatch: pytest.MonkeyPatch):
+    """No line is wider than the terminal, and the figures that rank programs are whole."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = run_text(tpu, "table", exact=True)
+    assert [] == [line for line in text.splitlines() if cell_len(line) > width]
+    for row in tpu.records("run_programs", memory_space=0):
+        assert f"{row['reserved_bytes']:,} B" in text
+    assert ("no room for: " in text) == (width < 200)
+
+
+def test_markdown_has_the_figures_of_the_terminal(tpu: Run, monkeypatch: pytest.MonkeyPatch):
+    """Every row that a wide terminal shows stands in Markdown, cell by cell, and so does every line of words."""
+    monkeypatch.setenv("COLUMNS", "400")
+    shown, marked = run_text(tpu, "table").splitlines(), run_text(tpu, "markdown").replace("\\", "")
+    cells = Counter(" ".join(line.split()) for line in shown)
+    lines = [re.sub(r"^#+ ", "", line).strip("| ").replace(" | ", " ") for line in marked.splitlines()]
+    table_rows = {line for line in lines if line and not line.startswith("---")}
+    wanted = {line for line in cells if re.search(r"\d (B|[KM]iB)", line)}
+    assert len(wanted) > 50
+    assert set() == wanted - {" ".join(line.split()) for line in table_rows}
+
+
+def test_json_has_the_answers_of_all_statements(tpu: Run):
+    """JSON is one object with every record of every statement, bytes as numbers, ids whole."""
+    found = json.loads(run_text(tpu, "json"))
+    assert TPU == found["run"]["run_name"]
+    assert tpu.answers.keys() == found["answers"].keys()
+    for name in set(tpu.answers) - {"run_facts", "run_rejects"}:  # in which are moments
+        assert tpu.answers[name].records == found["answers"][name]
+
+
+@pytest.fixture
+def rejects(warehouse: Path, tmp_path: Path) -> Path:
+    """A warehouse of one run, all of whose twelve dumps were refused."""
+    (tmp_path / "broken").mkdir()
+    for number in range(12):
+        path = tmp_path / "broken" / f"module_{number}-buffer-assignment.txt"
+        path.write_text(f"BufferAssignment:\n<b>nonsense {number}\n")
+    assert 1 == call("ingest", tmp_path / "broken", "--warehouse", warehouse).code
+    return warehouse
+
+
+def test_a_run_of_rejects_shows_why(rejects: Path, tmp_path: Path):
+    """Where every dump was refused, report and page say so, where the faults are, and how to see all of them."""
+    page = tmp_path / "broken.html"
+    said = call("report", "run", "broken", "--warehouse", rejects, "--html", page)
+    assert 0 == said.code
+    assert "0 dumps, 0 contents, 0 programs, 12 rejects" in said.out
+    assert "No dump of this run could be read" in said.out
+    assert 10 == len(re.findall(r"broken/module_\d+-buffer-assignment.txt:\d", said.out))
+    assert "… and 2 more\nall of them: bufferhouse rejects ls\n" in said.out
+    assert "&lt;b&gt;nonsense" in page.read_text()
+    assert "No dump of this run could be read" in page.read_text()
+
+
+def test_an_empty_warehouse_says_how_to_fill_it(blank_warehouse: Path):
+    """Where there is no run, named or not, the way to one is said."""
+    for words in ([], ["x"]):
+        said = call("report", "run", *words, "--warehouse", blank_warehouse)
+        assert (2, "") == (said.code, said.out)
+        assert said.err.endswith(": no runs yet; load dumps with: bufferhouse ingest SOURCE\n")
+
+
+def test_dumps_in_no_warehouse(fleet: Path, tmp_path: Path):
+    """--from reads dumps and reports at once; JSON on standard output stays JSON beside a page."""
+    (source,) = (fleet / "jaxlib-0.8.0").glob("*jit_fft*-buffer-assignment.txt")
+    page = tmp_path / "page.html"
+    said = call("report", "run", "--from", source, "--html", page, "--format", "json")
+    assert (0, f"report: {page}\n") == (said.code, said.err)
+    assert ["jit_fft"] == [row["program_label"] for row in json.loads(said.out)["answers"]["run_programs"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--format", "csv"], "--format: expected table or markdown or json, found 'csv'"),
+        (["--html", "no/such/folder.html"], "the folder of the page does not exist"),
+        (["--from", "x"], "expected --warehouse or --from, not both"),
+    ],
+)
+@pytest.mark.parametrize("verb", [["fleet"], ["run", "x"], ["compare", "x", "y"]])
+def test_wrong_calls(example_warehouse: Path, verb: list[str], words: list[str], message: str):
+    """A wrong call of any report ends with exit code 2 before anything is read."""
+    said = call("report", *verb, "--warehouse", example_warehouse, *words)
+    assert (2, "") == (said.code, said.out)
+    assert message in said.err
+
+
+def test_names_do_nothing_on_a_terminal(example_warehouse: Path, tmp_path: Path):
+    """Control characters and turned text in names are written as escapes, however narrow their column."""
+    path = Path(shutil.copy(example_warehouse, tmp_path / "hostile.duckdb"))
+    with duckdb.connect(str(path)) as con:
+        con.execute("UPDATE raw.runs SET run_name = run_name || $1, track = $1, compiler = $1", [HOSTILE])
+        con.execute("UPDATE raw.observations SET program_name = $1 || program_name", [HOSTILE])
+        con.execute("UPDATE raw.instruction_texts SET op_name = repeat('模', 4000) || $1", [HOSTILE])
+        con.execute("UPDATE raw.instructions SET instruction_name = $1 || instruction_name", [HOSTILE])
+    for form in ("table", "markdown"):
+        text = run_text(read_run(path, TPU), form)
+        assert "" == "".join(char for char in text if not char.isprintable() and char != "\n")
+        assert form == "markdown" or 120 >= max(map(cell_len, text.splitlines()))

@@ -1,0 +1,156 @@
+"""What all reports share on a terminal: width, colour, exact bytes, and the same content in Markdown and JSON."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from bufferhouse.report.fleet.data import read_fleet
+from bufferhouse.report.fleet.sections import fleet_text
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import exact_bytes
+from bufferhouse.report.text.screen import fitted, terminal_text
+from bufferhouse.report.text.sections import Section, markdown_text, marked
+from tests.command_line import call
+
+REPORTS = {
+    "fleet": ["fleet"],
+    "program": ["program", "jit_sort_pairs", "--run", "jaxlib-0.6.0"],
+    "run": ["run", "jaxlib-0.6.0"],
+    "compare": ["compare", "jaxlib-0.4.38", "jaxlib-0.6.0"],
+}
+COLUMNS = [
+    Column("name", "program"),
+    Column("most", "reserved", "bytes"),
+    Column("change", "change", "change", rank=1),
+    Column("word", "op_name", rank=2),
+]
+
+
+@pytest.fixture
+def printed(example_warehouse: Path):
+    """A function that returns what a report prints."""
+
+    def report(name: str, *words: str) -> str:
+        said = call("report", *REPORTS[name], "--warehouse", example_warehouse, *words)
+        assert 0 == said.code
+        return said.out
+
+    return report
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_colour_only_on_a_terminal_that_wants_it(printed, name: str, monkeypatch: pytest.MonkeyPatch):
+    """A file gets no escape sequences; a terminal gets them, unless NO_COLOR is set; the text is the same."""
+    for variable in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "90")
+    plain = printed(name)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what stands for a terminal here
+    coloured = printed(name)
+    monkeypatch.setenv("NO_COLOR", "1")
+    asked_not_to = printed(name)
+    assert "\x1b[" not in plain
+    assert {"31", "32"} & set(re.findall(r"\x1b\[([0-9]+)m", coloured))
+    stripped = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    assert [line.rstrip() for line in plain.splitlines()] == [line.rstrip() for line in stripped.splitlines()]
+    assert plain == asked_not_to
+    assert 90 >= max(map(cell_len, plain.splitlines()))
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_bytes_are_exact_on_demand(printed, name: str):
+    """With --bytes no figure is rounded, and each that was is one of the exact ones, rounded."""
+    rounded = re.compile(r"[\d.]+ [KMGT]iB")
+    for form in ("table", "markdown"):
+        shown = printed(name, "--format", form)
+        exact = printed(name, "--format", form, "--bytes")
+        assert rounded.search(shown)
+        of_text = r"[^\n]* of text"  # how long a dump is: no figure of memory
+        assert [] == rounded.findall(re.sub(of_text, "", exact))
+        assert re.search(r"\d,\d{3} B", exact)
+
+
+def test_markdown_of_the_fleet_has_the_figures_of_the_marts(example_warehouse: Path):
+    """Each series that is shown has its bytes run by run and its net change; padding and runs are there, too."""
+    fleet = read_fleet(example_warehouse)
+    text = fleet_text(fleet, "markdown", exact=True)
+    for space in fleet.spaces:
+        for series in space.series:
+            cells = [marked(series.label)]
+            figures = [series.by_run.get(run["run_id"], {}).get("reserved_bytes") for run in space.runs[-8:]]
+            cells += map(exact_bytes, figures)
+            assert f"| {' | '.join(cells)} |" in text
+            assert not series.has_moved or f"{exact_bytes(series.net_change_bytes, signed=True)} |" in text
+    assert len(fleet.runs) == len(re.findall(r"^\| .* \| run\\\.json|^\| .* \| run.json \|", text, re.MULTILINE))
+    padded = sum(len(space.padding) for space in fleet.spaces)
+    assert padded == sum(section.count("\n| ") - 2 for section in text.split("## ") if section.startswith("Padding: "))
+
+
+def test_json_of_the_fleet_has_the_answers(example_warehouse: Path, tmp_path: Path):
+    """JSON is one object with every record of every statement; the path of a page goes to standard error."""
+    page = tmp_path / "page.html"
+    said = call("report", "fleet", "--warehouse", example_warehouse, "--format", "json", "--html", page)
+    found = json.loads(said.out)["answers"]
+    fleet = read_fleet(example_warehouse)
+    assert fleet.answers.keys() == found.keys()
+    assert fleet.answers["fleet_trend"].records == found["fleet_trend"]
+    assert f"report: {page}\n" == said.err
+
+
+def test_what_has_no_room_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch):
+    """Columns give way in the order of their ranks, and the figures that stay are whole."""
+    record = {"name": "jit_" + "x" * 60, "most": 5 << 30, "change": -3 << 20, "word": "jit(f)/jit(main)/dot"}
+    section = Section("title", ["line"], COLUMNS, [record])
+    expected = {200: None, 60: "op_name", 32: "op_name"}
+    for width, left_out in expected.items():
+        monkeypatch.setenv("COLUMNS", str(width))
+        text = terminal_text("report", [section])
+        assert width >= max(map(len, text.splitlines()))
+        assert "5.0 GiB" in text
+        assert (left_out is None) == ("no room for" not in text)
+        assert left_out is None or left_out in text.splitlines()[-1]
+    assert "change, op_name" in text
+
+
+def test_rows_that_are_not_printed_are_counted():
+    """Beyond the limit rows are counted, on the terminal and in Markdown."""
+    records = [{"name": f"p{i}", "most": i, "change": 0, "word": None} for i in range(12)]
+    section = Section("title", [], COLUMNS, records, shown=5)
+    for text in (terminal_text("report", [section]), markdown_text("report", [section])):
+        assert "p4" in text
+        assert "p5" not in text
+        assert text.endswith("7 more rows: --format json has them, and so has the page of --html")
+
+
+def test_changes_are_coloured_by_their_way(monkeypatch: pytest.MonkeyPatch):
+    """More is red, less is green, nothing has no colour."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    records = [{"name": "p", "most": 1, "change": change, "word": "w"} for change in (1, -1, 0)]
+    text = terminal_text("report", [Section("title", [], COLUMNS, records)])
+    assert Counter({"31": 1, "32": 1}) == Counter(re.findall(r"\x1b\[(3[0-9])m", text))
+    assert "\x1b[31m  +1 B\x1b[0m" in text
+
+
+@given(st.text(max_size=40), st.integers(1, 50))
+@settings(max_examples=200, deadline=None)
+def test_fitted_text_is_never_wider(text: str, width: int):
+    """A text takes the cells it is given, whatever letters it is of, and stays whole where there is room."""
+    clean = "".join(filter(str.isprintable, text))
+    assert width >= cell_len(fitted(clean, width))
+    assert cell_len(clean) > width or clean == fitted(clean, width)
+
+
+@given(st.text(alphabet="ab`*_[]<>#&~|\\", max_size=20))
+def test_markdown_shows_marks_and_does_nothing_with_them(text: str):
+    """Every mark of Markdown in a name is escaped."""
+    assert text == re.sub(r"\\([\\`*_\[\]<>#&~])", r"\1", marked(text))
+    assert not re.search(r"(?<!\\)(?:\\\\)*[`*_\[\]<>#&~]", marked(text))

@@ -1,0 +1,120 @@
+"""A plugin with what a lake stands on: a real PostgreSQL, and a real S3 server that can be told to fail."""
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.command_line import CHECKOUT
+from tests.flows.clock import free_port, until
+from tests.servers.postgres import Postgres, postgres_folder
+
+KEYS = {"AWS_ACCESS_KEY_ID": "who", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
+
+
+@dataclass
+class Bucket:
+    """An S3 server in a process of its own, with a bucket `lake`."""
+
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables by which AWS tools find it."""
+        return {**KEYS, "AWS_ENDPOINT_URL": self.url}
+
+    def start(self) -> None:
+        """Start it, and make the bucket."""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.servers.failing_bucket", str(self.port)], cwd=CHECKOUT
+        )
+        until(self._answers, "an answer of the S3 server", 60)
+        self._ask("PUT", "lake")
+
+    def stop(self) -> None:
+        """End it; all that was in it is gone."""
+        self.process.kill()
+        self.process.wait()
+
+    def fail_every(self, count: int) -> dict[str, int]:
+        """Let it refuse every so-manieth request, none for 0; return how many requests there were, and were refused."""
+        return json.loads(self._ask("PUT", f"-/fail-every/{count}"))
+
+    def names(self, prefix: str) -> set[str]:
+        """Return the last parts of the keys in the bucket that begin so."""
+        pages = self._client().get_paginator("list_objects_v2").paginate(Bucket="lake", Prefix=prefix)
+        return {one["Key"].rpartition("/")[2] for page in pages for one in page.get("Contents", ())}
+
+    def put(self, key: str) -> None:
+        """Put an object with nothing in it into the bucket."""
+        self._client().put_object(Bucket="lake", Key=key, Body=b"")
+
+    def _client(self):
+        import boto3
+
+        words = {name.lower(): value for name, value in KEYS.items() if name != "AWS_REGION"}
+        return boto3.client("s3", endpoint_url=self.url, region_name=KEYS["AWS_REGION"], **words)
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None
+        with suppress(OSError):
+            return bool(self._ask("GET", "-/requests"))
+        return False
+
+    def _ask(self, method: str, path: str) -> bytes:
+        with urllib.request.urlopen(urllib.request.Request(f"{self.url}/{path}", method=method), timeout=30) as answer:
+            return answer.read()
+
+
+@contextmanager
+def catalog_server() -> Iterator[Postgres]:
+    """Yield a PostgreSQL with an empty database `prefect`; skip where there can be none."""
+    with postgres_folder() as root:
+        server = Postgres(root / "postgres", "secret")
+        server.make()
+        try:
+            yield server
+        finally:
+            server.kill()
+
+
+@pytest.fixture(scope="module")
+def postgres(monkeypatch_module) -> Iterator[Postgres]:
+    """A PostgreSQL for the tests of a module, with its password in $PGPASSWORD."""
+    with catalog_server() as server:
+        monkeypatch_module.setenv("PGPASSWORD", server.password)
+        yield server
+
+
+@pytest.fixture(scope="module")
+def bucket(monkeypatch_module) -> Iterator[Bucket]:
+    """An S3 server for the tests of a module, which the environment names."""
+    for name in list(os.environ):
+        if name.startswith("AWS_") or name.lower() in ("http_proxy", "https_proxy", "all_proxy"):
+            monkeypatch_module.delenv(name)
+    server = Bucket()
+    server.start()
+    try:
+        for name, value in server.environment.items():
+            monkeypatch_module.setenv(name, value)
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
+    """As `monkeypatch`, for a whole module."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch

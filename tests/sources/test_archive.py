@@ -1,0 +1,369 @@
+"""Tar and zip files as sources: what is in them, what is refused, what is left of damaged ones."""
+
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import shutil
+import struct
+import tarfile
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from bufferhouse.sources.archive import Archive
+from bufferhouse.sources.discover import discover, read
+from bufferhouse.sources.spool import Waiting
+from tests.command_line import call, run
+from tests.ingests import SUFFIX, ingest, name_of
+from tests.synthetic import Slot, dump_text, small_dump
+from tests.warehouses import contents, counts, rows
+
+KINDS = [".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".zip"]
+# With a checksum, as the program zstd writes; the library leaves it out unless asked.
+ZSTD = zstandard.ZstdCompressor(write_checksum=True)
+PACK = {"gz": gzip.compress, "tgz": gzip.compress, "zst": ZSTD.compress, "xz": lzma.compress}
+
+
+def member(name: str, data: bytes = b"", **facts) -> tuple[tarfile.TarInfo, bytes]:
+    """A member of a tar, a file unless `facts` say otherwise."""
+    info = tarfile.TarInfo(name)
+    info.size = len(data)
+    info.mtime = 1_700_000_000
+    for fact, value in facts.items():
+        setattr(info, fact, value)
+    return info, data
+
+
+def tarred(members: Iterable[tuple[tarfile.TarInfo, bytes]]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for info, data in members:
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def archived(path: Path, files: dict[str, bytes]) -> Path:
+    """Write an archive of the kind its name says."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in files.items():
+                archive.writestr(name, data)
+        return path
+    data = tarred(member(name, data) for name, data in files.items())
+    path.write_bytes(PACK.get(path.suffix[1:], bytes)(data))
+    return path
+
+
+def test_a_directory_of_archives_is_a_directory_of_dumps(tmp_path):
+    """Archives that a walk comes by are opened where it finds no dump; beside dumps they are named and left alone."""
+    box = tmp_path / "box"
+    box.mkdir()
+    archived(box / "a.tar.gz", {f"run_a/{name_of(1)}": small_dump(1)})
+    archived(box / "b.zip", {f"run_b/{name_of(2)}": small_dump(2), "run_b/notes.md": b"-"})
+    orphan = box / name_of(9).replace(SUFFIX, "-buffer-assignment-values.txt")
+    orphan.write_bytes(b"-")
+    found = discover([str(box)])
+    assert [str(orphan)] == found.orphans
+    assert (["run_a", "run_b"], 2, []) == ([dump.run_name for dump in found.dumps], found.ignored_count, found.archives)
+    assert [small_dump(1), small_dump(2)] == [files["combined"] for _, files in read(found.dumps)]
+    (box / name_of(3)).write_bytes(small_dump(3))
+    outcome = call("ingest", box, "--warehouse", tmp_path / "w.duckdb")
+    assert (0, "1 dumps of 1 run seen: 1 new, 0 known, 0 rejected; 3 other files ignored") == (
+        outcome.code,
+        outcome.out.split("\n")[0],
+    )
+    assert f"{box / 'a.tar.gz'} and 1 more: archives beside dumps are opened only when named" in outcome.err
+
+
+def small_dumps(numbers: Iterable[int], directory: str = "run") -> dict[str, bytes]:
+    return {f"{directory}/{name_of(number)}": small_dump(number) for number in numbers}
+
+
+def facts(warehouse: Path) -> dict[str, list[tuple]]:
+    """All rows of a warehouse without what says where they come from."""
+    found = contents(warehouse)
+    found["observations"] = rows(
+        warehouse,
+        "SELECT run_name, relative_path, dump_id, program_id FROM raw.observations JOIN raw.runs USING (run_id)"
+        " ORDER BY ALL",
+    )
+    found["runs"] = rows(warehouse, "SELECT run_name, compiler_version, labels FROM raw.runs ORDER BY ALL")
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_archive_holds_what_the_directory_holds(example_warehouse, fleet, tmp_path, kind):
+    """Every table has the rows it has from the directory, run.json included; members are called archive!member."""
+    files = {str(path.relative_to(fleet)): path.read_bytes() for path in sorted(fleet.rglob("*")) if path.is_file()}
+    path = archived(tmp_path / f"fleet{kind}", files)
+    code, summary = ingest(tmp_path / "w.duckdb", path)
+    assert (0, 126, 1) == (code, summary["new"], summary["ignored"])
+    assert facts(example_warehouse) == facts(tmp_path / "w.duckdb")
+    uris = rows(tmp_path / "w.duckdb", "SELECT source_uri FROM raw.observations ORDER BY ALL")
+    assert f"{path}!seeds/000_f7d316536d8a2672.txt" in [uri for (uri,) in uris]
+    code, summary = ingest(tmp_path / "w.duckdb", path)
+    assert (0, 0, 126) == (code, summary["new"], summary["known"])
+
+
+def test_a_run_at_the_top_of_an_archive_is_called_like_it(tmp_path):
+    """A run.json says what it is, like one beside the dumps; one further up holds for what is below."""
+    top = archived(tmp_path / "nightly_7.tar.gz", {name_of(1): small_dump(1)})
+    named = {**small_dumps([1], "a/b"), "a/run.json": json.dumps({"run_name": "inner", "track": "x"}).encode()}
+    deep = archived(tmp_path / "all.zip", named)
+    found = discover([top, deep])
+    assert [("nightly_7", name_of(1)), ("inner", f"b/{name_of(1)}")] == [
+        (dump.run_name, dump.relative_path) for dump in found.dumps
+    ]
+    assert {"nightly_7": f"{top}!", "inner": f"{deep}!a"} == {name: run.root for name, run in found.runs.items()}
+    assert {"track": "x"} == found.runs["inner"].facts
+
+
+def test_the_files_of_a_split_dump_may_lie_far_apart(tmp_path, fleet):
+    """First all allocations, then all values, then all live ranges: each dump comes whole, with its own three."""
+    source = fleet / "jaxlib-0.10.0"
+    texts = {path.name: path.read_bytes() for path in source.glob("*.txt")}
+    order = [SUFFIX, "-buffer-assignment-values.txt", "-live-range.txt"]
+    names = [name for suffix in order for name in sorted(texts) if name.endswith(suffix)]
+    assert sorted(texts) == sorted(names)
+    path = archived(tmp_path / "apart.tar", {f"run/{name}": texts[name] for name in names})
+    expected = {dump.relative_path: files for dump, files in read(discover([source]).dumps)}
+    assert expected == {dump.relative_path: files for dump, files in read(discover([path]).dumps)}
+    assert {"allocations", "values", "live_range"} == set.union(*map(set, expected.values()))
+
+
+def test_parts_beyond_the_memory_for_them_wait_on_the_disk(tmp_path, fleet, monkeypatch):
+    """However far apart the files lie, what waits for the rest does not fill the memory."""
+    monkeypatch.setattr(Waiting.__init__, "__defaults__", (100,))
+    test_the_files_of_a_split_dump_may_lie_far_apart(tmp_path, fleet)
+
+
+# What is refused by name
+
+
+def test_names_and_links_that_leave_the_archive_are_refused_by_name(warehouse, tmp_path):
+    """Exit 1, each name is shown, nothing outside is read, and the other members load."""
+    (tmp_path / "outside.txt").write_bytes(small_dump(9))
+    link = {"type": tarfile.SYMTYPE}
+    path = tmp_path / "odd.tar"
+    path.write_bytes(
+        tarred(
+            [
+                member(f"../up{SUFFIX}", small_dump(1)),
+                member(f"run/../../up{SUFFIX}", small_dump(2)),
+                member(f"/absolute{SUFFIX}", small_dump(3)),
+                member(f"run/linked{SUFFIX}", linkname="../../outside.txt", **link),
+                member(f"run/away{SUFFIX}", linkname=str(tmp_path / "outside.txt"), **link),
+                member(f"run/nowhere{SUFFIX}", linkname="gone.txt", **link),
+                member(f"./run/{name_of(4)}", small_dump(4)),
+            ]
+        )
+    )
+    outcome = call("ingest", path, "--warehouse", warehouse)
+    assert 1 == outcome.code
+    for line in (
+        f"../up{SUFFIX}: the name leaves the archive",
+        f"run/../../up{SUFFIX}: the name leaves the archive",
+        f"/absolute{SUFFIX}: the name leaves the archive",
+        f"run/linked{SUFFIX}: the link leaves the archive",
+        f"run/away{SUFFIX}: the link leaves the archive",
+        f"run/nowhere{SUFFIX}: the link leads to no dump in the archive",
+    ):
+        assert f"unreadable: {path}!{line}" in outcome.out
+    assert [(name_of(4), f"{path}!run/{name_of(4)}")] == rows(
+        warehouse, "SELECT relative_path, source_uri FROM raw.observations"
+    )
+
+
+def test_links_inside_an_archive_are_followed(tmp_path):
+    """tar stores a file with two names once: both are seen. So are symbolic links, in zip files, too."""
+    tar, zipped = tmp_path / "links.tar", tmp_path / "links.zip"
+    tar.write_bytes(
+        tarred(
+            [
+                member(f"a/early{SUFFIX}", linkname=f"../b/{name_of(1)}", type=tarfile.SYMTYPE),
+                member(f"b/{name_of(1)}", small_dump(1)),
+                member(f"c/hard{SUFFIX}", linkname=f"b/{name_of(1)}", type=tarfile.LNKTYPE),
+            ]
+        )
+    )
+    with zipfile.ZipFile(zipped, "w") as archive:
+        archive.writestr(f"b/{name_of(1)}", small_dump(1))
+        info = zipfile.ZipInfo(f"a/early{SUFFIX}")
+        info.external_attr = 0o120777 << 16
+        archive.writestr(info, f"../b/{name_of(1)}")
+    for path, names in (
+        (tar, [f"early{SUFFIX}", name_of(1), f"hard{SUFFIX}"]),
+        (zipped, [f"early{SUFFIX}", name_of(1)]),
+    ):
+        found = discover([path])
+        assert ([], sorted(names)) == (found.refused, sorted(dump.relative_path for dump in found.dumps))
+        assert [{"combined": small_dump(1)}] * len(names) == [files for _, files in read(found.dumps)]
+
+
+def test_the_last_of_members_with_one_name_counts(tmp_path):
+    """As for tar itself, which appends what changed."""
+    path = tmp_path / "appended.tar"
+    changed = [small_dump(1), small_dump(2), small_dump(3) + b"\n"]
+    path.write_bytes(tarred(member(f"run/{name_of(1)}", data) for data in changed))
+    [(dump, files)] = read(discover([path]).dumps)
+    assert ({"combined": changed[-1]}, len(changed[-1])) == (files, dump.size_bytes)
+
+
+def test_the_limit_holds_for_members(warehouse, tmp_path, monkeypatch):
+    """A member above the limit is named and not read."""
+    monkeypatch.setenv("BUFFERHOUSE_DUMP_LIMIT", "5000")
+    files = {**small_dumps([1, 3]), f"run/{name_of(2)}": small_dump(2) + b"\n" * 5000}
+    for kind in (".tar.gz", ".zip"):
+        path = archived(tmp_path / f"large{kind}", files)
+        code, summary = ingest(warehouse, path)
+        large = f"{path}!run/{name_of(2)}: more than 5000 bytes; BUFFERHOUSE_DUMP_LIMIT raises the limit"
+        assert (1, [large]) == (code, summary["unreadable"])
+    assert 2 == counts(warehouse)["dumps"]
+
+
+# Damage
+
+
+def ingest_damaged(warehouse: Path, path: Path) -> list[str]:
+    """Ingest an archive that must be refused; return the names that loaded."""
+    code, summary = ingest(warehouse, path)
+    assert 1 == code
+    assert [line for line in summary["unreadable"] if line.startswith(f"{path}: the archive is damaged: ")]
+    return [name for (name,) in rows(warehouse, "SELECT relative_path FROM raw.observations ORDER BY ALL")]
+
+
+MEMBER = 3 * 512  # a header and a small dump in two blocks
+
+
+@pytest.mark.parametrize(("place", "whole"), [(0, 10), (200, 10), (700, 10), (1200, 11)])
+@pytest.mark.parametrize("kind", KINDS[:-1])
+def test_what_stands_before_the_end_of_a_cut_tar_loads(warehouse, tmp_path, kind, place, whole):
+    """Cut between two members, in a header, in a dump or in what fills it up: the archive is named, the rest loads."""
+    data = tarred(member(name, data) for name, data in small_dumps(range(20)).items())
+    assert small_dump(11) in data[11 * MEMBER : 12 * MEMBER]
+    path = tmp_path / f"cut{kind}"
+    path.write_bytes(PACK.get(kind.rsplit(".", 1)[1], bytes)(data[: 10 * MEMBER + place]))
+    assert [name_of(number) for number in range(whole)] == ingest_damaged(warehouse, path)
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped"])
+@pytest.mark.parametrize("kind", [".tar.gz", ".tar.zst", ".tar.xz"])
+def test_what_stands_before_damaged_compression_loads(warehouse, tmp_path, kind, damage):
+    """Bytes that break off or hold a wrong bit are said, if only the checksum at the end tells; what is whole loads."""
+    text = small_dumps(range(20)) | {"run/noise": bytes(hashlib.shake_128(b"noise").digest(3 << 20))}
+    text |= small_dumps(range(20, 30))
+    path = archived(tmp_path / f"damaged{kind}", text)
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2
+    data[middle] ^= 0xFF
+    path.write_bytes(data if damage == "flipped" else data[:middle])
+    loaded = ingest_damaged(warehouse, path)
+    assert [name_of(number) for number in range(20)] == loaded[:20]
+    assert damage == "flipped" or len(loaded) == 20
+
+
+def test_rubbish_between_members_is_said(warehouse, tmp_path):
+    """tar itself ends there without a word."""
+    data = bytearray(tarred(member(name, data) for name, data in small_dumps(range(4)).items()))
+    data[2 * MEMBER : 2 * MEMBER + 512] = b"rubbish." * 64
+    path = tmp_path / "rubbish.tar"
+    path.write_bytes(data)
+    assert [name_of(0), name_of(1)] == ingest_damaged(warehouse, path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("data", [b"", b"no archive" * 100])
+def test_a_file_that_is_no_archive_is_said(warehouse, tmp_path, kind, data):
+    """Whatever its name promises; and its neighbours load."""
+    path = tmp_path / f"no{kind}"
+    path.write_bytes(data)
+    [good] = [archived(tmp_path / "good.tar", small_dumps([1]))]
+    code, summary = ingest(warehouse, path, good)
+    assert (1, 1, 1) == (code, summary["new"], len(summary["unreadable"]))
+    assert summary["unreadable"][0].startswith(f"{path}: the archive is damaged: ")
+
+
+def test_a_forged_header_takes_no_memory(tmp_path):
+    """A long name of gigabytes is refused before it is read."""
+    path = tmp_path / "forged.tar"
+    header = tarfile.TarInfo("pax")
+    header.type, header.size = tarfile.XHDTYPE, 7 << 30
+    path.write_bytes(tarred([member(f"run/{name_of(1)}", small_dump(1))])[:MEMBER] + header.tobuf() + b"x" * 5000)
+    archive = Archive(str(path))
+    assert [f"{path}!run/{name_of(1)}"] == [entry.path for entry in archive.entries()]
+    assert [f"{path}: the archive is damaged: expected a header, found one of {7 << 30} bytes"] == archive.refused
+
+
+def test_members_of_a_zip_are_refused_one_by_one(warehouse, tmp_path):
+    """A wrong checksum, a password, an unknown method, a date that is none: only what cannot be read is named."""
+    path = tmp_path / "odd.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(5):
+            date = (1980, 0, 0, 0, 0, 0) if number == 4 else (2026, 1, 1, 0, 0, 0)
+            archive.writestr(zipfile.ZipInfo(f"run/{name_of(number)}", date), small_dump(number))
+    data = bytearray(path.read_bytes())
+    data[data.index(small_dump(1)) + 100] ^= 1
+    for number, place, value in ((2, 6, 1), (3, 8, 99)):  # flags and method, in the two headers of a member
+        for mark, offset in ((b"PK\3\4", 0), (b"PK\1\2", 2)):
+            at = [found for found in range(len(data)) if data[found : found + 4] == mark][number]
+            struct.pack_into("<H", data, at + place + offset, value)
+    path.write_bytes(data)
+    code, summary = ingest(warehouse, path)
+    assert (1, 5, 2, 3) == (code, summary["seen"], summary["new"], len(summary["unreadable"]))
+    for number, reason in ((1, "Bad CRC-32"), (2, "password required"), (3, "compression")):
+        [line] = [line for line in summary["unreadable"] if line.startswith(f"{path}!run/{name_of(number)}: ")]
+        assert "damaged in the archive: " in line
+        assert reason in line
+
+
+# Memory
+
+INGEST = """
+import sys
+from pathlib import Path
+from benchmarks.memory import peak_mb
+from bufferhouse.ingesting import run_ingest
+summary = run_ingest([sys.argv[1]], Path(sys.argv[2]), workers=1)
+print()  # behind a bar that DuckDB may have drawn
+print(summary.seen, summary.new, peak_mb())
+"""
+
+
+def write_repeats(path: Path, texts: list[bytes], count: int) -> None:
+    """Write an archive of many dumps with few contents, member by member."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            for number in range(count):
+                archive.writestr(f"run/{name_of(number)}", texts[number % len(texts)])
+        return
+    with gzip.open(path, "wb", 1) as packed, tarfile.open(fileobj=packed, mode="w|") as archive:
+        for number in range(count):
+            info, data = member(f"run/{name_of(number)}", texts[number % len(texts)])
+            archive.addfile(info, io.BytesIO(data))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [".tar.gz", pytest.param(".zip", marks=pytest.mark.soak)])
+def test_memory_does_not_grow_with_the_archive(blank_warehouse, tmp_path, kind):
+    """300 MB of dumps, most of them repeats as in a fleet, take what 30 MB take, and less than 600 MB in all.
+
+    Both hold imports, models and one batch; the rest of the larger archive would be 270 MB if it were kept.
+    """
+    texts = [dump_text([Slot(0, 2, 64 * i, 64) for i in range(2000)]) + b"\n" * number for number in range(8)]
+    megabytes = []
+    for size in (30 << 20, 300 << 20):
+        count = size // len(texts[0])
+        path = tmp_path / f"{size}{kind}"
+        write_repeats(path, texts, count)
+        outcome = run(path, shutil.copy(blank_warehouse, tmp_path / f"{size}.duckdb"), code=INGEST, timeout=300)
+        assert 0 == outcome.code, outcome.err
+        seen, new, peak = map(int, outcome.out.splitlines()[-1].split())
+        assert (count, len(texts)) == (seen, new)
+        megabytes.append(peak)
+    assert megabytes[1] < megabytes[0] + 60
+    assert megabytes[1] < 600

@@ -1,0 +1,385 @@
+"""s3:// against a real S3 server on the loopback: the same rows, retries, and what is said when it goes away."""
+
+import gzip
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from socket import SHUT_RDWR
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from bufferhouse.errors import UsageError
+from bufferhouse.sources import bucket
+from bufferhouse.sources.discover import discover, read
+from bufferhouse.sources.s3 import configuration
+from tests.command_line import call, run
+from tests.ingests import SUFFIX, ingest, name_of
+from tests.sources.module_texts import DATA
+from tests.sources.test_archive import archived, facts
+from tests.synthetic import small_dump
+from tests.warehouses import contents, counts, rows
+
+KEYS = {"aws_access_key_id": "who", "aws_secret_access_key": "secret"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The URL of an S3 server."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def fleet_bucket(server, fleet) -> str:
+    """A bucket with the example fleet below `fleet/`, and some other things."""
+    client = client_of(server)
+    client.create_bucket(Bucket="dumps")
+    for path in sorted(fleet.rglob("*")):
+        if path.is_file():
+            client.put_object(Bucket="dumps", Key=f"fleet/{path.relative_to(fleet)}", Body=path.read_bytes())
+    client.put_object(Bucket="dumps", Key="fleet-2/notes.txt", Body=b"not asked for")
+    return "s3://dumps"
+
+
+def client_of(url: str):
+    return boto3.client("s3", endpoint_url=url, region_name="us-east-1", **KEYS)
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch, tmp_path, server):
+    """What AWS tools read, and nothing that this machine has of its own."""
+    for name in list(os.environ):
+        if name.startswith("AWS_") or name.lower() in ("http_proxy", "https_proxy", "all_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "who")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
+
+DROPPED, CUT = -1, -2  # no answer at all; an answer whose body breaks off in the middle
+
+
+@contextmanager
+def before(url: str, answer: Callable[[int, str], int | None]) -> Iterator[str]:
+    """A server in front of another one: `answer(number, path)` gives the status of a request that it refuses.
+
+    Beside a status it may be DROPPED or CUT.
+    """
+    requests: list[str] = []
+    lock = threading.Lock()
+    host = url.removeprefix("http://")
+
+    class Proxy(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            with lock:
+                requests.append(self.path)
+                status = answer(len(requests), self.path)
+            if status == DROPPED:
+                self.connection.shutdown(SHUT_RDWR)
+                self.close_connection = True
+                return
+            if status is not None and status > 0:
+                self.reply(status, {}, b"")
+                return
+            behind = HTTPConnection(host, timeout=30)
+            headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+            behind.request(self.command, self.path, headers=headers)
+            response = behind.getresponse()
+            self.reply(response.status, dict(response.getheaders()), response.read(), is_cut=status == CUT)
+            behind.close()
+
+        do_HEAD = do_GET
+
+        def reply(self, status: int, headers: dict[str, str], body: bytes, *, is_cut: bool = False) -> None:
+            self.send_response(status)
+            for name, value in headers.items():
+                if name.lower() not in ("content-length", "transfer-encoding", "connection"):
+                    self.send_header(name, value)
+            length = headers.get("Content-Length", str(len(body))) if self.command == "HEAD" else str(len(body))
+            self.send_header("Content-Length", length)
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body[: len(body) // 2] if is_cut else body)
+            self.close_connection = self.close_connection or is_cut
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    proxy = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{proxy.server_port}"
+    finally:
+        proxy.shutdown()
+        proxy.server_close()
+
+
+def test_a_prefix_holds_what_the_directory_holds(example_warehouse, fleet_bucket, tmp_path):
+    """Every table has the rows it has from the disk, run.json included; objects are known by size and time after."""
+    path = tmp_path / "w.duckdb"
+    code, summary = ingest(path, f"{fleet_bucket}/fleet")
+    assert (0, 126, 1) == (code, summary["new"], summary["ignored"])
+    assert facts(example_warehouse) == facts(path)
+    assert [(f"{fleet_bucket}/fleet/seeds",)] == rows(path, "SELECT root FROM raw.runs WHERE run_name = 'seeds'")
+    code, summary = ingest(path, f"{fleet_bucket}/fleet/")
+    assert (0, 0, 126) == (code, summary["new"], summary["known"])
+
+
+def test_one_object_and_its_siblings(warehouse, fleet_bucket, fleet, server):
+    """An object that is named is a dump, compressed ones and split ones too; its run is its prefix."""
+    [main] = (fleet / "jaxlib-0.10.0").glob(f"*scalar_add*{SUFFIX}")
+    code, summary = ingest(warehouse, f"{fleet_bucket}/fleet/jaxlib-0.10.0/{main.name}")
+    assert (0, 1, 1) == (code, summary["seen"], summary["new"])
+    assert [("split", "present")] == rows(warehouse, "SELECT file_layout, live_range_state FROM raw.dumps")
+    client_of(server).put_object(Bucket="dumps", Key="one/plain.gz", Body=gzip.compress(small_dump(1)))
+    code, summary = ingest(warehouse, f"{fleet_bucket}/one/plain.gz")
+    assert (0, 1) == (code, summary["new"])
+    assert {("jaxlib-0.10.0", main.name), ("one", "plain.gz")} == set(
+        rows(warehouse, "SELECT run_name, relative_path FROM raw.observations JOIN raw.runs USING (run_id)")
+    )
+
+
+def test_module_texts_lie_in_buckets(warehouse, fleet_bucket, server):
+    """Beside one object that is named, and below a prefix when they come later; of a large one only the head comes."""
+    client = client_of(server)
+    files = {path.name: path.read_bytes() for path in (DATA / "jaxlib-0.9.0").iterdir()}
+    [text] = [name for name in files if not name.endswith(SUFFIX)]
+    [dump] = files.keys() - {text}
+    for place, names in (("texts/named", [dump, text]), ("texts/late", [dump])):
+        for name in names:
+            client.put_object(Bucket="dumps", Key=f"{place}/{name}", Body=files[name])
+    asked = "SELECT run_name, stack_frames_id IS NULL FROM raw.observations JOIN raw.runs USING (run_id) ORDER BY ALL"
+    assert 0 == ingest(warehouse, f"{fleet_bucket}/texts/named/{dump}", "--run", "named")[0]
+    assert 0 == ingest(warehouse, f"{fleet_bucket}/texts/late")[0]
+    assert [("late", True), ("named", False)] == rows(warehouse, asked)
+    sizes = []
+    client.put_object(Bucket="dumps", Key=f"texts/late/{text}", Body=files[text] + b" " * (8 << 20))
+    read_before = bucket._RemoteFile.readinto
+
+    def counted(file, buffer) -> int:
+        sizes.append(read_before(file, buffer))
+        return sizes[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bucket._RemoteFile, "readinto", counted)
+        code, summary = ingest(warehouse, f"{fleet_bucket}/texts/late")
+    assert (0, 1, {}) == (code, summary["known"], summary["warnings"])
+    assert [("late", False), ("late", True), ("named", False)] == rows(warehouse, asked)
+    assert 0 < sum(sizes) < 1 << 17
+
+
+@pytest.mark.parametrize("kind", [".tar.gz", ".zip"])
+def test_an_archive_in_a_bucket_is_streamed(warehouse, tmp_path, fleet_bucket, server, kind):
+    """Its members are called s3://bucket/archive!member."""
+    path = archived(tmp_path / f"night{kind}", {name_of(number): small_dump(number) for number in range(3)})
+    client_of(server).upload_file(str(path), "dumps", path.name)
+    code, summary = ingest(warehouse, f"{fleet_bucket}/{path.name}")
+    assert (0, 3) == (code, summary["new"])
+    assert [("night", f"{fleet_bucket}/{path.name}!{name_of(0)}")] == rows(
+        warehouse, "SELECT run_name, MIN(source_uri) FROM raw.observations JOIN raw.runs USING (run_id) GROUP BY ALL"
+    )
+
+
+def test_a_large_bucket_is_read_piece_by_piece(warehouse, fleet_bucket, monkeypatch):
+    """However small the piece, all objects come, in order."""
+    monkeypatch.setattr(bucket, "_MOST_BYTES_AHEAD", 1)
+    whole = discover([f"{fleet_bucket}/fleet/seeds"])
+    assert [dump.relative_path for dump in whole.dumps] == [dump.relative_path for dump, _ in read(whole.dumps)]
+
+
+# A server that fails
+
+
+def test_a_server_that_fails_every_third_request_is_asked_again(
+    example_warehouse, fleet_bucket, server, tmp_path, monkeypatch
+):
+    """With 500 or 503, without an answer, or with half of one: the rows are the same, and nobody hears of it."""
+    refused = []
+    ways = [500, 503, DROPPED, CUT]
+
+    def third(number: int, path: str) -> int | None:
+        if number % 3:
+            return None
+        refused.append(path)
+        return ways[len(refused) % len(ways)]
+
+    with before(server, third) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        code, summary = ingest(tmp_path / "w.duckdb", f"{fleet_bucket}/fleet")
+    assert (0, 126, []) == (code, summary["new"], summary["unreadable"])
+    assert facts(example_warehouse) == facts(tmp_path / "w.duckdb")
+    assert len(refused) > 50
+
+
+@pytest.fixture
+def hundred(fleet_bucket, server, tmp_path, monkeypatch) -> str:
+    """An archive in the bucket, of a hundred dumps; it is fetched in small pieces."""
+    monkeypatch.setattr(bucket, "_PIECE_BYTES", 4096)
+    texts = {name_of(number): small_dump(number) for number in range(100)}
+    client_of(server).upload_file(str(archived(tmp_path / "hundred.tar", texts)), "dumps", "hundred.tar")
+    return f"{fleet_bucket}/hundred.tar"
+
+
+def test_an_archive_from_a_server_that_fails_every_third_request(warehouse, hundred, server, monkeypatch):
+    """It is streamed over many requests, and none that fails is missed."""
+    ways = [500, 503, DROPPED, CUT]
+    with before(server, lambda number, _: None if number % 3 else ways[number // 3 % 4]) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        code, summary = ingest(warehouse, hundred)
+    assert (0, 100, []) == (code, summary["new"], summary["unreadable"])
+
+
+@pytest.mark.parametrize("way", [503, DROPPED, CUT])
+def test_an_archive_from_a_server_that_goes_away(warehouse, hundred, server, monkeypatch, way):
+    """Exit 3, and the half of the archive that came is no whole one: nothing of it is loaded, or refused."""
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
+    asked = []
+    with before(server, lambda number, _: asked.append(number)) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        assert 0 == call("ingest", hundred, "--warehouse", warehouse, "--plan").code
+    with before(server, lambda number, _: way if number > 0.8 * len(asked) else None) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        outcome = call("ingest", hundred, "--warehouse", warehouse)
+    assert (3, "") == (outcome.code, outcome.out)
+    assert "cannot be reached: " in outcome.err
+    assert (0, 0, 0) == tuple(counts(warehouse)[table] for table in ("dumps", "rejects", "loads"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [DROPPED, pytest.param(503, marks=pytest.mark.soak)])
+def test_a_server_that_goes_away_leaves_whole_batches(warehouse, fleet_bucket, server, monkeypatch, way):
+    """Exit 3 with the object that could not be read; what was committed is whole, the same command ends the work."""
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "10")
+    with before(server, lambda number, _: way if number > 80 else None) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        outcome = run("ingest", f"{fleet_bucket}/fleet", "--warehouse", warehouse)
+    assert (3, "") == (outcome.code, outcome.out)
+    assert "cannot be reached: " in outcome.err
+    assert "what was committed is kept, try again later" in outcome.err
+    assert "Traceback" not in outcome.err
+    tables = counts(warehouse)
+    assert 0 < tables["dumps"] < 126
+    assert [(tables["dumps"], tables["observations"])] == rows(
+        warehouse, "SELECT SUM(new_count), SUM(new_count + known_count) FROM raw.loads"
+    )
+    assert 0 == call("verify", "--warehouse", warehouse).code
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    outcome = run("ingest", f"{fleet_bucket}/fleet", "--warehouse", warehouse)
+    assert 0 == outcome.code, outcome.err
+    assert 126 == counts(warehouse)["observations"]
+
+
+def test_a_server_that_is_not_there_is_said_before_anything_is_loaded(warehouse, monkeypatch):
+    """Exit 3, and the warehouse is as it was."""
+    before_it = contents(warehouse)
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    for source in ("s3://dumps/fleet", "s3://dumps/x.tar.gz"):
+        outcome = call("ingest", source, "--warehouse", warehouse)
+        assert (3, "") == (outcome.code, outcome.out)
+        assert "cannot be reached: " in outcome.err
+    assert before_it == contents(warehouse)
+
+
+def test_one_object_that_is_forbidden_stops_only_itself(warehouse, fleet_bucket, server, monkeypatch):
+    """It is named, exit 1, and the others load; where nothing may be listed, the call is wrong."""
+    for number in range(3):
+        client_of(server).put_object(Bucket="dumps", Key=f"run/{name_of(number)}", Body=small_dump(number))
+    forbidden = name_of(1)
+
+    def guard(_: int, path: str) -> int | None:
+        return 403 if path.endswith(forbidden) else None
+
+    with before(server, guard) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        code, summary = ingest(warehouse, f"{fleet_bucket}/run")
+    assert (1, 2, 1) == (code, summary["new"], len(summary["unreadable"]))
+    assert summary["unreadable"][0].startswith(f"{fleet_bucket}/run/{forbidden}: ")
+    assert "403" in summary["unreadable"][0]
+    with before(server, lambda *_: 403) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        outcome = call("ingest", f"{fleet_bucket}/fleet", "--warehouse", warehouse)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert "403" in outcome.err
+
+
+# Wrong calls, and who one is
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("s3://no-such-bucket/x", "no such bucket"),
+        ("s3://no-such-bucket", "no such bucket"),
+        ("s3://dumps/nothing/here", "no object of that name"),
+        ("s3://dumps/nothing.zip", "no object of that name"),
+        ("s3://", "expected s3://BUCKET/PREFIX"),
+    ],
+)
+def test_what_is_not_there_is_a_wrong_call(warehouse, fleet_bucket, source, message):
+    """Exit 2, naming it: trying again would not help."""
+    outcome = call("ingest", source, "--warehouse", warehouse)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert message in outcome.err
+
+
+def profile_files(home: Path, **files: str) -> None:
+    (home / ".aws").mkdir()
+    for name, text in files.items():
+        (home / ".aws" / name).write_text(text)
+
+
+def test_a_profile_says_who_one_is(warehouse, fleet_bucket, server, tmp_path, monkeypatch):
+    """Keys, region and endpoint from ~/.aws, by $AWS_PROFILE, when the environment says nothing."""
+    for name in ("AWS_ENDPOINT_URL", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_PROFILE", "night")
+    profile_files(
+        tmp_path,
+        config=f"[profile night]\nregion = us-east-1\nendpoint_url = {server}\n",
+        credentials="[night]\naws_access_key_id = who\naws_secret_access_key = se%cret\n",
+    )
+    assert {
+        "access_key_id": "who", "secret_access_key": "se%cret", "region": "us-east-1", "endpoint": server,
+    } == configuration()  # fmt: skip
+    code, summary = ingest(warehouse, f"{fleet_bucket}/fleet/seeds")
+    assert (0, 5) == (code, summary["new"])
+
+
+def test_the_environment_is_stronger_than_a_profile(tmp_path, monkeypatch, server):
+    """And keys are never half of one and half of the other."""
+    profile_files(
+        tmp_path,
+        config="[default]\nregion = eu-west-1\n",
+        credentials="[default]\naws_access_key_id = other\naws_secret_access_key = x\naws_session_token = old\n",
+    )
+    assert {
+        "access_key_id": "who", "secret_access_key": "secret", "region": "us-east-1", "endpoint": server,
+    } == configuration()  # fmt: skip
+    for name in ("AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    expected = {"access_key_id": "other", "secret_access_key": "x", "session_token": "old", "region": "eu-west-1"}
+    assert {**expected, "endpoint": server} == configuration()
+
+
+def test_a_profile_that_is_not_there_is_a_wrong_call(monkeypatch):
+    """As AWS tools say."""
+    monkeypatch.setenv("AWS_PROFILE", "gone")
+    with pytest.raises(UsageError, match="no profile 'gone'"):
+        configuration()

@@ -1,0 +1,143 @@
+"""What is known about a run: from the call, from run.json, from names and times, in this order."""
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bufferhouse.errors import UsageError
+from bufferhouse.sources.discover import discover
+from bufferhouse.sources.run import make_run, name_of, read_run_file
+from tests.command_line import call
+from tests.synthetic import small_dump
+from tests.warehouses import rows
+
+STAMPED = "1700000000123456.module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
+PLAIN = "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
+
+
+def write_run(directory: Path, facts: dict | None, *names: str) -> Path:
+    directory.mkdir(parents=True)
+    for number, name in enumerate(names):
+        (directory / name).write_bytes(small_dump(number))
+        os.utime(directory / name, (1_600_000_000 + number,) * 2)
+    if facts is not None:
+        (directory / "run.json").write_text(json.dumps(facts))
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("directory", "content", "given", "name"),
+    [
+        ("/jobs/nightly", {}, None, "nightly"),
+        ("/jobs/nightly", {"run_name": "release"}, None, "release"),
+        ("/jobs/nightly", {"run_name": "release"}, "mine", "mine"),
+        ("/jobs/xla_dump", {}, None, "jobs/xla_dump"),
+        ("/jobs/2026-01-01/HLO", {}, None, "2026-01-01/HLO"),
+        ("/tmp", {}, None, "tmp"),
+    ],
+)
+def test_the_name_of_a_run(directory, content, given, name):
+    """Given, else from run.json, else that of the directory; one that says nothing takes its parent's along."""
+    assert name == name_of(directory, content, given)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"{", "run.json:1:2: expected JSON"),
+        (b'{\n "a": 1,\n}', "run.json:3:1: expected JSON"),
+        (b"[]", "run.json:1:1: expected a JSON object, found list"),
+        (b'{"device_count": "8"}', "expected device_count to be int, found '8'"),
+        (b'{"device_count": true}', "expected device_count to be int, found True"),
+        (b'{"platform": 1}', "expected platform to be str, found 1"),
+        (b'{"labels": []}', "expected labels to be dict"),
+        (b'{"run_name": 5}', "expected run_name to be str"),
+        (b"\xff{}", "expected UTF-8, found byte 0xff"),
+    ],
+)
+def test_a_bad_run_file_is_a_wrong_call(data, message):
+    """What is no JSON object, or holds a field of the wrong kind, is refused with its place or its name."""
+    with pytest.raises(UsageError) as error:
+        read_run_file("/jobs/run.json", data)
+    assert message in str(error.value)
+
+
+def test_a_bad_run_file_ends_the_command_with_2(warehouse, tmp_path):
+    """The message names file, line and column, and nothing is loaded."""
+    write_run(tmp_path / "run", None, PLAIN)
+    (tmp_path / "run" / "run.json").write_text("{nightly}")
+    outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert f"{tmp_path}/run/run.json:1:2: expected JSON" in outcome.err
+    assert [(0,)] == rows(warehouse, "SELECT COUNT(*) FROM raw.runs")
+
+
+def test_facts_of_the_run_file_and_labels_of_the_call_reach_the_table(warehouse, tmp_path):
+    """Labels that are columns fill them and win over run.json; the others stand in `labels`."""
+    facts = {
+        "run_name": "nightly", "compiler": "jaxlib", "compiler_version": "0.9.0", "compiler_revision": "abc",
+        "platform": "gpu", "track": "release", "device_kind": "H100", "device_memory_bytes": 80 << 30,
+        "device_count": 8, "xla_flags": "--xla_x", "git_revision": "def", "host": "h", "labels": {"team": "a", "n": 1},
+        "started_at": "2026-01-31T12:00:00+02:00", "comment": "not a column",
+    }  # fmt: skip
+    write_run(tmp_path / "run", facts, PLAIN)
+    words = ["--label", "track=fast", "--label", "device_count=4", "--label", "team=b", "--label", "owner=c=d"]
+    assert 0 == call("ingest", tmp_path / "run", "--warehouse", warehouse, *words).code
+    columns = [key for key in facts if key not in ("labels", "started_at", "comment")]
+    [row] = rows(warehouse, f"SELECT {', '.join(columns)}, labels, started_at, started_at_source FROM raw.runs")
+    expected = {**{key: facts[key] for key in columns}, "track": "fast", "device_count": 4}
+    assert expected == dict(zip(columns, row, strict=False))
+    assert {"team": "b", "n": 1, "owner": "c=d"} == json.loads(row[-3])
+    assert (datetime(2026, 1, 31, 10, tzinfo=UTC), "run.json") == row[-2:]
+
+
+def test_run_and_label_of_the_command_line(warehouse, tmp_path):
+    """--run names the run, --label started_at dates it."""
+    write_run(tmp_path / "run", {"run_name": "other"}, PLAIN)
+    words = ["--run", "mine", "--label", "started_at=2026-01-02", "--label", "platform=tpu"]
+    assert 0 == call("ingest", tmp_path / "run", "--warehouse", warehouse, *words).code
+    found = rows(warehouse, "SELECT run_name, started_at, started_at_source, platform FROM raw.runs")
+    assert [("mine", datetime(2026, 1, 2, tzinfo=UTC), "given", "tpu")] == found
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("nightly", "--label: expected K=V, found 'nightly'"),
+        ("=x", "--label: expected K=V, found '=x'"),
+        ("device_count=many", "--label device_count: expected a number, found 'many'"),
+        ("started_at=yesterday", "expected started_at as ISO 8601"),
+    ],
+)
+def test_labels_that_say_nothing_are_a_wrong_call(warehouse, tmp_path, label, message):
+    """A label without a key, or of the wrong kind for its column, ends the command with 2."""
+    write_run(tmp_path / "run", None, PLAIN)
+    outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse, "--label", label)
+    assert 2 == outcome.code
+    assert message in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("facts", "names", "moment", "source"),
+    [
+        ({"started_at": "2026-01-31T12:00:00Z"}, [STAMPED], datetime(2026, 1, 31, 12, tzinfo=UTC), "run.json"),
+        ({"track": "x"}, [PLAIN, STAMPED], datetime(2023, 11, 14, 22, 13, 20, 123456, tzinfo=UTC), "file name"),
+        (None, [PLAIN, f"x{PLAIN}"], datetime(2020, 9, 13, 12, 26, 40, tzinfo=UTC), "file time"),
+    ],
+)
+def test_the_best_source_dates_a_run(tmp_path, facts, names, moment, source):
+    """run.json, else the time stamp in a file name, else the oldest file; the column beside it says which."""
+    write_run(tmp_path / "run", facts, *names)
+    run = discover([tmp_path / "run"]).runs["run"]
+    assert (moment, source) == (run.started_at, run.started_at_source)
+
+
+def test_a_run_without_any_date_started_when_it_was_ingested():
+    """started_at is never null."""
+    before = datetime.now(UTC)
+    run = make_run("run", "/run", {})
+    assert "ingest time" == run.started_at_source
+    assert before <= run.started_at <= datetime.now(UTC)

@@ -1,0 +1,132 @@
+"""The documents: links lead somewhere, commands run and print what is shown, pictures stay small."""
+
+import shutil
+import struct
+from pathlib import Path
+
+import pytest
+
+from docs import pictures
+from tests.command_line import CHECKOUT, call
+from tests.system.documents import Shown, anchors, blocks, commands, documents, links
+
+TUTORIAL = CHECKOUT / "docs" / "tutorial.md"
+QUESTIONS = sorted((CHECKOUT / "docs" / "questions").glob("*.md"))
+# Runs until it is told to end: tests/flows/test_serve.py starts it.
+ENDLESS = ("bufferhouse", "serve")
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which somebody follows a document: examples/ is there, nothing is set."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    for name in ("BUFFERHOUSE_WAREHOUSE", "BUFFERHOUSE_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "examples").symlink_to(CHECKOUT / "examples")
+    return tmp_path
+
+
+def follow(shown: Shown) -> None:
+    """Run a command and compare what it prints with what is shown."""
+    assert "bufferhouse" == shown.words[0], shown.words
+    outcome = call(*shown.words[1:])
+    assert 0 == outcome.code, (shown.words, outcome.err)
+    if not shown.fits(outcome.out):
+        assert shown.output == outcome.out, shown.words
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: str(path.relative_to(CHECKOUT)))
+def test_links_lead_somewhere(path):
+    """Every relative link names a file that is there, and behind `#` one of its headings."""
+    for link in links(path):
+        name, _, anchor = link.partition("#")
+        target = path.parent / name if name else path
+        assert target.exists(), link
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), link
+
+
+def test_the_tutorial_works(reader, blank_warehouse):
+    """Its commands, from the first run to the schedule, with the configuration it shows."""
+    shutil.copy(blank_warehouse, reader / "warehouse.duckdb")  # as the first command makes it, but in no time
+    [configuration] = blocks(TUTORIAL, "toml")
+    (reader / "bufferhouse.toml").write_text(configuration)
+    shown = list(commands(TUTORIAL))
+    assert ENDLESS == shown[-1].words
+    for one in shown[:-1]:
+        follow(one)
+    assert (reader / "fleet.html").exists()
+
+
+@pytest.mark.parametrize("path", QUESTIONS, ids=lambda path: path.stem)
+def test_a_question_is_answered(reader, example_warehouse, path):
+    """Its commands over the example fleet print what it shows; the index names it by its question."""
+    shown = list(commands(path))
+    index = (path.parent / "README.md").read_text()
+    if path.name == "README.md":
+        assert not shown
+        return
+    shutil.copy(example_warehouse, reader / "warehouse.duckdb")
+    assert shown
+    title = path.read_text().partition("\n")[0].removeprefix("# ")
+    assert title.endswith("?")
+    assert f"[{title}]({path.name})" in index
+    for one in shown:
+        follow(one)
+
+
+@pytest.mark.parametrize("path", sorted((CHECKOUT / "docs" / "images").glob("*.png")), ids=lambda path: path.stem)
+def test_pictures_are_small(path):
+    """1280 pixels wide and less than 200 kB, as `make docs` writes them."""
+    content = path.read_bytes()
+    assert b"\x89PNG\r\n\x1a\n" == content[:8]
+    assert (1280,) == struct.unpack(">I", content[16:20])
+    assert len(content) < 200_000
+
+
+def test_pictures_need_a_browser(monkeypatch, capsys):
+    """Without one `make docs` says which to install, and leaves the pictures alone."""
+    monkeypatch.setenv("PATH", "")
+    assert 1 == pictures.main()
+    assert "install one of chromium, " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("output", "fits"),
+    [("a\nb\n", True), ("a\n", False), ("…\nb\n", True), ("a…\nb\n", True), ("…\n", True), ("b\n…\n", False)],
+)
+def test_what_is_shown_is_compared(output, fits):
+    """Line by line, apart from what `…` leaves out."""
+    assert fits == Shown((), output).fits("a \nb\n")
+
+
+def test_the_figures_of_other_tools_are_ours(example):
+    """What docs/other-tools.md calls equal, for every dump: sums over the flags that XLA prints, and those of marts."""
+    flagged = (
+        "SELECT dump_id, memory_space, SUM(size_bytes) AS total_bytes,"
+        " COALESCE(SUM(size_bytes) FILTER (parameter_number IS NOT NULL), 0) AS parameter_bytes,"
+        " COALESCE(SUM(size_bytes) FILTER (is_constant), 0) AS constant_bytes,"
+        " COALESCE(SUM(size_bytes) FILTER (is_maybe_live_out), 0) AS live_out_bytes,"
+        " COALESCE(SUM(size_bytes) FILTER (is_maybe_live_out AND parameter_number IS NOT NULL), 0) AS donated_bytes,"
+        " FROM raw.allocations GROUP BY ALL"
+    )
+    equals = {
+        "p.reserved_bytes + p.thread_local_bytes": "x.total_bytes",
+        "f.parameter_bytes": "x.parameter_bytes",
+        "f.constant_bytes": "x.constant_bytes",
+        "f.output_bytes + x.donated_bytes": "x.live_out_bytes",
+        "f.temp_bytes": "x.total_bytes - x.parameter_bytes - x.constant_bytes - x.live_out_bytes + x.donated_bytes"
+        " - p.thread_local_bytes",
+    }
+    counts = ", ".join(f"COUNT_IF({ours} = {theirs})" for ours, theirs in equals.items())
+    sql = (
+        f"SELECT COUNT(*), {counts} FROM ({flagged}) AS x JOIN marts.footprint_v1 AS f USING (dump_id, memory_space)"
+        " JOIN marts.peak_memory_v1 AS p USING (dump_id, memory_space)"
+    )
+    total, *equal = example.execute(sql).fetchone()
+    assert total > 126
+    assert [total] * len(equals) == equal
+    sums = "SELECT dump_id, SUM(size_bytes) AS total_bytes FROM raw.allocations GROUP BY dump_id"
+    sql = f"SELECT COUNT(*) FROM raw.dumps AS d JOIN ({sums}) AS s USING (dump_id) WHERE d.total_bytes <> s.total_bytes"
+    assert (0,) == example.execute(sql).fetchone()

@@ -1,0 +1,325 @@
+"""A warehouse as a lake: the same rows, the same answers, the same verbs."""
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import bufferhouse
+from bufferhouse.errors import WarehouseError
+from bufferhouse.warehouse import copy
+from bufferhouse.warehouse.lake import compact, history
+from bufferhouse.warehouse.lake.address import LakeAddress
+from bufferhouse.warehouse.lake.attach import NAME, is_lake, snapshot_of
+from bufferhouse.warehouse.warehouse import Warehouse
+from tests.command_line import call
+from tests.synthetic import small_dump
+from tests.warehouse.lake.lakes import answer, asked, lake_in, moved, needs_lake, stored_models
+from tests.warehouses import contents, load_parsed, parsed, rows
+
+pytestmark = needs_lake
+
+
+@pytest.fixture(scope="module")
+def lake(fleet, tmp_path_factory) -> LakeAddress:
+    """A lake with the example fleet. To be read, never written."""
+    address = lake_in(tmp_path_factory.mktemp("lake"))
+    assert 0 == call("ingest", fleet, "--warehouse", address).code
+    return address
+
+
+@pytest.fixture(scope="module")
+def empty_lake(tmp_path_factory) -> Path:
+    """The folder of a lake without rows. To be copied, never written."""
+    folder = tmp_path_factory.mktemp("empty")
+    with Warehouse(lake_in(folder)):
+        return folder
+
+
+@pytest.fixture
+def own(empty_lake, tmp_path) -> LakeAddress:
+    """A lake without rows that the test may change."""
+    return moved(empty_lake, tmp_path / "own")
+
+
+# The same rows
+
+
+def test_a_lake_holds_what_a_file_holds(lake, example_warehouse, tmp_path):
+    """Table by table, shapes by their text; copied into a file, which proves the copy and every dump of it."""
+    outcome = call("copy", lake, tmp_path / "copy.duckdb")
+    assert (0, "126 of 126 dumps proved") == (outcome.code, outcome.out.splitlines()[-1])
+    assert contents(example_warehouse) == contents(tmp_path / "copy.duckdb")
+    with duckdb.connect(str(example_warehouse), read_only=True) as con, asked(lake) as lake_con:
+        con.execute("SET TimeZone = 'UTC'")
+        assert stored_models(con) == stored_models(lake_con)
+
+
+def test_a_file_that_was_a_lake_goes_on(own, empty_lake, tmp_path):
+    """Its numbers are those of the lake, and the next ones are free; it can become a lake again, with equal rows."""
+    path, again = tmp_path / "copy.duckdb", moved(empty_lake, tmp_path / "again")
+    with Warehouse(own) as warehouse:
+        load_parsed(warehouse, parsed([small_dump(0), b"no dump at all"]))
+    assert 0 == call("copy", own, path).code
+    with Warehouse(path) as warehouse:
+        loaded = load_parsed(warehouse, parsed([small_dump(1), b"no dump"], "more"), "more")
+    assert (1, 1) == (loaded.new_count, len(loaded.rejects))
+    assert [(2, 2, 2)] == rows(
+        path,
+        "SELECT COUNT(*), COUNT(DISTINCT reject_id), (SELECT COUNT(DISTINCT run_id) FROM raw.runs) FROM raw.rejects",
+    )
+    assert 0 == call("copy", path, again).code
+    outcome = call("copy", path, again)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert "has rows; expected a warehouse without any" in outcome.err
+    assert 0 == call("copy", again, tmp_path / "third.duckdb").code
+    assert contents(path) == contents(tmp_path / "third.duckdb")
+
+
+def test_a_copy_that_is_not_the_same_is_not_committed(own, tmp_path, monkeypatch):
+    """The table is named, and the target has no rows: the same call may be made again."""
+    told = copy._fingerprint
+    path = tmp_path / "copy.duckdb"
+    with Warehouse(own) as warehouse:
+        load_parsed(warehouse, parsed([small_dump(0)]))
+
+    def damaged(con: duckdb.DuckDBPyConnection, name: str, columns: list[str]) -> tuple[int, str]:
+        if name == "raw.hlo_values" and not is_lake(con):
+            con.execute("DELETE FROM raw.hlo_values")
+        return told(con, name, columns)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(copy, "_fingerprint", damaged)
+        with pytest.raises(WarehouseError, match=r"raw\.hlo_values: expected 2 rows"):
+            copy.copy_warehouse(own, path)
+    assert [(0, 0)] == rows(path, "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.loads)")
+    assert 1 == copy.copy_warehouse(own, path)["raw.dumps"]
+
+
+# The same verbs
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("query", "SELECT dump_id, memory_space, occupied_peak_bytes FROM marts.peak_memory ORDER BY ALL"),
+        ("query", "--run", "biggest_programs"),
+        ("runs", "ls"),
+        ("programs",),
+        ("compare", "jaxlib-0.8.0", "jaxlib-0.9.0"),
+        ("report", "run", "jaxlib-0.9.0"),
+        ("check",),
+    ],
+    ids=" ".join,
+)
+def test_a_lake_answers_as_a_file_does(lake, example_warehouse, words):
+    """The same text on standard output, and the same exit code."""
+    of_file, of_lake = (call(*words, "--warehouse", place) for place in (example_warehouse, lake))
+    assert (of_file.code, of_file.out) == (of_lake.code, of_lake.out)
+
+
+def test_a_report_says_which_snapshot_it_was_made_from(lake, tmp_path):
+    """So that the same one can be made again while the snapshot is kept."""
+    with asked(lake) as con:
+        snapshot = snapshot_of(con)
+    assert 0 == call("report", "fleet", "--html", tmp_path / "fleet.html", "--warehouse", lake).code
+    assert f"lake.ducklake, snapshot {snapshot}" in (tmp_path / "fleet.html").read_text()
+
+
+def test_export_writes_what_was_ingested(lake, fleet, tmp_path):
+    """Byte for byte; and all tables of raw as Parquet, those that are views of histories, too."""
+    assert 0 == call("export", "--run", "seeds", "-o", tmp_path, "--warehouse", lake).code
+    written = {path.name: path.read_bytes() for path in (tmp_path / "seeds").rglob("*.txt")}
+    assert {name: (fleet / "seeds" / name).read_bytes() for name in written} == written
+    assert 5 == len(written)
+    with bufferhouse.connect(str(lake)) as con:
+        assert (126,) == con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()
+
+
+def test_stats_count_what_is_in_a_lake(lake, example_warehouse):
+    """Rows and shares as for a file, bytes of the Parquet files, nobody who holds it, and the snapshot."""
+    of_file, of_lake = (
+        json.loads(call("stats", "--format", "json", "--warehouse", place).out) for place in (example_warehouse, lake)
+    )
+    for name in ("observations", "dumps", "repeat_share", "text_bytes", "runs", "open_rejects"):
+        assert of_file[name] == of_lake[name], name
+    assert of_file["tables"]["raw.uses"]["rows"] == of_lake["tables"]["raw.uses"]["rows"]
+    assert (None, None) == (of_lake["writer"], of_lake["published_at"])
+    assert 0 < of_lake["tables"]["raw.uses"]["bytes"] < of_lake["file_bytes"]
+    assert 0 < of_lake["snapshot"]
+
+
+def test_nothing_is_published(lake):
+    """Publishing says that it is not needed, and is no failure: a script may do it for either kind."""
+    outcome = call("publish", "--warehouse", lake)
+    assert (0, f"{lake} needs no published copy: its readers read snapshots, and wait for nobody\n") == (
+        outcome.code,
+        outcome.out,
+    )
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM ducklake_expire_snapshots('bufferhouse_lake', older_than => now())",
+        "SELECT * FROM \"DuckLake_Snapshots\" ('bufferhouse_lake')",
+        "SELECT * FROM postgres_query('__ducklake_metadata_bufferhouse_lake', 'COMMIT')",
+        "DELETE FROM raw.dumps",
+        "SELECT * FROM read_text('/etc/hostname')",
+    ],
+)
+def test_the_door_of_a_lake_only_reads(lake, sql):
+    """Neither the catalog nor another file is in reach, and nothing is changed."""
+    outcome = call("query", sql, "--warehouse", lake)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert [(126,)] == answer(lake, "SELECT COUNT(*) FROM raw.dumps")
+
+
+# Changes are rows
+
+
+def test_runs_change_and_keep_their_number(own):
+    """A fact that is set, or taken back, and a new name; the history keeps all of it."""
+    with Warehouse(own) as warehouse:
+        load_parsed(warehouse, parsed([small_dump(1)]))
+    for words in (
+        ("set", "run", "platform=tpu", "colour=red"),
+        ("set", "run", "platform=", "host=h"),
+        ("rename", "run", "other"),
+    ):
+        assert 0 == call("runs", *words, "--warehouse", own).code
+    told = "SELECT run_name, platform, host, labels FROM raw.runs"
+    assert [("other", None, "h", '{"colour": "red"}')] == answer(own, told)
+    assert [(4, 1)] == answer(own, "SELECT COUNT(*), COUNT(DISTINCT run_id) FROM appended.runs")
+    with Warehouse(own) as warehouse:
+        load_parsed(warehouse, parsed([small_dump(2)]))  # a new run of the old name
+    assert [("other", 1), ("run", 1)] == answer(
+        own, "SELECT run_name, COUNT(*) FROM staging.observations JOIN raw.runs USING (run_id) GROUP BY 1 ORDER BY 1"
+    )
+
+
+def test_what_two_writers_say_of_a_new_run_at_once_is_joined(own):
+    """A fact that one of them knows stays; of two starts the stronger source's stands, else the first."""
+    start = "SELECT {id}, 'run', '/root', {fact}, TIMESTAMPTZ '{at} 00:00:00+00', '{source}', '{{}}', {change}, FALSE"
+    into = "(run_id, run_name, root, {}, started_at, started_at_source, labels, changed_id, is_whole)"
+    with Warehouse(own) as warehouse:
+        for number, (fact, cell, at, source, change) in enumerate(
+            [
+                ("platform", "'cpu'", "2026-01-02", "file time", 10),
+                ("host", "'a'", "2026-01-01", "file time", 20),
+                ("track", "'t'", "2026-01-05", "file name", 5),
+            ]
+        ):
+            row = start.format(id=7, fact=cell, at=at, source=source, change=change + number)
+            warehouse.con.execute(f"INSERT INTO appended.runs {into.format(fact)} {row}")
+        found = warehouse.con.execute(
+            "SELECT run_id, platform, host, track, started_at::DATE::VARCHAR, started_at_source FROM raw.runs"
+        ).fetchall()
+    assert [(7, "cpu", "a", "t", "2026-01-05", "file name")] == found
+
+
+def test_rejects_are_closed_by_rows(own):
+    """A file that is repaired resolves its reject, and a reject that is replayed keeps its number."""
+    bad = b"BufferAssignment:\nnonsense"
+    with Warehouse(own) as warehouse:
+        loaded = load_parsed(warehouse, parsed([bad, small_dump(1)]))
+        assert 1 == len(loaded.rejects)
+    assert 1 == call("rejects", "replay", "--all", "--warehouse", own).code
+    with Warehouse(own) as warehouse:
+        load_parsed(warehouse, parsed([small_dump(3)]))
+    assert [("resolved", "open")] == answer(
+        own, "SELECT r.state, a.state FROM raw.rejects AS r JOIN appended.rejects AS a USING (reject_id)"
+    )
+
+
+def test_a_shape_that_two_writers_met_is_there_once(own):
+    """Its number follows from its text; equal rows of both are one."""
+    with Warehouse(own) as warehouse:
+        load_parsed(warehouse, parsed([small_dump(1)]))
+        con = warehouse.con
+        before = con.execute("SELECT COUNT(*) FROM raw.shapes").fetchone()
+        con.execute("INSERT INTO appended.shapes FROM appended.shapes")
+        assert before == con.execute("SELECT COUNT(*) FROM raw.shapes").fetchone()
+        ((shape_id, text),) = con.execute("SELECT shape_id, shape_text FROM raw.shapes LIMIT 1").fetchall()
+    assert history.shape_id_of(text) == shape_id < 1 << 62
+
+
+def test_numbers_grow_though_a_clock_is_behind():
+    """What a writer sees has a smaller number than what it adds, and numbers stay below 2^62."""
+    now = history.moment_number()
+    ahead = now + (1 << 40)
+    assert now < ahead < history.moment_number(ahead) < 1 << 62
+
+
+# Keeping it
+
+
+def test_compacting_leaves_few_files_and_the_same_rows(own):
+    """Small files are merged, rows of a run that was removed go, old snapshots and files with them."""
+    with Warehouse(own) as warehouse:
+        for number in range(4):
+            load_parsed(warehouse, parsed([small_dump(number)], f"run-{number}"), f"run-{number}")
+            # Rows of small loads stand in the catalog until then.
+            warehouse.con.execute(f"CALL ducklake_flush_inlined_data('{NAME}')")
+    stray = Path(f"{own.catalog}.files") / "raw" / "uses" / "ducklake-stray.parquet"
+    stray.write_bytes(b"of a writer that was killed")
+    assert 0 == call("runs", "rm", "run-0", "--warehouse", own).code
+    before = answer(own, "SELECT * FROM raw.hlo_values ORDER BY ALL")
+    with Warehouse(own) as warehouse:
+        done = compact.compact(warehouse.con, keep_seconds=0)
+    assert done.after.file_count < done.before.file_count
+    assert 2 >= done.after.snapshot_count
+    assert 0 < done.removed_count
+    assert 1 == done.orphan_count
+    assert not stray.exists()
+    assert before == answer(own, "SELECT * FROM raw.hlo_values ORDER BY ALL")
+    assert 0 == call("verify", "--warehouse", own).code
+
+
+# Versions
+
+
+def test_an_older_lake_is_brought_along(own):
+    """Readers refuse it with the way out; whoever writes adds what is missing, null in old rows."""
+    with Warehouse(own) as warehouse:
+        load_parsed(warehouse, parsed([small_dump(1)]))
+        warehouse.con.execute("DELETE FROM meta.migrations WHERE version > 1")
+        warehouse.con.execute("ALTER TABLE raw.observations DROP COLUMN stack_frames_fault")
+    outcome = call("runs", "ls", "--warehouse", own)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert "has schema version 1" in outcome.err
+    assert "any ingest migrates it" in outcome.err
+    with Warehouse(own) as warehouse:
+        assert [(None,)] == warehouse.con.execute("SELECT stack_frames_fault FROM staging.observations").fetchall()
+    assert 0 == call("verify", "--warehouse", own).code
+
+
+def test_a_newer_lake_is_refused(own):
+    """By readers and writers, and nothing is changed."""
+    with Warehouse(own) as warehouse:
+        warehouse.con.execute("INSERT INTO meta.migrations VALUES (9999, 'of the future', now())")
+    for words in (("runs", "ls"), ("build",)):
+        outcome = call(*words, "--warehouse", own)
+        assert (2, "") == (outcome.code, outcome.out)
+        assert "has schema version 9999" in outcome.err
+        assert "install the newer bufferhouse that wrote it" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("ducklake:", "found no catalog"),
+        ("ducklake:postgres:", "found no catalog"),
+        ("ducklake:mysql:db=x", "found mysql"),
+        ("ducklake:postgres:dbname=x password=secret", "$PGPASSWORD"),
+        ("ducklake:postgres:postgresql://me:secret@host/x", "$PGPASSWORD"),
+        ("ducklake:/nowhere/lake.ducklake", "there is no lake at ducklake:/nowhere/lake.ducklake"),
+    ],
+)
+def test_a_lake_that_is_not_there_is_a_wrong_call(address, message):
+    """Exit 2 with what is expected, and no password in it."""
+    outcome = call("runs", "ls", "--warehouse", address)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert message in outcome.err
+    assert "secret" not in outcome.err

@@ -1,0 +1,137 @@
+"""A warehouse by two names: its own and a symbolic link's."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bufferhouse.errors import UsageError, WarehouseBusy
+from bufferhouse.warehouse import lock
+from bufferhouse.warehouse.files import file_of, is_published, lock_path, log_path, published_path
+from bufferhouse.warehouse.lock import WriterLock
+from bufferhouse.warehouse.warehouse import Warehouse
+from tests.command_line import call, kill_group, start
+from tests.ingests import write_dumps
+from tests.synthetic import small_dump
+from tests.warehouse.test_lock import HOLDER
+from tests.warehouses import contents, counts, load_texts
+
+
+@pytest.fixture
+def link(warehouse: Path, tmp_path: Path) -> Path:
+    """Another name of the warehouse, in another folder, as a link that is relative."""
+    path = tmp_path / "links" / "other.duckdb"
+    path.parent.mkdir()
+    path.symlink_to(os.path.relpath(warehouse, path.parent))
+    return path
+
+
+def test_what_lies_beside_a_warehouse_lies_beside_the_file(warehouse, link):
+    """By either name the same file, lock, log and published copy; a name that is no link stays as it is written."""
+    for one in (file_of, lock_path, log_path, published_path):
+        assert one(warehouse) == one(link)
+    assert Path("w.duckdb") == file_of(Path("w.duckdb"))
+
+
+def test_a_link_to_itself_is_a_wrong_call(tmp_path):
+    """For reading and for writing; the link stays."""
+    path = tmp_path / "w.duckdb"
+    path.symlink_to(path)
+    with pytest.raises(UsageError, match="leads back to itself"):
+        file_of(path)
+    for words in (["query", "SELECT 1"], ["ingest", tmp_path]):
+        assert 2 == call(*words, "--warehouse", path).code
+    assert path.is_symlink()
+
+
+def test_a_lock_that_is_taken_by_one_name_is_held_by_the_other(warehouse, link):
+    """Also who writes is seen by either name."""
+    for one, other in ((link, warehouse), (warehouse, link)):
+        with WriterLock(one):
+            with pytest.raises(WarehouseBusy, match=f"{warehouse} is being written by process {os.getpid()} on "):
+                WriterLock(other).__enter__()
+            assert f"process {os.getpid()} on " in lock.writer(other)
+    assert [link] == list(link.parent.iterdir())
+
+
+@pytest.mark.parametrize("held_by_link", [True, False], ids=["link", "file"])
+def test_two_names_are_one_writer(warehouse, link, tmp_path, held_by_link):
+    """Who ingests by one name waits for whoever writes by the other one, or is told of it."""
+    held, asked = (link, warehouse) if held_by_link else (warehouse, link)
+    write_dumps(tmp_path / "run", [1])
+    holder = start(held, code=HOLDER, stdin=subprocess.PIPE)
+    waiting = None
+    try:
+        assert "held\n" == holder.stdout.readline()
+        refused = call("ingest", tmp_path / "run", "--warehouse", asked)
+        assert (3, "") == (refused.code, refused.out)
+        assert f"{warehouse} is being written by process {holder.pid} on " in refused.err
+        waiting = start("ingest", tmp_path / "run", "--warehouse", asked, "--wait", 60)
+        holder.communicate("done\n", timeout=60)
+        _, errors = waiting.communicate(timeout=60)
+        assert 0 == waiting.returncode, errors
+    finally:
+        for process in (holder, waiting):
+            if process is not None:
+                kill_group(process)
+    assert 1 == counts(warehouse)["dumps"]
+
+
+def test_ingests_by_two_names_at_once_both_load(warehouse, link, tmp_path):
+    """One after the other: nothing of either is lost, and the link is one still."""
+    for number, name in enumerate(("one", "two")):
+        write_dumps(tmp_path / name, range(number * 20, number * 20 + 20))
+    words = [("one", warehouse), ("two", link)]
+    both = [start("ingest", tmp_path / name, "--warehouse", path, "--wait", 60) for name, path in words]
+    try:
+        for process in both:
+            _, errors = process.communicate(timeout=120)
+            assert 0 == process.returncode, errors
+    finally:
+        for process in both:
+            kill_group(process)
+    assert (40, 2, True) == (counts(warehouse)["dumps"], counts(warehouse)["runs"], link.is_symlink())
+
+
+def test_compact_by_a_link_keeps_the_link(warehouse, link):
+    """The file behind it is written anew, with the same rows; nothing is left beside the link."""
+    with Warehouse(link) as writer:
+        load_texts(writer, [small_dump(number) for number in range(5)])
+    before, was = contents(warehouse), warehouse.stat().st_ino
+    assert 0 == call("compact", "--warehouse", link).code
+    assert (True, [link]) == (link.is_symlink(), list(link.parent.iterdir()))
+    assert (before, True) == (contents(warehouse), was != warehouse.stat().st_ino)
+
+
+def test_a_link_to_nothing_yet_stays_a_link(tmp_path):
+    """The warehouse is made where it leads."""
+    link, file = tmp_path / "link.duckdb", tmp_path / "file.duckdb"
+    link.symlink_to(file)
+    write_dumps(tmp_path / "run", [1])
+    assert 2 == call("query", "SELECT 1", "--warehouse", link).code
+    assert 0 == call("ingest", tmp_path / "run", "--warehouse", link).code
+    assert (True, False, 1) == (link.is_symlink(), file.is_symlink(), counts(file)["dumps"])
+
+
+def test_one_published_copy_for_both_names(warehouse, link):
+    """Whoever reads by one name while somebody writes by the other has it."""
+    with Warehouse(link) as writer:
+        load_texts(writer, [small_dump(1)])
+        assert published_path(warehouse) == writer.publish()
+    assert [True, True] == [is_published(path) for path in (warehouse, link)]
+    holder = start(link, code=HOLDER, stdin=subprocess.PIPE)
+    try:
+        assert "held\n" == holder.stdout.readline()
+        for path in (warehouse, link):
+            outcome = call("query", "SELECT COUNT(*) FROM raw.dumps", "--warehouse", path, "--format", "csv")
+            assert (0, "count_star()\n1\n") == (outcome.code, outcome.out)
+    finally:
+        kill_group(holder)
+
+
+def test_a_copy_from_one_name_to_the_other_is_a_wrong_call(warehouse, link):
+    """They are one warehouse."""
+    outcome = call("copy", warehouse, link)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert f"expected two warehouses, found {warehouse} twice" in outcome.err

@@ -1,0 +1,114 @@
+"""No space left: said clearly, nothing half-loaded, and finished by the same command when there is space again."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bufferhouse.warehouse.files import published_path
+from tests.command_line import call, run
+from tests.warehouse.disks import space
+from tests.warehouses import contents, counts, rows
+
+pytest_plugins = ["tests.system.surroundings"]
+
+# `bufferhouse` where no file may grow beyond a limit; for whoever may not mount a small disk.
+LIMITED = """
+import resource, sys
+limit = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+from bufferhouse.cli import main
+main()
+"""
+
+
+def assert_whole(warehouse: Path, least: int) -> None:
+    """Every load is whole: what raw.loads says is there, is proved, and closes."""
+    tables = counts(warehouse)
+    assert least <= tables["dumps"] < 126
+    assert [(tables["dumps"], tables["observations"])] == rows(
+        warehouse, "SELECT COALESCE(SUM(new_count), 0), COALESCE(SUM(new_count + known_count), 0) FROM raw.loads"
+    )
+    assert f"{tables['dumps']} of {tables['dumps']} dumps proved\n" == call("verify", "--warehouse", warehouse).out
+
+
+def assert_full(outcome, warehouse: Path) -> None:
+    """Exit 3, which file, why, and what to do; nothing on standard output, no traceback."""
+    assert (3, "") == (outcome.code, outcome.out)
+    assert f"no space left for {warehouse}: " in outcome.err
+    assert "what was committed is kept, make space and run the same command again" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+@pytest.fixture
+def small_batches(monkeypatch) -> None:
+    """So that some batches are in before the disk is full."""
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "10")
+
+
+@pytest.mark.slow
+def test_a_full_disk_stops_an_ingest_that_goes_on_later(disk, fleet, example_warehouse, small_batches):
+    """What was committed is whole; with more space the same command loads the rest, and all rows are there."""
+    warehouse = disk / "w.duckdb"
+    assert_full(run("ingest", fleet, "--warehouse", warehouse), warehouse)
+    assert_whole(warehouse, 10)
+    assert_full(run("ingest", fleet, "--warehouse", warehouse), warehouse)
+    space(disk, "100m")
+    outcome = run("ingest", fleet, "--warehouse", warehouse)
+    assert 0 == outcome.code, outcome.err
+    expected, found = contents(example_warehouse), contents(warehouse)
+    for table in expected.keys() - {"loads"}:
+        assert expected[table] == found[table], table
+
+
+def test_a_disk_that_is_full_already(disk, fleet):
+    """Not even the first tables fit: exit 3, and the same command works later."""
+    (disk / "other").write_bytes(b"x" * (3 << 20))
+    warehouse = disk / "w.duckdb"
+    outcome = run("ingest", fleet / "seeds", "--warehouse", warehouse)
+    assert (3, "") == (outcome.code, outcome.out)
+    assert "o space left" in outcome.err
+    assert "Traceback" not in outcome.err
+    (disk / "other").unlink()
+    assert 0 == run("ingest", fleet / "seeds", "--warehouse", warehouse).code
+    assert 5 == counts(warehouse)["dumps"]
+
+
+def test_a_copy_for_readers_that_does_not_fit(disk, example_warehouse, fleet):
+    """The old copy stays and answers, the half-written one goes, the warehouse is as it was."""
+    space(disk, "100m")
+    warehouse = disk / "w.duckdb"
+    shutil.copy(example_warehouse, warehouse)
+    assert 0 == run("publish", "--warehouse", warehouse).code
+    copy, before = published_path(warehouse).read_bytes(), contents(warehouse)
+    free = os.statvfs(disk)
+    (disk / "other").write_bytes(b"x" * (free.f_bavail * free.f_frsize - (1 << 20)))
+    for verb in ("publish", "compact"):
+        outcome = run(verb, "--warehouse", warehouse)
+        assert (3, "") == (outcome.code, outcome.out)
+        assert "o space left" in outcome.err
+        assert "Traceback" not in outcome.err
+        assert copy == published_path(warehouse).read_bytes()
+        assert before == contents(warehouse)
+        names = {path.name for path in disk.iterdir()}
+        assert {"w.duckdb", "w.duckdb.lock", "w.published.duckdb", "other"} == names
+
+
+def test_an_export_that_does_not_fit(disk, example_warehouse):
+    """The file it was writing is whole or not there, exit 3."""
+    outcome = run("export", "--all", "-o", disk / "out", "--warehouse", example_warehouse)
+    assert (3, "") == (outcome.code, outcome.out)
+    assert "No space left on device" in outcome.err
+    assert "Traceback" not in outcome.err
+    assert [] == list(disk.rglob("*.tmp"))
+
+
+def test_a_limit_on_the_size_of_files(warehouse, fleet, monkeypatch):
+    """A limit of the shell is a full disk, too; nobody need be root for it."""
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "20")
+    limit = warehouse.stat().st_size + 1_200_000
+    assert_full(run(limit, "ingest", fleet, "--warehouse", warehouse, code=LIMITED), warehouse)
+    assert_whole(warehouse, 10)
+    assert 0 == run("ingest", fleet, "--warehouse", warehouse).code
+    assert 126 == counts(warehouse)["dumps"]

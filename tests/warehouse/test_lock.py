@@ -1,0 +1,172 @@
+"""One writer at a time, whoever holds the lock and however that ends."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from bufferhouse.errors import WarehouseBusy
+from bufferhouse.warehouse.lock import WriterLock
+from tests.command_line import call, kill_group, start
+from tests.synthetic import small_dump
+from tests.warehouses import counts
+
+HOLDER = """
+import sys
+from pathlib import Path
+from bufferhouse.warehouse import Warehouse
+with Warehouse(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+READER = """
+import sys, duckdb
+con = duckdb.connect(sys.argv[1], read_only=True)
+print("held", flush=True)
+sys.stdin.readline()
+"""
+# A writer whose worker processes are busy when it is killed.
+PARENT = """
+import multiprocessing, os, sys, time
+from pathlib import Path
+from bufferhouse.lock import WriterLock
+from bufferhouse.workers import executor
+
+with executor(2) as pool, WriterLock(Path(sys.argv[1])):
+    pool.submit(time.sleep, 3600)
+    pool.submit(os.getpid).result()
+    pool.submit(time.sleep, 3600)
+    print(*(worker.pid for worker in multiprocessing.active_children()), flush=True)
+    time.sleep(3600)
+"""
+
+
+@pytest.fixture
+def holder(warehouse: Path):
+    """Another process that writes the warehouse until a line is sent to it."""
+    process = start(warehouse, code=HOLDER, stdin=subprocess.PIPE)
+    try:
+        assert "held\n" == process.stdout.readline()
+        yield process
+    finally:
+        kill_group(process)
+
+
+@pytest.fixture
+def dumps(tmp_path: Path) -> Path:
+    path = tmp_path / "run" / "x-buffer-assignment.txt"
+    path.parent.mkdir()
+    path.write_bytes(small_dump(1))
+    return path.parent
+
+
+def gone(process_id: int) -> bool:
+    """Whether a process has ended, be it that nobody has asked for its exit code yet."""
+    try:
+        return Path(f"/proc/{process_id}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def wait_until(condition) -> None:
+    deadline = time.monotonic() + 60
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert condition()
+
+
+def test_a_second_writer_is_told_who_holds_the_warehouse(warehouse, holder, dumps):
+    """Exit 3, the process id and the way out; nothing is loaded."""
+    outcome = call("ingest", dumps, "--warehouse", warehouse)
+    assert (3, "") == (outcome.code, outcome.out)
+    assert f"{warehouse} is being written by process {holder.pid} on " in outcome.err
+    assert "--wait SECONDS" in outcome.err
+
+
+def test_a_wait_that_is_over_is_told_who_holds_the_warehouse(warehouse, holder, dumps):
+    """As without one, whoever it is: the writer, or a reader of the file itself once the writer has gone."""
+    outcome = call("ingest", dumps, "--warehouse", warehouse, "--wait", 0.3)
+    assert (3, "") == (outcome.code, outcome.out)
+    assert f"{warehouse} is being written by process {holder.pid} on " in outcome.err
+    kill_group(holder)
+    reader = start(warehouse, code=READER, stdin=subprocess.PIPE)
+    try:
+        assert "held\n" == reader.stdout.readline()
+        outcome = call("ingest", dumps, "--warehouse", warehouse, "--wait", 0.3)
+    finally:
+        kill_group(reader)
+    assert (3, "") == (outcome.code, outcome.out)
+    assert f"{warehouse} is open in another process (PID {reader.pid})" in outcome.err
+    assert 0 == counts(warehouse)["dumps"]
+
+
+def test_waiting_lasts_until_the_holder_lets_go(tmp_path):
+    """With `wait` the lock is taken as soon as it is free, and not before."""
+    events = []
+    path = tmp_path / "w.duckdb"
+
+    def second() -> None:
+        with WriterLock(path, wait=60):
+            events.append("taken")
+
+    with WriterLock(path):
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        with pytest.raises(WarehouseBusy), WriterLock(path, wait=0.2):
+            pass
+        events.append("freed")
+    waiting.join()
+    assert ["freed", "taken"] == events
+
+
+def test_wait_of_the_command_line(warehouse, holder, dumps):
+    """`ingest --wait` loads once the other writer is done."""
+    process = start("ingest", dumps, "--warehouse", warehouse, "--wait", 60)
+    try:
+        time.sleep(0.5)
+        assert process.poll() is None
+        holder.stdin.write("done\n")
+        holder.stdin.flush()
+        out, errors = process.communicate(timeout=60)
+    finally:
+        kill_group(process)
+    assert 0 == process.returncode, errors
+    assert "1 new" in out
+    assert 1 == counts(warehouse)["dumps"]
+
+
+def test_a_killed_holder_leaves_no_lock(warehouse, holder, dumps):
+    """The kernel frees the lock of a process that was killed; the next writer need not clean up."""
+    holder.kill()
+    holder.wait()
+    assert 0 == call("ingest", dumps, "--warehouse", warehouse).code
+    assert 1 == counts(warehouse)["dumps"]
+
+
+def test_the_lock_file_names_nobody_when_it_is_free(tmp_path):
+    """What stands in the file is about the holder; afterwards it is empty."""
+    path = tmp_path / "w.duckdb"
+    with WriterLock(path) as lock:
+        assert f"process {os.getpid()} on " in lock.path.read_text()
+    assert "" == lock.path.read_text()
+
+
+def test_workers_end_with_their_parent_and_hold_no_lock(tmp_path):
+    """After kill -9 of a writer its busy workers are gone too, and never had the lock."""
+    process = start(tmp_path / "w.duckdb", code=PARENT)
+    try:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        workers = [int(word) for word in line.split()]
+        assert 2 == len(workers)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        with WriterLock(tmp_path / "w.duckdb"):
+            pass
+        wait_until(lambda: all(map(gone, workers)))
+    finally:
+        kill_group(process)

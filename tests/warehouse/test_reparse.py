@@ -1,0 +1,132 @@
+"""Dumps of an older version, parsed again from the tables themselves."""
+
+import json
+
+import duckdb
+import pytest
+
+from bufferhouse import __version__
+from bufferhouse.warehouse.reparse import outdated, reparse
+from bufferhouse.warehouse.warehouse import Warehouse
+from tests.command_line import call
+from tests.ingests import SUFFIX, ingest, write_dumps
+from tests.warehouses import contents, counts, rows
+
+
+def as_if_older(path, *changes: str) -> None:
+    """Make a warehouse one that an older version wrote, which saw some things in another way."""
+    with duckdb.connect(str(path)) as con:
+        con.execute("UPDATE raw.loads SET parser_version = '0.0.1'")
+        for change in changes:
+            con.execute(change)
+
+
+def derived(path) -> dict:
+    """All rows but those of raw.loads, and the tables of the incremental models."""
+    found = {table: cells for table, cells in contents(path).items() if table != "loads"}
+    for (name,) in rows(path, "SELECT model_name FROM meta.models WHERE is_incremental ORDER BY ordinal"):
+        found[name] = rows(path, f"SELECT * FROM {name} ORDER BY ALL")
+    return found
+
+
+def test_rows_of_an_older_version_become_those_of_this_one(own_warehouse):
+    """What it saw wrongly is right after it, in tables, models, shapes and observations, and `verify` proves all."""
+    expected = derived(own_warehouse)
+    as_if_older(
+        own_warehouse,
+        "UPDATE raw.instruction_texts SET opcode = 'unknown', op_name = NULL",
+        "UPDATE raw.hlo_values SET physical_bytes = 0 WHERE shape_id % 2 = 0",
+        "UPDATE raw.shapes SET physical_bytes = 0",
+        "UPDATE raw.observations SET program_id = 1, program_name = 'old', compile_target = NULL",
+        "UPDATE raw.dumps SET signature_id = 1, entry_signature = '()->()' WHERE rowid % 3 = 0",
+        "UPDATE intermediate.padding_all_values SET slack_bytes = 1",
+    )
+    assert 1 == call("verify", "--warehouse", own_warehouse).code
+    outcome = call("ingest", "--reparse", "--warehouse", own_warehouse)
+    assert 0 == outcome.code, outcome.out
+    assert "126/126 dumps parsed again" in outcome.err
+    assert expected == derived(own_warehouse)
+    assert "126 of 126 dumps proved\n" == call("verify", "--warehouse", own_warehouse).out
+    assert 0 == call("check", "--warehouse", own_warehouse).code
+
+
+def test_each_batch_is_a_load_that_saw_no_file(own_warehouse, monkeypatch):
+    """It counts the dumps it wrote anew, and they point at it; then nothing is outdated."""
+    from bufferhouse.warehouse import restore
+
+    monkeypatch.setattr(restore, "CHUNK_DUMPS", 50)
+    as_if_older(own_warehouse)
+    with Warehouse(own_warehouse) as warehouse:
+        ids = outdated(warehouse.con)
+        assert (126, []) == (reparse(warehouse, ids).count, outdated(warehouse.con))
+    assert [(0, 50, 0, 0), (0, 50, 0, 0), (0, 26, 0, 0)] == rows(
+        own_warehouse,
+        "SELECT seen_count, new_count, known_count, rejected_count FROM raw.loads WHERE parser_version = ?"
+        " ORDER BY load_id",
+        [__version__],
+    )
+    assert [(50,), (50,), (26,)] == rows(
+        own_warehouse, "SELECT COUNT(*) FROM raw.dumps GROUP BY load_id ORDER BY load_id"
+    )
+    assert 0 == call("verify", "--warehouse", own_warehouse).code
+
+
+def test_what_this_version_wrote_is_left_alone_unless_asked(own_warehouse):
+    """Nothing to do, and not one row of raw.loads; with --rehash all is parsed again."""
+    before = counts(own_warehouse)
+    assert 0 == call("ingest", "--reparse", "--warehouse", own_warehouse).code
+    assert before == counts(own_warehouse)
+    expected = derived(own_warehouse)
+    assert 0 == call("ingest", "--reparse", "--rehash", "--warehouse", own_warehouse).code
+    assert expected == derived(own_warehouse)
+    assert {**before, "loads": before["loads"] + 1} == counts(own_warehouse)
+
+
+def test_sources_may_be_ingested_along(own_warehouse, tmp_path):
+    """First what is there is parsed again, then what is new is loaded."""
+    as_if_older(own_warehouse)
+    write_dumps(tmp_path / "more", [1, 2])
+    code, summary = ingest(own_warehouse, tmp_path / "more", "--reparse")
+    assert (0, 2, 2) == (code, summary["seen"], summary["new"])
+    assert [(1,), (126,), (2,)] == rows(
+        own_warehouse, "SELECT CASE load_id WHEN 1 THEN 1 ELSE new_count END FROM raw.loads ORDER BY load_id"
+    )
+
+
+def test_a_dump_that_does_not_prove_itself_keeps_its_rows(own_warehouse):
+    """It is named with its fault, exit 1; the others are parsed again."""
+    as_if_older(own_warehouse, "UPDATE raw.hlo_values SET offset_bytes = offset_bytes + 1 WHERE rowid = 5")
+    [(dump_id,)] = rows(own_warehouse, "SELECT dump_id FROM raw.hlo_values WHERE rowid = 5")
+    outcome = call("ingest", "--reparse", "--format", "json", "--warehouse", own_warehouse)
+    summary = json.loads(outcome.out)
+    assert (1, 1) == (outcome.code, len(summary["unreadable"]))
+    assert summary["unreadable"][0].startswith(f"dump {dump_id}: renders to ")
+    assert [(1, 1), (2, 125)] == rows(
+        own_warehouse, "SELECT load_id, COUNT(*) FROM raw.dumps GROUP BY load_id ORDER BY load_id"
+    )
+    with Warehouse(own_warehouse) as warehouse:
+        assert [dump_id] == outdated(warehouse.con)
+
+
+def test_a_dump_that_this_version_refuses_keeps_its_rows(own_warehouse):
+    """A check of severity error that an older version did not have stops only those that offend it."""
+    before = derived(own_warehouse)
+    as_if_older(own_warehouse)
+    with Warehouse(own_warehouse) as warehouse:
+        ids = outdated(warehouse.con)
+        check = "SELECT dump_id, 'nothing' AS expected, 'it' AS found FROM raw.dumps WHERE dump_id IN ({}, {})"
+        warehouse.con.execute(
+            "UPDATE meta.models SET model_sql = ? WHERE model_name = 'checks.padding_closes'", [check.format(*ids[:2])]
+        )
+        result = reparse(warehouse, ids)
+    assert 124 == result.count
+    assert [f"dump {dump_id}: expected nothing, found it" for dump_id in sorted(ids[:2])] == sorted(result.refused)
+    assert before == derived(own_warehouse)
+
+
+@pytest.mark.parametrize("words", [["--reparse", "--plan"], []], ids=["plan", "nothing"])
+def test_wrong_calls(own_warehouse, words):
+    """A plan writes nothing, and something must be asked for."""
+    outcome = call("ingest", *words, "--warehouse", own_warehouse)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert 2 == call("ingest", "--reparse", "--warehouse", own_warehouse.with_name(f"none{SUFFIX}")).code

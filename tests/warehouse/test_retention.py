@@ -1,0 +1,175 @@
+"""Forgetting old runs, giving space back, saying what is there."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse.warehouse.retention import compact, runs_to_prune
+from bufferhouse.warehouse.warehouse import BLOCK_SIZE, Warehouse
+from tests.command_line import call
+from tests.ingests import SUFFIX, ingest, name_of, write_dumps
+from tests.synthetic import small_dump
+from tests.warehouses import contents, counts, rows
+
+INCREMENTAL = "SELECT model_name FROM meta.models WHERE is_incremental"
+
+
+def three_runs(warehouse: Path, directory: Path) -> None:
+    """Runs of three days that share one content; one has a reject besides."""
+    for day, numbers in enumerate(([0, 1], [0, 2, 3], [0, 4]), 1):
+        run = directory / f"day_{day}"
+        write_dumps(run, numbers)
+        (run / "run.json").write_text(json.dumps({"started_at": f"2026-01-0{day}T00:00:00Z"}))
+    (directory / "day_1" / f"bad{SUFFIX}").write_bytes(b"BufferAssignment:\nnonsense\n")
+    ingest(warehouse, directory)
+
+
+def runs_of(warehouse: Path) -> list[str]:
+    return [name for (name,) in rows(warehouse, "SELECT run_name FROM raw.runs ORDER BY run_name")]
+
+
+def test_keep_runs_forgets_the_oldest_and_what_only_they_saw(warehouse, tmp_path):
+    """Runs, their observations and rejects go, then contents that nobody sees any more, in every table they are in."""
+    three_runs(warehouse, tmp_path / "all")
+    before = runs_of(warehouse)
+    outcome = call("prune", "--keep-runs", 2, "--warehouse", warehouse)
+    assert (0, ["day_1", "day_2", "day_3"], ["day_2", "day_3"]) == (outcome.code, before, runs_of(warehouse))
+    assert "removing run day_1\n1 runs, 2 observations and 1 dumps removed" in outcome.out
+    tables = counts(warehouse)
+    assert (4, 5, 0, 3) == (tables["dumps"], tables["observations"], tables["rejects"], tables["loads"] + 2)
+    for (name,) in [*rows(warehouse, INCREMENTAL), ("raw.hlo_values",), ("raw.live_ranges",), ("raw.dump_files",)]:
+        assert [(4,)] == rows(warehouse, f"SELECT COUNT(DISTINCT dump_id) FROM {name}"), name
+    assert 0 == call("verify", "--warehouse", warehouse).code
+    assert 0 == call("check", "--warehouse", warehouse).code
+
+
+def test_what_is_left_is_what_only_the_others_would_have_loaded(warehouse, blank_warehouse, tmp_path):
+    """After a prune and a new look at the rest, every table is as if the old run had never been."""
+    three_runs(warehouse, tmp_path / "all")
+    call("prune", "--keep-runs", 1, "--warehouse", warehouse)
+    other = tmp_path / "other.duckdb"
+    ingest(other, tmp_path / "all" / "day_3")
+    expected, found = contents(other), contents(warehouse)
+    for table in expected.keys() - {"loads"}:
+        assert expected[table] == found[table], table
+
+
+def test_older_than_counts_days_from_now(warehouse, tmp_path):
+    """A run is as old as its started_at says."""
+    for name, days in (("old", 40), ("young", 5)):
+        write_dumps(tmp_path / name, [days])
+        moment = (datetime.now(UTC) - timedelta(days=days)).isoformat()
+        ingest(warehouse, tmp_path / name, "--label", f"started_at={moment}")
+    plan = call("prune", "--older-than", "30d", "--plan", "--warehouse", warehouse)
+    assert (0, "would remove run old\n1 runs would be removed\n") == (plan.code, plan.out)
+    assert ["old", "young"] == runs_of(warehouse)
+    assert 0 == call("prune", "--older-than", 30, "--warehouse", warehouse).code
+    assert ["young"] == runs_of(warehouse)
+    assert "0 runs removed\n" == call("prune", "--older-than", 30, "--warehouse", warehouse).out
+
+
+def test_ties_are_broken_by_the_name_as_people_count(warehouse, tmp_path):
+    """run_10 is younger than run_9 when both began at the same moment."""
+    for name in ("run_9", "run_10"):
+        write_dumps(tmp_path / name, [1])
+        ingest(warehouse, tmp_path / name, "--label", "started_at=2026-01-01")
+    with duckdb.connect(str(warehouse)) as con:
+        assert ["run_9"] == [name for _, name in runs_to_prune(con, keep_runs=1)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--keep-runs", "1", "--older-than", "1"], ["--keep-runs", "-1"], ["--older-than", "soon"]],
+    ids=["nothing", "both", "negative", "no number"],
+)
+def test_wrong_calls_of_prune(warehouse, words):
+    """One limit, of 0 or more."""
+    outcome = call("prune", *words, "--warehouse", warehouse)
+    assert (2, "") == (outcome.code, outcome.out)
+
+
+def test_compact_gives_space_back_and_changes_no_row(own_warehouse):
+    """After a prune the file shrinks; rows, comments, models and what a load needs stay."""
+    call("prune", "--keep-runs", 2, "--warehouse", own_warehouse)
+    before, size = contents(own_warehouse), own_warehouse.stat().st_size
+    described = "SELECT schema_name, view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
+    views = rows(own_warehouse, described)
+    outcome = call("compact", "--warehouse", own_warehouse)
+    assert (0, True) == (outcome.code, own_warehouse.stat().st_size < size)
+    assert before == contents(own_warehouse)
+    assert views == rows(own_warehouse, described)
+    assert [] == [path for path in own_warehouse.parent.iterdir() if "compact" in path.name]
+    assert call("build", "--warehouse", own_warehouse).out == ""
+    assert 0 == call("verify", "--warehouse", own_warehouse).code
+
+
+def test_compact_leaves_what_has_no_dump(own_warehouse):
+    """Rows that a hand left over are for `verify` to tell, not for `compact` to lose."""
+    with duckdb.connect(str(own_warehouse)) as con:
+        con.execute("DELETE FROM raw.dumps WHERE dump_id = (SELECT MIN(dump_id) FROM raw.hlo_values)")
+    before = contents(own_warehouse)
+    assert 0 == call("compact", "--warehouse", own_warehouse).code
+    assert before == contents(own_warehouse)
+
+
+def test_the_lock_is_held_over_a_compact(warehouse, tmp_path):
+    """Loading goes on behind it on the same connection, into the new file, which is of the same make."""
+    with Warehouse(warehouse) as writer:
+        compact(writer)
+        writer.con.execute("INSERT INTO meta.settings VALUES ('later', 'yes')")
+        assert (tmp_path / f"{warehouse.name}.lock").read_text().startswith("process ")
+    assert [("yes",)] == rows(warehouse, "SELECT value FROM meta.settings WHERE name = 'later'")
+    assert [(BLOCK_SIZE,)] == rows(warehouse, "SELECT block_size FROM pragma_database_size()")
+    assert [("v1.5.0+",)] == rows(
+        warehouse, "SELECT tags['storage_version'] FROM duckdb_databases() WHERE database_name = current_database()"
+    )
+
+
+def test_what_a_killed_compact_left_behind_goes(warehouse):
+    """A half-written copy of another process is removed by the next one."""
+    left = warehouse.with_name(f".{warehouse.name}.123.compact")
+    for path in (left, Path(f"{left}.wal")):
+        path.write_bytes(b"half of it")
+    assert 0 == call("compact", "--warehouse", warehouse).code
+    assert {warehouse.name, f"{warehouse.name}.lock"} == {path.name for path in warehouse.parent.iterdir()}
+
+
+def test_a_name_with_a_quote(blank_warehouse, tmp_path):
+    """The file may be called as it likes."""
+    path = tmp_path / "it's.duckdb"
+    path.write_bytes(blank_warehouse.read_bytes())
+    assert 0 == call("compact", "--warehouse", path).code
+    assert {"it's.duckdb", "it's.duckdb.lock"} == {found.name for found in tmp_path.iterdir()}
+
+
+def test_stats_say_what_is_there(warehouse, tmp_path):
+    """Rows and bytes per table, dumps per run, the share of repeats, rejects by rule and state."""
+    three_runs(warehouse, tmp_path / "all")
+    outcome = call("stats", "--format", "json", "--warehouse", warehouse)
+    found = json.loads(outcome.out)
+    assert (0, 7, 5, {"day_1": 2, "day_2": 3, "day_3": 2}) == (
+        outcome.code, found["observations"], found["dumps"], found["runs"],
+    )  # fmt: skip
+    assert round(2 / 7, 4) == found["repeat_share"]
+    assert sum(len(small_dump(number)) for number in range(5)) == found["text_bytes"]
+    assert [{"rule": "grammar", "state": "open", "count": 1}] == found["rejects"]
+    expected = {f"raw.{table}": count for table, count in counts(warehouse).items()}
+    assert expected == {name: row["rows"] for name, row in found["tables"].items() if name.startswith("raw.")}
+    assert warehouse.stat().st_size == found["file_bytes"]
+    assert all(
+        row["bytes"] % BLOCK_SIZE == 0 and row["bytes"] <= found["file_bytes"] for row in found["tables"].values()
+    )
+    assert found["tables"]["raw.hlo_values"]["bytes"] > 0
+    text = call("stats", "--warehouse", warehouse).out
+    for part in ("7 dumps seen, 5 contents, 28.6% repeats", "raw.hlo_values", "day_2", "grammar"):
+        assert part in text
+
+
+def test_stats_of_nothing(warehouse):
+    """An empty warehouse has no repeats."""
+    found = json.loads(call("stats", "--format", "json", "--warehouse", warehouse).out)
+    assert (0, 0.0, {}) == (found["observations"], found["repeat_share"], found["runs"])
+    assert name_of(1) not in call("stats", "--warehouse", warehouse).out

@@ -1,0 +1,186 @@
+"""What is known about a run, and how it changes: by hand, and by a run.json that knows more."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import call
+from tests.ingests import ingest, write_dumps
+from tests.warehouses import contents, counts, rows
+
+
+def described(directory: Path, **facts) -> None:
+    """Write the run.json of a directory."""
+    (directory / "run.json").write_text(json.dumps(facts))
+
+
+def facts_of(warehouse: Path, *columns: str) -> tuple:
+    [row] = rows(warehouse, f"SELECT {', '.join(columns)} FROM raw.runs")
+    return row
+
+
+@pytest.fixture
+def run(warehouse, tmp_path) -> Path:
+    """A run in the warehouse of which nothing is known but its files, which are of 2020."""
+    directory = tmp_path / "nightly"
+    for path in write_dumps(directory, [1, 2]):
+        os.utime(path, (1_600_000_000, 1_600_000_000))
+    ingest(warehouse, directory)
+    return directory
+
+
+MOMENT = "started_at::VARCHAR"
+
+
+def test_a_run_json_that_comes_later_completes_the_run(warehouse, run):
+    """Though no dump is new: facts and labels that were missing, and a better moment than that of the files."""
+    assert ("2020-09-13 12:26:40+00", "file time", None, "{}") == facts_of(
+        warehouse, MOMENT, "started_at_source", "platform", "labels"
+    )
+    described(run, started_at="2026-01-02T03:04:05Z", platform="cpu", device_count=8, labels={"team": "a"})
+    code, summary = ingest(warehouse, run)
+    assert (0, 0, 2) == (code, summary["new"], summary["known"])
+    assert ("2026-01-02 03:04:05+00", "run.json", "cpu", 8, '{"team": "a"}') == facts_of(
+        warehouse, MOMENT, "started_at_source", "platform", "device_count", "labels"
+    )
+    before = contents(warehouse)
+    ingest(warehouse, run)
+    assert before == contents(warehouse)
+
+
+def test_a_label_of_the_call_completes_the_run(warehouse, run):
+    """--label names columns as well as labels, and the moment."""
+    ingest(warehouse, run, "--label", "track=fast", "--label", "owner=me", "--label", "started_at=2026-02-03")
+    assert ("fast", '{"owner": "me"}', "2026-02-03 00:00:00+00", "given") == facts_of(
+        warehouse, "track", "labels", MOMENT, "started_at_source"
+    )
+
+
+def test_what_is_there_stays(warehouse, run):
+    """A fact, a label and a moment that somebody set are not overwritten by a run.json that says otherwise."""
+    call("runs", "set", "nightly", "platform=tpu", "team=b", "started_at=2026-05-05", "--warehouse", warehouse)
+    described(run, started_at="2026-01-01", platform="cpu", compiler="jaxlib", labels={"team": "a", "more": "x"})
+    ingest(warehouse, run)
+    assert ("tpu", "jaxlib", '{"more": "x", "team": "b"}', "2026-05-05 00:00:00+00", "given") == facts_of(
+        warehouse, "platform", "compiler", "labels", MOMENT, "started_at_source"
+    )
+
+
+def test_older_files_that_come_later_date_the_run(warehouse, run):
+    """A run began with its oldest file, whenever that is ingested; younger ones change nothing."""
+    for number, second in ((3, 1_500_000_000), (4, 1_700_000_000)):
+        [path] = write_dumps(run, [number])
+        os.utime(path, (second, second))
+        ingest(warehouse, run)
+        assert ("2017-07-14 02:40:00+00", "file time") == facts_of(warehouse, MOMENT, "started_at_source")
+
+
+def test_a_corrected_run_json_corrects_its_moment(warehouse, run):
+    """What a run.json said about the moment, a newer one may say better; weaker sources do not take it away."""
+    for moment in ("2026-01-01", "2026-01-02"):
+        described(run, started_at=moment)
+        ingest(warehouse, run)
+        assert (f"{moment} 00:00:00+00", "run.json") == facts_of(warehouse, MOMENT, "started_at_source")
+    (run / "run.json").unlink()
+    ingest(warehouse, run)
+    assert ("2026-01-02 00:00:00+00", "run.json") == facts_of(warehouse, MOMENT, "started_at_source")
+
+
+def test_a_plan_changes_nothing(warehouse, run):
+    """Nor is a warehouse made that is not there."""
+    described(run, platform="cpu")
+    before = contents(warehouse)
+    ingest(warehouse, run, "--plan")
+    assert before == contents(warehouse)
+    code, summary = ingest(warehouse.with_name("none.duckdb"), run, "--plan")
+    assert (0, 2) == (code, summary["new"])
+    assert not warehouse.with_name("none.duckdb").exists()
+
+
+# By hand
+
+
+def test_set_writes_columns_and_labels(warehouse, run):
+    """Columns by name, labels for other keys; an empty value removes."""
+    words = ["platform=gpu", "device_memory_bytes=85899345920", "started_at=2026-01-01T10:00:00+01:00", "shift=night"]
+    assert 0 == call("runs", "set", "nightly", *words, "--warehouse", warehouse).code
+    columns = ("platform", "device_memory_bytes", MOMENT, "started_at_source", "labels")
+    expected = ("gpu", 85899345920, "2026-01-01 09:00:00+00", "given", '{"shift": "night"}')
+    assert expected == facts_of(warehouse, *columns)
+    assert 0 == call("runs", "set", "nightly", "platform=", "shift=", "--warehouse", warehouse).code
+    assert (None, "{}") == facts_of(warehouse, "platform", "labels")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nihgtly", "platform=gpu"], "did you mean 'nightly'?"),
+        (["nightly", "platform"], "expected K=V"),
+        (["nightly", "=gpu"], "expected K=V"),
+        (["nightly", "device_count=many"], "device_count: expected a number, found 'many'"),
+        (["nightly", "device_count=²"], "device_count: expected a number"),
+        (["nightly", f"device_count={2**63}"], "device_count: expected a number"),
+        (["nightly", "started_at=soon"], "expected started_at as ISO 8601"),
+        (["nightly", "run_name=x"], "bufferhouse runs rename"),
+    ],
+)
+def test_a_wrong_set_changes_nothing(warehouse, run, words, message):
+    """Exit 2, what was expected, and the way out."""
+    before = contents(warehouse)
+    outcome = call("runs", "set", *words, "--warehouse", warehouse)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert message in outcome.err
+    assert before == contents(warehouse)
+
+
+def test_rename(warehouse, run):
+    """The name changes and nothing else; a name that is taken, empty or unknown is refused."""
+    assert 0 == call("runs", "rename", "nightly", "weekly", "--warehouse", warehouse).code
+    assert [("weekly", 2)] == rows(
+        warehouse, "SELECT run_name, COUNT(*) FROM raw.runs JOIN raw.observations USING (run_id) GROUP BY ALL"
+    )
+    for words in (["nightly", "x"], ["weekly", "weekly"], ["weekly", ""]):
+        assert 2 == call("runs", "rename", *words, "--warehouse", warehouse).code
+
+
+def test_a_renamed_run_is_known_under_its_new_name(warehouse, run):
+    """Its directory, ingested again, is the same run: only what is new there is new."""
+    call("runs", "rename", "nightly", "weekly", "--warehouse", warehouse)
+    write_dumps(run, [3])
+    code, summary = ingest(warehouse, run)
+    assert (0, 1, 2, ["weekly"]) == (code, summary["new"], summary["known"], summary["runs"])
+    assert 1 == counts(warehouse)["runs"]
+
+
+def test_other_files_at_the_place_of_a_run_are_another_run(warehouse, run):
+    """A directory that a job uses again, without a file of the job before it, is called by its own name."""
+    call("runs", "rename", "nightly", "weekly", "--warehouse", warehouse)
+    for path in run.iterdir():
+        path.unlink()
+    write_dumps(run, [3, 4])
+    code, summary = ingest(warehouse, run)
+    assert (0, 2, ["nightly"]) == (code, summary["new"], summary["runs"])
+    assert 2 == counts(warehouse)["runs"]
+
+
+def test_rm(warehouse, run):
+    """The run goes, with what only it has seen; a run that is not there changes nothing."""
+    assert 2 == call("runs", "rm", "nightly", "gone", "--warehouse", warehouse).code
+    assert 2 == counts(warehouse)["dumps"]
+    outcome = call("runs", "rm", "nightly", "--warehouse", warehouse)
+    assert (0, "1 runs, 2 observations and 2 dumps removed\n") == (outcome.code, outcome.out)
+    assert {"loads": 1} == {table: count for table, count in counts(warehouse).items() if count}
+    code, summary = ingest(warehouse, run)
+    assert (0, 2) == (code, summary["new"])
+
+
+def test_ls_is_ordered_by_time(example_warehouse):
+    """The oldest run first, with how many dumps and contents it has."""
+    found = json.loads(call("runs", "ls", "--format", "json", "--warehouse", example_warehouse).out)
+    assert 11 == len(found)
+    assert sorted(row["started_at"] for row in found) == [row["started_at"] for row in found]
+    assert {"run_name": "seeds", "dumps": 5, "contents": 5}.items() <= next(
+        row for row in found if row["run_name"] == "seeds"
+    ).items()

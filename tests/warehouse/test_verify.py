@@ -1,0 +1,225 @@
+"""The proof that nothing was lost: what it takes as proved, and that not one cell can change unnoticed."""
+
+import random
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse.dump.identity import FACTS_OF_NAME
+from bufferhouse.tabulate.batch import COLUMNS
+from bufferhouse.warehouse.restore import ORDER
+from bufferhouse.warehouse.verify import chosen_dumps, verify
+from tests.command_line import call
+from tests.ingests import SUFFIX, ingest
+from tests.synthetic import Slot, dump_text, small_dump
+from tests.warehouses import rows
+
+# Every table has rows here, and every nullable column both a value and a null: these are the dialects for that.
+RUNS = {
+    "jaxlib-0.10.0": 2,
+    "jaxlib-0.4.25": 1,
+    "jaxlib-0.9.0": 1,
+    "seeds": 2,
+    "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33": 1,
+}
+
+
+def page_and_pointer() -> bytes:
+    """A dump with what no example has: a page, a pointer, a custom call, and a value of another memory space."""
+    text = dump_text([Slot(0, 2, 0, 64), Slot(1, 2, 64, 8), Slot(0, 1, 0, 4, 1)], [", page 0, preallocated-temp"] * 2)
+    cross = b" reused by buffers of a different color:\n  value: <0 v0 @0> (color=0)\n"
+    before, after = text.split(b"allocation 1:", 1)
+    text = before.replace(b"0: size", b"0: 0x1f, size") + cross + b"allocation 1: 0x2f," + after
+    return text.replace(b"custom-call()", b'custom-call(), custom_call_target="Sharding"', 1)
+
+
+@pytest.fixture(scope="module")
+def built(blank_warehouse, fleet, tmp_path_factory):
+    """A warehouse of a few dumps of many dialects."""
+    source = tmp_path_factory.mktemp("verify")
+    for run, count in RUNS.items():
+        (source / run).mkdir()
+        mains = sorted((fleet / run).glob(f"*{SUFFIX}")) or sorted((fleet / run).glob("*.txt"))
+        for main in mains[:: max(1, len(mains) // count)][:count]:
+            for path in (fleet / run).glob(main.name.removesuffix(SUFFIX) + "*"):
+                shutil.copy(path, source / run)
+    name = f"1700000000123456.module_0007.jit_f.7.cl_12345.after_optimizations{SUFFIX}"
+    (source / "odd").mkdir()
+    (source / "odd" / name).write_bytes(page_and_pointer())
+    path = Path(shutil.copy(blank_warehouse, source / "w.duckdb"))
+    code, summary = ingest(path, source)
+    assert (0, sum(RUNS.values()) + 1) == (code, summary["new"])
+    return path
+
+
+@pytest.fixture(scope="module")
+def connection(built):
+    with duckdb.connect(str(built)) as con:
+        con.execute("SET TimeZone = 'UTC'")
+        yield con
+
+
+@pytest.fixture
+def con(connection):
+    """A connection whose changes are rolled back."""
+    connection.execute("BEGIN")
+    yield connection
+    connection.execute("ROLLBACK")
+
+
+def changed(kind: str, value: object) -> list[object]:
+    """Other values of a column's type."""
+    if kind == "BIGINT":
+        return [0 if value is None else value + 1]
+    if kind == "BOOLEAN":
+        return [not value]
+    if kind == "BIGINT[]":
+        return [[7] if value is None else [*value, 7]]
+    if kind.startswith("TIMESTAMP"):
+        return ["2001-01-01 00:00:00+00"]
+    return ["x" if value is None else f"{value}x", "latin-1" if value == "utf-8" else "present"]
+
+
+def cells(con, table: str, column: str, seed: int):
+    """Yield rows of a table to change, with other values: one at random, one that is null, one that is not."""
+    [(kind, is_nullable)] = con.execute(
+        "SELECT data_type, is_nullable FROM duckdb_columns()"
+        " WHERE schema_name = 'raw' AND table_name = ? AND column_name = ?",
+        [table, column],
+    ).fetchall()
+    found = con.execute(f"SELECT rowid, {column} FROM raw.{table} ORDER BY rowid").fetchall()
+    chance = random.Random(seed)
+    empty, full = [row for row in found if row[1] is None], [row for row in found if row[1] is not None]
+    assert bool(is_nullable) >= bool(empty), f"{table}.{column} is null where it may not be"
+    assert full, f"{table}.{column} has no value in these dumps"
+    for sort in filter(None, (full, empty)):
+        row, value = chance.choice(sort)
+        yield from ((row, other) for other in changed(kind, value) if other != value)
+    if is_nullable:
+        yield chance.choice(full)[0], None
+
+
+def ids_of(con, table: str, row: int) -> set[int]:
+    """The dumps a row belongs to; a shape belongs to all that have it."""
+    if table != "shapes":
+        return {con.execute(f"SELECT dump_id FROM raw.{table} WHERE rowid = ?", [row]).fetchone()[0]}
+    return {
+        dump_id
+        for (dump_id,) in con.execute(
+            "SELECT dump_id FROM raw.hlo_values AS v JOIN raw.shapes AS s USING (shape_id) WHERE s.rowid = $row"
+            " UNION SELECT dump_id FROM raw.instruction_texts AS t JOIN raw.shapes AS s"
+            " ON t.result_shape_id = s.shape_id WHERE s.rowid = $row"
+            " UNION SELECT dump_id FROM raw.allocations AS a JOIN raw.shapes AS s"
+            " ON s.shape_id IN (a.parameter_shape_id, a.output_shape_id) WHERE s.rowid = $row",
+            {"row": row},
+        ).fetchall()
+    }
+
+
+PROVED = [(table, column) for table in [*ORDER, "shapes"] for column in COLUMNS[table]]
+PROVED += [("observations", column) for column in (*FACTS_OF_NAME, "dump_id", "source_uri")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("table", "column"), PROVED, ids=[f"{table}.{column}" for table, column in PROVED])
+def test_one_changed_cell_is_found(con, table, column):
+    """Whatever column of whatever row: the dump it belongs to is reported, and no other table hides it."""
+    for row, value in list(cells(con, table, column, seed=len(table) + len(column))):
+        old = con.execute(f"SELECT {column} FROM raw.{table} WHERE rowid = ?", [row]).fetchone()[0]
+        owners = ids_of(con, table, row)
+        con.execute(f"UPDATE raw.{table} SET {column} = ? WHERE rowid = ?", [value, row])
+        reported = {fault.dump_id for fault in verify(con, chosen_dumps(con))}
+        assert owners & reported, f"{old!r} was changed to {value!r}"
+        con.execute("ROLLBACK")
+        con.execute("BEGIN")
+
+
+@pytest.mark.parametrize("table", [*ORDER, "shapes", "observations", "runs", "loads"])
+def test_one_missing_row_is_found(con, table):
+    """So is a row that is gone, or there twice."""
+    row = con.execute(f"SELECT rowid FROM raw.{table} ORDER BY hash(rowid) LIMIT 1").fetchone()[0]
+    con.execute(f"DELETE FROM raw.{table} WHERE rowid = ?", [row])
+    dump_ids = chosen_dumps(con)
+    assert verify(con, dump_ids) or table == "dumps"
+    if table in ORDER:
+        con.execute("ROLLBACK")
+        con.execute("BEGIN")
+        con.execute(f"INSERT INTO raw.{table} SELECT * FROM raw.{table} WHERE rowid = ?", [row])
+        assert verify(con, chosen_dumps(con))
+
+
+def test_rows_of_a_file_that_do_not_replace_one_another_are_found(con):
+    """All but the first say which load's row they replaced: staging tells the newest by that."""
+    [(row, dump_id)] = con.execute("SELECT rowid, dump_id FROM raw.observations ORDER BY rowid LIMIT 1").fetchall()
+    for replaced, expected in (("load_id", set()), ("NULL", {dump_id}), ("load_id + 1000", {dump_id})):
+        con.execute("INSERT INTO raw.loads SELECT * REPLACE (load_id + 1000 AS load_id) FROM raw.loads")
+        con.execute(
+            "INSERT INTO raw.observations BY NAME SELECT * REPLACE (load_id + 1000 AS load_id,"
+            f" {replaced} AS replaced_load_id) FROM raw.observations WHERE rowid = ?",
+            [row],
+        )
+        assert expected == {fault.dump_id for fault in verify(con, chosen_dumps(con))}, replaced
+        con.execute("ROLLBACK")
+        con.execute("BEGIN")
+
+
+def test_a_dump_that_is_there_twice_is_found(con):
+    """A content that two writers have loaded is a fault, by itself, and hides nothing else."""
+    (dump_id,) = con.execute("SELECT MIN(dump_id) FROM raw.dumps").fetchone()
+    for table in COLUMNS:
+        if table != "shapes":
+            con.execute(f"INSERT INTO raw.{table} SELECT * FROM raw.{table} WHERE dump_id = ?", [dump_id])
+    ids = chosen_dumps(con)
+    assert [(dump_id, "raw.dumps: expected one row, found 2")] == [(f.dump_id, f.what) for f in verify(con, ids)]
+
+
+def test_rows_of_a_dump_that_is_gone_are_found(con):
+    """Where all dumps are proved, rows of no dump are reported, too."""
+    [gone] = con.execute("DELETE FROM raw.dumps WHERE rowid = 0 RETURNING dump_id").fetchone()
+    assert {gone} == {fault.dump_id for fault in verify(con, chosen_dumps(con))}
+
+
+def test_what_is_in_order_is_proved(built, tmp_path):
+    """The command says how many, exit 0."""
+    outcome = call("verify", "--warehouse", shutil.copy(built, tmp_path))
+    count = sum(RUNS.values()) + 1
+    assert (0, f"{count} of {count} dumps proved\n") == (outcome.code, outcome.out)
+    assert f"dumps: {count}/{count}" in outcome.err
+
+
+def test_a_fault_is_named_with_dump_table_and_column(own_warehouse):
+    """Exit 1; the message says what is there and what the text of the dump says."""
+    [(dump_id, opcode)] = rows(own_warehouse, "SELECT dump_id, opcode FROM raw.instruction_texts WHERE rowid = 100")
+    with duckdb.connect(str(own_warehouse)) as con:
+        con.execute("UPDATE raw.instruction_texts SET opcode = 'add-dependency' WHERE rowid = 100")
+    outcome = call("verify", "--warehouse", own_warehouse)
+    assert (1, "125 of 126 dumps proved\n") == (outcome.code, outcome.out)
+    assert f"dump {dump_id}: raw.instruction_texts: opcode in row " in outcome.err
+    assert f"is 'add-dependency', where its text says {opcode!r}" in outcome.err
+
+
+def test_samples_and_runs(own_warehouse):
+    """--sample N proves N dumps, --run those a run sees; a run that is not there is a wrong call."""
+    assert "7 of 7 dumps proved\n" == call("verify", "--sample", 7, "--warehouse", own_warehouse).out
+    assert "5 of 5 dumps proved\n" == call("verify", "--run", "seeds", "--warehouse", own_warehouse).out
+    assert 2 == call("verify", "--run", "none", "--warehouse", own_warehouse).code
+
+
+def test_a_warehouse_without_dumps_is_proved(warehouse):
+    """Nothing to prove, nothing wrong."""
+    outcome = call("verify", "--warehouse", warehouse)
+    assert (0, "0 of 0 dumps proved\n") == (outcome.code, outcome.out)
+
+
+def test_loads_stay_proved_when_runs_are_removed(warehouse, tmp_path):
+    """A content that an older run brought stays with its load, also when only younger runs are left."""
+    for run in ("one", "two"):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / f"x{SUFFIX}").write_bytes(small_dump(1))
+        (tmp_path / run / f"{run}{SUFFIX}").write_bytes(small_dump(len(run) + ord(run[0])))
+        ingest(warehouse, tmp_path / run)
+    assert 0 == call("verify", "--warehouse", warehouse).code
+    assert 0 == call("runs", "rm", "one", "--warehouse", warehouse).code
+    assert "2 of 2 dumps proved\n" == call("verify", "--warehouse", warehouse).out

@@ -1,0 +1,251 @@
+"""The warehouse file: opened for writing and for reading, published, and kept from being damaged."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.sources.discover import discover
+from bufferhouse.warehouse.files import default_path, published_path
+from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.warehouse import Warehouse
+from tests.command_line import call, kill_group, start
+from tests.synthetic import small_dump
+from tests.warehouses import load_parsed, load_texts, parsed, rows
+
+# Tries to open a DuckDB file for writing, as a foreign program would; prints what happened.
+FOREIGN = """
+import sys, duckdb
+try:
+    duckdb.connect(sys.argv[1]).close()
+    print("opened")
+except duckdb.IOException as error:
+    print("locked" if "Could not set lock" in str(error) else error)
+"""
+READER = """
+import sys, duckdb
+con = duckdb.connect(sys.argv[1], read_only=True)
+print("reading", flush=True)
+sys.stdin.readline()
+"""
+WRITER = """
+import sys
+from pathlib import Path
+from bufferhouse.warehouse import Warehouse
+with Warehouse(Path(sys.argv[1])) as writer:
+    if "publish" in sys.argv:
+        writer.publish()
+    writer.con.execute("INSERT INTO meta.settings VALUES ('later', 'yes')")
+    print("writing", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def beside():
+    """Start a piece of Python beside the test; it lives until the test ends."""
+    processes = []
+
+    def begin(code: str, *words: object) -> subprocess.Popen:
+        process = start(*words, code=code, stdin=subprocess.PIPE)
+        processes.append(process)
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        return process
+
+    yield begin
+    for process in processes:
+        kill_group(process)
+
+
+def foreign(path: Path) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", FOREIGN, str(path)], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_the_default_is_the_environment_or_here(monkeypatch):
+    """$BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb in the working directory; an empty variable says nothing."""
+    for value, expected in (("/w/x.duckdb", "/w/x.duckdb"), ("", "warehouse.duckdb")):
+        monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", value)
+        assert Path(expected) == default_path()
+
+
+def test_a_new_warehouse_is_whole(tmp_path):
+    """Opening makes the file with its schema and models; opening again changes nothing."""
+    path = tmp_path / "new.duckdb"
+    with Warehouse(path):
+        pass
+    before = rows(path, "SELECT model_name, built_at FROM meta.models ORDER BY ordinal")
+    with Warehouse(path):
+        pass
+    assert before == rows(path, "SELECT model_name, built_at FROM meta.models ORDER BY ordinal")
+    assert {"marts", "staging", "intermediate", "checks", "raw"} <= {
+        name for (name,) in rows(path, "SELECT schema_name FROM duckdb_schemas()")
+    }
+
+
+def test_a_new_file_is_of_the_newest_storage_version(warehouse):
+    """The newest version of DuckDB's storage compresses text best; a file of an older one would never get it."""
+    assert [("v1.5.0+",)] == rows(
+        warehouse, "SELECT tags['storage_version'] FROM duckdb_databases() WHERE database_name = current_database()"
+    )
+
+
+@pytest.mark.parametrize("directory", ["plain", "locks"])
+def test_a_file_that_is_no_warehouse_is_a_wrong_call(tmp_path, directory):
+    """Exit 2, not 3: waiting would not help, whatever the path is called."""
+    path = tmp_path / directory / "notes.duckdb"
+    path.parent.mkdir()
+    path.write_text("these are notes, and long enough to look like a file of some kind\n" * 100)
+    with pytest.raises(WarehouseError, match=r"notes\.duckdb"):
+        open_reader(path)
+    assert 2 == call("query", "SELECT 1", "--warehouse", path).code
+    assert 2 == call("ingest", tmp_path, "--warehouse", path).code
+
+
+def test_a_database_of_somebody_else_is_not_read(tmp_path):
+    """A DuckDB file without the tables of a warehouse is named as what it is."""
+    with duckdb.connect(str(tmp_path / "other.duckdb")) as con:
+        con.execute("CREATE TABLE mine AS SELECT 1")
+    with pytest.raises(WarehouseError, match="schema version 0"):
+        open_reader(tmp_path / "other.duckdb")
+
+
+def test_places_that_do_not_exist_are_a_wrong_call(tmp_path):
+    """Reading names the command that makes a warehouse, writing the folder that is missing."""
+    with pytest.raises(UsageError, match="bufferhouse ingest SOURCE --warehouse"):
+        open_reader(tmp_path / "none.duckdb")
+    with pytest.raises(UsageError, match="the folder of the warehouse does not exist"), Warehouse(tmp_path / "a" / "b"):
+        pass
+
+
+def test_known_contents_and_refusals(warehouse):
+    """What is stored is known by dump_id with its hash and signature; refusals by run, path and hash, while open."""
+    good, bad = small_dump(1), b"BufferAssignment:\nnonsense\n"
+    with Warehouse(warehouse) as writer:
+        batch = parsed([good, bad])
+        load_parsed(writer, batch)
+        taken, refused = (sighting.content for sighting in batch.sightings)
+        signature = batch.signature_ids[taken.dump_id]
+        known = writer.known_contents([taken.dump_id, refused.dump_id, 5])
+        assert {taken.dump_id: (taken.sha256, signature)} == known
+        from bufferhouse import __version__
+
+        spoken = {("run", "1-buffer-assignment.txt", refused.sha256)}
+        assert spoken == writer.known_refusals([refused.sha256, taken.sha256], __version__)
+        assert set() == writer.known_refusals([refused.sha256], "another version")
+        assert {
+            ("run", "0-buffer-assignment.txt"): (len(good), 0, False),
+            ("run", "1-buffer-assignment.txt"): (len(bad), 0, True),
+        } == writer.known_files(["run", "another"], __version__)
+        writer.con.execute("UPDATE raw.rejects SET state = 'resolved'")
+        assert set() == writer.known_refusals([refused.sha256], __version__)
+
+
+def test_an_in_memory_warehouse_has_no_file_to_publish():
+    """There is nothing to copy."""
+    with Warehouse(None) as warehouse, pytest.raises(UsageError, match="in-memory"):
+        warehouse.publish()
+
+
+# Publishing, and reading while somebody writes
+
+
+def test_readers_take_the_published_copy_while_somebody_writes(warehouse, beside):
+    """The copy answers, as of its time, without what came later; the note is on standard error."""
+    beside(WRITER, warehouse, "publish")
+    outcome = call("query", "SELECT COUNT(*) FROM meta.settings", "--warehouse", warehouse, "--format", "csv")
+    assert (0, "count_star()\n1\n") == (outcome.code, outcome.out)
+    assert f"{warehouse} is being written; this is the published copy, as of " in outcome.err
+
+
+def test_without_a_published_copy_a_reader_is_told_to_wait(warehouse, beside):
+    """Exit 3 and the process that writes, for want of anything to read."""
+    process = beside(WRITER, warehouse)
+    outcome = call("query", "SELECT 1", "--warehouse", warehouse)
+    assert (3, "") == (outcome.code, outcome.out)
+    assert f"PID {process.pid}" in outcome.err
+
+
+def test_when_nobody_writes_the_file_itself_is_read(warehouse):
+    """A published copy is older than the file beside it: no note, the newest rows."""
+    with Warehouse(warehouse) as writer:
+        writer.publish()
+        load_texts(writer, [small_dump(1)])
+    outcome = call("query", "SELECT COUNT(*) FROM raw.dumps", "--warehouse", warehouse, "--format", "csv")
+    assert (0, "count_star()\n1\n", "") == (outcome.code, outcome.out, outcome.err)
+
+
+def test_a_reader_keeps_the_writer_out(warehouse, beside, tmp_path):
+    """DuckDB allows no writer beside a reader of the file itself: exit 3, and the reader is named."""
+    process = beside(READER, warehouse)
+    with pytest.raises(WarehouseBusy, match=f"PID {process.pid}"), Warehouse(warehouse):
+        pass
+    assert 3 == call("publish", "--warehouse", warehouse).code
+
+
+def test_publishing_replaces_the_copy_in_one_step(warehouse):
+    """Whoever has the old copy open keeps it; the new one has the new rows; no temporary file stays."""
+    with Warehouse(warehouse) as writer:
+        old = writer.publish()
+        assert published_path(warehouse) == old
+        with duckdb.connect(str(old), read_only=True) as reader:
+            load_texts(writer, [small_dump(1)])
+            writer.publish()
+            assert [(0,)] == reader.execute("SELECT COUNT(*) FROM raw.dumps").fetchall()
+    assert [(1,)] == rows(old, "SELECT COUNT(*) FROM raw.dumps")
+    names = {path.name for path in warehouse.parent.iterdir()}
+    assert {warehouse.name, f"{warehouse.name}.lock", old.name} == names
+
+
+def test_publish_of_the_command_line_prints_the_copy(warehouse):
+    """Data on standard output: the path of the copy."""
+    outcome = call("publish", "--warehouse", warehouse)
+    assert (0, f"{published_path(warehouse)}\n") == (outcome.code, outcome.out)
+    assert 2 == call("publish", "--warehouse", warehouse.with_name("none.duckdb")).code
+
+
+def test_publishing_keeps_the_lock_of_the_database(warehouse):
+    """The copy is made by a child process, so that DuckDB's lock holds on: a foreign writer is still kept out."""
+    with Warehouse(warehouse) as writer:
+        assert "locked" == foreign(warehouse)
+        writer.publish()
+        assert "locked" == foreign(warehouse)
+    assert "opened" == foreign(warehouse)
+
+
+def test_opening_the_file_a_second_time_would_lose_that_lock(warehouse):
+    """The trap that publish avoids: POSIX locks go when the process closes any descriptor of the file."""
+    with Warehouse(warehouse):
+        warehouse.open("rb").close()
+        assert "opened" == foreign(warehouse)
+
+
+def test_a_warehouse_among_the_sources_is_passed_by(warehouse):
+    """As when a shell expands `*` beside it: none of its files is read, and DuckDB's lock on it holds on."""
+    directory = warehouse.parent
+    with Warehouse(warehouse) as writer:
+        writer.publish()
+    (directory / "x-buffer-assignment.txt").write_bytes(small_dump(1))
+    words = ["ingest", *sorted(directory.iterdir()), "--run", "here", "--warehouse", warehouse]
+    outcome = call(*words)
+    assert 0 == outcome.code
+    assert "1 dumps of 1 run seen: 1 new, 0 known, 0 rejected; 3 other files ignored" in outcome.out
+    assert 0 == call(*words).code
+    assert [(1, 0)] == rows(warehouse, "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.rejects)")
+
+
+def test_a_writer_that_is_handed_its_own_file_keeps_its_lock(warehouse):
+    """To read it and close it again would give the lock up, and let a second writer in."""
+    dump = warehouse.with_name("x-buffer-assignment.txt")
+    dump.write_bytes(small_dump(1))
+    found = discover([str(warehouse), str(dump)], run_name="here")
+    with Warehouse(warehouse) as writer:
+        summary = ingest(writer, found)
+        assert "locked" == foreign(warehouse)
+    assert (1, 1, 0, 1) == (summary.seen, summary.new, summary.rejected, summary.ignored)
