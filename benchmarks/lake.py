@@ -41,11 +41,11 @@ TURNS = 3
 _TICKS = os.sysconf("SC_CLK_TCK")
 _WORKER = """
 import contextlib, json, sys, time
-from bufferhouse.ingest import ingest
-from bufferhouse.lake.address import address_of
-from bufferhouse.lake.claims import Claims
-from bufferhouse.sources import discover
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.warehouse.lake.address import address_of
+from bufferhouse.warehouse.lake.claims import Claims
+from bufferhouse.sources.discover import discover
+from bufferhouse.warehouse.warehouse import Warehouse
 if sys.argv[2] == "no turns":
     Claims.commit_turn = lambda claims: contextlib.nullcontext()
 with Warehouse(address_of(sys.argv[1])) as warehouse:

@@ -113,7 +113,7 @@ def peak_memory_mb(files: Files) -> float:
     """Return the most memory a fresh process has held while it made frames of one dump, in MB."""
     code = (
         "import pickle, sys\nfrom benchmarks.memory import peak_mb\n"
-        "from bufferhouse.contents import parse_contents\nfrom bufferhouse.identity import content_of\n"
+        "from bufferhouse.tabulate.worker import parse_contents\nfrom bufferhouse.dump.identity import content_of\n"
         "files = pickle.load(sys.stdin.buffer)\n"
         "parse_contents([(content_of(files), files)])\n"
         "print(peak_mb())\n"

@@ -22,7 +22,7 @@ _INGEST = """
 import json, sys
 from pathlib import Path
 from benchmarks.turns import spent
-from bufferhouse.ingesting import run_ingest
+from bufferhouse.commands.ingest_run import run_ingest
 print(json.dumps(spent(lambda: run_ingest([sys.argv[1]], Path(sys.argv[2])))))
 """
 _PICTURE_WIDTH = 1280  # pixels, as the other pictures of the documents have

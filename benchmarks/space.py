@@ -18,16 +18,16 @@ from bufferhouse.warehouse.warehouse import Warehouse
 _INGEST = """
 import sys
 from pathlib import Path
-from bufferhouse.ingesting import run_ingest
+from bufferhouse.commands.ingest_run import run_ingest
 run_ingest([sys.argv[1]], Path(sys.argv[2]))
 """
 
 _FRAMES = """
 import sys
-from bufferhouse.batches import read_batches
-from bufferhouse.parsed_batches import parse_batch
-from bufferhouse.sources import discover
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.ingest.batching import read_batches
+from bufferhouse.ingest.parsed_batches import parse_batch
+from bufferhouse.sources.discover import discover
+from bufferhouse.warehouse.warehouse import Warehouse
 with Warehouse(None, build_models=False) as warehouse:
     for batch in read_batches(warehouse, discover([sys.argv[1]]).dumps):
         parse_batch(batch)

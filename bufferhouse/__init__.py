@@ -7,12 +7,14 @@ con.sql("FROM peak_memory WHERE memory_space = 0").pl()
 
 from typing import TYPE_CHECKING
 
+from bufferhouse.version import __version__
+
 if TYPE_CHECKING:
     import os
 
     import duckdb
 
-__version__ = "0.1.0"
+__all__ = ["__version__", "connect"]
 
 
 def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) -> "duckdb.DuckDBPyConnection":

@@ -15,7 +15,6 @@ from typing import Annotated
 import typer
 from typer.models import CommandInfo, TyperInfo
 
-from bufferhouse import __version__
 from bufferhouse.commands import (
     cataloging,
     compare,
@@ -32,6 +31,7 @@ from bufferhouse.commands import (
     copy as copying,
 )
 from bufferhouse.commands.typer_fast import Verbs
+from bufferhouse.version import __version__
 
 app = Verbs(
     no_args_is_help=True,

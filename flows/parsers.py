@@ -13,13 +13,13 @@ from typing import Any
 from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from bufferhouse import __version__
 from bufferhouse.config.load import Config
 from bufferhouse.errors import ClusterUnavailable, UsageError
 from bufferhouse.ingest.processes import worker_count
 from bufferhouse.ingest.spawning import main_module_hidden
 from bufferhouse.ingest.workers import OpenParsers, Parsers, Work, once_worth_it, own_parsers, parse_work
 from bufferhouse.tabulate.worker import ParsedContents
+from bufferhouse.version import __version__
 from flows.steps import EXPECTED, Held, step
 
 _CONNECT_SECONDS = 30

@@ -22,7 +22,7 @@ _OF_THE_LOAD = {"load_id", "reject_id", "run_id", "started_at", "finished_at", "
 
 @contextmanager
 def _asked(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    # One thread: opening and closing is most of the work, and nothing is at work when it closes (bufferhouse.closing).
+    # One thread: opening and closing is most of the work, and nothing is at work when it closes (`close`).
     with duckdb.connect(str(path), read_only=True, config={"threads": 1}) as con:
         con.execute("SET TimeZone = 'UTC'")
         yield con

@@ -1,9 +1,14 @@
-"""Let statements of DuckDB name a table that lies in memory."""
+"""What statements are made of: literals, tables that lie in memory, transactions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import duckdb
+
+
+def quoted(text: str) -> str:
+    """Return a text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 @contextmanager
@@ -19,3 +24,18 @@ def registered(con: duckdb.DuckDBPyConnection, name: str, table: object) -> Iter
             con.execute(f"DROP VIEW IF EXISTS temp.main.{name}")
         raise
     con.unregister(name)
+
+
+@contextmanager
+def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Commit what is done inside, or roll it back when it raises."""
+    con.execute("BEGIN")
+    try:
+        yield
+        con.execute("COMMIT")
+    except BaseException:
+        # After a fatal error (a full disk in COMMIT) DuckDB answers nothing more, and the file has the old state: the
+        # first error is the one to hear.
+        with suppress(duckdb.Error):
+            con.execute("ROLLBACK")
+        raise

@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bufferhouse import __version__
 from bufferhouse.sources.archive import Archive
 from bufferhouse.sources.directory import Entry, Tree
+from bufferhouse.version import __version__
 from bufferhouse.warehouse.lake.address import LakeAddress, folder_of
 
 _FORGOTTEN_AFTER_SECONDS = 30 * 86400

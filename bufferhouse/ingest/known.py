@@ -2,13 +2,13 @@
 
 import os
 
-from bufferhouse import __version__
 from bufferhouse.dump.identity import Content, content_of
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.sources.discover import Discovery, Found, read
 from bufferhouse.tabulate.collecting import collector_paused
+from bufferhouse.version import __version__
 from bufferhouse.warehouse.files import published_path
 from bufferhouse.warehouse.warehouse import Warehouse
 

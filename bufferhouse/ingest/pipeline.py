@@ -5,7 +5,6 @@ from contextlib import suppress
 
 import duckdb
 
-from bufferhouse import __version__
 from bufferhouse.engine import interrupts
 from bufferhouse.ingest.batching import InFlight, ReadBatch, read_batches, read_chunks
 from bufferhouse.ingest.known import unknown_files
@@ -13,6 +12,7 @@ from bufferhouse.ingest.parsed_batches import parsed_batches
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.ingest.workers import HERE, Parsers
 from bufferhouse.sources.discover import Discovery
+from bufferhouse.version import __version__
 from bufferhouse.warehouse.load import load
 from bufferhouse.warehouse.rows import next_number
 from bufferhouse.warehouse.runs import complete_runs

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 import duckdb
 import zstandard
 
-from bufferhouse import __version__
 from bufferhouse.dump.identity import content_of, read_file_name
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.batching import ReadBatch, sort_in
 from bufferhouse.ingest.parsed_batches import parse_batch
 from bufferhouse.sources.compression import CompressionError, decompressed
 from bufferhouse.tabulate.tables import Sighting
+from bufferhouse.version import __version__
 from bufferhouse.warehouse.load import load
 from bufferhouse.warehouse.warehouse import Warehouse
 

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.quoting import quoted
-from bufferhouse.engine.transaction import transaction
+from bufferhouse.engine.connection import is_lake
+from bufferhouse.engine.sql import quoted, transaction
 from bufferhouse.models import project
 from bufferhouse.models.project import LAYERS, Model
 from bufferhouse.paths import MODELS
-from bufferhouse.warehouse.lake.attach import is_lake
 
 BACKFILL_DUMPS = 2000  # about so many dumps are computed at a time
 _ID_END = 1 << 63

@@ -1,12 +1,11 @@
 """Released marts never change: a lock file holds the fingerprint of each one's SQL and of its result.
 
 The result is taken over `examples/fleet`, so that a change in a model beneath a mart is caught as well. Run
-`python -m bufferhouse.models.freeze` at a release to add what is new; it refuses to change what is there.
+`python -m bufferhouse.commands.freeze` at a release to add what is new; it refuses to change what is there.
 """
 
 import hashlib
 import json
-import sys
 from pathlib import Path
 
 import duckdb
@@ -71,22 +70,3 @@ def broken(current: dict[str, dict[str, str]], frozen: dict[str, dict[str, str]]
 def _next(name: str) -> str:
     stem, _, number = name.rpartition("_v")
     return f"{stem}_v{int(number) + 1}"
-
-
-def main(lock: Path = LOCK) -> int:
-    """Add marts that are not in the lock file yet; 1 when one that is there has changed."""
-    from bufferhouse.ingest.in_memory import in_memory
-
-    frozen = locked(lock)
-    with in_memory([str(FLEET)]) as con:
-        current = fingerprints(con)
-    if sentences := broken(current, frozen):
-        print("\n".join(sentences), file=sys.stderr)
-        return 1
-    lock.write_text(json.dumps({**current, **frozen}, indent=1, sort_keys=True) + "\n")
-    print(f"{len(current) - len(frozen)} marts frozen, {len(frozen)} were")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

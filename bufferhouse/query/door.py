@@ -15,10 +15,11 @@ from typing import Any
 
 import duckdb
 
+from bufferhouse.engine.connection import is_lake
 from bufferhouse.engine.limits import OUTSIDE_BYTES, Limits, bounded_memory, interrupted_after
 from bufferhouse.errors import UsageError
 from bufferhouse.query.hints import explained
-from bufferhouse.warehouse.lake.attach import data_path_of, is_lake
+from bufferhouse.warehouse.lake.attach import data_path_of
 
 SEARCH_PATH = "marts,staging,raw"
 _ALLOWED = {

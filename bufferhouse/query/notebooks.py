@@ -7,9 +7,9 @@ from pathlib import Path
 
 import duckdb
 
+from bufferhouse.engine.connection import lacks_space
 from bufferhouse.errors import UsageError, WarehouseFull
 from bufferhouse.query.door import SEARCH_PATH
-from bufferhouse.warehouse.copying import lacks_space
 from bufferhouse.warehouse.files import default_path
 from bufferhouse.warehouse.lake.address import address_of
 from bufferhouse.warehouse.read import open_reader

@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 import duckdb
 import polars as pl
 
-from bufferhouse import __version__
-from bufferhouse.engine.sql import registered
-from bufferhouse.engine.transaction import transaction
+from bufferhouse.engine.sql import registered, transaction
+from bufferhouse.version import __version__
 from bufferhouse.warehouse.batch_catalog import CATALOG, batch_catalog
 from bufferhouse.warehouse.restore import chunks
 from bufferhouse.warehouse.runs import run_id

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import duckdb
 
-from bufferhouse.engine.transaction import transaction
+from bufferhouse.engine.sql import transaction
 from bufferhouse.warehouse.runs import set_facts
 
 COMPLETED = "completed_at"

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import duckdb
 
+from bufferhouse.engine.connection import is_lake
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.models import build
 from bufferhouse.paths import MODELS
 from bufferhouse.warehouse.files import file_of
 from bufferhouse.warehouse.lake.address import LakeAddress
-from bufferhouse.warehouse.lake.attach import is_lake
 from bufferhouse.warehouse.read import reading
 from bufferhouse.warehouse.rows import stored
 from bufferhouse.warehouse.warehouse import Warehouse

@@ -9,9 +9,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+from bufferhouse.engine.connection import lacks_space
 from bufferhouse.errors import WarehouseError, WarehouseFull
-
-_NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit exceeded")
 
 
 def copy_file(source: Path, target: Path) -> None:
@@ -46,8 +45,3 @@ def flush(path: Path) -> None:
     """Wait until a file that no database has open here is on the disk."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
-
-
-def lacks_space(message: object) -> bool:
-    """Say whether an error is that of a full disk, a full quota or a limit on the size of files."""
-    return any(reason in str(message) for reason in _NO_SPACE)

@@ -14,13 +14,13 @@ from datetime import UTC, datetime
 import polars as pl
 import zstandard
 
-from bufferhouse import __version__
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.sql import registered
 from bufferhouse.sources.run import Run
 from bufferhouse.tabulate.batch import Batch
 from bufferhouse.tabulate.contracts import breaches, without
 from bufferhouse.tabulate.tables import ParsedBatch, Refusal, Sighting
+from bufferhouse.version import __version__
 from bufferhouse.warehouse.batch_catalog import (
     REFUSING,
     Checked,

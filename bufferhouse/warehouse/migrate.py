@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.transaction import transaction
+from bufferhouse.engine.sql import transaction
 from bufferhouse.errors import WarehouseError
 from bufferhouse.paths import MIGRATIONS
 from bufferhouse.warehouse.copying import copy_file

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.closing import close
-from bufferhouse.engine.connection import connect, settle
+from bufferhouse.engine.connection import close, connect, settle
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.warehouse import migrate
 from bufferhouse.warehouse.files import file_of, is_published, published_path

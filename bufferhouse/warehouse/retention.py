@@ -9,14 +9,12 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from bufferhouse.engine.quoting import quoted
-from bufferhouse.engine.sql import registered
-from bufferhouse.engine.transaction import transaction
+from bufferhouse.engine.connection import is_lake
+from bufferhouse.engine.sql import quoted, registered, transaction
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import SHAPE_COLUMNS
 from bufferhouse.warehouse.copying import flush
 from bufferhouse.warehouse.lake.address import LakeAddress
-from bufferhouse.warehouse.lake.attach import is_lake
 from bufferhouse.warehouse.restore import ORDER
 from bufferhouse.warehouse.rows import model_tables, stored
 from bufferhouse.warehouse.warehouse import BLOCK_SIZE, STORAGE_VERSION, Warehouse

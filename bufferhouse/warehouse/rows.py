@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
+from bufferhouse.engine.connection import is_lake
 from bufferhouse.warehouse.lake import history
-from bufferhouse.warehouse.lake.attach import is_lake
 from bufferhouse.warehouse.lake.claims import Claims
 from bufferhouse.warehouse.lake.schema import tables_beside
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.quoting import quoted
+from bufferhouse.engine.sql import quoted
 from bufferhouse.models import project
 from bufferhouse.paths import CHECKOUT, MODELS, cache_folder
 from bufferhouse.warehouse.migrate import migrations

@@ -9,10 +9,8 @@ from types import TracebackType
 
 import duckdb
 
-from bufferhouse.engine.closing import close
-from bufferhouse.engine.connection import connect, first_line, no_space, settle
-from bufferhouse.engine.sql import registered
-from bufferhouse.engine.transaction import transaction
+from bufferhouse.engine.connection import close, connect, first_line, no_space, settle
+from bufferhouse.engine.sql import registered, transaction
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.models import build as building
 from bufferhouse.warehouse import migrate

@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.engine.closing import close
+from bufferhouse.engine.connection import close
 from tests.command_line import run
 
 # Closes one of two connections to a database, and prints how many threads that ended and what the other answers.
@@ -13,7 +13,7 @@ ONE_OF_TWO = """
 import os, sys
 from contextlib import closing
 import duckdb
-from bufferhouse.closing import close
+from bufferhouse.engine.connection import close
 
 con, other = (duckdb.connect(sys.argv[1], config={"threads": 5}) for _ in range(2))
 with closing(other):

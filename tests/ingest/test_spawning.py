@@ -8,7 +8,7 @@ from tests.command_line import CHECKOUT
 PROGRAM = """
 import sys
 print("main module imported", flush=True)
-from bufferhouse.workers import executor
+from bufferhouse.ingest.processes import executor
 
 if __name__ == "__main__":
     with executor(2) as pool:

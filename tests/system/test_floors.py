@@ -1,7 +1,12 @@
-"""The floors of the house: who may import whom, and what `--help` must not load."""
+"""The floors of the house, derived from its folders: who may import whom, and what `--help` must not load.
+
+A room is a folder of `bufferhouse/`, or `schemas/`, or `flows/`; a module directly in `bufferhouse/` is a room of its
+own. A room stands above all that it imports, imports inside functions counted.
+"""
 
 import ast
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -11,65 +16,20 @@ from bufferhouse.models.project import LAYERS, read
 from bufferhouse.paths import REPORTS
 from tests.command_line import CHECKOUT, run
 
-# Modules know only their own floor and those below. What is not named here stands on the floor of the warehouse.
-WAREHOUSE, REPORT, DOOR = 2, 3, 4
-FLOORS = {
-    **dict.fromkeys(
-        ("bufferhouse.dump", "bufferhouse.tabulate.shape", "bufferhouse.tabulate.shape_grammar", "schemas"), 0
-    ),
-    **dict.fromkeys(
-        ("bufferhouse.errors", "bufferhouse.paths", "bufferhouse.sources.compression", "bufferhouse.dump.identity"), 0
-    ),
-    **dict.fromkeys(
-        (
-            "bufferhouse.tabulate.tabulator",
-            "bufferhouse.tabulate.signature",
-            "bufferhouse.tabulate.overlap",
-            "bufferhouse.tabulate.tables",
-        ),
-        1,
-    ),
-    **dict.fromkeys(("bufferhouse.tabulate.batch", "bufferhouse.tabulate.interning", "bufferhouse.tabulate.heap"), 1),
-    **dict.fromkeys(
-        (
-            "bufferhouse.sources.discover",
-            "bufferhouse.sources.directory",
-            "bufferhouse.sources.bucket",
-            "bufferhouse.sources.s3",
-        ),
-        1,
-    ),
-    **dict.fromkeys(
-        (
-            "bufferhouse.sources.archive",
-            "bufferhouse.sources.run_of",
-            "bufferhouse.sources.spool",
-            "bufferhouse.tabulate.collecting",
-        ),
-        1,
-    ),
-    **dict.fromkeys(
-        ("bufferhouse.ingest.archive_listings", "bufferhouse.sources.grouping", "bufferhouse.sources.module_text"), 1
-    ),
-    **dict.fromkeys(
-        (
-            "bufferhouse.tabulate.worker",
-            "bufferhouse.tabulate.contracts",
-            "bufferhouse.query.format",
-            "bufferhouse.sources.run",
-        ),
-        1,
-    ),
-    "bufferhouse.warehouse.lake.address": 0,
-    "bufferhouse.report": REPORT,
-    **dict.fromkeys(("bufferhouse.cli", "bufferhouse.commands", "flows"), DOOR),
+MOST_FLOORS = 12
+MOST_FILES = {"bufferhouse": 6, "tests": 10}  # modules directly in a folder; whatever has a room lies there
+# Packages of others, and the only rooms that may import them.
+HOMES = {
+    "prefect": {"flows"},
+    "typer": {"bufferhouse.cli", "commands"},
+    "sqlglot": {"models", "query"},
+    "altair": {"report"},
+    "obstore": {"sources"},
+    "psycopg": {"warehouse"},
 }
-# Packages of others that have one room each.
-ROOMS = {
-    "duckdb": WAREHOUSE,
-    "prefect": DOOR,
-    "typer": DOOR,
-}
+# Rooms that know nothing of the database, and those that need the standard library only.
+WITHOUT_DUCKDB = {"dump", "schemas", "sources", "tabulate", "config"}
+WITH_NOTHING = {"dump", "bufferhouse.errors", "bufferhouse.paths", "bufferhouse.version"}
 HEAVY = ("duckdb", "polars", "pandera", "prefect", "sqlglot", "pyarrow", "altair", "vl_convert", "obstore", "zstandard")
 
 
@@ -102,28 +62,81 @@ def package(name: str) -> str:
     return name.split(".")[0]
 
 
-def floor(name: str) -> int:
+def room(name: str) -> str:
+    """Return the room of a module: a folder of the core by its own name, else the package or the module itself."""
     parts = name.split(".")
-    prefixes = [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
-    return next((FLOORS[prefix] for prefix in prefixes if prefix in FLOORS), WAREHOUSE)
+    if parts[0] != "bufferhouse" or len(parts) == 1:
+        return parts[0]
+    is_folder = len(parts) > 2 or MODULES[name].name == "__init__.py"
+    return parts[1] if is_folder else name
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_a_module_imports_from_its_own_floor_and_below(name):
-    """Of our own modules none from a floor above; of others' packages none that has its room above."""
-    above = {other for other in imports(name) if package(other) in ("bufferhouse", "schemas", "flows")}
-    assert set() == {other for other in above - {"bufferhouse"} if floor(other) > floor(name)}
-    assert set() == {other for other in imports(name) if ROOMS.get(package(other), 0) > floor(name)}
+def below(graph: dict[str, set[str]], start: str) -> set[str]:
+    """Return all that is reached from one node."""
+    found, to_do = set(), [start]
+    while to_do:
+        new = graph[to_do.pop()] - found
+        found |= new
+        to_do += new
+    return found
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in MODULES if name.startswith(("bufferhouse.dump", "bufferhouse.tabulate.shape"))]
-)
+def own_imports(name: str) -> set[str]:
+    return {other for other in imports(name) if other in MODULES and other != name}
+
+
+MODULE_GRAPH = defaultdict(set, {name: own_imports(name) for name in MODULES})
+ROOM_GRAPH: dict[str, set[str]] = defaultdict(set)
+for importer, imported in MODULE_GRAPH.items():
+    ROOM_GRAPH[room(importer)] |= {room(other) for other in imported} - {room(importer)}
+
+
+@pytest.mark.parametrize("graph", [ROOM_GRAPH, MODULE_GRAPH], ids=["rooms", "modules"])
+def test_nothing_is_imported_in_a_circle(graph):
+    """No room, and no module, reaches itself by what it imports, at the top or inside a function."""
+    circles = {name for name in list(graph) if name in below(graph, name)}
+    assert set() == circles
+
+
+def test_the_house_has_few_floors():
+    """From the ground to the command line there are at most twelve floors."""
+
+    def floor(name: str) -> int:
+        return 1 + max((floor(other) for other in ROOM_GRAPH[name]), default=0)
+
+    assert max(floor(name) for name in list(ROOM_GRAPH)) <= MOST_FLOORS
+
+
+@pytest.mark.parametrize("folder", MOST_FILES)
+def test_modules_lie_in_rooms(folder):
+    """Few modules lie directly in a folder."""
+    assert len(list((CHECKOUT / folder).glob("*.py"))) <= MOST_FILES[folder]
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES.values()}))
+def test_a_room_says_what_it_is(folder):
+    """Each package says in the docstring of its `__init__.py` what lives here."""
+    assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
+
+
+@pytest.mark.parametrize("name", HOMES)
+def test_a_package_of_others_has_its_rooms(name):
+    """Prefect lives in flows, Typer in the command line, sqlglot in the models and the query door, and so on."""
+    users = {room(module) for module in MODULES if name in map(package, imports(module))}
+    assert users <= HOMES[name]
+
+
+def test_the_lower_rooms_know_no_database():
+    """What reads, tabulates and declares needs no DuckDB."""
+    users = {room(module) for module in MODULES if "duckdb" in map(package, imports(module))}
+    assert set() == users & WITHOUT_DUCKDB
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if room(name) in WITH_NOTHING])
 def test_the_reader_needs_the_standard_library_only(name):
-    """bufferhouse.dump and bufferhouse.shape import nothing else, and know nothing of each other."""
-    (own,) = (one for one in ("bufferhouse.dump", "bufferhouse.tabulate.shape") if name.startswith(one))
+    """The reader of dumps imports nothing else, and knows nothing of the rooms around it."""
     foreign = {other for other in imports(name) if package(other) not in sys.stdlib_module_names}
-    assert set() == {other for other in foreign if not other.startswith(own)}
+    assert set() == {other for other in foreign if room(other) != room(name)}
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if package(name) == "schemas"])
@@ -133,18 +146,11 @@ def test_the_contracts_need_pandera_and_polars_only(name):
     assert foreign <= {"schemas", "pandera", "polars"}
 
 
-def test_sql_is_parsed_in_one_place():
-    """Only the models, their lineage, their other dialects and the query door may use sqlglot."""
-    users = {name for name in MODULES if "sqlglot" in map(package, imports(name))}
-    portable = {"bufferhouse.models.dialects", "bufferhouse.models.spark"}
-    assert users <= {"bufferhouse.models.project", "bufferhouse.models.lineage", "bufferhouse.query.door", *portable}
-
-
 def test_prefect_lives_in_flows_and_nowhere_else():
     """The core imports neither Prefect nor flows, but for `bufferhouse serve`, inside its function."""
     users = {name for name in MODULES if {"prefect", "flows"} & set(map(package, imports(name)))}
     outside = {name for name in users if package(name) != "flows"}
-    assert outside <= {"bufferhouse.cli", "bufferhouse.commands.serve"}
+    assert outside <= {"bufferhouse.commands.serve"}
     for name in outside:
         assert {"prefect", "flows"}.isdisjoint(map(package, imports_at_the_top(name)))
 

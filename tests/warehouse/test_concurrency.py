@@ -16,7 +16,7 @@ from tests.warehouses import contents, counts
 READER = """
 import sys, time
 from pathlib import Path
-from bufferhouse.reading import reading
+from bufferhouse.warehouse.read import reading
 
 path, end = Path(sys.argv[1]), Path(sys.argv[2])
 polls, noted, most = 0, 0, 0

@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from bufferhouse.engine.connection import lacks_space
 from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull
-from bufferhouse.warehouse.copying import copy_file, lacks_space
+from bufferhouse.warehouse.copying import copy_file
 from tests.command_line import run
 
 # Copies with a limit on the size of files, so that `cp` fails half-way.
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from bufferhouse.copying import copy_file
+from bufferhouse.warehouse.copying import copy_file
 from bufferhouse.errors import WarehouseFull
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:

@@ -18,7 +18,7 @@ from tests.warehouses import counts
 HOLDER = """
 import sys
 from pathlib import Path
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse.warehouse import Warehouse
 with Warehouse(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.readline()
@@ -33,8 +33,8 @@ sys.stdin.readline()
 PARENT = """
 import multiprocessing, os, sys, time
 from pathlib import Path
-from bufferhouse.lock import WriterLock
-from bufferhouse.workers import executor
+from bufferhouse.warehouse.lock import WriterLock
+from bufferhouse.ingest.processes import executor
 
 with executor(2) as pool, WriterLock(Path(sys.argv[1])):
     pool.submit(time.sleep, 3600)

@@ -18,7 +18,7 @@ from tests.warehouses import rows
 LATER = """
 import sys
 from pathlib import Path
-from bufferhouse import layout
+from bufferhouse import paths as layout
 layout.MIGRATIONS = Path(sys.argv.pop(1))
 from bufferhouse.cli import main
 main()

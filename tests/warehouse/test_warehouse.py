@@ -35,7 +35,7 @@ sys.stdin.readline()
 WRITER = """
 import sys
 from pathlib import Path
-from bufferhouse.warehouse import Warehouse
+from bufferhouse.warehouse.warehouse import Warehouse
 with Warehouse(Path(sys.argv[1])) as writer:
     if "publish" in sys.argv:
         writer.publish()

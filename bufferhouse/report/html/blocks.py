@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from bufferhouse import __version__
 from bufferhouse.report.html.page import text
 from bufferhouse.report.text.figures import exact_bytes, human_bytes
+from bufferhouse.version import __version__
 
 _WIDTH = 10_000  # units of a bar
 

@@ -4,18 +4,17 @@ import os
 import re
 import time
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 import duckdb
 
-from bufferhouse.engine.quoting import quoted
+from bufferhouse.engine.connection import LAKE
+from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.warehouse.lake import extensions
 from bufferhouse.warehouse.lake.address import LakeAddress
 from bufferhouse.warehouse.lake.buckets import open_bucket
 from bufferhouse.warehouse.repair import mend
 
-NAME = "bufferhouse_lake"  # of the database in a connection
 _PAUSE_SECONDS = 0.1
 # DuckLake says so where the catalog's database is there and no lake is in it.
 _NO_LAKE = "creating a new DuckLake is explicitly disabled"
@@ -24,24 +23,16 @@ _BUSY = ("Could not set lock", "Conflicting lock")
 _AWAY = re.compile(r"Connection refused|timeout|could not translate|starting up|shutting down|closed the connection")
 # Appends of several writers are tried again by DuckLake itself: about a minute in all.
 _SETTINGS = {"ducklake_max_retry_count": 40, "ducklake_retry_wait_ms": 50, "ducklake_retry_backoff": 1.15}
-_ARE_LAKES: WeakKeyDictionary[duckdb.DuckDBPyConnection, bool] = WeakKeyDictionary()
-
-
-def is_lake(con: duckdb.DuckDBPyConnection) -> bool:
-    """Say whether a connection asks a lake, which it was opened for: it is asked for once."""
-    if con not in _ARE_LAKES:
-        _ARE_LAKES[con] = con.execute("SELECT current_database()").fetchone()[0] == NAME
-    return _ARE_LAKES[con]
 
 
 def data_path_of(con: duckdb.DuckDBPyConnection) -> str:
     """Return where the files of a lake are: a folder or a URL, with a slash behind it."""
-    return con.execute(f"SELECT data_path FROM ducklake_settings('{NAME}')").fetchone()[0]
+    return con.execute(f"SELECT data_path FROM ducklake_settings('{LAKE}')").fetchone()[0]
 
 
 def snapshot_of(con: duckdb.DuckDBPyConnection) -> int:
     """Return the number of the snapshot that a connection reads."""
-    return con.execute(f"SELECT id FROM ducklake_current_snapshot('{NAME}')").fetchone()[0]
+    return con.execute(f"SELECT id FROM ducklake_current_snapshot('{LAKE}')").fetchone()[0]
 
 
 def exists(address: LakeAddress) -> bool:
@@ -75,7 +66,7 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
         open_bucket(con, data_path_of(con))
         if read_only:
             snapshot = snapshot_of(con)
-            con.execute(f"USE memory; DETACH {NAME}")
+            con.execute(f"USE memory; DETACH {LAKE}")
             _attach(con, address, ["READ_ONLY", f"SNAPSHOT_VERSION {snapshot}"], wait)
         for name, value in _SETTINGS.items():
             con.execute(f"SET {name} = {value}")
@@ -118,8 +109,8 @@ def _attach(con: duckdb.DuckDBPyConnection, address: LakeAddress, options: list[
     has_bucket = False
     while True:
         try:
-            con.execute(f"ATTACH {quoted(str(address))} AS {NAME} ({words})")
-            con.execute(f"USE {NAME}")
+            con.execute(f"ATTACH {quoted(str(address))} AS {LAKE} ({words})")
+            con.execute(f"USE {LAKE}")
             return
         except duckdb.Error as error:
             text = str(error)

@@ -2,16 +2,16 @@
 
 import duckdb
 
-from bufferhouse.engine.quoting import quoted
+from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError
 from bufferhouse.sources.s3 import configuration
 from bufferhouse.warehouse.lake import extensions
 
-_TRIES = 9  # as bufferhouse.store has it
+_TRIES = 9  # as bufferhouse.sources.s3 has it
 
 
 def open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
-    """Let a connection read and write below an s3:// URL; endpoint, region and keys as bufferhouse.store finds them.
+    """Let a connection read and write below an s3:// URL; endpoint, region and keys as `sources.s3` finds them.
 
     Raises:
         UsageError: there are no keys.

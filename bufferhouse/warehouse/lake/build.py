@@ -18,7 +18,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.transaction import transaction
+from bufferhouse.engine.sql import transaction
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress

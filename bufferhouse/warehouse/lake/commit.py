@@ -9,11 +9,11 @@ from typing import TypeVar
 import duckdb
 
 from bufferhouse.engine import interrupts
+from bufferhouse.engine.connection import LAKE
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.contracts import without
 from bufferhouse.tabulate.tables import ParsedBatch
 from bufferhouse.warehouse.batch_catalog import CATALOG
-from bufferhouse.warehouse.lake.attach import NAME
 from bufferhouse.warehouse.lake.claims import Claims, file_key
 from bufferhouse.warehouse.lake.retry import passes, patiently
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -32,7 +32,7 @@ def fenced_transaction(con: duckdb.DuckDBPyConnection, claims: Claims) -> Iterat
     con.execute("BEGIN")
     try:
         yield
-        con.execute(f"CALL {NAME}.set_commit_message('bufferhouse', 'load', extra_info => ?)", [token])
+        con.execute(f"CALL {LAKE}.set_commit_message('bufferhouse', 'load', extra_info => ?)", [token])
         with claims.commit_turn():
             con.execute("COMMIT")
     except BaseException as error:
@@ -61,7 +61,7 @@ def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[Pars
     def attempt() -> T:
         if is_again:
             # What could not be cleared away while the catalog was gone.
-            warehouse.con.execute(f"USE {NAME}; DETACH DATABASE IF EXISTS {CATALOG}")
+            warehouse.con.execute(f"USE {LAKE}; DETACH DATABASE IF EXISTS {CATALOG}")
         if needed <= claims.held:
             return load(parsed)
         while not needed <= claims.take(needed):

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import duckdb
 
-from bufferhouse.warehouse.lake.attach import NAME, snapshot_of
+from bufferhouse.engine.connection import LAKE
+from bufferhouse.warehouse.lake.attach import snapshot_of
 
 KEPT_SECONDS = 86400.0  # how long a snapshot can be read at least, and how long a writer may take for a load
 
@@ -34,7 +35,7 @@ def size(con: duckdb.DuckDBPyConnection) -> Size:
     files, held = con.execute(
         "SELECT CAST(COALESCE(SUM(file_count + delete_file_count), 0) AS BIGINT),"
         " CAST(COALESCE(SUM(file_size_bytes + delete_file_size_bytes), 0) AS BIGINT)"
-        f" FROM ducklake_table_info('{NAME}')"
+        f" FROM ducklake_table_info('{LAKE}')"
     ).fetchone()
     snapshots = con.execute(f"SELECT COUNT(*) FROM {_metadata('snapshot')}").fetchone()[0]
     return Size(files, held, snapshots)
@@ -45,7 +46,7 @@ def bytes_by_table(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
     return dict(
         con.execute(
             "SELECT s.schema_name || '.' || t.table_name, CAST(t.file_size_bytes + t.delete_file_size_bytes AS BIGINT)"
-            f" FROM ducklake_table_info('{NAME}') AS t"
+            f" FROM ducklake_table_info('{LAKE}') AS t"
             f" JOIN {_metadata('schema')} AS s ON t.schema_id = s.schema_id AND s.end_snapshot IS NULL"
         ).fetchall()
     )
@@ -60,11 +61,11 @@ def compact(con: duckdb.DuckDBPyConnection, *, keep_seconds: float = KEPT_SECOND
     before = size(con)
     begun = _limit(keep_seconds)
     for step in ("flush_inlined_data", "merge_adjacent_files", "rewrite_data_files"):
-        _call(con, f"ducklake_{step}('{NAME}')")
+        _call(con, f"ducklake_{step}('{LAKE}')")
     # What was merged just now is old at once where nothing is to be kept.
-    _call(con, f"ducklake_expire_snapshots('{NAME}', {_limit(keep_seconds)})")
-    removed = _call(con, f"ducklake_cleanup_old_files('{NAME}', {_limit(keep_seconds)})")
-    orphans = _call(con, f"ducklake_delete_orphaned_files('{NAME}', {begun})")
+    _call(con, f"ducklake_expire_snapshots('{LAKE}', {_limit(keep_seconds)})")
+    removed = _call(con, f"ducklake_cleanup_old_files('{LAKE}', {_limit(keep_seconds)})")
+    orphans = _call(con, f"ducklake_delete_orphaned_files('{LAKE}', {begun})")
     return Compacted(before, size(con), removed, orphans)
 
 
@@ -79,7 +80,7 @@ def _limit(seconds: float) -> str:
 
 
 def _metadata(table: str) -> str:
-    return f"__ducklake_metadata_{NAME}.ducklake_{table}"
+    return f"__ducklake_metadata_{LAKE}.ducklake_{table}"
 
 
 def _call(con: duckdb.DuckDBPyConnection, function: str) -> int:

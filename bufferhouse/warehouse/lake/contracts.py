@@ -6,11 +6,11 @@ A migration that moves rows as well needs a file of the same number in `sql/migr
 
 import duckdb
 
-from bufferhouse.engine.transaction import transaction
+from bufferhouse.engine.connection import LAKE
+from bufferhouse.engine.sql import transaction
 from bufferhouse.errors import WarehouseError
 from bufferhouse.paths import MIGRATIONS
 from bufferhouse.warehouse.lake import schema as layout
-from bufferhouse.warehouse.lake.attach import NAME
 from bufferhouse.warehouse.migrate import applied_version, check_empty, migrations
 
 LAKE_MIGRATIONS = MIGRATIONS / "lake"
@@ -42,7 +42,7 @@ def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> list[int]:
     if version == 0:
         # A few rows at a time lie in the catalog, until they are compacted; whole files that were refused may be large.
         where = "schema => 'appended', table_name => 'rejects'"
-        con.execute(f"CALL ducklake_set_option('{NAME}', 'data_inlining_row_limit', 0, {where})")
+        con.execute(f"CALL ducklake_set_option('{LAKE}', 'data_inlining_row_limit', 0, {where})")
     return missing
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.quoting import quoted
+from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError
 
 # Whatever a statement names, DuckDB neither looks for an extension by itself nor fetches one.

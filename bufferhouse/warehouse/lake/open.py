@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 
 import duckdb
 
-from bufferhouse.engine.closing import close
+from bufferhouse.engine.connection import close
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.models import build
 from bufferhouse.paths import MODELS

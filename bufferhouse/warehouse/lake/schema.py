@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from bufferhouse.engine.quoting import quoted
+from bufferhouse.engine.sql import quoted
 from bufferhouse.sources.run import SOURCES
 from bufferhouse.warehouse.migrate import migrate, migrations
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.engine.transaction import transaction
+from bufferhouse.engine.sql import transaction
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.models import project
 from bufferhouse.paths import MODELS

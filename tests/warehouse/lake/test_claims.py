@@ -31,7 +31,7 @@ INSERT INTO ducklake_table VALUES (12, 7, 'dumps', NULL);
 _WORKER = """
 import sys
 from bufferhouse.errors import WarehouseBusy  # noqa: E402
-from bufferhouse.lake.claims import Claims
+from bufferhouse.warehouse.lake.claims import Claims
 with Claims(sys.argv[1]) as claims:
     print(sorted(claims.take(map(int, sys.argv[2:]))), flush=True)
     sys.stdin.read()

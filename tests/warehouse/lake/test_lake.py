@@ -7,11 +7,12 @@ import duckdb
 import pytest
 
 import bufferhouse
+from bufferhouse.engine.connection import LAKE, is_lake
 from bufferhouse.errors import WarehouseError
 from bufferhouse.warehouse import copy
 from bufferhouse.warehouse.lake import compact, history
 from bufferhouse.warehouse.lake.address import LakeAddress
-from bufferhouse.warehouse.lake.attach import NAME, is_lake, snapshot_of
+from bufferhouse.warehouse.lake.attach import snapshot_of
 from bufferhouse.warehouse.warehouse import Warehouse
 from tests.command_line import call
 from tests.synthetic import small_dump
@@ -261,7 +262,7 @@ def test_compacting_leaves_few_files_and_the_same_rows(own):
         for number in range(4):
             load_parsed(warehouse, parsed([small_dump(number)], f"run-{number}"), f"run-{number}")
             # Rows of small loads stand in the catalog until then.
-            warehouse.con.execute(f"CALL ducklake_flush_inlined_data('{NAME}')")
+            warehouse.con.execute(f"CALL ducklake_flush_inlined_data('{LAKE}')")
     stray = Path(f"{own.catalog}.files") / "raw" / "uses" / "ducklake-stray.parquet"
     stray.write_bytes(b"of a writer that was killed")
     assert 0 == call("runs", "rm", "run-0", "--warehouse", own).code

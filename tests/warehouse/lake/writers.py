@@ -11,8 +11,9 @@ from pathlib import Path
 
 import duckdb
 
+from bufferhouse.engine.connection import LAKE
 from bufferhouse.warehouse.lake.address import LakeAddress
-from bufferhouse.warehouse.lake.attach import NAME, open_lake
+from bufferhouse.warehouse.lake.attach import open_lake
 from bufferhouse.warehouse.read import reading
 from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import TABLES
@@ -87,15 +88,15 @@ def assert_every_snapshot_whole(address: LakeAddress) -> int:
         numbers = [
             number
             for (number,) in con.execute(
-                f"SELECT snapshot_id FROM ducklake_snapshots('{NAME}') WHERE commit_extra_info IS NOT NULL"
+                f"SELECT snapshot_id FROM ducklake_snapshots('{LAKE}') WHERE commit_extra_info IS NOT NULL"
             ).fetchall()
         ]
-        con.execute(f"USE memory; DETACH {NAME}")
+        con.execute(f"USE memory; DETACH {LAKE}")
         for number in numbers:
-            con.execute(f"ATTACH '{address}' AS {NAME} (READ_ONLY, SNAPSHOT_VERSION {number})")
-            con.execute(f"USE {NAME}")
+            con.execute(f"ATTACH '{address}' AS {LAKE} (READ_ONLY, SNAPSHOT_VERSION {number})")
+            con.execute(f"USE {LAKE}")
             assert_whole(con)
-            con.execute(f"USE memory; DETACH {NAME}")
+            con.execute(f"USE memory; DETACH {LAKE}")
     return len(numbers)
 
 
@@ -138,7 +139,7 @@ def files_of(con: duckdb.DuckDBPyConnection) -> set[str]:
     return {
         path.rpartition("/")[2]
         for schema, table in tables
-        for row in con.execute(f"FROM ducklake_list_files('{NAME}', '{table}', schema => '{schema}')").fetchall()
+        for row in con.execute(f"FROM ducklake_list_files('{LAKE}', '{table}', schema => '{schema}')").fetchall()
         for path in (row[0], row[4])
         if path
     }
