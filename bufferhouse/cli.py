@@ -16,7 +16,6 @@ import typer
 from typer.models import CommandInfo, TyperInfo
 
 from bufferhouse.commands import (
-    cataloging,
     compare,
     config,
     ingest,
@@ -56,7 +55,7 @@ for verb in (maintain.build, maintain.check, maintain.publish, maintain.compact,
     app.command()(verb)
 app.command()(models.models)
 app.command()(models.lineage)
-app.command()(cataloging.catalog)
+app.command()(models.catalog)
 app.add_typer(config.config, name="config")
 runs.runs.command("complete")(config.runs_complete)
 app.command()(serve.serve)
