@@ -6,12 +6,11 @@ order in which they can be made. The tables of `raw` are expected under the same
 
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from sqlglot import exp
 
-from bufferhouse.errors import ModelError, UsageError
+from bufferhouse.errors import ModelError, UsageError, did_you_mean
 from bufferhouse.models.project import LAYERS, Model, newest_marts
 
 _BACK_REFERENCE = re.compile(r"\\([0-9])")
@@ -97,9 +96,9 @@ def check_dialect(name: str) -> None:
         UsageError: it names those that are known.
     """
     if name not in DIALECTS:
-        near = get_close_matches(name, DIALECTS, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise UsageError(f"--dialect: expected one of {', '.join(DIALECTS)}, found {name!r}{hint}")
+        raise UsageError(
+            f"--dialect: expected one of {', '.join(DIALECTS)}, found {name!r}{did_you_mean(name, DIALECTS)}"
+        )
 
 
 def portable(known: Sequence[Model]) -> list[Model]:
