@@ -14,7 +14,7 @@ from pathlib import Path
 from bufferhouse.paths import CHECKOUT
 
 PICTURE = Path(__file__).parent / "images" / "house.svg"
-WIDTH, ROOM_WIDTH, ROOM_HEIGHT, FLOOR_HEIGHT = 1000, 264, 46, 84
+WIDTH, ROOM_WIDTH, ROOM_HEIGHT, FLOOR_HEIGHT = 1000, 236, 46, 84
 # Every room may use these; arrows to them would say nothing.
 _GROUND = {"bufferhouse.errors", "bufferhouse.paths", "bufferhouse.version"}
 
@@ -121,7 +121,7 @@ def picture() -> str:
             f' height="{ROOM_HEIGHT}" rx="5" fill="#e8f0fa" stroke="#4a78b0"/>',
             f'<text x="{x:.0f}" y="{y - 2:.0f}" text-anchor="middle" font-size="15">{escape(label)}</text>',
             f'<text x="{x:.0f}" y="{y + 14:.0f}" text-anchor="middle" font-size="11" fill="#555">'
-            f"{escape(_purpose(name))}</text>",
+            f"{escape(_purpose(name).replace('`', ''))}</text>",
         ]
     return "\n".join([*lines, "</svg>", ""])
 
