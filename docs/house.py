@@ -8,6 +8,7 @@ holds the house to its rules.
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -31,6 +32,7 @@ MODULES = {
 }
 
 
+@cache
 def imports(name: str) -> set[str]:
     """Return all modules that a module imports anywhere in it; of our own the module, not the name in it."""
     found = set()
