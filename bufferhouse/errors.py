@@ -1,20 +1,41 @@
-"""Errors that end a command, each with its exit code and the way out in its message; and pieces of such messages."""
+"""Errors that end a command, each with its exit code and the way out in its message, which holds no secret.
+
+And the pieces that messages share.
+"""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from bufferhouse.redaction import redacted
+
 _SHOWN = 80  # characters of a name in a message
 
 
-class UsageError(Exception):
+class _Told(Exception):
+    def __init__(self, *words: object) -> None:
+        super().__init__(*(redacted(word) if isinstance(word, str) else word for word in words))
+
+
+class UsageError(_Told):
     """The call cannot be carried out as it was given: exit 2."""
 
 
-class WarehouseError(Exception):
+def told(error: BaseException) -> str:
+    """Return an error in one short line of text: what a file made some library say may be long, and odd."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    line = first_line(error)[:_LONGEST_TOLD].encode("utf-8", "backslashreplace").decode()
+    return line if line and isinstance(error, UsageError | OSError) else f"{type(error).__name__}: {line}"
+
+
+_LONGEST_TOLD = 500
+
+
+class WarehouseError(_Told):
     """The warehouse is not what this version can work with: exit 2."""
 
 
-class WarehouseBusy(Exception):
+class WarehouseBusy(_Told):
     """Another process holds the warehouse: exit 3. Trying again later can help."""
 
 
@@ -22,16 +43,25 @@ class WarehouseFull(WarehouseBusy):
     """There is no space left where the warehouse lies: exit 3, like one that is busy. What was committed is kept."""
 
 
-class ModelError(Exception):
+class ModelError(_Told):
     """A model does not read what it names, or is not written as models are: file, line and column are in the text."""
 
 
-class SourceUnavailable(Exception):
+class SourceUnavailable(_Told):
     """A source does not answer, also after several tries: exit 3. Trying again later can help."""
 
 
 class ClusterUnavailable(SourceUnavailable):
     """The cluster that should parse does not answer, or gave up: exit 3. What was committed is kept."""
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count and its noun in the number that agrees: 1 run, 1,200 dumps, 2 entries, 3 batches."""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{count:,} {noun[:-1]}ies"
+    return f"{count:,} {noun}{'es' if noun.endswith(('s', 'x', 'ch', 'sh')) else 's'}"
 
 
 def first_line(error: object) -> str:

@@ -1,4 +1,4 @@
-"""The flow `maintain`: forget old runs, give space back, prove a sample, publish."""
+"""The flow `maintain`: remove old runs, free space, prove a sample, publish."""
 
 import time
 from datetime import UTC, datetime
@@ -8,15 +8,14 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.config import load as configuration
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, counted
 from bufferhouse.models.checks import run_checks
+from bufferhouse.redaction import cleaned
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import retention, verify
-from bufferhouse.warehouse.lake.address import address_of
 from bufferhouse.warehouse.read import is_there
 from bufferhouse.warehouse.warehouse import Warehouse
-from flows import events
+from flows import callers, events
 from flows.ingest import publish
 from flows.steps import EXPECTED, Held, Progress, leave_summary, step
 
@@ -25,7 +24,7 @@ _DAY_SECONDS = 86400
 
 @step(name="prune")
 def prune(writer: Held, keep_runs: int | None, older_than_days: float | None) -> Held:
-    """Remove the runs that are beyond a limit, and what no other run sees."""
+    """Remove the runs beyond a limit, and the contents that no other run holds."""
     if keep_runs is None and older_than_days is None:
         return Held(retention.Pruned([], 0, 0))
     chosen = retention.runs_to_prune(writer.value.con, keep_runs=keep_runs, older_than_days=older_than_days)
@@ -34,13 +33,13 @@ def prune(writer: Held, keep_runs: int | None, older_than_days: float | None) ->
 
 @step(name="compact")
 def compact(writer: Held, keep_seconds: float) -> Held:
-    """Write the warehouse anew without free space, forget old snapshots of a lake, and mend what is stored twice."""
+    """Write the warehouse again without free space; in a lake remove old snapshots and second copies of contents."""
     return Held(retention.compact(writer.value, keep_seconds=keep_seconds))
 
 
 @step(name="verify")
 def prove(writer: Held, sample: int) -> Held:
-    """Prove some dumps, chosen at random: how many, and what does not hold."""
+    """Prove some dumps, chosen at random; return their number and the faults."""
     ids = verify.chosen_dumps(writer.value.con, sample=sample)
     return Held((len(ids), verify.verify(writer.value.con, ids)))
 
@@ -81,8 +80,7 @@ def maintain(
     """
     started = time.monotonic()
     try:
-        conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = address_of(warehouse) if warehouse else conf.warehouse
+        conf, path = callers.chosen(config, settings, warehouse)
         if not is_there(path):
             raise UsageError(f"there is no warehouse at {path}; an ingest makes one")
         keep = conf["retention"]
@@ -110,6 +108,8 @@ def maintain(
             published = publish(writer) if should_publish and not (faults or failed) else "no"
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
+    except Exception as error:
+        raise cleaned(error)  # noqa: B904  most often it is the same
     progress.reach(4, 4)
     rows = {
         "runs removed": len(pruned.runs),
@@ -125,12 +125,14 @@ def maintain(
         "seconds": f"{time.monotonic() - started:.1f}",
     }
     faulty = [f"dump {fault.dump_id}: {fault.what}" for fault in faults]
-    offending = [f"{one.name}: {one.offender_count} offenders, {one.first}" for one in failed]
+    offending = [f"{one.name}: {counted(one.offender_count, 'offender')}, {one.first}" for one in failed]
     parts = [figures(rows), *bullets("Removed", pruned.runs), *bullets("Not proved", faulty)]
     parts += bullets("Checks failed", offending)
     leave_summary("maintain-summary", "\n\n".join(parts), "What the maintenance did.")
     if faults:
-        return Failed(message=f"{len(faults)} of {proved} dumps do not prove themselves; nothing was published")
+        return Failed(message=f"{len(faults)} of {counted(proved, 'dump')} not proved; nothing was published")
     if failed:
-        return Failed(message=f"{len(failed)} checks failed: {'; '.join(offending[:3])}; nothing was published")
-    return Completed(message=f"{len(pruned.runs)} runs removed, {proved} dumps proved", data=rows)
+        return Failed(
+            message=f"{counted(len(failed), 'check')} failed: {'; '.join(offending[:3])}; nothing was published"
+        )
+    return Completed(message=f"{counted(len(pruned.runs), 'run')} removed, {counted(proved, 'dump')} proved", data=rows)

@@ -3,6 +3,7 @@
 import asyncio
 import multiprocessing
 import multiprocessing.forkserver
+import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,7 @@ from prefect.states import Cancelled
 
 from bufferhouse.config.load import Config
 from bufferhouse.ingest.spawning import main_module_hidden
+from flows import callers
 from flows.backfill import backfill
 from flows.fleet_report import fleet_report
 from flows.ingest import ingest
@@ -84,10 +86,11 @@ def _schedule(when: float | str | None, zone: str) -> Schedule | None:
 
 
 def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 10.0) -> None:
-    """Run all flows on their schedules until the process is told to end; one flow run at a time has the warehouse.
+    """Run all flows on their schedules until SIGTERM or Ctrl-C; one flow run at a time uses the warehouse.
 
     `poll_seconds` is how often the server is asked what is due.
     """
+    os.environ[callers.SERVED] = callers.served(conf, settings)  # flow runs are processes of their own
     with flow_runs_forked():
         # Prefect's settings are in the context, and a thread has none of its own.
         watch = partial(copy_context().run, _pass_over_overtaken, poll_seconds)

@@ -1,12 +1,13 @@
-"""What all flows share: what a task is, which errors are tried again, artifacts that no flow run fails for."""
+"""What all flows share: tasks, the errors that are tried again, and artifacts that cannot fail a flow run."""
 
 import random
 import time
 from collections.abc import Callable, Sequence
+from functools import partial, wraps
 from typing import Any
 
 import httpx
-from prefect import get_run_logger, task
+from prefect import Task, get_run_logger, task
 from prefect.artifacts import (
     create_link_artifact,
     create_markdown_artifact,
@@ -18,6 +19,7 @@ from prefect.settings import PREFECT_API_REQUEST_TIMEOUT, PREFECT_CLIENT_MAX_RET
 from prefect.states import State
 
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.redaction import cleaned, redacted
 
 EXPECTED = (UsageError, WarehouseError, ModelError, WarehouseBusy, SourceUnavailable)  # messages that say all there is
 _PERMANENT = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -36,12 +38,13 @@ class Held:
 
 
 def is_transient(_task: Any, _run: Any, state: State) -> bool:
-    """Say whether trying again can help: a lock or an I/O error may pass, a bad call or a bad dump never does."""
+    """Return whether trying again can help: a lock or an I/O error may pass, a bad call or a bad dump never does."""
     error = state.result(raise_on_failure=False)
     return isinstance(error, WarehouseBusy | SourceUnavailable | OSError) and not isinstance(error, _PERMANENT)
 
 
-step = task(
+_task = partial(
+    task,
     cache_policy=NO_CACHE,
     persist_result=False,
     retries=3,
@@ -50,6 +53,22 @@ step = task(
     retry_condition_fn=is_transient,
     log_prints=False,
 )
+
+
+def step(**options: Any) -> Callable[[Callable], Task]:
+    """Return what makes a task of a function: an error that it raises tells no secret."""
+
+    def make(function: Callable) -> Task:
+        @wraps(function)
+        def call(*words: Any, **facts: Any) -> Any:
+            try:
+                return function(*words, **facts)
+            except Exception as error:
+                raise cleaned(error)  # noqa: B904  most often it is the same
+
+        return _task(call, **options)
+
+    return make
 
 
 def patiently(call: Callable[[], Any], patience: float = _PATIENCE_SECONDS) -> Any:
@@ -62,7 +81,7 @@ def patiently(call: Callable[[], Any], patience: float = _PATIENCE_SECONDS) -> A
         except httpx.HTTPError as error:
             is_refused = isinstance(error, httpx.HTTPStatusError) and error.response.status_code < 500
             if is_refused or time.monotonic() >= deadline:
-                get_run_logger().warning("Prefect's server is away, so this is not told: %s", error)
+                get_run_logger().warning("Prefect's server is away and does not get this: %s", error)
                 return None
         time.sleep(pause * random.uniform(0.5, 1.5))
         pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
@@ -73,23 +92,23 @@ def log(
 ) -> None:
     """Write a line of a flow run's log that says source, run and batch: in its text, and as fields of JSON logs."""
     shown = ", ".join(runs[:_SHOWN_RUNS]) + (f" and {len(runs) - _SHOWN_RUNS} more" if len(runs) > _SHOWN_RUNS else "")
-    facts = {"source": source, "run": shown or None, "batch": batch}
+    facts = {"source": source and redacted(source), "run": shown or None, "batch": batch}
     where = ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact is not None)
     get_run_logger().log(level, f"{where}: {message}" if where else message, extra={**facts, "runs": list(runs)})
 
 
 def leave_summary(key: str, markdown: str, description: str) -> None:
     """Leave the summary of a flow run, as soon as the server can take it."""
-    patiently(lambda: create_markdown_artifact(markdown, key=key, description=description))
+    patiently(lambda: create_markdown_artifact(redacted(markdown), key=key, description=description))
 
 
 def leave_link(key: str, link: str, text: str, description: str) -> None:
     """Leave a link, as soon as the server can take it."""
-    patiently(lambda: create_link_artifact(link, link_text=text, key=key, description=description))
+    patiently(lambda: create_link_artifact(redacted(link), link_text=text, key=key, description=description))
 
 
 class Progress:
-    """A progress artifact; where the server is away it is left as it is, and the work goes on."""
+    """A progress artifact; while the server is away it stays as it is, and the work goes on."""
 
     def __init__(self, key: str, description: str) -> None:
         self._told = 0.0
@@ -97,7 +116,7 @@ class Progress:
         self._id = self._try(lambda: create_progress_artifact(0.0, key=key, description=description))
 
     def reach(self, done: int, total: int) -> None:
-        """Say how much is done; told every few seconds, and at the end."""
+        """Set the share that is done; sent every few seconds, and at the end."""
         percent = round(100 * done / total, 1) if total else 100.0
         if self._id is None or percent == self._told or (done < total and time.monotonic() < self._not_before):
             return
@@ -110,6 +129,6 @@ class Progress:
             try:
                 return call()
             except httpx.HTTPError as error:
-                get_run_logger().warning("Prefect's server is away, so progress is not told: %s", error)
+                get_run_logger().warning("Prefect's server is away, so it gets no progress: %s", error)
                 self._not_before = time.monotonic() + _AFTER_A_FAILURE_SECONDS
                 return None

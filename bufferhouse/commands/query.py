@@ -3,28 +3,30 @@
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
+from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, show, warehouse_path
 from bufferhouse.errors import UsageError
+from bufferhouse.warehouse.lake.address import LakeAddress
 
 _OPTION = re.compile(r"--[a-z-]+=")
 FromOption = Annotated[
-    list[str] | None, typer.Option("--from", help="Ask these dumps instead; no warehouse is needed. Repeat for more.")
+    list[str] | None, typer.Option("--from", help="Query these dumps instead of a warehouse; repeat for more.")
 ]
 
 
 class SqlFirst(TyperCommand):
-    """A verb whose argument is SQL, which may begin with a comment: `-- x` and a line feed is no option."""
+    """A verb whose argument is SQL, which may begin with a comment: `-- x` and a line feed are not an option."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
-        """Put what is SQL behind all options, where a dash means nothing."""
+        """Move the SQL behind all options, where a dash has no meaning."""
         if "--" in args:
             return super().parse_args(ctx, args)
         is_sql = [word.startswith("--") and "\n" in word and not _OPTION.match(word) for word in args]
@@ -34,31 +36,37 @@ class SqlFirst(TyperCommand):
 
 @guarded
 def query(
-    sql: Annotated[str | None, typer.Argument(help="One statement that reads; without one, a conversation.")] = None,
+    sql: Annotated[
+        str | None, typer.Argument(help="One statement that reads; without it, an interactive shell starts.")
+    ] = None,
     file: Annotated[Path | None, typer.Option("-f", "--file", help="Read the statement from a file.")] = None,
-    run: Annotated[str | None, typer.Option("--run", help="Ask a question of the cookbook, by its name.")] = None,
+    run: Annotated[str | None, typer.Option("--run", help="Run a question of the cookbook, by its name.")] = None,
     questions: Annotated[bool, typer.Option("--list", help="List the questions of the cookbook.")] = False,
     param: Annotated[
-        list[str] | None, typer.Option("--param", help="NAME=VALUE of a parameter $NAME. Repeat for more.")
+        list[str] | None, typer.Option("--param", help="NAME=VALUE for the parameter $NAME; repeat for more.")
     ] = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
     output_format: Annotated[
         str, typer.Option("--format", help="table, csv, json, markdown or, with -o, parquet.")
     ] = "table",
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file.")] = None,
-    timeout: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds a statement may take.")] = 300.0,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the answer to this file.")] = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.001, help="The seconds that a statement may take.")
+    ] = 300.0,
     memory: Annotated[
         int | None,
-        typer.Option("--memory", min=64, help="MiB a statement may take; half of the machine, at most 4096."),
+        typer.Option(
+            "--memory", min=64, help="The MiB that a statement may take; else half of the memory, at most 4096."
+        ),
     ] = None,
-    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Rows an answer may have.")] = 1_000_000,
+    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="The rows that an answer may have.")] = 1_000_000,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Ask the warehouse in SQL, read-only.
+    """Query the warehouse in SQL, read-only.
 
-    Start with the marts: SHOW ALL TABLES lists them, DESCRIBE marts.peak_memory shows one. --list shows the questions
-    of the cookbook, --run asks one. Without a statement a conversation begins; .help lists its commands.
+    Start with the marts: SHOW ALL TABLES lists them, DESCRIBE marts.peak_memory shows one. --list lists the questions
+    of the cookbook, --run runs one. Without a statement an interactive shell starts; .help lists its commands.
     """
     from bufferhouse.engine.limits import MIB, Limits
     from bufferhouse.query.cookbook import question
@@ -90,7 +98,7 @@ def query(
             return
         text = answer(opened, sql, parameters, output_format, output)
     if text is not None:
-        print(text)
+        show(text, output_format)
 
 
 def _list(output_format: str) -> None:
@@ -102,7 +110,7 @@ def _list(output_format: str) -> None:
         (one.name, one.sentence, " ".join(f"{p.name}={shown(p.default)}" for p in one.parameters.values()))
         for one in questions().values()
     ]
-    print(formatted(("question", "what it asks", "parameters"), rows, output_format))
+    show(formatted(("question", "what it asks", "parameters"), rows, output_format), output_format)
 
 
 def _text_of(file: Path) -> str:
@@ -114,22 +122,24 @@ def _text_of(file: Path) -> str:
         raise UsageError(f"{file}: {error.strerror}") from None
 
 
-def _check_output(output: Path, warehouse: Path | None) -> None:
-    """Refuse to write where the warehouse lies."""
+def _check_output(output: Path, warehouse: Path | LakeAddress | None) -> None:
+    """Raise a UsageError for an output in place of a warehouse or a lake, or in a missing folder."""
     from bufferhouse.warehouse.files import published_path
+    from bufferhouse.warehouse.target import check_target
 
     path = warehouse_path(warehouse)
     copy = published_path(path)
     if copy is not None and output.resolve() in (path.resolve(), copy.resolve()):
-        raise UsageError(f"-o {output}: that is the warehouse")
+        raise UsageError(f"-o {output}: expected another file, found the warehouse")
+    check_target("-o", output)
     if not output.absolute().parent.is_dir():
         raise UsageError(f"-o {output}: there is no folder {output.absolute().parent}")
 
 
 def _give_up(seconds: float) -> Callable[[], None]:
     def end() -> None:
-        # One step of DuckDB may take long, and hears nothing meanwhile.
-        say(f"bufferhouse: stopped after {seconds:g} s, and it did not stop by itself; --timeout SECONDS gives it more")
+        # DuckDB notices an interrupt only between two steps, and one step may take long.
+        say(f"bufferhouse: the statement was ended after {seconds:g} s; --timeout SECONDS gives it more time")
         os._exit(2)
 
     return end
@@ -140,7 +150,7 @@ def _converse(opened, output_format: str, given: dict[str, str], output: Path | 
 
     if given or output is not None:
         raise UsageError("expected one statement, as an argument, with -f FILE or with --run QUESTION")
-    shell = Shell(opened, print, say, output_format)
+    shell = Shell(opened, show, say, output_format)
     if sys.stdin.isatty():
         converse(shell)
         return
@@ -154,13 +164,19 @@ def _converse(opened, output_format: str, given: dict[str, str], output: Path | 
         )
 
 
-def _connection(warehouse: Path | None, source: list[str] | None, wait: float):
-    from bufferhouse.commands.options import reading
-
+@contextmanager
+def _connection(warehouse: Path | LakeAddress | None, source: list[str] | None, wait: float) -> Iterator[Any]:
     if source:
         if warehouse is not None:
             raise UsageError("expected --warehouse or --from, not both")
         from bufferhouse.ingest.in_memory import in_memory
 
-        return in_memory(source)
-    return reading(warehouse_path(warehouse, must_exist=True), wait)
+        with in_memory(source) as con:
+            yield con
+        return
+    from bufferhouse.commands.options import reading
+    from bufferhouse.warehouse.lake.reader import bound_password
+
+    path = warehouse_path(warehouse, must_exist=True)
+    with bound_password(path), reading(path, wait) as con:
+        yield con

@@ -1,4 +1,4 @@
-"""What identifies a dump, a program and a file: hashes, and what XLA writes into file names.
+"""The identity of a dump, a program and a file: hashes, and the facts in XLA's file names.
 
 A module id or a jit name identifies nothing by itself: most names stand several times in their own directory.
 """
@@ -24,12 +24,13 @@ _FILE_NAME = re.compile(
     r"(?:\.(?P<name>.+?))?(?:\.cl_(?P<revision>[0-9]+))?"
     r"\.(?P<stage>(?:(?P<target>cpu|sm_[0-9a-z.]+?|gfx[0-9a-z:+\-]*?)_(?:gpu_)?)?after_optimizations)"
 )
-_RECOMPILE_SUFFIX = re.compile(r"(?:__XlaMustCompile.*|_+|[._][0-9]+)$", re.DOTALL)
+_MUST_COMPILE = "__XlaMustCompile"
+_RECOMPILES_BACKWARDS = re.compile(r"(?:\n?(?:_|[0-9]++[._]))*")
 
 
 @dataclass(frozen=True, slots=True)
 class FileName:
-    """What a file name says; None for what it does not say."""
+    """The facts in a file name; None for a missing fact."""
 
     module_id: int | None = None
     module_name: str | None = None
@@ -64,7 +65,7 @@ def _read_stem(stem: str) -> FileName:
 
 
 def _moment(stamp: str) -> datetime | None:
-    """Return the time of a number of microseconds since 1970, None beyond the calendar: then it was no time stamp."""
+    """Return the time of microseconds since 1970; None beyond the calendar, for a number that is no time stamp."""
     try:
         return datetime.fromtimestamp(int(stamp) / 1_000_000, UTC)
     except (ValueError, OverflowError):
@@ -72,11 +73,10 @@ def _moment(stamp: str) -> datetime | None:
 
 
 def program_name(module_name: str | None) -> str:
-    """Return a module name without the suffixes that count recompiles, `(unnamed)` where there is none."""
-    name = module_name or ""
-    while name and (match := _RECOMPILE_SUFFIX.search(name)):
-        name = name[: match.start()]
-    return name or "(unnamed)"
+    """Return a module name without the suffixes that count recompiles; `(unnamed)` without a name."""
+    name = (module_name or "").split(_MUST_COMPILE, 1)[0]
+    # One match from behind; from the front each place would be matched up to the end.
+    return name[: len(name) - _RECOMPILES_BACKWARDS.match(name[::-1]).end()] or "(unnamed)"
 
 
 # The columns of raw.observations that follow from the name of a file and the signature of its dump.

@@ -2,12 +2,13 @@
 
 import re
 import time
+from contextlib import suppress
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
 import duckdb
 
-from bufferhouse.engine import interrupts
+from bufferhouse.engine import interrupts, journal
 from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull, first_line
 
 LAKE = "bufferhouse_lake"  # the database of a lake in its connection
@@ -46,8 +47,11 @@ def close(con: duckdb.DuckDBPyConnection) -> None:
     """Close a connection, and the database with the last of its connections. A closed one stays closed.
 
     DuckDB 1.5.5 now and then (twice in some 8,000 times, on busy cores) ends the process with SIGSEGV, in one of its
-    own threads, while a database is taken down. So they are sent home first: `SET threads` returns when they are gone.
+    own threads, while a database is taken down. `SET threads` ends them first: it returns when they are gone. A
+    statement that DuckDB gave up at a signal goes on in these threads until it is interrupted.
     """
+    with suppress(duckdb.Error):
+        con.interrupt()
     interrupts.forget(con)
     try:
         con.execute("SET threads = 1")
@@ -55,6 +59,16 @@ def close(con: duckdb.DuckDBPyConnection) -> None:
         time.sleep(_LAST_TASKS)  # settings are locked, or the transaction broke: what they still do is short
     finally:
         con.close()
+
+
+def close_writer(con: duckdb.DuckDBPyConnection) -> None:
+    """Take the log into the file, and close a connection that wrote it; where that fails, the log stays."""
+    interrupts.forget(con)
+    try:
+        with suppress(duckdb.Error, OSError):
+            journal.checkpoint(con)
+    finally:
+        close(con)
 
 
 def is_lake(con: duckdb.DuckDBPyConnection) -> bool:
@@ -67,6 +81,7 @@ def is_lake(con: duckdb.DuckDBPyConnection) -> bool:
 def settle(con: duckdb.DuckDBPyConnection) -> None:
     """Make a connection answer alike wherever it is opened, and stop at Ctrl-C."""
     interrupts.listen(con)
+    interrupts.stop_statements()
     con.execute("SET TimeZone = 'UTC'")
     con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
     con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours

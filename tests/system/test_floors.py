@@ -19,12 +19,12 @@ HOMES = {
     "typer": {"bufferhouse.cli", "commands"},
     "sqlglot": {"models", "query"},
     "altair": {"report"},
-    "obstore": {"sources"},
+    "obstore": {"sources", "warehouse"},
     "psycopg": {"warehouse"},
 }
 # Rooms that know nothing of the database, and those that need the standard library only.
 WITHOUT_DUCKDB = {"dump", "schemas", "sources", "tabulate", "config"}
-WITH_NOTHING = {"dump", "bufferhouse.errors", "bufferhouse.paths", "bufferhouse.version"}
+WITH_NOTHING = {"dump", "bufferhouse.paths", "bufferhouse.redaction", "bufferhouse.version"}
 HEAVY = ("duckdb", "polars", "pandera", "prefect", "sqlglot", "pyarrow", "altair", "vl_convert", "obstore", "zstandard")
 
 

@@ -126,7 +126,7 @@ def test_a_load_that_fails_leaves_nothing(warehouse):
 
 def test_the_row_of_a_load_counts_what_it_brought(warehouse):
     """Seen, new, known, rejected and bytes stand in raw.loads, with the version of the parser."""
-    from bufferhouse import __version__
+    from bufferhouse.version import __version__
 
     texts = [small_dump(1), small_dump(1), small_dump(2), b"BufferAssignment:\nnonsense\n"]
     with Warehouse(warehouse) as writer:
@@ -220,6 +220,20 @@ def test_a_check_that_warns_counts_and_lets_the_dump_in(warehouse):
         loaded = load_parsed(writer, batch)
     warnings = {"slots_inside_allocations": 1, "slots_share_one_instant": 1, "one_output_shape": 2}
     assert (warnings, 2) == (loaded.warnings, loaded.new_count)
+
+
+def test_a_shape_that_breaks_its_contract_stops_the_dumps_that_mention_it(warehouse):
+    """A row of no dump's own: the others are loaded, and the shape is not."""
+    batch = parsed([small_dump(1), small_dump(2)])
+    shapes = batch.tables.frames["shapes"]
+    is_odd = pl.col("shape_text") == "u8[9]{0}"
+    batch.tables.frames["shapes"] = shapes.with_columns(
+        logical_bytes=pl.when(is_odd).then(-5).otherwise(pl.col("logical_bytes"))
+    )
+    with Warehouse(warehouse) as writer:
+        loaded = load_parsed(writer, batch)
+    assert (1, ["contract:shapes.logical_bytes"]) == (loaded.new_count, [r.rule for _, r in loaded.rejects])
+    assert [] == rows(warehouse, "SELECT 1 FROM raw.shapes WHERE shape_text = 'u8[9]{0}'")
 
 
 def test_a_breach_no_dump_can_be_blamed_for_stops_the_load(warehouse):

@@ -134,7 +134,7 @@ def test_known_contents_and_refusals(warehouse):
         signature = batch.signature_ids[taken.dump_id]
         known = writer.known_contents([taken.dump_id, refused.dump_id, 5])
         assert {taken.dump_id: (taken.sha256, signature)} == known
-        from bufferhouse import __version__
+        from bufferhouse.version import __version__
 
         spoken = {("run", "1-buffer-assignment.txt", refused.sha256)}
         assert spoken == writer.known_refusals([refused.sha256, taken.sha256], __version__)
@@ -235,7 +235,7 @@ def test_a_warehouse_among_the_sources_is_passed_by(warehouse):
     words = ["ingest", *sorted(directory.iterdir()), "--run", "here", "--warehouse", warehouse]
     outcome = call(*words)
     assert 0 == outcome.code
-    assert "1 dumps of 1 run seen: 1 new, 0 known, 0 rejected; 3 other files ignored" in outcome.out
+    assert "1 dump of 1 run seen: 1 new, 0 known, 0 rejected; 3 other files ignored" in outcome.out
     assert 0 == call(*words).code
     assert [(1, 0)] == rows(warehouse, "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.rejects)")
 
