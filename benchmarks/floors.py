@@ -20,8 +20,8 @@ from bufferhouse.dump import parse, parse_many
 from bufferhouse.ingest.batching import read_batches
 from bufferhouse.ingest.parsed_batches import parse_batch
 from bufferhouse.sources.discover import discover
-from bufferhouse.tabulate.collecting import collector_paused
-from bufferhouse.tabulate.worker import TOGETHER
+from bufferhouse.tabulate.contents import TOGETHER
+from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.load import load
 from bufferhouse.warehouse.warehouse import Warehouse
 

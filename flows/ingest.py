@@ -28,7 +28,7 @@ from bufferhouse.ingest.workers import OpenParsers
 from bufferhouse.models.checks import CheckResult, found_by_checks
 from bufferhouse.report.flow_summary import pass_summary
 from bufferhouse.report.summary import lines
-from bufferhouse.tabulate.tables import ParsedBatch, Refusal
+from bufferhouse.tabulate.batch import ParsedBatch, Refusal
 from bufferhouse.warehouse.files import is_published, published_path
 from bufferhouse.warehouse.lake.address import address_of
 from bufferhouse.warehouse.load import Loaded

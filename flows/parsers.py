@@ -18,7 +18,7 @@ from bufferhouse.errors import ClusterUnavailable, UsageError
 from bufferhouse.ingest.processes import worker_count
 from bufferhouse.ingest.spawning import main_module_hidden
 from bufferhouse.ingest.workers import OpenParsers, Parsers, Work, once_worth_it, own_parsers, parse_work
-from bufferhouse.tabulate.worker import ParsedContents
+from bufferhouse.tabulate.contents import ParsedContents
 from bufferhouse.version import __version__
 from flows.steps import EXPECTED, Held, step
 

@@ -11,7 +11,7 @@ from bufferhouse.dump.identity import FileName, content_of, read_file_name
 from bufferhouse.ingest.batching import ReadBatch
 from bufferhouse.ingest.parsed_batches import parse_batch
 from bufferhouse.sources.run import Run
-from bufferhouse.tabulate.tables import ParsedBatch, Sighting
+from bufferhouse.tabulate.batch import ParsedBatch, Sighting
 from bufferhouse.warehouse.load import Loaded, load
 from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import TABLES

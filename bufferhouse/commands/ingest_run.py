@@ -19,7 +19,7 @@ from bufferhouse.ingest.source import Pass, Seen, look
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.ingest.workers import own_parsers
 from bufferhouse.sources import discover as finding
-from bufferhouse.tabulate.tables import ParsedBatch
+from bufferhouse.tabulate.batch import ParsedBatch
 from bufferhouse.warehouse.files import is_published
 from bufferhouse.warehouse.load import load
 from bufferhouse.warehouse.read import only_asked

@@ -12,7 +12,7 @@ from bufferhouse.ingest.batching import InFlight, ReadBatch, read_batches
 from bufferhouse.ingest.parsed_batches import parsed_batches
 from bufferhouse.ingest.source import Pass, Seen, Source, choose, finish
 from bufferhouse.ingest.workers import OpenParsers
-from bufferhouse.tabulate.tables import ParsedBatch
+from bufferhouse.tabulate.batch import ParsedBatch
 from bufferhouse.warehouse.warehouse import Warehouse
 
 # Takes the number of a batch, the batch, what was seen of its source, the figures to add to, and when it was begun.

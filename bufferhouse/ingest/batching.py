@@ -9,8 +9,8 @@ from bufferhouse.engine import interrupts
 from bufferhouse.ingest.workers import Work
 from bufferhouse.sources.compression import CompressionError
 from bufferhouse.sources.discover import Found, read
-from bufferhouse.tabulate.collecting import collector_paused
-from bufferhouse.tabulate.tables import Refusal, Sighting
+from bufferhouse.tabulate.batch import Refusal, Sighting
+from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.observations import module_text_of
 from bufferhouse.warehouse.warehouse import Warehouse
 

@@ -12,7 +12,7 @@ from bufferhouse.engine import interrupts
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.ingest.batching import Hold, ReadBatch, sort_in
 from bufferhouse.sources.discover import Found
-from bufferhouse.tabulate.tables import Sighting
+from bufferhouse.tabulate.batch import Sighting
 from bufferhouse.warehouse.lake.claims import Claims, file_key
 from bufferhouse.warehouse.lake.retry import patiently
 from bufferhouse.warehouse.warehouse import Warehouse

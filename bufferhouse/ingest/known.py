@@ -7,7 +7,7 @@ from bufferhouse.engine.sql import registered
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.sources.discover import Discovery, Found, read
-from bufferhouse.tabulate.collecting import collector_paused
+from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.files import published_path
 from bufferhouse.warehouse.warehouse import Warehouse

@@ -7,9 +7,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from bufferhouse.ingest.batching import InFlight, ReadBatch
 from bufferhouse.ingest.workers import Parsers, parse_work
-from bufferhouse.tabulate.batch import merged
-from bufferhouse.tabulate.tables import ParsedBatch
-from bufferhouse.tabulate.worker import ParsedContents, parse_contents
+from bufferhouse.tabulate.batch import ParsedBatch, merged
+from bufferhouse.tabulate.contents import ParsedContents, parse_contents
 from bufferhouse.warehouse.warehouse import Warehouse
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.ingest.batching import ReadBatch, sort_in
 from bufferhouse.ingest.parsed_batches import parse_batch
 from bufferhouse.sources.compression import CompressionError, decompressed
-from bufferhouse.tabulate.tables import Sighting
+from bufferhouse.tabulate.batch import Sighting
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.load import load
 from bufferhouse.warehouse.warehouse import Warehouse

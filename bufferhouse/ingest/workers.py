@@ -8,7 +8,7 @@ from functools import partial
 
 from bufferhouse.dump.identity import Content
 from bufferhouse.ingest.processes import executor, worker_count
-from bufferhouse.tabulate.worker import ParsedContents, parse_contents
+from bufferhouse.tabulate.contents import ParsedContents, parse_contents
 
 # Of new text. Below it processes are not worth their start and the memory they hold: with 39 MB, on two cores of which
 # building models uses both, they save 8 % by the clock and take a sixth more of the processor.

@@ -1,7 +1,6 @@
 """Frames through the contracts: which dumps break which one, and where."""
 
-from bufferhouse.tabulate.batch import Batch
-from bufferhouse.tabulate.tables import Refusal
+from bufferhouse.tabulate.batch import Batch, Refusal
 
 
 def breaches(batch: Batch) -> dict[int, Refusal]:

@@ -19,9 +19,8 @@ from bufferhouse.engine.connection import is_lake
 from bufferhouse.engine.sql import registered
 from bufferhouse.engine.two_connections import Step, run_steps
 from bufferhouse.models.project import LAYERS
-from bufferhouse.tabulate.batch import COLUMNS, Batch
+from bufferhouse.tabulate.batch import COLUMNS, Batch, Refusal
 from bufferhouse.tabulate.contracts import without
-from bufferhouse.tabulate.tables import Refusal
 from bufferhouse.warehouse.lake import history
 from bufferhouse.warehouse.lake.retry import passes
 from bufferhouse.warehouse.rows import stored

@@ -17,9 +17,8 @@ import zstandard
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.sql import registered
 from bufferhouse.sources.run import Run
-from bufferhouse.tabulate.batch import Batch
+from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal, Sighting
 from bufferhouse.tabulate.contracts import breaches, without
-from bufferhouse.tabulate.tables import ParsedBatch, Refusal, Sighting
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.batch_catalog import (
     REFUSING,

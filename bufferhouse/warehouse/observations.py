@@ -12,8 +12,8 @@ from bufferhouse.dump.stack_frames import StackFrame, read_stack_frames
 from bufferhouse.engine.sql import registered
 from bufferhouse.sources.directory import Found
 from bufferhouse.sources.module_text import HeadError
-from bufferhouse.tabulate.collecting import collector_paused
-from bufferhouse.tabulate.tables import ModuleText, Sighting
+from bufferhouse.tabulate.batch import ModuleText, Sighting
+from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.rows import stored
 from bufferhouse.warehouse.runs import run_ids
 

@@ -10,8 +10,8 @@ import polars as pl
 from bufferhouse.dump.identity import FACTS_OF_NAME, facts_of_name, read_file_name
 from bufferhouse.engine.sql import registered
 from bufferhouse.tabulate.batch import Batch
+from bufferhouse.tabulate.contents import parse_contents
 from bufferhouse.tabulate.contracts import breaches, without
-from bufferhouse.tabulate.worker import parse_contents
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.batch_catalog import Names, batch_catalog, copy_in, run_checks
 from bufferhouse.warehouse.load import numbered

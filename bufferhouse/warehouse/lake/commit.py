@@ -11,8 +11,8 @@ import duckdb
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.connection import LAKE
 from bufferhouse.errors import UsageError
+from bufferhouse.tabulate.batch import ParsedBatch
 from bufferhouse.tabulate.contracts import without
-from bufferhouse.tabulate.tables import ParsedBatch
 from bufferhouse.warehouse.batch_catalog import CATALOG
 from bufferhouse.warehouse.lake.claims import Claims, file_key
 from bufferhouse.warehouse.lake.retry import passes, patiently

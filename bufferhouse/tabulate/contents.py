@@ -1,4 +1,4 @@
-"""Contents to frames: what a worker process does."""
+"""Contents to tables: parsed together where they can be, each bad one refused alone."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -7,11 +7,9 @@ from typing import TypeVar
 from bufferhouse.dump import Dump, DumpError, parse, parse_many
 from bufferhouse.dump.columns import Dumps
 from bufferhouse.dump.identity import Content
-from bufferhouse.tabulate.batch import Batch
-from bufferhouse.tabulate.collecting import collector_paused
-from bufferhouse.tabulate.heap import give_back
+from bufferhouse.tabulate.batch import Batch, Refusal
+from bufferhouse.tabulate.memory import collector_paused, give_back
 from bufferhouse.tabulate.shape import ShapeError
-from bufferhouse.tabulate.tables import Refusal
 from bufferhouse.tabulate.tabulator import Tabulator
 
 T, R = TypeVar("T"), TypeVar("R")
