@@ -17,8 +17,7 @@ from bufferhouse.warehouse.read import is_there
 from bufferhouse.warehouse.reparse import Reparsed
 from bufferhouse.warehouse.reparse import reparse as parse_again
 from bufferhouse.warehouse.warehouse import Warehouse
-from flows.ingest import publish
-from flows.steps import EXPECTED, Held, Progress, leave_summary, step
+from flows.steps import EXPECTED, Held, Progress, leave_summary, publish, step
 
 
 @step(name="reparse")
@@ -79,7 +78,7 @@ def backfill(
             carry_out = reparse if work == "reparse" else rebuild
             done: Reparsed = carry_out(Held(writer), Held(ids), Held(progress)).value
             should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
-            published = publish(Held(writer)) if should_publish else "no"
+            published = publish(writer) if should_publish else "no"
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
     progress.reach(1, 1)

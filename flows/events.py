@@ -13,7 +13,7 @@ from prefect.events import emit_event
 
 from bufferhouse.config.load import Config
 from bufferhouse.ingest.freshness import freshness, is_stale, stale_after
-from bufferhouse.ingest.source import Pass
+from bufferhouse.ingest.summary import Summary
 from bufferhouse.models.checks import CheckResult
 from bufferhouse.warehouse.retention import moment_text
 
@@ -83,7 +83,7 @@ def emit_regression(run: str, before: str, message: str, regressions: Sequence[M
     )
 
 
-def tell_rejects(conf: Config, by_source: Mapping[str, Pass]) -> None:
+def tell_rejects(conf: Config, by_source: Mapping[str, Summary]) -> None:
     """Emit an event for each source of a pass that refused more than `thresholds.rejects`."""
     threshold = conf["thresholds"]["rejects"]
     for name, one in by_source.items():

@@ -17,8 +17,7 @@ from bufferhouse.warehouse.lake.address import address_of
 from bufferhouse.warehouse.read import is_there
 from bufferhouse.warehouse.warehouse import Warehouse
 from flows import events
-from flows.ingest import publish
-from flows.steps import EXPECTED, Held, Progress, leave_summary, step
+from flows.steps import EXPECTED, Held, Progress, leave_summary, publish, step
 
 _DAY_SECONDS = 86400
 
@@ -107,7 +106,7 @@ def maintain(
             events.tell_checks(conf, results)
             failed = [one for one in results if one.offender_count and one.severity == "error"]
             should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
-            published = publish(writer) if should_publish and not (faults or failed) else "no"
+            published = publish(writer.value) if should_publish and not (faults or failed) else "no"
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
     progress.reach(4, 4)

@@ -126,7 +126,7 @@ def _ingest_configured(
     """Carry out one pass; exit 3 when sources did not answer, 2 when one is wrong, 1 when something was refused."""
     from bufferhouse.commands.ingest_run import run_configured
     from bufferhouse.config.load import find, load
-    from bufferhouse.ingest.all_sources import total_of
+    from bufferhouse.ingest.summary import total_of
     from bufferhouse.report.summary import lines
 
     started = time.monotonic()

@@ -5,19 +5,18 @@ the load of it failed, and it is read again.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bufferhouse.engine import interrupts
 from bufferhouse.errors import WarehouseBusy
-from bufferhouse.ingest.batching import Hold, ReadBatch, sort_in
+from bufferhouse.ingest.read import Hold, Limits, ReadBatch, read_batches
 from bufferhouse.sources.discover import Found
 from bufferhouse.tabulate.batch import Sighting
 from bufferhouse.warehouse.lake.claims import Claims, file_key
 from bufferhouse.warehouse.lake.retry import patiently
 from bufferhouse.warehouse.warehouse import Warehouse
 
-Read = Callable[[Warehouse, Sequence[Found], Hold | None], Iterator[ReadBatch]]
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 1.0
 _PATIENCE_SECONDS = 600  # without any other worker getting on
 
@@ -47,15 +46,17 @@ class _PutBack:
         return ready, still
 
 
-def claimed_batches(read: Read, warehouse: Warehouse, dumps: Sequence[Found], hold: Hold | None) -> Iterator[ReadBatch]:
-    """Yield the batches that `read` yields, without what other workers load; that comes last, when they have.
+def claimed_batches(
+    warehouse: Warehouse, dumps: Sequence[Found], limits: Limits, *, hold: Hold | None = None
+) -> Iterator[ReadBatch]:
+    """Yield the batches that `read_batches` yields, without what other workers load; that comes last, when they have.
 
     Raises:
         WarehouseBusy: another worker neither ends nor gets on, for ten minutes.
     """
     found = {(dump.run_name, dump.relative_path): dump for dump in dumps}
     waiting = _PutBack()
-    for batch in read(warehouse, dumps, hold):
+    for batch in read_batches(warehouse, dumps, limits, hold=hold):
         yield from _claimed(warehouse, batch, waiting)
     while waiting.sightings:
         ready, waiting = _await(warehouse.claims, waiting)
@@ -63,11 +64,11 @@ def claimed_batches(read: Read, warehouse: Warehouse, dumps: Sequence[Found], ho
         repeats = ReadBatch(known=known)
         for sighting in ready:
             if sighting.content.dump_id in known:
-                sort_in(repeats, sighting)
+                repeats.take(sighting)
         if repeats.sightings:
             yield from _claimed(warehouse, repeats, waiting)
         again = [found[s.run_name, s.relative_path] for s in ready if s.content.dump_id not in known]
-        for batch in read(warehouse, again, None) if again else ():
+        for batch in read_batches(warehouse, again, limits) if again else ():
             yield from _claimed(warehouse, batch, waiting)
 
 
@@ -112,7 +113,7 @@ def _claim(warehouse: Warehouse, batch: ReadBatch, waiting: _PutBack) -> ReadBat
         if numbers <= ours:
             if sighting.content.dump_id in batch.new:  # the one with the bytes may be put back
                 sighting.files = batch.new[sighting.content.dump_id].files
-            sort_in(own, sighting)
+            own.take(sighting)
     for sighting, numbers in zip(batch.sightings, needs, strict=True):
         if not numbers <= ours:
             waiting.add(sighting, numbers - ours)

@@ -7,13 +7,11 @@ from bufferhouse.engine.sql import registered
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.sources.discover import Discovery, Found, read
-from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.files import published_path
 from bufferhouse.warehouse.warehouse import Warehouse
 
 
-@collector_paused()
 def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, *, rehash: bool = False) -> list[Found]:
     """Return the dumps whose path, size or modification time is new; count the others in `summary`.
 

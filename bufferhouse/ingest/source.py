@@ -1,4 +1,4 @@
-"""One pass over one source: what is there, what of it is new, what of that may be read now, and what came of it."""
+"""One source, configured or named on a call: what is there, what of it is new, what of that may be read now."""
 
 import glob
 import os
@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from bufferhouse.config.load import FILE_NAME, Config
+from bufferhouse.errors import UsageError
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.arrivals import Arrivals, Rules, orphans
 from bufferhouse.ingest.known import unknown_files
@@ -50,6 +52,11 @@ class Source:
             look_inside=values["look_inside"],
         )
 
+    @classmethod
+    def named(cls, paths: Sequence[str], **facts: Any) -> "Source":
+        """Return what was named on a call, as one source; `facts` are its other fields."""
+        return cls(", ".join(paths), list(paths), **facts)
+
     @property
     def is_configured(self) -> bool:
         """Whether it has rules: what was just named on a call is read as it is."""
@@ -65,29 +72,27 @@ class Seen:
     waiting: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Pass(Summary):
-    """What one pass did: what an ingest did, and what it left for later. `late` came after their run was complete."""
+def chosen_sources(
+    conf: Config, names: Sequence[str] | None = None, run: str | None = None, labels: Mapping[str, str] | None = None
+) -> list[Source]:
+    """Return the configured sources of some names, all for None, and one source of all that is no such name.
 
-    waiting: list[str] = field(default_factory=list)
-    late: int = 0
-    fault: str | None = None
-    error: Exception | None = None
-
-    def include(self, other: "Pass") -> None:
-        """Add the figures of another pass."""
-        for name in ("seen", "new", "known", "ignored", "rejected", "known_rejected", "bytes", "late"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("unreadable", "reject_lines", "head_faults", "runs", "waiting"):
-            getattr(self, name).extend(item for item in getattr(other, name))
-        self.add_tries(other)
-        for counts, more in ((self.rows, other.rows), (self.warnings, other.warnings)):
-            for name, count in more.items():
-                counts[name] = counts.get(name, 0) + count
-
-    def told(self) -> dict:
-        """Return the pass as JSON knows it."""
-        return {**Summary.as_dict(self), "waiting": self.waiting, "late": self.late}
+    Raises:
+        UsageError: none is named, and none is configured.
+    """
+    if names is None and not conf.sources:
+        where = f" in {conf.path}" if conf.path else ""
+        raise UsageError(f"expected sources, or [[sources]]{where or f' in a {FILE_NAME}'}; found none")
+    named = conf.sources if names is None else [one for one in conf.sources if one["name"] in names]
+    chosen = [Source.configured(one, map(conf.place, one["paths"])) for one in named]
+    known = {source.name for source in chosen}
+    paths = [name for name in names or () if name not in known]
+    if paths:
+        chosen.append(Source.named(paths))
+    for source in chosen:
+        source.run_name = run
+        source.labels = {**source.labels, **(labels or {})}
+    return chosen
 
 
 def look(source: Source, listings: Listings | None = None) -> Seen:
@@ -127,16 +132,17 @@ def _settled_paths(source: Source, seen: Seen) -> Iterable[str]:
             yield match
 
 
-def choose(warehouse: Warehouse, source: Source, seen: Seen, result: Pass) -> Arrivals:
-    """Return which of the dumps that were seen are to be read now, and count all others in `result`.
+def choose(warehouse: Warehouse, source: Source, seen: Seen, summary: Summary, *, rehash: bool = False) -> Arrivals:
+    """Return which of the dumps that were seen are to be read now, and count all others in `summary`.
 
-    To be called by the one who holds the warehouse: what another pass loaded meanwhile is known.
+    To be called by the one who holds the warehouse: what another pass loaded meanwhile is known. With `rehash` all are
+    read that do not wait.
 
     Raises:
-        UsageError: as `known_files.unknown_files`.
+        UsageError: as `unknown_files`.
     """
     discovery = seen.discovery
-    fresh = unknown_files(warehouse, discovery, result)
+    fresh = unknown_files(warehouse, discovery, summary, rehash=rehash)
     complete = declared_complete(warehouse.con) | {
         name for name, run in discovery.runs.items() if run.labels.get(COMPLETED)
     }
@@ -148,13 +154,8 @@ def choose(warehouse: Warehouse, source: Source, seen: Seen, result: Pass) -> Ar
         moment = datetime.fromtimestamp(mtime_ns / 1e9, UTC)
         discovery.runs[name].labels.setdefault(COMPLETED, moment.isoformat(timespec="seconds"))
     complete_runs(warehouse.con, discovery.runs)
-    result.late = sum(dump.run_name in complete for dump in arrivals.ready if dump.content is None)
+    summary.late = sum(dump.run_name in complete for dump in arrivals.ready if dump.content is None)
     return arrivals
-
-
-def finish(arrivals: Arrivals, result: Pass) -> None:
-    """Put what has to wait into the result, when everything was read."""
-    result.waiting += arrivals.waiting
 
 
 def _by_run(dumps: Sequence[Found]) -> dict[str, list[Found]]:

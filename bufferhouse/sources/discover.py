@@ -16,7 +16,6 @@ from bufferhouse.sources.grouping import Files, grouped, has_main, main_of, part
 from bufferhouse.sources.run import Run
 from bufferhouse.sources.run_of import Places, relative_to, root_of
 from bufferhouse.sources.spool import Place, Waiting
-from bufferhouse.tabulate.memory import collector_paused
 
 Listing = Callable[[Tree], Iterable[Entry]]
 
@@ -37,7 +36,6 @@ class Discovery:
     archives: list[str] = field(default_factory=list)
 
 
-@collector_paused()
 def discover(
     sources: Iterable[str | os.PathLike[str]],
     *,

@@ -1,6 +1,6 @@
 """Contents to tables: parsed together where they can be, each bad one refused alone."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -13,6 +13,8 @@ from bufferhouse.tabulate.shape import ShapeError
 from bufferhouse.tabulate.tabulator import Tabulator
 
 T, R = TypeVar("T"), TypeVar("R")
+Work = Sequence[tuple[Content, Mapping[str, bytes]]]
+"""Contents with their bytes, all that parsing needs."""
 
 
 @dataclass(slots=True)

@@ -13,7 +13,6 @@ from bufferhouse.engine.sql import registered
 from bufferhouse.sources.directory import Found
 from bufferhouse.sources.module_text import HeadError
 from bufferhouse.tabulate.batch import ModuleText, Sighting
-from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.rows import stored
 from bufferhouse.warehouse.runs import run_ids
 
@@ -135,7 +134,6 @@ def observe(
     }
 
 
-@collector_paused()
 def _observations(
     con: duckdb.DuckDBPyConnection,
     sightings: list[Sighting],
