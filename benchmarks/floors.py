@@ -17,8 +17,8 @@ from typing import NamedTuple
 from benchmarks.corpus import Files, dumps_of
 from benchmarks.turns import in_turns, middle, spent
 from bufferhouse.dump import parse, parse_many
-from bufferhouse.ingest.batching import read_batches
-from bufferhouse.ingest.parsed_batches import parse_batch
+from bufferhouse.ingest.pipeline import parse_batch
+from bufferhouse.ingest.read import read_batches
 from bufferhouse.sources.discover import discover
 from bufferhouse.tabulate.contents import TOGETHER
 from bufferhouse.tabulate.memory import collector_paused

@@ -42,18 +42,17 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _WORKER = """
 import contextlib, json, sys, time
 from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.ingest.source import Source
 from bufferhouse.warehouse.lake.address import address_of
 from bufferhouse.warehouse.lake.claims import Claims
-from bufferhouse.sources.discover import discover
 from bufferhouse.warehouse.warehouse import Warehouse
 if sys.argv[2] == "no turns":
     Claims.commit_turn = lambda claims: contextlib.nullcontext()
 with Warehouse(address_of(sys.argv[1])) as warehouse:
-    found = discover(sys.argv[3:])
     print("ready", flush=True)
     sys.stdin.readline()
     start = time.process_time()
-    summary = ingest(warehouse, found)
+    (summary,) = ingest([Source.named(sys.argv[3:])], contextlib.nullcontext(warehouse)).values()
     claims = warehouse.claims
     print(json.dumps({"seconds": time.process_time() - start, "new": summary.new,
                       "turn": claims.turn_seconds, "waited": claims.waited_seconds}))

@@ -18,9 +18,9 @@ import duckdb
 
 from benchmarks.corpus import CORPUS
 from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.ingest.source import Source
 from bufferhouse.models import project
 from bufferhouse.paths import CHECKOUT
-from bufferhouse.sources.discover import discover
 from bufferhouse.warehouse.warehouse import Warehouse
 
 TURNS = 5
@@ -80,7 +80,7 @@ def ingested(path: Path) -> tuple[float, float]:
     with Warehouse(path) as warehouse, contextlib.redirect_stderr(io.StringIO()):
         clocked = warehouse.con = Clocked(warehouse.con)
         try:
-            ingest(warehouse, discover([str(source())]))
+            ingest([Source.named([str(source())])], contextlib.nullcontext(warehouse))
         finally:
             warehouse.con = clocked.con
     return clocked.seconds, process_time() - start - clocked.seconds

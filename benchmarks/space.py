@@ -24,8 +24,8 @@ run_ingest([sys.argv[1]], Path(sys.argv[2]))
 
 _FRAMES = """
 import sys
-from bufferhouse.ingest.batching import read_batches
-from bufferhouse.ingest.parsed_batches import parse_batch
+from bufferhouse.ingest.pipeline import parse_batch
+from bufferhouse.ingest.read import read_batches
 from bufferhouse.sources.discover import discover
 from bufferhouse.warehouse.warehouse import Warehouse
 with Warehouse(None, build_models=False) as warehouse:

@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.dump.identity import FileName, content_of, read_file_name
-from bufferhouse.ingest.batching import ReadBatch
-from bufferhouse.ingest.parsed_batches import parse_batch
+from bufferhouse.ingest.pipeline import parse_batch
+from bufferhouse.ingest.read import ReadBatch
 from bufferhouse.sources.run import Run
 from bufferhouse.tabulate.batch import ParsedBatch, Sighting
 from bufferhouse.warehouse.load import Loaded, load

@@ -157,7 +157,7 @@ class Reader:
 def read_batches(
     warehouse: Warehouse,
     dumps: Sequence[Found],
-    limits: Limits,
+    limits: Limits = Limits(),
     *,
     hold: Hold | None = None,
     in_flight: Collection[ReadBatch] = (),

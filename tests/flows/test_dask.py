@@ -47,8 +47,7 @@ def compared(sources: Path, directory: Path, workers: int | None = 4) -> tuple[s
 @pytest.mark.soak
 def test_a_dask_cluster_loads_the_same_rows(prefect_server, tmp_path, monkeypatch):
     """A local cluster of four processes parses several batches at a time, and every table of raw has the same rows."""
-    monkeypatch.setattr("bufferhouse.ingest.batching.BATCH_DUMPS", 30)
-    monkeypatch.setattr("bufferhouse.ingest.batching._CHUNK_DUMPS", 30)
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "30")
     name, different, loads = compared(FLEET, tmp_path)
     assert "Completed" == name
     assert dict.fromkeys(different, 0) == different
@@ -60,8 +59,7 @@ def test_a_dask_cluster_loads_the_same_rows(prefect_server, tmp_path, monkeypatc
 @pytest.mark.soak
 def test_a_dask_cluster_that_is_started_once_it_is_worth_it_loads_the_same_rows(prefect_server, tmp_path, monkeypatch):
     """Where nobody says how many processes: the first batches are parsed by the flow run."""
-    monkeypatch.setattr("bufferhouse.ingest.batching.BATCH_DUMPS", 30)
-    monkeypatch.setattr("bufferhouse.ingest.batching._CHUNK_DUMPS", 30)
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "30")
     monkeypatch.setattr("bufferhouse.ingest.workers.SMALLEST_INPUT_BYTES", 1 << 20)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     submitted = []

@@ -27,7 +27,7 @@ from prefect.states import Failed, State
 
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
-from bufferhouse.ingest.source import Pass
+from bufferhouse.ingest.summary import Summary
 from bufferhouse.warehouse.files import published_path
 from bufferhouse.warehouse.lock import WriterLock
 from flows.ingest import _final_state, ingest, main
@@ -163,8 +163,7 @@ def test_a_batch_is_one_task_and_a_dump_is_none(ingested):
 
 def test_a_second_batch_has_tasks_of_its_own(prefect_server, tmp_path, monkeypatch):
     """Where ten new contents fill a batch 13 are two batches, two tasks that parse and two that load."""
-    monkeypatch.setattr("bufferhouse.ingest.batching.BATCH_DUMPS", 10)
-    monkeypatch.setattr("bufferhouse.ingest.batching._CHUNK_DUMPS", 10)
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "10")
     write_dumps(tmp_path / "many", range(13))
     warehouse = tmp_path / "warehouse.duckdb"
     state = ingest([str(tmp_path / "many")], warehouse=str(warehouse), return_state=True)
@@ -260,15 +259,15 @@ def test_a_folder_of_bad_dumps_fails(prefect_server, seeds, tmp_path):
 @pytest.mark.parametrize(
     ("summary", "share", "expected"),
     [
-        (Pass(seen=0), 0.0, "Completed"),
-        (Pass(seen=4, new=4), 0.0, "Completed"),
-        (Pass(seen=4, rejected=2), 0.5, "Completed with rejects"),
-        (Pass(seen=4, rejected=3), 0.5, "Failed"),
-        (Pass(seen=4, rejected=1, known_rejected=2), 0.5, "Failed"),
-        (Pass(seen=4, unreadable=["a", "b", "c"]), 0.5, "Failed"),
-        (Pass(seen=4, unreadable=["a"]), 0.5, "Completed with rejects"),
-        (Pass(seen=4, rejected=4), 1.0, "Completed with rejects"),
-        (Pass(seen=4, rejected=1), 0.0, "Failed"),
+        (Summary(seen=0), 0.0, "Completed"),
+        (Summary(seen=4, new=4), 0.0, "Completed"),
+        (Summary(seen=4, rejected=2), 0.5, "Completed with rejects"),
+        (Summary(seen=4, rejected=3), 0.5, "Failed"),
+        (Summary(seen=4, rejected=1, known_rejected=2), 0.5, "Failed"),
+        (Summary(seen=4, unreadable=["a", "b", "c"]), 0.5, "Failed"),
+        (Summary(seen=4, unreadable=["a"]), 0.5, "Completed with rejects"),
+        (Summary(seen=4, rejected=4), 1.0, "Completed with rejects"),
+        (Summary(seen=4, rejected=1), 0.0, "Failed"),
     ],
 )
 def test_the_failing_share(summary, share, expected):

@@ -4,18 +4,17 @@ import os
 import sys
 import tarfile
 import time
-from datetime import UTC, datetime
 
 import pytest
 
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.arrivals import Rules
-from bufferhouse.ingest.batching import read_batches
-from bufferhouse.ingest.parsed_batches import parse_batch
-from bufferhouse.ingest.source import Pass, Source, choose, finish, look
+from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.ingest.read import read_batches
+from bufferhouse.ingest.source import Source, choose, look
+from bufferhouse.ingest.summary import Summary
 from bufferhouse.sources.naming import check_pattern
 from bufferhouse.warehouse.completing import complete
-from bufferhouse.warehouse.load import load
 from bufferhouse.warehouse.warehouse import Warehouse
 from tests.command_line import CHECKOUT, call
 from tests.ingests import name_of, write_dumps
@@ -35,15 +34,10 @@ def age(*paths, seconds=86400.0):
 def one_pass(warehouse, folder, rules, **options):
     """Carry out one pass over a source and load what is ready; return what it did."""
     source = Source("test", [str(folder)], rules, look_inside=False, **options)
-    result = Pass()
-    with Warehouse(warehouse) as writer:
-        seen = look(source)
-        arrivals = choose(writer, source, seen, result)
-        for batch in read_batches(writer, arrivals.ready, hold=arrivals.hold):
-            result.unreadable += batch.unreadable
-            result.add(load(writer, parse_batch(batch), seen.discovery.runs, datetime.now(UTC)))
-        finish(arrivals, result)
-    return result
+    (summary,) = ingest([source], Warehouse(warehouse)).values()
+    if summary.error is not None:
+        raise summary.error
+    return summary
 
 
 def query(warehouse, sql):
@@ -84,7 +78,7 @@ def test_a_file_that_changes_while_it_is_read_waits(warehouse, folder):
     age(path)
     source = Source("test", [str(folder)], Rules(settle=1), look_inside=False)
     with Warehouse(warehouse) as writer:
-        arrivals = choose(writer, source, look(source), Pass())
+        arrivals = choose(writer, source, look(source), Summary())
         with path.open("ab") as file:
             file.write(b"\n")
         assert [] == list(read_batches(writer, arrivals.ready, hold=arrivals.hold))

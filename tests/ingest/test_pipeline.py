@@ -14,9 +14,9 @@ import pytest
 import zstandard
 
 from bufferhouse.dump.identity import content_of
-from bufferhouse.ingest.batching import BATCH_DUMPS
 from bufferhouse.ingest.pipeline import ingest
-from bufferhouse.sources.discover import discover
+from bufferhouse.ingest.read import Limits
+from bufferhouse.ingest.source import Source
 from bufferhouse.warehouse.warehouse import Warehouse
 from tests.command_line import call, kill_group, run, start
 from tests.synthetic import Slot, dump_text, small_dump
@@ -222,10 +222,15 @@ def test_files_that_cannot_be_read_are_named_and_stop_only_themselves(warehouse,
 def test_a_file_that_vanishes_while_others_are_read_is_named(warehouse, tmp_path):
     """Between looking and reading a file may go: the others load, and the summary says which one went."""
     _, gone = write_dumps(tmp_path / "run", [1, 2])
-    found = discover([str(tmp_path / "run")])
-    gone.unlink()
-    with Warehouse(warehouse) as writer:
-        summary = ingest(writer, found)
+
+    def then_gone(title, function, *arguments):
+        outcome = function(*arguments)
+        if title.startswith("discover "):
+            gone.unlink()
+        return outcome
+
+    source = Source.named([str(tmp_path / "run")])
+    (summary,) = ingest([source], Warehouse(warehouse), run=then_gone).values()
     assert (1, 1, [f"{gone}: No such file or directory"]) == (summary.exit_code, summary.new, summary.unreadable)
 
 
@@ -392,12 +397,13 @@ def test_worker_processes_give_the_rows_of_one_process(example_warehouse, fleet,
 
 def test_large_inputs_are_committed_batch_by_batch(warehouse, tmp_path):
     """A batch of new contents is one transaction with one row of raw.loads."""
-    write_dumps(tmp_path / "run", range(BATCH_DUMPS + 100))
+    count = Limits().dumps + 100
+    write_dumps(tmp_path / "run", range(count))
     code, summary = ingested(warehouse, tmp_path / "run")
-    assert (0, BATCH_DUMPS + 100) == (code, summary["new"])
+    assert (0, count) == (code, summary["new"])
     loads = rows(warehouse, "SELECT seen_count, new_count FROM raw.loads ORDER BY load_id")
     assert 2 == len(loads)
-    assert BATCH_DUMPS + 100 == sum(new for _, new in loads)
+    assert count == sum(new for _, new in loads)
     by_load = rows(warehouse, "SELECT COUNT(*) FROM raw.dumps GROUP BY load_id ORDER BY load_id")
     assert [new for _, new in loads] == [count for (count,) in by_load]
 

@@ -31,16 +31,19 @@ sys.stdin.readline()
 """
 # A writer whose worker processes are busy when it is killed.
 PARENT = """
-import multiprocessing, os, sys, time
+import sys, time
 from pathlib import Path
+from bufferhouse.dump.identity import content_of
+from bufferhouse.ingest.workers import Processes
 from bufferhouse.warehouse.lock import WriterLock
-from bufferhouse.ingest.processes import executor
+from tests.synthetic import small_dump
 
-with executor(2) as pool, WriterLock(Path(sys.argv[1])):
-    pool.submit(time.sleep, 3600)
-    pool.submit(os.getpid).result()
-    pool.submit(time.sleep, 3600)
-    print(*(worker.pid for worker in multiprocessing.active_children()), flush=True)
+files = {"combined": small_dump(1)}
+work = [(content_of(files), files)]
+with Processes(2) as pool, WriterLock(Path(sys.argv[1])):
+    pool.begin(1, work * 2).result()
+    pool.begin(2, work * 1_000_000)
+    print(*(worker.pid for worker in pool.processes), flush=True)
     time.sleep(3600)
 """
 
