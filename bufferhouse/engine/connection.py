@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import duckdb
 
 from bufferhouse.engine import interrupts
-from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull
+from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull, first_line
 
 LAKE = "bufferhouse_lake"  # the database of a lake in its connection
 _ARE_LAKES: WeakKeyDictionary[duckdb.DuckDBPyConnection, bool] = WeakKeyDictionary()
@@ -70,11 +70,6 @@ def settle(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("SET TimeZone = 'UTC'")
     con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
     con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours
-
-
-def first_line(error: Exception) -> str:
-    """Return what stands in the first line of an error: behind it DuckDB shows the statement."""
-    return str(error).split("\n", 1)[0]
 
 
 def no_space(path: Path | None, error: Exception) -> WarehouseFull | None:

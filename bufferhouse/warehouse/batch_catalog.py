@@ -18,6 +18,7 @@ import polars as pl
 from bufferhouse.engine.connection import is_lake
 from bufferhouse.engine.sql import registered
 from bufferhouse.engine.two_connections import Step, run_steps
+from bufferhouse.errors import first_line
 from bufferhouse.models.project import LAYERS
 from bufferhouse.tabulate.batch import COLUMNS, Batch, Refusal
 from bufferhouse.tabulate.contracts import without
@@ -176,7 +177,7 @@ def uncomputable(con: duckdb.DuckDBPyConnection, batch: Batch) -> dict[int, Refu
         if passes(error):  # the catalog of a lake is gone: no dump is to blame for that
             raise
         if len(dump_ids) == 1:
-            found = str(error).split("\n", 1)[0]
+            found = first_line(error)
             return {dump_ids[0]: Refusal("model", "numbers that every model can compute with", found)}
         middle = len(dump_ids) // 2
         halves = (dump_ids[:middle], dump_ids[middle:])

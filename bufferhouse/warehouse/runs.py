@@ -8,7 +8,7 @@ from datetime import datetime
 import duckdb
 
 from bufferhouse.engine.sql import registered
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, whole_number
 from bufferhouse.warehouse.rows import change_run
 
@@ -22,10 +22,7 @@ def run_id(con: duckdb.DuckDBPyConnection, name: str) -> int:
     row = con.execute("SELECT run_id FROM raw.runs WHERE run_name = ?", [name]).fetchone()
     if row is None:
         names = [row[0] for row in con.execute("SELECT run_name FROM raw.runs").fetchall()]
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, names, 1)
-        raise UsageError(f"there is no run {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        raise UsageError(f"there is no run {name!r}{did_you_mean(name, names)}")
     return row[0]
 
 

@@ -9,9 +9,9 @@ from types import TracebackType
 
 import duckdb
 
-from bufferhouse.engine.connection import close, connect, first_line, no_space, settle
+from bufferhouse.engine.connection import close, connect, no_space, settle
 from bufferhouse.engine.sql import registered, transaction
-from bufferhouse.errors import UsageError, WarehouseError
+from bufferhouse.errors import UsageError, WarehouseError, first_line
 from bufferhouse.models import build as building
 from bufferhouse.warehouse import migrate
 from bufferhouse.warehouse.copying import copy_file, flush

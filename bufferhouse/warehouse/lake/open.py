@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 import duckdb
 
 from bufferhouse.engine.connection import close
-from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build
 from bufferhouse.paths import MODELS
 from bufferhouse.warehouse.lake.address import LakeAddress
@@ -82,7 +82,7 @@ def _prepare(
             time.sleep(_PAUSE_SECONDS)
         except duckdb.Error as error:
             if not tries_left or not isinstance(error, duckdb.TransactionException):
-                reason = str(error).split("\n", 1)[0]
+                reason = first_line(error)
                 raise WarehouseError(
                     f"{address} cannot be brought to this version, and is as it was: {reason}"
                 ) from error
