@@ -3,32 +3,42 @@
 DuckDB plans a statement in one thread, and works through small tables in one: a second connection uses a second core.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from threading import Condition, Thread
-from typing import NamedTuple
 
 import duckdb
 
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.connection import settle
+from bufferhouse.engine.sql import registered
 
 
-class Step(NamedTuple):
-    """Something to do on a connection, after all steps that it `needs`; other names among these are there already."""
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement of SQL, carried out after all that it `needs`; other names among these are there already.
+
+    `given` is a table of Arrow that it reads by this name. Where all tables `of` are known to have fewer rows than
+    `least` together, `otherwise` is carried out in its place, if there is such.
+    """
 
     name: str
-    needs: Sequence[str]
-    run: Callable[[duckdb.DuckDBPyConnection], object]
+    needs: Collection[str]
+    sql: str
+    given: object = None
+    of: Collection[str] = ()
+    least: int = 0
+    otherwise: str | None = None
 
 
-def run_steps(con: duckdb.DuckDBPyConnection, steps: Sequence[Step], *, catalog: str) -> None:
-    """Carry out steps on a connection and a second one beside it, which uses `catalog`; each commits by itself.
+def run_statements(con: duckdb.DuckDBPyConnection, statements: Sequence[Statement], *, catalog: str) -> dict[str, int]:
+    """Carry out statements on a connection and a second one beside it, which uses `catalog`; each commits by itself.
 
-    What a step needs must stand before it. After one that fails no other is begun; its error is raised when none is
-    under way any more.
+    Return how many rows each has made, where it makes a table. What a statement needs must stand before it. After one
+    that fails no other is begun; its error is raised when none is under way any more.
     """
-    queue = _Queue(steps)
+    queue = _Queue(statements)
     with _beside(con, catalog) as other:
         helper = Thread(target=queue.work, args=(other, con), daemon=True)
         helper.start()
@@ -38,6 +48,7 @@ def run_steps(con: duckdb.DuckDBPyConnection, steps: Sequence[Step], *, catalog:
             helper.join()  # nothing may be under way when its connection is closed
     if queue.failure is not None:
         raise queue.failure
+    return queue.rows
 
 
 @contextmanager
@@ -53,12 +64,13 @@ def _beside(con: duckdb.DuckDBPyConnection, catalog: str) -> Iterator[duckdb.Duc
 
 
 class _Queue:
-    """Steps that wait, the names of those that are done, and the first error of any; two connections are `working`."""
+    """Statements that wait, those that are done with the rows they made, the first error; two are `working`."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
-        names = {step.name for step in steps}
-        self.waiting = [(step, names.intersection(step.needs)) for step in steps]
+    def __init__(self, statements: Sequence[Statement]) -> None:
+        names = {statement.name for statement in statements}
+        self.waiting = [(statement, names.intersection(statement.needs)) for statement in statements]
         self.done: set[str] = set()
+        self.rows: dict[str, int] = {}
         self.failure: BaseException | None = None
         self.working = 2
         self.changed = Condition()
@@ -66,10 +78,11 @@ class _Queue:
     def work(self, con: duckdb.DuckDBPyConnection, other: duckdb.DuckDBPyConnection) -> None:
         """Carry out on a connection what `other` does not, until both are at the end."""
         try:
-            while step := self._next():
-                step.run(con)
+            while statement := self._next():
+                made = self._carry_out(statement, con)
                 with self.changed:
-                    self.done.add(step.name)
+                    self.rows.update(made)
+                    self.done.add(statement.name)
                     self.changed.notify_all()
         except BaseException as error:
             con.interrupt()  # at Ctrl-C DuckDB gives up waiting for a statement, which goes on in its threads
@@ -85,12 +98,22 @@ class _Queue:
                     other.interrupt()  # again and again: its statement may have been about to begin
                 self.changed.wait(interrupts.AGAIN_SECONDS)
 
-    def _next(self) -> Step | None:
+    def _carry_out(self, statement: Statement, con: duckdb.DuckDBPyConnection) -> dict[str, int]:
+        sql: str | None = statement.sql
+        if statement.of and all(table in self.rows for table in statement.of):
+            sql = sql if sum(map(self.rows.get, statement.of)) >= statement.least else statement.otherwise
+        if sql is None:
+            return {}
+        with registered(con, "given", statement.given) if statement.given is not None else nullcontext():
+            made = con.execute(sql).fetchone()
+        return {statement.name: made[0]} if made else {}
+
+    def _next(self) -> Statement | None:
         with self.changed:
             while self.waiting and self.failure is None:
-                for place, (step, needs) in enumerate(self.waiting):
+                for place, (statement, needs) in enumerate(self.waiting):
                     if needs <= self.done:
                         del self.waiting[place]
-                        return step
+                        return statement
                 self.changed.wait()
         return None

@@ -4,20 +4,16 @@ A literal `dump_id = x` is pushed into a view, a join or `IN (SELECT …)` is no
 would scan everything that is in it.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
-from threading import Lock
 from typing import NamedTuple
 
 import duckdb
 import polars as pl
 
 from bufferhouse.engine.connection import is_lake
-from bufferhouse.engine.sql import registered
-from bufferhouse.engine.two_connections import Step, run_steps
+from bufferhouse.engine.two_connections import Statement, run_statements
 from bufferhouse.errors import first_line
 from bufferhouse.models.project import LAYERS
 from bufferhouse.tabulate.batch import COLUMNS, Batch, Refusal
@@ -28,6 +24,9 @@ from bufferhouse.warehouse.rows import stored
 
 CATALOG = "bufferhouse_batch"
 _BUILT = "SELECT model_name, is_incremental, severity, reads, model_sql FROM meta.models ORDER BY ordinal"
+_NOTHING = (
+    "CREATE TABLE %s AS SELECT NULL::BIGINT AS dump_id, NULL::VARCHAR AS expected, NULL::VARCHAR AS found LIMIT 0"
+)
 _MANY_ROWS = 10_000  # in a table: one that nobody reads any more is dropped for its memory
 REFUSING = (duckdb.DataError, duckdb.InvalidInputException)  # how DuckDB says that the numbers are to blame
 
@@ -68,8 +67,7 @@ def batch_catalog(
         for table in ("observations", "stack_frames"):
             # What a dump was seen with may be another tomorrow: nothing that is kept with the dump can depend on it.
             con.execute(f'CREATE TABLE raw.{table} AS FROM "{main}".raw.{table} LIMIT 0')
-        rows = {f"raw.{table}": len(frame) for table, frame in frames.items()}
-        run_steps(con, [*_tables(frames), *_models(built, rows)], catalog=CATALOG)
+        rows = run_statements(con, list(_statements(frames, built)), catalog=CATALOG)
         con.execute(f'USE "{main}"')
         checks = [(row[0], row[2], rows[row[0]]) for row in built if row[2]]
         yield Names({row[0]: rows[row[0]] for row in built if row[1]}, checks)
@@ -80,47 +78,31 @@ def batch_catalog(
             con.execute(f"DETACH {CATALOG}")
 
 
-def _tables(frames: Mapping[str, pl.DataFrame]) -> Iterator[Step]:
-    """Yield what makes the tables of raw."""
+def _statements(frames: Mapping[str, pl.DataFrame], built: list[tuple]) -> Iterator[Statement]:
+    """Yield what makes the tables of raw, then what builds the models that are asked for.
 
-    def store(table: str, frame: pl.DataFrame, con: duckdb.DuckDBPyConnection) -> None:
-        with registered(con, "batch_frame", frame.to_arrow()):
-            con.execute(f"CREATE TABLE {table} AS SELECT * FROM batch_frame")
-
+    A large table that no model reads any more is dropped for its memory.
+    """
     for table, frame in frames.items():
-        yield Step(f"raw.{table}", (), partial(store, f"raw.{table}", frame))
-
-
-def _models(built: list[tuple], rows: dict[str, int]) -> Iterator[Step]:
-    """Yield what builds the models that are asked for; to the `rows` of raw each that is a table adds its own."""
+        sql = f"CREATE TABLE raw.{table} AS SELECT * FROM given"
+        yield Statement(f"raw.{table}", (), sql, given=frame.to_arrow())
     asked = _asked(built)
     kept = {name for name, is_incremental, severity, *_ in built if is_incremental or severity}
     stored = kept | {name for name, *_ in built if asked.get(name, 0) > 1}
     behind = _behind(built, stored)
-    still_read = Counter(table for name in stored & asked.keys() for table in behind[name])
-    counting = Lock()
-
-    def make(model: tuple, con: duckdb.DuckDBPyConnection) -> None:
-        name, _, severity, reads, sql = model
+    models = [model for model in built if model[0] in asked]
+    last_reader = {table: name for name, *_ in models if name in stored for table in behind[name] - kept}
+    for name, _, severity, reads, sql in models:
         if name not in stored:
-            con.execute(f"CREATE VIEW {name} AS\n{sql}")
-            return
-        if severity and reads and not any(rows.get(table, 1) for table in reads):
+            yield Statement(name, reads, f"CREATE VIEW {name} AS\n{sql}")
+        elif severity:
             # Of empty tables a check finds nothing, and need not be planned.
-            con.execute(f"CREATE TABLE {name} (dump_id BIGINT, expected VARCHAR, found VARCHAR)")
-            rows[name] = 0
+            yield Statement(name, reads, f"CREATE TABLE {name} AS\n{sql}", of=reads, least=1, otherwise=_NOTHING % name)
         else:
-            rows[name] = con.execute(f"CREATE TABLE {name} AS\n{sql}").fetchone()[0]
-        with counting:
-            still_read.subtract(behind[name])
-            unread = [table for table in behind[name] if not still_read[table] and table not in kept]
-        for table in unread:
-            if rows[table] > _MANY_ROWS:
-                con.execute(f"DROP TABLE {table}")
-
-    for model in built:
-        if model[0] in asked:
-            yield Step(model[0], model[3], partial(make, model))
+            yield Statement(name, reads, f"CREATE TABLE {name} AS\n{sql}")
+        for table in [table for table, last in last_reader.items() if last == name]:
+            readers = [other for other in stored & asked.keys() if table in behind[other]]
+            yield Statement(f"no {table}", readers, f"DROP TABLE {table}", of=[table], least=_MANY_ROWS + 1)
 
 
 def _behind(built: list[tuple], stored: set[str]) -> dict[str, set[str]]:

@@ -128,7 +128,7 @@ def test_a_worker_that_is_killed_is_told_with_the_way_out():
 def test_a_fault_in_a_worker_is_raised_here():
     """What is no work, say; the worker goes on."""
     with Processes(1) as pool:
-        with pytest.raises(TypeError):
+        with pytest.raises(AttributeError):
             pool.parse([(None, None)])
         assert 2 == len(pool.parse(work_of(0, 1)).tables.frames["dumps"])
 
