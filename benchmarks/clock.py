@@ -25,7 +25,7 @@ from bufferhouse.ingest.batching import read_batches
 from bufferhouse.ingest.parsed_batches import parse_batch
 from bufferhouse.ingest.source import Pass, Source, choose, look
 from bufferhouse.warehouse.load import load
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.flows.clock import Clock, free_port, until
 from tests.ingests import write_dumps
 
@@ -85,7 +85,7 @@ def one_pass(warehouse: Path, folder: str) -> Pass:
     """Carry out one pass over a folder without Prefect, publishing included where something was loaded."""
     source = Source("benchmark", [folder], Rules(settle=0.001), look_inside=False)
     result = Pass()
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         seen = look(source)
         arrivals = choose(writer, source, seen, result)
         for batch in read_batches(writer, arrivals.ready, hold=arrivals.hold):

@@ -23,7 +23,7 @@ from bufferhouse.ingest.workers import own_parsers
 from bufferhouse.models.build import build
 from bufferhouse.paths import MODELS
 from bufferhouse.sources.discover import discover
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 
 _BARE = "bare.duckdb"
 _CHECK = """-- Stands for all models and checks where none shall be measured.
@@ -53,7 +53,7 @@ class Fresh:
 
 def bare_warehouse(path: Path) -> None:
     """Make a warehouse of tables and staging views; instead of all other models and checks one that finds nothing."""
-    with tempfile.TemporaryDirectory() as directory, Warehouse(path, build_models=False) as warehouse:
+    with tempfile.TemporaryDirectory() as directory, writing(path, build_models=False) as warehouse:
         shutil.copytree(MODELS / "staging", Path(directory) / "staging")
         check = Path(directory) / "checks" / "nothing.sql"
         check.parent.mkdir()
@@ -64,7 +64,7 @@ def bare_warehouse(path: Path) -> None:
 def bare_ingest(folder: Path, path: Path) -> None:
     """Ingest as `run_ingest` does, into a bare warehouse."""
     found = discover([str(folder)])
-    with own_parsers(None) as parsers, Warehouse(path, build_models=False) as warehouse:
+    with own_parsers(None) as parsers, writing(path, build_models=False) as warehouse:
         ingest(warehouse, found, parsers=parsers)
 
 

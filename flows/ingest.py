@@ -11,7 +11,6 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 from prefect import flow, runtime, tags
@@ -29,10 +28,10 @@ from bufferhouse.models.checks import CheckResult, found_by_checks
 from bufferhouse.report.flow_summary import pass_summary
 from bufferhouse.report.summary import lines
 from bufferhouse.tabulate.tables import ParsedBatch, Refusal
-from bufferhouse.warehouse.files import is_published, published_path
-from bufferhouse.warehouse.lake.address import address_of
+from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.load import Loaded
 from bufferhouse.warehouse.load import load as load_batch
+from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.warehouse import Warehouse
 from flows import events
 from flows.parsers import open_parsers
@@ -54,7 +53,7 @@ def load(number: int, parsed: Held, warehouse: Held, runs: Held, started_at: dat
 @step(name="publish")
 def publish(warehouse: Held) -> str:
     """Publish a copy for readers."""
-    return str(warehouse.value.publish())
+    return warehouse.value.publish()
 
 
 def _name() -> str:
@@ -103,12 +102,12 @@ def ingest(
         seen = {source.name: _look(source, Listings.beside(path), by_source[source.name]) for source in chosen}
         if any(seen.values()):
             parsers = open_parsers(conf, workers)
-            with Warehouse(path, wait=wait) as writer:
+            with writing(path, wait=wait) as writer:
                 number, refused = _load_all(writer, chosen, seen, by_source, parsers)
                 events.tell_checks(conf, refused)
                 events.tell_stale(writer.con, conf, by_source)
                 should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
-                if should_publish and (number or not is_published(path)):
+                if should_publish and (number or not path.is_published()):
                     publish(Held(writer))
     except EXPECTED as error:
         # Were it raised, Prefect would log its traceback and pickle it into the storage of results.
@@ -121,10 +120,9 @@ def ingest(
             log(one.fault, source=name, level=logging.ERROR)
     for line in lines(total):
         log(line)
-    size = path.stat().st_size if isinstance(path, Path) and path.exists() else None
-    copy = published_path(path)
+    copy = path.published
     published = str(copy) if copy is not None and copy.exists() else None
-    markdown = pass_summary(total, by_source, published=published, warehouse_bytes=size)
+    markdown = pass_summary(total, by_source, published=published, warehouse_bytes=path.size_bytes)
     leave_summary("ingest-summary", markdown, "What the ingest did.")
     share = conf["thresholds"]["failing_share"] if failing_share is None else failing_share
     return _final_state(total, share, by_source)

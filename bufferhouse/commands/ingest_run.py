@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 from bufferhouse.commands.writing import writing
 from bufferhouse.config.load import Config
@@ -20,15 +19,15 @@ from bufferhouse.ingest.summary import Summary
 from bufferhouse.ingest.workers import own_parsers
 from bufferhouse.sources import discover as finding
 from bufferhouse.tabulate.tables import ParsedBatch
-from bufferhouse.warehouse.files import is_published
+from bufferhouse.warehouse.address import Address
 from bufferhouse.warehouse.load import load
-from bufferhouse.warehouse.read import only_asked
+from bufferhouse.warehouse.open import only_asked
 from bufferhouse.warehouse.warehouse import Warehouse
 
 
 def run_ingest(
     sources: Sequence[str],
-    path: Path,
+    path: Address,
     *,
     run_name: str | None = None,
     labels: Mapping[str, str] | None = None,
@@ -57,9 +56,9 @@ def run_ingest(
         others = f" and {count - 1} more" if count > 1 else ""
         print(f"bufferhouse: {first}{others}: archives beside dumps are opened only when named", file=sys.stderr)
     if plan:
-        with only_asked(path, wait=wait) as (warehouse, note):
-            if note:
-                print(f"bufferhouse: {note}", file=sys.stderr)
+        with only_asked(path, wait=wait) as warehouse:
+            if warehouse.note:
+                print(f"bufferhouse: {warehouse.note}", file=sys.stderr)
             count_only(warehouse, discovery, summary, rehash=rehash)
         summary.seconds = round(time.monotonic() - started, 3)
         return summary
@@ -84,7 +83,7 @@ def run_ingest(
 
 def run_configured(
     conf: Config,
-    path: Path,
+    path: Address,
     *,
     run_name: str | None = None,
     labels: Mapping[str, str] | None = None,
@@ -120,7 +119,7 @@ def run_configured(
                 advance(done, total, total_of(by_source))
 
             count = load_ready(warehouse, chosen, seen, by_source, partial(own_parsers, workers), load_one, reach)
-            if publish and (count or not is_published(path)):
+            if publish and (count or not path.is_published()):
                 warehouse.publish()
     except KeyboardInterrupt:
         _tell_committed(total_of(by_source))

@@ -8,7 +8,7 @@ import duckdb
 from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.workers import own_parsers
 from bufferhouse.sources.discover import discover
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def in_memory(sources: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
     import sys
 
     discovery = discover(sources)
-    with own_parsers(None) as parsers, Warehouse(None) as warehouse:
+    with own_parsers(None) as parsers, writing(None) as warehouse:
         summary = ingest(warehouse, discovery, parsers=parsers)
         for line in [*summary.reject_lines, *summary.unreadable, *summary.head_faults]:
             print(f"bufferhouse: {line}", file=sys.stderr)

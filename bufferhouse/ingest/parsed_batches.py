@@ -36,7 +36,7 @@ def parsed_batches(
 
     def ahead() -> int:
         # What is claimed for a batch is free when the next one is asked for.
-        return parsers.ahead if warehouse.claims is None else 0
+        return 0 if warehouse.is_shared else parsers.ahead
 
     def first() -> tuple[Begun[T], ParsedBatch]:
         one = begun[0]

@@ -14,7 +14,6 @@ from bufferhouse.ingest.workers import HERE, Parsers
 from bufferhouse.sources.discover import Discovery
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.load import load
-from bufferhouse.warehouse.rows import next_number
 from bufferhouse.warehouse.runs import complete_runs
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -33,9 +32,9 @@ def ingest(
     `summary` may be given to see what was committed when this is interrupted.
     """
     summary = summary if summary is not None else Summary()
-    if warehouse.claims is not None:
+    if warehouse.is_shared:
         summary.conflicts = summary.retries = 0
-    summary.last_load_id = next_number(warehouse.con, "loads", "load_id") - 1
+    summary.last_load_id = warehouse.next_number("loads", "load_id") - 1
     try:
         _ingest(warehouse, discovery, summary, rehash, parsers, progress)
     except BaseException:
@@ -54,7 +53,7 @@ def _ingest(
 ) -> None:
     interrupts.check()
     fresh = unknown_files(warehouse, discovery, summary, rehash=rehash)
-    complete_runs(warehouse.con, discovery.runs)
+    complete_runs(warehouse, discovery.runs)
     done = 0
 
     def read(in_flight: InFlight) -> Iterator[tuple[ReadBatch, None]]:

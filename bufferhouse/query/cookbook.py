@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
+from bufferhouse.engine.sql import literal
 from bufferhouse.errors import UsageError
 from bufferhouse.paths import QUERIES
 from bufferhouse.query.format import formatted
@@ -143,9 +144,7 @@ def _literal(text: str) -> Value:
 
 def shown(value: Value) -> str:
     """Return a default as its file shows it."""
-    if value is None:
-        return "null"
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+    return "null" if value is None else literal(value)
 
 
 def page(directory: Path = QUERIES) -> str:

@@ -12,7 +12,7 @@ from bufferhouse.ingest.processes import executor
 from bufferhouse.ingest.source import Pass, Source, look
 from bufferhouse.ingest.workers import Parsers, own_parsers, parse_work
 from bufferhouse.warehouse.load import load
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.ingests import name_of
 from tests.synthetic import small_dump
 from tests.warehouses import contents, differences
@@ -50,7 +50,7 @@ def late_parsers(ahead: int, heard: list[str]):
 
 def ingested(path, sources, open_parsers) -> Pass:
     source, result = Source("all", [str(sources)]), Pass()
-    with Warehouse(path) as writer:
+    with writing(path) as writer:
 
         def load_one(_number, parsed, found, result, started_at):
             result.add(load(writer, parsed, found.discovery.runs, started_at))
