@@ -8,16 +8,16 @@ from bufferhouse.engine.sql import registered
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.models import build
 from bufferhouse.paths import MODELS
-from bufferhouse.warehouse.address import Address
-from bufferhouse.warehouse.open import reading, writing
+from bufferhouse.warehouse.address import address_of
+from bufferhouse.warehouse.open import Place, reading, writing
 from bufferhouse.warehouse.warehouse import Warehouse
 
 _ROWS = 100_000  # of a piece that lies in memory
 
 
 def copy_warehouse(
-    source: Address,
-    target: Address,
+    source: Place,
+    target: Place,
     *,
     wait: float = 0.0,
     progress: Callable[[int, int], None] | None = None,
@@ -32,7 +32,7 @@ def copy_warehouse(
         WarehouseBusy: as `reading` and `Warehouse`.
         WarehouseError: a table is not the same; nothing was committed.
     """
-    if source.key == target.key:
+    if address_of(source).key == address_of(target).key:
         raise UsageError(f"expected two warehouses, found {source} twice")
     with reading(source, wait=wait) as reader, writing(target, wait=wait) as writer:
         old, new = reader.con, writer.con
