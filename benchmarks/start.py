@@ -35,9 +35,9 @@ def rows(warehouse: Path, dump: Path, scratch: Path, turns: int) -> list[Row]:
     loaded = f"Typer and DuckDB: {found['duckdb'].processor:.2f} s"
     framed = f"those, Polars and PyArrow: {found['frames'].processor:.2f} s"
     return [
-        _row("start of `bufferhouse --help`", found["help"], bare, 0.15),
-        _row('start of `query "select 1"`', found["query"], loaded, 0.4),
-        _row("start of `ingest` of one dump", found["ingest"], framed, 1.2),
+        _row("start of `bufferhouse --help`", found["help"], bare, 0.25),
+        _row('start of `query "select 1"`', found["query"], loaded, 0.5),
+        _row("start of `ingest` of one dump", found["ingest"], framed, 1.5),
     ]
 
 

@@ -4,19 +4,13 @@ Data goes to standard output, progress and messages to standard error. Exit 0 go
 found offenders, 2 a wrong call, 3 the warehouse or a source is busy or away, 130 Ctrl-C.
 """
 
-import atexit
-import gc
 import os
 import sys
-from collections.abc import Sequence
-from copy import copy
 from typing import Annotated
 
 import typer
-from typer.models import CommandInfo, TyperInfo
 
 from bufferhouse.commands import (
-    cataloging,
     compare,
     config,
     ingest,
@@ -30,10 +24,9 @@ from bufferhouse.commands import (
 from bufferhouse.commands import (
     copy as copying,
 )
-from bufferhouse.commands.typer_fast import Verbs
 from bufferhouse.version import __version__
 
-app = Verbs(
+app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -56,7 +49,7 @@ for verb in (maintain.build, maintain.check, maintain.publish, maintain.compact,
     app.command()(verb)
 app.command()(models.models)
 app.command()(models.lineage)
-app.command()(cataloging.catalog)
+app.command()(models.catalog)
 app.add_typer(config.config, name="config")
 runs.runs.command("complete")(config.runs_complete)
 app.command()(serve.serve)
@@ -69,44 +62,10 @@ def _main(version: Annotated[bool, typer.Option("--version", help="Print the ver
         raise typer.Exit
 
 
-def needed(words: Sequence[str]) -> typer.Typer:
-    """Return the part of the command line that some words call: what Typer makes of every option of a verb takes time.
-
-    Of a call for the list of verbs that is their names and descriptions, of a verb it is the verb.
-    """
-    lean = copy(app)
-    if words in ([], ["--help"], ["-h"]):
-        lean.registered_commands = [_without_options(verb) for verb in app.registered_commands]
-        lean.registered_groups = [_without_verbs(group) for group in app.registered_groups]
-        return lean
-    for kind in ("registered_commands", "registered_groups"):
-        verbs = getattr(app, kind)
-        setattr(lean, kind, [verb for verb in verbs if (verb.name or verb.callback.__name__) == words[0]])
-    return lean if lean.registered_commands or lean.registered_groups else app
-
-
-def _without_options(verb: CommandInfo) -> CommandInfo:
-    def nothing() -> None:
-        pass
-
-    nothing.__name__, nothing.__doc__ = verb.callback.__name__, verb.callback.__doc__
-    bare = copy(verb)
-    bare.callback = nothing
-    return bare
-
-
-def _without_verbs(group: TyperInfo) -> TyperInfo:
-    bare = copy(group)
-    bare.typer_instance = copy(group.typer_instance)
-    bare.typer_instance.registered_commands = []
-    return bare
-
-
 def main() -> None:
     """Run the command line."""
-    atexit.register(gc.freeze)  # the search for garbage in all that was imported, when the process ends anyway
     try:
-        needed(sys.argv[1:])()
+        app()
     except BrokenPipeError:
         # Whoever read standard output went away: nothing more can be said there, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

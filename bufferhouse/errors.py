@@ -1,4 +1,9 @@
-"""Errors that end a command, each with its exit code and the way out in its message."""
+"""Errors that end a command, each with its exit code and the way out in its message; and pieces of such messages."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_SHOWN = 80  # characters of a name in a message
 
 
 class UsageError(Exception):
@@ -27,3 +32,15 @@ class SourceUnavailable(Exception):
 
 class ClusterUnavailable(SourceUnavailable):
     """The cluster that should parse does not answer, or gave up: exit 3. What was committed is kept."""
+
+
+def first_line(error: object) -> str:
+    """Return what stands in the first line of an error: behind it DuckDB shows the statement."""
+    return str(error).strip().split("\n", 1)[0]
+
+
+def did_you_mean(word: str, known: Iterable[str], most: int = 1) -> str:
+    """Return `; did you mean 'NAME'?` for the known names that are near a word or hold it; nothing where none is."""
+    names = list(known)
+    near = get_close_matches(word, names, most) or [name for name in names if word and word.lower() in name.lower()]
+    return f"; did you mean {' or '.join(repr(name[:_SHOWN]) for name in near[:most])}?" if near else ""

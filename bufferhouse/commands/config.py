@@ -14,9 +14,8 @@ from bufferhouse.commands.options import (
     say,
     warehouse_path,
 )
-from bufferhouse.commands.typer_fast import Verbs
 
-config = Verbs(no_args_is_help=True, help="Look at the configuration.")
+config = typer.Typer(no_args_is_help=True, help="Look at the configuration.")
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="The file; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml here.")
 ]

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperCommand
 
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
-from bufferhouse.commands.typer_fast import Verb
 from bufferhouse.errors import UsageError
 
 _OPTION = re.compile(r"--[a-z-]+=")
@@ -20,7 +20,7 @@ FromOption = Annotated[
 ]
 
 
-class SqlFirst(Verb):
+class SqlFirst(TyperCommand):
     """A verb whose argument is SQL, which may begin with a comment: `-- x` and a line feed is no option."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:

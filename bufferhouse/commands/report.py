@@ -9,14 +9,13 @@ import typer
 
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
 from bufferhouse.commands.query import FromOption
-from bufferhouse.commands.typer_fast import Verbs
 from bufferhouse.errors import UsageError
 
 HtmlOption = Annotated[Path | None, typer.Option("--html", help="Write one self-contained page.")]
 ReportFormatOption = Annotated[str, typer.Option("--format", help="table, markdown or json.")]
 BytesOption = Annotated[bool, typer.Option("--bytes", help="Write all bytes to the byte.")]
 
-report = Verbs(no_args_is_help=True, help="Show what the warehouse knows.")
+report = typer.Typer(no_args_is_help=True, help="Show what the warehouse knows.")
 
 
 @report.command("fleet")

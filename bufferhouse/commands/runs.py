@@ -15,11 +15,10 @@ from bufferhouse.commands.options import (
     reading,
     warehouse_path,
 )
-from bufferhouse.commands.typer_fast import Verbs
 from bufferhouse.errors import UsageError
 
-runs = Verbs(no_args_is_help=True, help="List, describe, rename and remove compiler runs.")
-rejects = Verbs(no_args_is_help=True, help="List what was refused, look at it, try it again.")
+runs = typer.Typer(no_args_is_help=True, help="List, describe, rename and remove compiler runs.")
+rejects = typer.Typer(no_args_is_help=True, help="List what was refused, look at it, try it again.")
 
 
 @runs.command("ls")

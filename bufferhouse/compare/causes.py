@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from bufferhouse.compare.elsewhere import Elsewhere, look_up, rest_of
-from bufferhouse.compare.match import Match, match
+from bufferhouse.compare.match import Elsewhere, Match, look_up, match, rest_of
 from bufferhouse.compare.moments import Moment
 from bufferhouse.compare.values import Value
 

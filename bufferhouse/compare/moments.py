@@ -6,9 +6,8 @@ from collections.abc import Hashable, Sequence
 from math import isqrt
 from typing import NamedTuple
 
-from bufferhouse.compare.owners import owned_bytes
 from bufferhouse.compare.tiers import TIERS
-from bufferhouse.compare.values import Value
+from bufferhouse.compare.values import Value, owned_bytes
 
 _MOST_MOMENTS = 100  # of one side; all pairs of them are looked at
 _MOST_WORK = 4_000_000  # values in all pairs: of programs with thousands of values fewer moments are looked at

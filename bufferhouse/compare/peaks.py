@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from bufferhouse.compare.causes import Blame
-from bufferhouse.compare.elsewhere import Elsewhere
+from bufferhouse.compare.match import Elsewhere
 from bufferhouse.compare.moments import Moment, moment_at
 from bufferhouse.compare.tiers import SUBSTITUTED
 from bufferhouse.compare.values import Value

@@ -5,7 +5,7 @@ from typing import Any
 
 from bufferhouse.compare.causes import Cause
 from bufferhouse.compare.compare import Compared
-from bufferhouse.compare.op_names import normalised, tiles
+from bufferhouse.compare.tiers import normalised, tiles
 from bufferhouse.compare.values import Value
 
 _PREFIX_PARTS = 3  # of a name stack: program, transformation or layer, and what is in it

@@ -9,13 +9,12 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from bufferhouse.config.keys import SECTIONS, SOURCE, Key
 from bufferhouse.config.toml_places import place_of, places
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.warehouse.address import Address, address_of
 
 FILE_NAME = "bufferhouse.toml"
@@ -139,7 +138,7 @@ class _Reading:
             if name != "sources" and (name not in SECTIONS or not isinstance(given, dict)):
                 known = [*SECTIONS, "sources"]
                 self.problems.append(f"{self.at(name)}: expected a section, one of {', '.join(known)}; "
-                                     f"found {name!r}{_near(name, known)}")  # fmt: skip
+                                     f"found {name!r}{did_you_mean(name, known)}")  # fmt: skip
         for name, keys in SECTIONS.items():
             given = document.get(name, {})
             given = given if isinstance(given, dict) else {}
@@ -173,7 +172,7 @@ class _Reading:
         for key in given:
             if key not in keys:
                 self.problems.append(f"{self.at(*path, key)}: expected a key of {name}, one of {', '.join(keys)}; "
-                                     f"found {key!r}{_near(key, list(keys))}")  # fmt: skip
+                                     f"found {key!r}{did_you_mean(key, list(keys))}")  # fmt: skip
         for key, meant in keys.items():
             values[key], origin = meant.default, "default"
             if key in given:
@@ -198,7 +197,7 @@ class _Reading:
             self.problems.append(f"{where}: expected a section, one of {', '.join(known)}; found {section!r}")
         elif key not in keys:
             self.problems.append(f"{where}: expected a key of {section}, one of {', '.join(keys)}; "
-                                 f"found {key!r}{_near(key, list(keys))}")  # fmt: skip
+                                 f"found {key!r}{did_you_mean(key, list(keys))}")  # fmt: skip
         else:
             try:
                 values[key] = _from_text(keys[key], text)
@@ -237,11 +236,6 @@ def _toml_problem(name: str, text: str, error: tomllib.TOMLDecodeError) -> str:
     line = int(match[2]) if match and match[2] else text.count("\n") + 1
     column = int(match[3]) if match and match[3] else len(text) - text.rfind("\n")
     return f"{name}:{line}:{column}: expected TOML, found: {what}"
-
-
-def _near(name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _shown(value: Any) -> str:

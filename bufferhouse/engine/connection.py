@@ -8,7 +8,7 @@ import duckdb
 
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.waiting import tries
-from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull
+from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull, first_line
 
 _LAST_TASKS = 0.01  # seconds
 _NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit exceeded")
@@ -59,11 +59,6 @@ def settle(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("SET TimeZone = 'UTC'")
     con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
     con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours
-
-
-def first_line(error: Exception) -> str:
-    """Return what stands in the first line of an error: behind it DuckDB shows the statement."""
-    return str(error).split("\n", 1)[0]
 
 
 def no_space(path: object, error: Exception) -> WarehouseFull | None:

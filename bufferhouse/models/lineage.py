@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.models.project import Model
 
 
@@ -100,9 +99,7 @@ def _target(column: str, models: Mapping[str, Model]) -> tuple[Model, str]:
         versions = [known for known in models if known.rpartition("_v")[0] == table]
         table = max(versions, key=lambda known: int(known.rpartition("_v")[2]), default=table)
     if table not in models:
-        near = get_close_matches(table, models, 1)
-        raise UsageError(f"there is no model {table}" + (f"; did you mean {near[0]}?" if near else ""))
+        raise UsageError(f"there is no model {table}{did_you_mean(table, models)}")
     if name not in models[table].columns:
-        near = get_close_matches(name, models[table].columns, 1)
-        raise UsageError(f"{table} has no column {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
+        raise UsageError(f"{table} has no column {name!r}{did_you_mean(name, models[table].columns)}")
     return models[table], name

@@ -10,11 +10,10 @@ The default says what a parameter is: a number, 'text', or null, which is text t
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from bufferhouse.engine.sql import literal
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.paths import QUERIES
 from bufferhouse.query.format import formatted
 
@@ -107,9 +106,8 @@ def question(name: str, directory: Path = QUERIES) -> Question:
     path = directory / f"{name}.sql"
     known = [other.stem for other in directory.glob("*.sql")]
     if name not in known:
-        near = get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]}?" if near else "bufferhouse query --list shows them"
-        raise UsageError(f"there is no question {name!r} in the cookbook; {hint}")
+        hint = did_you_mean(name, known) or "; bufferhouse query --list shows them"
+        raise UsageError(f"there is no question {name!r} in the cookbook{hint}")
     return _read(path)
 
 

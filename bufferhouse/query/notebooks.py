@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.engine.connection import lacks_space
-from bufferhouse.errors import UsageError, WarehouseFull
+from bufferhouse.errors import UsageError, WarehouseFull, first_line
 from bufferhouse.paths import replacing
 from bufferhouse.query.door import SEARCH_PATH
 from bufferhouse.warehouse.open import open_reader
@@ -59,10 +59,11 @@ def export_parquet(
                     {"file": str(new)},
                 )
         except duckdb.Error as error:
-            first_line = str(error).split("\n", 1)[0]
             if lacks_space(error):
-                raise WarehouseFull(f"no space left for {target}: {first_line}; make space and run it again") from None
-            raise UsageError(f"{target} cannot be written: {first_line}") from None
+                raise WarehouseFull(
+                    f"no space left for {target}: {first_line(error)}; make space and run it again"
+                ) from None
+            raise UsageError(f"{target} cannot be written: {first_line(error)}") from None
         written.append(target)
         if progress:
             progress(number, len(names))

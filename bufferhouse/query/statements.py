@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from bufferhouse.errors import WarehouseError
+from bufferhouse.errors import WarehouseError, first_line
 from bufferhouse.paths import REPORTS
 
 Record = dict[str, Any]
@@ -66,5 +66,6 @@ def _execute(con: Connection, sql: str, parameters: Mapping[str, int | str]) -> 
     try:
         return con.execute(sql, parameters)
     except duckdb.CatalogException as error:
-        first_line = str(error).split("\n", 1)[0]
-        raise WarehouseError(f"{first_line} An older bufferhouse built it; renew it with: bufferhouse build") from None
+        raise WarehouseError(
+            f"{first_line(error)} An older bufferhouse built it; renew it with: bufferhouse build"
+        ) from None

@@ -1,11 +1,10 @@
 """Which run is meant by a word."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import duckdb
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.nothing import nothing_of
 from bufferhouse.report.text.figures import counted, printable
@@ -29,7 +28,7 @@ def find_run(con: duckdb.DuckDBPyConnection, word: str | None) -> int:
     known = ask(con, "run_matches", word="").records
     if not known:
         raise nothing_of(con, "there is no run" + (f" {shown!r}" if word else ""))
-    raise UsageError(f"there is no run {shown!r}; {_meant(word or '', known)}")
+    raise UsageError(f"there is no run {shown!r}{_meant(word or '', known)}")
 
 
 def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
@@ -42,17 +41,13 @@ def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
     if found:
         return [row["program_id"] for row in found]
     names = sorted({row["program_name"] for row in ask(con, "program_matches", word="").records})
-    near = get_close_matches(word, names, 3, 0.7) or [name for name in names if word.lower() in name.lower()][:3]
-    hint = f"; did you mean {' or '.join(repr(printable(name, 80)) for name in near)}?" if near else ""
-    raise UsageError(f"there is no program {printable(word, 80)!r}{hint or '; see them with: bufferhouse programs'}")
+    hint = did_you_mean(word, names, 3) or "; see them with: bufferhouse programs"
+    raise UsageError(f"there is no program {printable(word, 80)!r}{hint}")
 
 
 def _meant(word: str, known: Sequence[Record]) -> str:
     names = [row["run_name"] for row in known]
-    near = get_close_matches(word, names, 3, 0.7) or [name for name in names if word.lower() in name.lower()][:3]
-    if near:
-        return f"did you mean {' or '.join(repr(printable(name, 80)) for name in near)}?"
-    return f"there are:\n{_listed(known)}"
+    return did_you_mean(word, names, 3) or f"; there are:\n{_listed(known)}"
 
 
 def _listed(runs: Sequence[Record]) -> str:

@@ -17,6 +17,7 @@ import polars as pl
 
 from bufferhouse.engine.sql import registered
 from bufferhouse.engine.two_connections import Step, run_steps
+from bufferhouse.errors import first_line
 from bufferhouse.models.project import LAYERS
 from bufferhouse.tabulate.batch import COLUMNS, Batch
 from bufferhouse.tabulate.contracts import without
@@ -174,7 +175,7 @@ def uncomputable(warehouse: Warehouse, batch: Batch) -> dict[int, Refusal]:
         if warehouse.may_pass(error):  # no dump is to blame for that
             raise
         if len(dump_ids) == 1:
-            found = str(error).split("\n", 1)[0]
+            found = first_line(error)
             return {dump_ids[0]: Refusal("model", "numbers that every model can compute with", found)}
         middle = len(dump_ids) // 2
         halves = (dump_ids[:middle], dump_ids[middle:])

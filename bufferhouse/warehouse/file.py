@@ -9,9 +9,9 @@ from typing import Any
 
 import duckdb
 
-from bufferhouse.engine.connection import close, connect, first_line, no_space, settle
+from bufferhouse.engine.connection import close, connect, no_space, settle
 from bufferhouse.engine.sql import quoted, transaction
-from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress
 from bufferhouse.paths import remove_leftovers, replacing

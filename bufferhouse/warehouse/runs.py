@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import duckdb
 
 from bufferhouse.engine.sql import registered, transaction
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, whole_number
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -29,10 +29,7 @@ def run_id(con: duckdb.DuckDBPyConnection, name: str) -> int:
     row = con.execute("SELECT run_id FROM raw.runs WHERE run_name = ?", [name]).fetchone()
     if row is None:
         names = [row[0] for row in con.execute("SELECT run_name FROM raw.runs").fetchall()]
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, names, 1)
-        raise UsageError(f"there is no run {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        raise UsageError(f"there is no run {name!r}{did_you_mean(name, names)}")
     return row[0]
 
 

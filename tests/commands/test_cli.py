@@ -4,7 +4,6 @@ import json
 
 import pytest
 from typer.main import get_command
-from typer.testing import CliRunner
 
 import bufferhouse
 from bufferhouse import cli
@@ -111,15 +110,3 @@ def test_build_names_what_it_built(own_warehouse):
     names = call("build", "--force", "--warehouse", own_warehouse).out.split()
     assert {"staging.dumps", "intermediate.peaks", "marts.peak_memory_v1", "checks.padding_closes"} <= set(names)
     assert before == call(*ask).out
-
-
-@pytest.mark.parametrize(
-    "words",
-    ["", "--help", "-h", "--version", "query --help", "report --help", "report run --help", "quer", "--nosuch", "runs"],
-)
-def test_what_is_built_for_a_call_says_what_the_whole_would(words):
-    """Only the verb that is called is built: its help, the list of verbs and every complaint are as if all were."""
-    call_of = words.split()
-    answers = [CliRunner().invoke(app, call_of) for app in (cli.needed(call_of), cli.app)]
-    assert answers[1].output == answers[0].output
-    assert answers[1].exit_code == answers[0].exit_code

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from bufferhouse.compare import causes as C
 from bufferhouse.compare.causes import blame
-from bufferhouse.compare.elsewhere import look_up, rest_of
-from bufferhouse.compare.match import match
+from bufferhouse.compare.match import look_up, match, rest_of
 from bufferhouse.compare.tiers import SUBSTITUTED
 from tests.compare.values import PROGRAMS, fill, value
 

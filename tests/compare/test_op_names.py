@@ -2,7 +2,7 @@
 
 import pytest
 
-from bufferhouse.compare.op_names import normalised, phase_and_primitive, tiles, without_layout
+from bufferhouse.compare.tiers import normalised, phase_and_primitive, tiles, without_layout
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from hypothesis import given, settings
 
-from bufferhouse.compare.owners import owned_bytes
+from bufferhouse.compare.values import owned_bytes
 from tests.compare.values import PROGRAMS, union, value
 
 

@@ -5,8 +5,7 @@ import sqlglot
 
 from bufferhouse.errors import ModelError, UsageError
 from bufferhouse.models import project
-from bufferhouse.models.dialects import portable, statements, write
-from bufferhouse.models.spark import to_spark
+from bufferhouse.models.dialects import portable, statements, to_spark, write
 from tests.command_line import call
 from tests.models.small_models import MART, STAGING
 

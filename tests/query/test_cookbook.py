@@ -200,7 +200,10 @@ def test_the_questions_are_listed():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--run", "bigest_at_peak"], "there is no question 'bigest_at_peak' in the cookbook; did you mean biggest_at"),
+        (
+            ["--run", "bigest_at_peak"],
+            "no question 'bigest_at_peak' in the cookbook; did you mean 'biggest_at",
+        ),
         (["--run", "../reports/fleet_runs"], "there is no question '../reports/fleet_runs' in the cookbook"),
         (["--run", "biggest_at_peak", "--param", "row=1"], "biggest_at_peak has no parameter 'row'; it has program"),
         (["--run", "biggest_at_peak", "--param", "rows=many"], "--param rows: expected a whole number, found 'many'"),

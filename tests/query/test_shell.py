@@ -99,7 +99,7 @@ def test_the_format_can_be_chosen(talk):
         (".describe", "expected .describe TABLE"),
         (".docs a b", "expected .docs MART"),
         (".run", "expected .run QUESTION [K=V]...; .questions lists them"),
-        (".run bigest_at_peak", "did you mean biggest_at_peak?"),
+        (".run bigest_at_peak", "did you mean 'biggest_at_peak'?"),
         (".run biggest_at_peak row=1", "biggest_at_peak has no parameter 'row'"),
         (".run 'x", "No closing quotation"),
         (".format xml", "expected .format table or csv or json or markdown"),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bufferhouse.compare.causes import MOVED_IN, MOVED_OUT, Cause
 from bufferhouse.compare.compare import Compared
-from bufferhouse.compare.op_names import tiles, without_layout
+from bufferhouse.compare.tiers import tiles, without_layout
 from bufferhouse.compare.values import Value
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.records import KEY

@@ -5,7 +5,7 @@ from typing import Any
 
 from bufferhouse.compare.causes import gone_to, new_from
 from bufferhouse.compare.compare import AtPeaks
-from bufferhouse.compare.elsewhere import Elsewhere
+from bufferhouse.compare.match import Elsewhere
 from bufferhouse.compare.values import Value
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.cause_records import shape_of

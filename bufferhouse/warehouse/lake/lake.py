@@ -9,7 +9,7 @@ import duckdb
 from bufferhouse.engine.connection import close, settle
 from bufferhouse.engine.sql import quoted, transaction
 from bufferhouse.engine.waiting import tries
-from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress
 from bufferhouse.paths import MODELS
@@ -56,9 +56,8 @@ class Lake(Warehouse):
                     raise
             except duckdb.Error as error:
                 if is_last or not isinstance(error, duckdb.TransactionException):
-                    reason = str(error).split("\n", 1)[0]
                     raise WarehouseError(
-                        f"{self.address} cannot be brought to this version, and is as it was: {reason}"
+                        f"{self.address} cannot be brought to this version, and is as it was: {first_line(error)}"
                     ) from error
 
     def open_to_read(self) -> None:

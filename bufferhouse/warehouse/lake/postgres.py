@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from bufferhouse.dump.identity import key_of
-from bufferhouse.errors import UsageError, WarehouseBusy
+from bufferhouse.errors import UsageError, WarehouseBusy, first_line
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse.address import LakeAddress
 
@@ -51,7 +51,7 @@ def answering() -> Iterator[None]:
     try:
         yield
     except psycopg.OperationalError as error:
-        reason = str(error).strip().split("\n", 1)[0]
+        reason = first_line(error)
         raise WarehouseBusy(f"the catalog of the lake does not answer: {reason}; try again later") from None
 
 

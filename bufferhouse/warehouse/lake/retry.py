@@ -8,7 +8,7 @@ import duckdb
 
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.waiting import tries
-from bufferhouse.errors import WarehouseBusy
+from bufferhouse.errors import WarehouseBusy, first_line
 
 T = TypeVar("T")
 
@@ -59,5 +59,5 @@ def patiently(
 
 def away(error: Exception) -> WarehouseBusy:
     """Return what is said of a fault that did not pass."""
-    reason = str(error).strip().split("\n", 1)[0]
+    reason = first_line(error)
     return WarehouseBusy(f"the lake does not answer: {reason}; what was committed is kept, try again later")
