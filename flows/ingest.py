@@ -53,7 +53,7 @@ def load(number: int, parsed: Held, warehouse: Held, runs: Held, started_at: dat
 @step(name="publish")
 def publish(warehouse: Held) -> str:
     """Publish a copy for readers."""
-    return warehouse.value.publish()
+    return str(warehouse.value.publish())
 
 
 def _name() -> str:

@@ -151,13 +151,13 @@ class File(Warehouse):
     def build(self, *, force: bool = False, progress: Progress | None = None) -> list[str]:
         return build.build(self.con, force=force, progress=progress)
 
-    def publish(self) -> str:
+    def publish(self) -> Path:
         """Copy the file to its published name."""
         if self.path is None:
             raise UsageError("an in-memory warehouse cannot be published")
         self.con.execute("CHECKPOINT")
         copy_file(self.path, self.address.published)
-        return str(self.address.published)
+        return self.address.published
 
     def compact(self, *, keep_seconds: float | None = None) -> Compacted:
         """Write a new file without free blocks, which takes the place of the old one in one step."""

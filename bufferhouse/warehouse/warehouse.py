@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -194,7 +195,7 @@ class Warehouse(ABC):
     # Keeping it.
 
     @abstractmethod
-    def publish(self) -> str:
+    def publish(self) -> Path | Address:
         """See to it that readers need not wait for writers; return the name of what they read."""
 
     @abstractmethod

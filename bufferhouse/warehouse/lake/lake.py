@@ -13,6 +13,7 @@ from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress
 from bufferhouse.paths import MODELS
+from bufferhouse.warehouse.address import Address
 from bufferhouse.warehouse.lake import attach, compact, history, retry, schema
 from bufferhouse.warehouse.lake.claims import Claims
 from bufferhouse.warehouse.migrate import applied_version
@@ -146,8 +147,8 @@ class Lake(Warehouse):
     def end_copy(self) -> None:
         history.note_copy(self.con)
 
-    def publish(self) -> str:
-        return str(self.address)  # readers read a snapshot
+    def publish(self) -> Address:
+        return self.address  # readers read a snapshot
 
     def compact(self, *, keep_seconds: float | None = None) -> Compacted:
         """Leave one copy of what is stored twice, make few large files of many small ones, forget old snapshots."""
