@@ -11,8 +11,8 @@ from pydantic import Field
 from bufferhouse.config import load as configuration
 from bufferhouse.errors import UsageError
 from bufferhouse.report.flow_summary import bullets, figures
+from bufferhouse.warehouse import address_of
 from bufferhouse.warehouse import reparse as again
-from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.open import exists, writing
 from bufferhouse.warehouse.reparse import Reparsed
 from bufferhouse.warehouse.reparse import reparse as parse_again

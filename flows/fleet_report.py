@@ -13,7 +13,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.report.deliver import deliver, link_to
 from bufferhouse.report.fleet.data import read_fleet
 from bufferhouse.report.flow_summary import figures
-from bufferhouse.warehouse.address import address_of
+from bufferhouse.warehouse import address_of
 from flows.steps import EXPECTED, Held, leave_link, leave_summary, step
 
 NEWEST = "fleet.html"

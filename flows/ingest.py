@@ -28,7 +28,7 @@ from bufferhouse.models.checks import CheckResult, found_by_checks
 from bufferhouse.report.flow_summary import pass_summary
 from bufferhouse.report.summary import lines
 from bufferhouse.tabulate.tables import ParsedBatch, Refusal
-from bufferhouse.warehouse.address import address_of
+from bufferhouse.warehouse import address_of
 from bufferhouse.warehouse.load import Loaded
 from bufferhouse.warehouse.load import load as load_batch
 from bufferhouse.warehouse.open import writing

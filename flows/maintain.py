@@ -12,8 +12,7 @@ from bufferhouse.config import load as configuration
 from bufferhouse.errors import UsageError
 from bufferhouse.models.checks import run_checks
 from bufferhouse.report.flow_summary import bullets, figures
-from bufferhouse.warehouse import retention, verify
-from bufferhouse.warehouse.address import address_of
+from bufferhouse.warehouse import address_of, retention, verify
 from bufferhouse.warehouse.open import exists, writing
 from bufferhouse.warehouse.warehouse import Compacted
 from flows import events

@@ -20,7 +20,7 @@ from bufferhouse.report.compare.sections import title
 from bufferhouse.report.compare.text import compare_sections
 from bufferhouse.report.flow_summary import figures
 from bufferhouse.report.text.sections import markdown_text
-from bufferhouse.warehouse.address import address_of
+from bufferhouse.warehouse import address_of
 from bufferhouse.warehouse.open import reading
 from flows.events import emit_regression
 from flows.steps import EXPECTED, Held, leave_summary, step

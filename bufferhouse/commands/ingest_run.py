@@ -19,7 +19,7 @@ from bufferhouse.ingest.summary import Summary
 from bufferhouse.ingest.workers import own_parsers
 from bufferhouse.sources import discover as finding
 from bufferhouse.tabulate.tables import ParsedBatch
-from bufferhouse.warehouse.address import Address
+from bufferhouse.warehouse import Address
 from bufferhouse.warehouse.load import load
 from bufferhouse.warehouse.open import only_asked
 from bufferhouse.warehouse.warehouse import Warehouse

@@ -12,7 +12,7 @@ import typer
 
 from bufferhouse.engine import interrupts
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
-from bufferhouse.warehouse.address import Address, address_of
+from bufferhouse.warehouse import Address, address_of
 
 
 def address(text: str) -> Address:

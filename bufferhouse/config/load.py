@@ -15,7 +15,7 @@ from typing import Any
 from bufferhouse.config.keys import SECTIONS, SOURCE, Key
 from bufferhouse.config.toml_places import place_of, places
 from bufferhouse.errors import UsageError, did_you_mean
-from bufferhouse.warehouse.address import Address, address_of
+from bufferhouse.warehouse import Address, address_of
 
 FILE_NAME = "bufferhouse.toml"
 VARIABLE = "BUFFERHOUSE_CONFIG"

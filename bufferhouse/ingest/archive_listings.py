@@ -17,7 +17,7 @@ from bufferhouse.paths import replacing
 from bufferhouse.sources.archive import Archive
 from bufferhouse.sources.directory import Entry, Tree
 from bufferhouse.version import __version__
-from bufferhouse.warehouse.address import address_of
+from bufferhouse.warehouse import address_of
 from bufferhouse.warehouse.open import Place
 
 _FORGOTTEN_AFTER_SECONDS = 30 * 86400

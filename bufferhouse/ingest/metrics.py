@@ -8,7 +8,7 @@ import duckdb
 from bufferhouse.config.load import Config
 from bufferhouse.ingest.freshness import freshness, is_stale, stale_after
 from bufferhouse.models.checks import run_checks
-from bufferhouse.warehouse.address import Address
+from bufferhouse.warehouse import Address
 from bufferhouse.warehouse.open import reading
 from bufferhouse.warehouse.stats import moment_text, stats
 
