@@ -23,7 +23,7 @@ from bufferhouse.ingest.arrivals import Rules
 from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.source import Source, look
 from bufferhouse.ingest.summary import Summary
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.flows.clock import Clock, free_port, until
 from tests.ingests import write_dumps
 
@@ -82,7 +82,7 @@ settle = "0s"
 def one_pass(warehouse: Path, folder: str) -> Summary:
     """Carry out one pass over a folder without Prefect, publishing included where something was loaded."""
     source = Source("benchmark", [folder], Rules(settle=0.001), look_inside=False)
-    (summary,) = ingest([source], Warehouse(warehouse), publish=True).values()
+    (summary,) = ingest([source], writing(warehouse), publish=True).values()
     return summary
 
 

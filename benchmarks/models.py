@@ -21,7 +21,7 @@ from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.source import Source
 from bufferhouse.models import project
 from bufferhouse.paths import CHECKOUT
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 
 TURNS = 5
 OF_MODELS = re.compile(
@@ -77,7 +77,7 @@ def source() -> Path:
 def ingested(path: Path) -> tuple[float, float]:
     """Ingest the fleet; return the seconds that models and checks took, and those of all the rest."""
     start = process_time()
-    with Warehouse(path) as warehouse, contextlib.redirect_stderr(io.StringIO()):
+    with writing(path) as warehouse, contextlib.redirect_stderr(io.StringIO()):
         clocked = warehouse.con = Clocked(warehouse.con)
         try:
             ingest([Source.named([str(source())])], contextlib.nullcontext(warehouse))

@@ -15,7 +15,7 @@ from bufferhouse.config.load import Config
 from bufferhouse.ingest.freshness import freshness, is_stale, stale_after
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.models.checks import CheckResult
-from bufferhouse.warehouse.retention import moment_text
+from bufferhouse.warehouse.stats import moment_text
 
 REJECTS = "bufferhouse.ingest.rejects"
 STALE_SOURCE = "bufferhouse.stale-source"

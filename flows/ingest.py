@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 
 from prefect import flow, runtime, tags
@@ -29,8 +28,8 @@ from bufferhouse.models.checks import found_by_checks
 from bufferhouse.report.flow_summary import pass_summary
 from bufferhouse.report.summary import lines
 from bufferhouse.tabulate.batch import Refusal
-from bufferhouse.warehouse.files import published_path
-from bufferhouse.warehouse.lake.address import LakeAddress, address_of
+from bufferhouse.warehouse.address import Address, address_of
+from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.warehouse import Warehouse
 from flows import events
 from flows.parsers import chosen_workers
@@ -102,21 +101,18 @@ def ingest(
             log(one.fault, source=name, level=logging.ERROR)
     for line in lines(total):
         log(line)
-    size = path.stat().st_size if isinstance(path, Path) and path.exists() else None
-    copy = published_path(path)
+    copy = path.published
     published = str(copy) if copy is not None and copy.exists() else None
-    markdown = pass_summary(total, by_source, published=published, warehouse_bytes=size)
+    markdown = pass_summary(total, by_source, published=published, warehouse_bytes=path.size_bytes)
     leave_summary("ingest-summary", markdown, "What the ingest did.")
     share = conf["thresholds"]["failing_share"] if failing_share is None else failing_share
     return _final_state(total, share, by_source)
 
 
 @contextmanager
-def _writing(
-    path: Path | LakeAddress, wait: float, conf: Config, by_source: Mapping[str, Summary]
-) -> Iterator[Warehouse]:
+def _writing(address: Address, wait: float, conf: Config, by_source: Mapping[str, Summary]) -> Iterator[Warehouse]:
     """Yield the warehouse, open for writing; tell of stale sources when all is loaded."""
-    with Warehouse(path, wait=wait) as writer:
+    with writing(address, wait=wait) as writer:
         yield writer
         events.tell_stale(writer.con, conf, by_source)
 

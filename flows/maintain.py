@@ -12,10 +12,9 @@ from bufferhouse.config import load as configuration
 from bufferhouse.errors import UsageError
 from bufferhouse.models.checks import run_checks
 from bufferhouse.report.flow_summary import bullets, figures
-from bufferhouse.warehouse import retention, verify
-from bufferhouse.warehouse.lake.address import address_of
-from bufferhouse.warehouse.read import is_there
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse import address_of, retention, verify
+from bufferhouse.warehouse.open import exists, writing
+from bufferhouse.warehouse.warehouse import Compacted
 from flows import events
 from flows.steps import EXPECTED, Held, Progress, leave_summary, publish, step
 
@@ -34,7 +33,7 @@ def prune(writer: Held, keep_runs: int | None, older_than_days: float | None) ->
 @step(name="compact")
 def compact(writer: Held, keep_seconds: float) -> Held:
     """Write the warehouse anew without free space, forget old snapshots of a lake, and mend what is stored twice."""
-    return Held(retention.compact(writer.value, keep_seconds=keep_seconds))
+    return Held(writer.value.compact(keep_seconds=keep_seconds))
 
 
 @step(name="verify")
@@ -82,7 +81,7 @@ def maintain(
     try:
         conf = configuration.load(configuration.find(config), flags=settings or ())
         path = address_of(warehouse) if warehouse else conf.warehouse
-        if not is_there(path):
+        if not exists(path):
             raise UsageError(f"there is no warehouse at {path}; an ingest makes one")
         keep = conf["retention"]
         if keep_runs is None and older_than_days is None:
@@ -90,7 +89,7 @@ def maintain(
             older_than_days = keep["older_than"] and keep["older_than"] / _DAY_SECONDS
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         progress = Progress("maintain-progress", "Prune, compact, verify, check, publish.")
-        with Warehouse(path, wait=wait) as opened:
+        with writing(path, wait=wait) as opened:
             writer = Held(opened)
             pruned = prune(writer, keep_runs, older_than_days).value
             progress.reach(1, 4)
@@ -98,7 +97,7 @@ def maintain(
             if is_wanted:
                 compacted = compact(writer, keep["snapshots"]).value
             else:
-                compacted = retention.Compacted(size := retention.size(opened), size)
+                compacted = Compacted(size := opened.size(), size)
             progress.reach(2, 4)
             proved, faults = prove(writer, verify_sample or keep["verify_sample"]).value
             progress.reach(3, 4)

@@ -4,7 +4,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from bufferhouse.commands.writing import writing
 from bufferhouse.config.load import Config
@@ -15,14 +14,13 @@ from bufferhouse.ingest.pipeline import plan as count_only
 from bufferhouse.ingest.source import Source, chosen_sources
 from bufferhouse.ingest.summary import Summary, total_of
 from bufferhouse.ingest.workers import Workers
-from bufferhouse.warehouse.lake.address import LakeAddress
-from bufferhouse.warehouse.read import only_asked
+from bufferhouse.warehouse.open import Place, only_asked
 from bufferhouse.warehouse.warehouse import Warehouse
 
 
 def run_ingest(
     sources: Sequence[str],
-    path: Path | LakeAddress,
+    path: Place,
     *,
     run_name: str | None = None,
     labels: Mapping[str, str] | None = None,
@@ -65,7 +63,7 @@ def run_ingest(
 
 def run_configured(
     conf: Config,
-    path: Path | LakeAddress,
+    path: Place,
     *,
     run_name: str | None = None,
     labels: Mapping[str, str] | None = None,
@@ -103,15 +101,15 @@ def _ingested(sources: Sequence[Source], writer: Iterator[Warehouse], **options:
 
 
 @contextmanager
-def _asked(path: Path | LakeAddress, wait: float) -> Iterator[Warehouse]:
-    with only_asked(path, wait=wait) as (warehouse, note):
-        if note:
-            print(f"bufferhouse: {note}", file=sys.stderr)
+def _asked(path: Place, wait: float) -> Iterator[Warehouse]:
+    with only_asked(path, wait=wait) as warehouse:
+        if warehouse.note:
+            print(f"bufferhouse: {warehouse.note}", file=sys.stderr)
         yield warehouse
 
 
 @contextmanager
-def _reparsed(path: Path | LakeAddress, wait: float, every: bool, refused: list[str]) -> Iterator[Warehouse]:
+def _reparsed(path: Place, wait: float, every: bool, refused: list[str]) -> Iterator[Warehouse]:
     """Yield a warehouse in which what an older version parsed is parsed again; `refused` says what kept its rows."""
     from bufferhouse.warehouse.reparse import outdated, reparse
 

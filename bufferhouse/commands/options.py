@@ -6,17 +6,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from bufferhouse.engine import interrupts
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
-from bufferhouse.warehouse.lake.address import LakeAddress, address_of
+from bufferhouse.warehouse import Address, address_of
 
 
-def address(text: str) -> Path | LakeAddress:
+def address(text: str) -> Address:
     """Return where a warehouse is, from the word of a call; a wrong one ends it with exit 2."""
     try:
         return address_of(text)
@@ -26,7 +25,7 @@ def address(text: str) -> Path | LakeAddress:
 
 
 WarehouseOption = Annotated[
-    Path | None,
+    Address | None,
     typer.Option(
         "--warehouse",
         parser=address,
@@ -96,26 +95,16 @@ def told(verb: Callable) -> Callable:
     return call
 
 
-def warehouse_path(
-    given: Path | LakeAddress | None, *, must_exist: bool = False, data_path: str | None = None
-) -> Path | LakeAddress:
+def warehouse_path(given: Address | None, *, must_exist: bool = False, data_path: str | None = None) -> Address:
     """Return the warehouse a verb works on; whether there is a lake is seen when it is opened.
 
     Raises:
         UsageError: it must exist and does not, or a file is given a data path.
     """
-    from bufferhouse.warehouse.files import default_path
-
-    path = given or default_path()
-    if isinstance(path, LakeAddress):
-        return path.with_data_path(data_path)
-    if data_path is not None:
-        raise UsageError(f"--data-path: expected a lake, ducklake:…, as --warehouse, found the file {path}")
-    if must_exist and not path.exists():
-        raise UsageError(
-            f"there is no warehouse at {path}; make one with: bufferhouse ingest SOURCE --warehouse {path}"
-        )
-    return path
+    found = address_of(given).with_data_path(data_path)
+    if must_exist:
+        found.check_file()
+    return found
 
 
 def check_format(given: str, *known: str) -> None:
@@ -125,14 +114,14 @@ def check_format(given: str, *known: str) -> None:
 
 
 @contextmanager
-def reading(path: Path | LakeAddress, wait: float = 0.0) -> Iterator[Any]:
+def reading(place: Address, wait: float = 0.0) -> Iterator[Any]:
     """Yield a reading connection, after a note on standard error where it is not the newest state."""
-    from bufferhouse.warehouse.read import reading as opened
+    from bufferhouse.warehouse.open import reading as opened
 
-    with opened(path, wait=wait) as (con, note):
-        if note:
-            say(f"bufferhouse: {note}")
-        yield con
+    with opened(place, wait=wait) as warehouse:
+        if warehouse.note:
+            say(f"bufferhouse: {warehouse.note}")
+        yield warehouse.con
 
 
 @contextmanager

@@ -116,11 +116,7 @@ def _text_of(file: Path) -> str:
 
 def _check_output(output: Path, warehouse: Path | None) -> None:
     """Refuse to write where the warehouse lies."""
-    from bufferhouse.warehouse.files import published_path
-
-    path = warehouse_path(warehouse)
-    copy = published_path(path)
-    if copy is not None and output.resolve() in (path.resolve(), copy.resolve()):
+    if output.resolve() in [path.resolve() for path in warehouse_path(warehouse).files]:
         raise UsageError(f"-o {output}: that is the warehouse")
     if not output.absolute().parent.is_dir():
         raise UsageError(f"-o {output}: there is no folder {output.absolute().parent}")

@@ -3,15 +3,14 @@
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 from bufferhouse.models.build import Progress
-from bufferhouse.warehouse.lake.address import LakeAddress
+from bufferhouse.warehouse import open as opening
 from bufferhouse.warehouse.warehouse import Warehouse
 
 
 @contextmanager
-def writing(path: Path | LakeAddress, *, wait: float = 0.0) -> Iterator[Warehouse]:
+def writing(place: opening.Place, *, wait: float = 0.0) -> Iterator[Warehouse]:
     """Yield a warehouse open for writing. One of an older version is back-filled first, which may take its time.
 
     Raises:
@@ -24,7 +23,7 @@ def writing(path: Path | LakeAddress, *, wait: float = 0.0) -> Iterator[Warehous
 
     with ExitStack() as stack:
         with back_filling(note) as step:
-            writer = stack.enter_context(Warehouse(path, wait=wait, progress=step))
+            writer = stack.enter_context(opening.writing(place, wait=wait, progress=step))
         if totals:
             what = "1 stored model" if len(totals) == 1 else f"{len(totals)} stored models"
             print(f"bufferhouse: {what} back-filled for {max(totals.values())} dumps", file=sys.stderr)

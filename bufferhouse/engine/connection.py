@@ -1,17 +1,15 @@
-"""Connections to a warehouse that is a file or in memory, and what it means when DuckDB refuses one."""
+"""Connections to a file of DuckDB or in memory, and what it means when DuckDB refuses one."""
 
 import re
 import time
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 import duckdb
 
 from bufferhouse.engine import interrupts
+from bufferhouse.engine.waiting import tries
 from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull, first_line
 
-LAKE = "bufferhouse_lake"  # the database of a lake in its connection
-_ARE_LAKES: WeakKeyDictionary[duckdb.DuckDBPyConnection, bool] = WeakKeyDictionary()
 _LAST_TASKS = 0.01  # seconds
 _NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit exceeded")
 
@@ -25,19 +23,17 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
     """
     if path is None:
         return duckdb.connect()
-    deadline = time.monotonic() + wait
-    while True:
+    for is_last in tries(wait):
         try:
             return duckdb.connect(str(path), read_only=read_only)
         except duckdb.IOException as error:
             if "Could not set lock" not in str(error):
                 raise no_space(path, error) or WarehouseError(f"{path} cannot be opened: {first_line(error)}") from None
-            if time.monotonic() >= deadline:
+            if is_last:
                 raise WarehouseBusy(
                     f"{path} is open in another process ({_holder(error)}); "
                     "try again later, or wait for it with --wait SECONDS"
                 ) from None
-            time.sleep(0.05)
         except duckdb.Error as error:
             raise WarehouseError(f"{path} is no warehouse: {first_line(error)}") from None
 
@@ -57,13 +53,6 @@ def close(con: duckdb.DuckDBPyConnection) -> None:
         con.close()
 
 
-def is_lake(con: duckdb.DuckDBPyConnection) -> bool:
-    """Say whether a connection asks a lake, which it was opened for: it is asked for once."""
-    if con not in _ARE_LAKES:
-        _ARE_LAKES[con] = con.execute("SELECT current_database()").fetchone()[0] == LAKE
-    return _ARE_LAKES[con]
-
-
 def settle(con: duckdb.DuckDBPyConnection) -> None:
     """Make a connection answer alike wherever it is opened, and stop at Ctrl-C."""
     interrupts.listen(con)
@@ -72,7 +61,7 @@ def settle(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours
 
 
-def no_space(path: Path | None, error: Exception) -> WarehouseFull | None:
+def no_space(path: object, error: Exception) -> WarehouseFull | None:
     """Return what to raise for an error of DuckDB that says that the disk is full; None for any other."""
     if not lacks_space(error):
         return None

@@ -77,7 +77,7 @@ def read_batches(
     until it is loaded. Batches must be loaded in their order, each after `settle`. Of a lake that others write to,
     too, a batch has what nobody else loads, and the rest comes at the end.
     """
-    if warehouse.claims is None:
+    if not warehouse.is_shared:
         yield from _read_batches(warehouse, dumps, hold, in_flight)
         return
     from bufferhouse.ingest.claimed import claimed_batches

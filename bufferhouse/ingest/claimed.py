@@ -4,17 +4,16 @@ What is put back is never lost: as soon as nobody claims it any more it is known
 the load of it failed, and it is read again.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bufferhouse.engine import interrupts
+from bufferhouse.engine.waiting import tries
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.ingest.read import Hold, Limits, ReadBatch, read_batches
 from bufferhouse.sources.discover import Found
 from bufferhouse.tabulate.batch import Sighting
-from bufferhouse.warehouse.lake.claims import Claims, file_key
-from bufferhouse.warehouse.lake.retry import patiently
+from bufferhouse.warehouse.lake.claims import file_key
 from bufferhouse.warehouse.warehouse import Warehouse
 
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 1.0
@@ -33,10 +32,10 @@ class _PutBack:
         self.sightings.append(sighting)
         self.waited_for.append(numbers)
 
-    def free(self, claims: Claims) -> tuple[list[Sighting], "_PutBack"]:
+    def free(self, warehouse: Warehouse) -> tuple[list[Sighting], "_PutBack"]:
         """Return those that wait for nobody any more, and the others."""
         wanted = set().union(*self.waited_for)
-        blocked = patiently(lambda: claims.others(wanted))
+        blocked = warehouse.persistently(lambda: warehouse.claims.others(wanted))
         ready, still = [], _PutBack()
         for sighting, numbers in zip(self.sightings, self.waited_for, strict=True):
             if numbers & blocked:
@@ -59,7 +58,7 @@ def claimed_batches(
     for batch in read_batches(warehouse, dumps, limits, hold=hold):
         yield from _claimed(warehouse, batch, waiting)
     while waiting.sightings:
-        ready, waiting = _await(warehouse.claims, waiting)
+        ready, waiting = _await(warehouse, waiting)
         known = warehouse.known_contents({sighting.content.dump_id for sighting in ready})
         repeats = ReadBatch(known=known)
         for sighting in ready:
@@ -72,23 +71,19 @@ def claimed_batches(
             yield from _claimed(warehouse, batch, waiting)
 
 
-def _await(claims: Claims, waiting: _PutBack) -> tuple[list[Sighting], _PutBack]:
+def _await(warehouse: Warehouse, waiting: _PutBack) -> tuple[list[Sighting], _PutBack]:
     """Wait until some of what was put back is free."""
-    pause, deadline = _FIRST_PAUSE_SECONDS, time.monotonic() + _PATIENCE_SECONDS
-    while True:
-        ready, still = waiting.free(claims)
+    for _ in tries(_PATIENCE_SECONDS, _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS):
+        ready, still = waiting.free(warehouse)
         if ready:
             return ready, still
         interrupts.check()
-        if time.monotonic() > deadline:
-            holders = claims.holders(set().union(*waiting.waited_for))
-            names = ", ".join(f"process {one.process_id} on {one.host_name}" for one in holders)
-            raise WarehouseBusy(
-                f"{len(waiting.sightings)} dumps are being loaded by {names}, for {_PATIENCE_SECONDS} seconds now; "
-                "see whether it still works, end it if not, and run the same command again"
-            )
-        time.sleep(pause)
-        pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)
+    holders = warehouse.claims.holders(set().union(*waiting.waited_for))
+    names = ", ".join(f"process {one.process_id} on {one.host_name}" for one in holders)
+    raise WarehouseBusy(
+        f"{len(waiting.sightings)} dumps are being loaded by {names}, for {_PATIENCE_SECONDS} seconds now; "
+        "see whether it still works, end it if not, and run the same command again"
+    )
 
 
 def _claimed(warehouse: Warehouse, batch: ReadBatch, waiting: _PutBack) -> Iterator[ReadBatch]:
@@ -105,7 +100,7 @@ def _claim(warehouse: Warehouse, batch: ReadBatch, waiting: _PutBack) -> ReadBat
     claims = warehouse.claims
     needs = [_needs(sighting, batch) for sighting in batch.sightings]
     wanted = set().union(*needs)
-    ours = patiently(lambda: claims.take(wanted))
+    ours = warehouse.persistently(lambda: claims.take(wanted))
     # Whoever had a content claimed until a moment ago has loaded it: what was known when it was read is not enough.
     own = ReadBatch(refusals=batch.refusals, unreadable=batch.unreadable)
     own.known = batch.known | warehouse.known_contents(ours & batch.new.keys())

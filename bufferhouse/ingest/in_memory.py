@@ -9,7 +9,7 @@ import duckdb
 from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.source import Source
 from bufferhouse.ingest.workers import Workers
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def in_memory(sources: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
     Raises:
         UsageError, SourceUnavailable: a source cannot be read.
     """
-    with Warehouse(None) as warehouse:
+    with writing(None) as warehouse:
         (summary,) = ingest([Source.named(sources)], nullcontext(warehouse), workers=Workers.counted(None)).values()
         if summary.error is not None:
             raise summary.error

@@ -8,7 +8,6 @@ from bufferhouse.errors import UsageError
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.sources.discover import Discovery, Found, read
 from bufferhouse.version import __version__
-from bufferhouse.warehouse.files import published_path
 from bufferhouse.warehouse.warehouse import Warehouse
 
 
@@ -95,10 +94,9 @@ def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
 
     To read the database here would drop DuckDB's lock on it, which is gone when this process closes any descriptor.
     """
-    copy = published_path(warehouse.path) if warehouse.path is not None else None
-    if copy is None:
+    own = {os.path.realpath(path) for path in warehouse.address.files} if warehouse.address else set()
+    if not own:
         return
-    own = {os.path.realpath(f"{path}{suffix}") for path in (warehouse.path, copy) for suffix in ("", ".wal", ".lock")}
     # In a walk only what is named or begins like a dump comes as far as this.
     named = [dump for dump in discovery.dumps if next(iter(dump.parts.values())).is_explicit]
     passed = {id(dump) for dump in named if os.path.realpath(dump.uri) in own}

@@ -27,9 +27,7 @@ from bufferhouse.tabulate.batch import ParsedBatch, merged
 from bufferhouse.tabulate.contents import ParsedContents, parse_contents
 from bufferhouse.tabulate.memory import collect_young, collector_paused
 from bufferhouse.version import __version__
-from bufferhouse.warehouse.files import is_published
 from bufferhouse.warehouse.load import Loaded, load
-from bufferhouse.warehouse.rows import next_number
 from bufferhouse.warehouse.warehouse import Warehouse
 
 T = TypeVar("T")
@@ -95,7 +93,7 @@ def ingest(
     with warehouse as writer, workers or Workers() as parsing:
         jobs = _chosen(writer, seen, by_source, rehash)
         count = _load_all(writer, jobs, run, tell, parsing, limits or Limits.of_environment())
-        if publish and (count or not is_published(writer.path)):
+        if publish and (count or not writer.address.is_published()):
             run("publish", writer.publish)
     return by_source
 
@@ -137,7 +135,7 @@ def _chosen(
     jobs = []
     for source, found in seen:
         summary = by_source[source.name]
-        if writer.claims is not None:
+        if writer.is_shared:
             summary.conflicts = summary.retries = 0
         with _fault_of(summary):
             arrivals = choose(writer, source, found, summary, rehash=rehash)
@@ -155,7 +153,7 @@ def _load_all(
 ) -> int:
     """Load all batches in their order; return how many there were."""
     total = sum(len(job.arrivals.ready) for job in jobs)
-    last_load_id = next_number(writer.con, "loads", "load_id") - 1
+    last_load_id = writer.next_number("loads", "load_id") - 1
     number = done = 0
     for begun in _parsing(writer, jobs, workers, limits):
         number, batch, summary = begun.number, begun.batch, begun.job.summary
@@ -186,7 +184,7 @@ def _parsing(writer: Warehouse, jobs: Sequence[_Job], workers: Workers, limits: 
         begun.append(_Begun(job, number, batch, datetime.now(UTC), workers.begin(number, batch.work)))
         in_flight.append(batch)
         # What is claimed for a batch is free when the next one is asked for.
-        while len(begun) > (workers.ahead if writer.claims is None else 0):
+        while len(begun) > (0 if writer.is_shared else workers.ahead):
             yield begun.popleft()
             in_flight.popleft()
     while begun:

@@ -18,8 +18,7 @@ from bufferhouse.sources import discover as finding
 from bufferhouse.sources.directory import ARCHIVE_SUFFIXES
 from bufferhouse.sources.discover import Discovery, Found
 from bufferhouse.sources.naming import Named
-from bufferhouse.warehouse.completing import COMPLETED, declared_complete
-from bufferhouse.warehouse.runs import complete_runs
+from bufferhouse.warehouse.runs import COMPLETED, complete_runs, declared_complete
 from bufferhouse.warehouse.warehouse import Warehouse
 
 
@@ -153,7 +152,7 @@ def choose(warehouse: Warehouse, source: Source, seen: Seen, summary: Summary, *
     for name, mtime_ns in arrivals.marked.items():
         moment = datetime.fromtimestamp(mtime_ns / 1e9, UTC)
         discovery.runs[name].labels.setdefault(COMPLETED, moment.isoformat(timespec="seconds"))
-    complete_runs(warehouse.con, discovery.runs)
+    complete_runs(warehouse, discovery.runs)
     summary.late = sum(dump.run_name in complete for dump in arrivals.ready if dump.content is None)
     return arrivals
 

@@ -15,11 +15,10 @@ from typing import Any
 
 import duckdb
 
-from bufferhouse.engine.connection import is_lake
 from bufferhouse.engine.limits import OUTSIDE_BYTES, Limits, bounded_memory, interrupted_after
+from bufferhouse.engine.sql import literal
 from bufferhouse.errors import UsageError
 from bufferhouse.query.hints import explained
-from bufferhouse.warehouse.lake.attach import data_path_of
 
 SEARCH_PATH = "marts,staging,raw"
 _ALLOWED = {
@@ -192,12 +191,10 @@ def door(
 def lock_down(con: duckdb.DuckDBPyConnection, limits: Limits, directory: str) -> None:
     """Close files, network, extensions, Python and settings to whatever runs on this connection, and bound it.
 
-    Temporary files go to `directory`. The names of marts, staging and raw need no schema, in this order.
+    The warehouse that is open for reading can be read on, wherever its files are. Temporary files go to `directory`.
+    The names of marts, staging and raw need no schema, in this order.
     """
     held = con.execute("SELECT CAST(COALESCE(SUM(memory_usage_bytes), 0) AS BIGINT) FROM duckdb_memory()").fetchone()[0]
-    if is_lake(con):
-        # Its files are read when a statement asks for them; nothing is written there, as the lake is attached to read.
-        con.execute(f"SET allowed_directories = [{_literal(data_path_of(con))}]")
     for name, value in {
         "search_path": SEARCH_PATH,
         "temp_directory": directory,
@@ -211,10 +208,4 @@ def lock_down(con: duckdb.DuckDBPyConnection, limits: Limits, directory: str) ->
         "enable_external_access": False,
         "lock_configuration": True,
     }.items():
-        con.execute(f"SET {name} = {_literal(value)}")
-
-
-def _literal(value: str | int | bool) -> str:
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return str(value).lower()
+        con.execute(f"SET {name} = {literal(value)}")

@@ -1,11 +1,11 @@
 """A question as it was typed: its parameters, and its answer written where it is wanted, whole or not at all."""
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bufferhouse.errors import UsageError
+from bufferhouse.paths import replacing
 from bufferhouse.query.door import Door
 from bufferhouse.query.format import FORMATS, formatted
 
@@ -55,16 +55,12 @@ def answer(door: Door, sql: str, parameters: Mapping[str, object], form: str, ou
         found = door.ask(sql, parameters)
         return formatted(found.columns, found.rows, form)
     # Text is made before the file is: what fails leaves none behind, and of what was there nothing is lost.
-    temporary = output.with_name(f".{output.name}.{os.getpid()}.new")
-    try:
+    with replacing(output) as new:
         if form == "parquet":
             import pyarrow.parquet as pq
 
-            pq.write_table(door.arrow(sql, parameters), temporary, compression="zstd")
+            pq.write_table(door.arrow(sql, parameters), new, compression="zstd")
         else:
             found = door.ask(sql, parameters)
-            temporary.write_text(formatted(found.columns, found.rows, form) + "\n")
-        os.replace(temporary, output)
-    finally:
-        temporary.unlink(missing_ok=True)
+            new.write_text(formatted(found.columns, found.rows, form) + "\n")
     return None

@@ -12,15 +12,12 @@ from typing import NamedTuple
 import duckdb
 import polars as pl
 
-from bufferhouse.engine.connection import is_lake
 from bufferhouse.engine.two_connections import Statement, run_statements
 from bufferhouse.errors import first_line
 from bufferhouse.models.project import LAYERS
 from bufferhouse.tabulate.batch import COLUMNS, Batch, Refusal
 from bufferhouse.tabulate.contracts import without
-from bufferhouse.warehouse.lake import history
-from bufferhouse.warehouse.lake.retry import passes
-from bufferhouse.warehouse.rows import stored
+from bufferhouse.warehouse.warehouse import Warehouse
 
 CATALOG = "bufferhouse_batch"
 _BUILT = "SELECT model_name, is_incremental, severity, reads, model_sql FROM meta.models ORDER BY ordinal"
@@ -49,17 +46,17 @@ class Checked(NamedTuple):
 
 @contextmanager
 def batch_catalog(
-    con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFrame], *, built: list[tuple] | None = None
+    warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], *, built: list[tuple] | None = None
 ) -> Iterator[Names]:
     """Attach the batch as a catalog of its own and build in it what checks and incremental models need.
 
     The models are those that the warehouse was built with, or `built`: name, is_incremental, severity, reads, sql.
     """
+    con = warehouse.con
     main = con.execute("SELECT current_database()").fetchone()[0]
     con.execute(f"ATTACH ':memory:' AS {CATALOG}")
     try:
-        if is_lake(con):
-            history.remember_models(con, CATALOG)  # before they are read: they may be built anew between the two
+        warehouse.begin_batch(CATALOG)  # before the models are read: they may be built anew between the two
         built = built or con.execute(_BUILT).fetchall()
         con.execute(f"USE {CATALOG}")  # before anything is registered: in a lake it would be looked up in the catalog
         for layer in LAYERS:
@@ -146,41 +143,41 @@ def run_checks(
     return offenders, warnings
 
 
-def uncomputable(con: duckdb.DuckDBPyConnection, batch: Batch) -> dict[int, Refusal]:
+def uncomputable(warehouse: Warehouse, batch: Batch) -> dict[int, Refusal]:
     """Return the dumps of a batch on which a model or a check fails; found by halves.
 
     Nothing in the contracts bounds a sum, say: sizes that are no real ones may be more than a BIGINT holds together.
     """
     dump_ids = batch.frames["dumps"]["dump_id"].to_list()
     try:
-        with batch_catalog(con, batch.frames) as names:
-            run_checks(con, names.checks)
+        with batch_catalog(warehouse, batch.frames) as names:
+            run_checks(warehouse.con, names.checks)
     except REFUSING as error:
-        if passes(error):  # the catalog of a lake is gone: no dump is to blame for that
+        if warehouse.may_pass(error):  # no dump is to blame for that
             raise
         if len(dump_ids) == 1:
             found = first_line(error)
             return {dump_ids[0]: Refusal("model", "numbers that every model can compute with", found)}
         middle = len(dump_ids) // 2
         halves = (dump_ids[:middle], dump_ids[middle:])
-        return {key: found for half in halves for key, found in uncomputable(con, without(batch, set(half))).items()}
+        found = [uncomputable(warehouse, without(batch, set(half))) for half in halves]
+        return found[0] | found[1]
     return {}
 
 
-def copy_in(con: duckdb.DuckDBPyConnection, bad: set[int], incremental: Mapping[str, int]) -> dict[str, int]:
+def copy_in(warehouse: Warehouse, bad: set[int], incremental: Mapping[str, int]) -> dict[str, int]:
     """Copy the batch into the warehouse but for some bad dumps; return the rows added by table."""
     excluded = f" WHERE dump_id NOT IN ({', '.join(map(str, bad))})" if bad else ""
-    rows = {}
+    con, rows = warehouse.con, {}
     for table, columns in COLUMNS.items():
         names = ", ".join(columns)
         condition = excluded
         if table == "shapes":
             condition = " WHERE shape_id NOT IN (SELECT shape_id FROM raw.shapes)"
         rows[table] = con.execute(
-            f"INSERT INTO {stored(con, table)} ({names}) SELECT {names} FROM {CATALOG}.raw.{table}{condition}"
+            f"INSERT INTO {warehouse.stored(table)} ({names}) SELECT {names} FROM {CATALOG}.raw.{table}{condition}"
         ).fetchone()[0]
     for name in (name for name, count in incremental.items() if count):
         con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}{excluded}")
-    if is_lake(con):
-        history.note_models(con, CATALOG)
+    warehouse.end_batch(CATALOG)
     return rows

@@ -1,6 +1,5 @@
 """Give back what was ingested: the original files, names included, made from the tables."""
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import duckdb
 
 from bufferhouse.dump.identity import SUFFIXES
 from bufferhouse.errors import UsageError, WarehouseError
+from bufferhouse.paths import replacing
 from bufferhouse.sources.compression import plain_name
 from bufferhouse.warehouse.restore import chunks, rendered
 
@@ -71,7 +71,8 @@ def export(
             for path in places[one.dump_id]:
                 for target, data in _named(one.files, root / path):
                     target.parent.mkdir(parents=True, exist_ok=True)
-                    _write(target, data)
+                    with replacing(target) as new:
+                        new.write_bytes(data)
                     written += 1
             done += 1
             if progress:
@@ -83,14 +84,3 @@ def _named(files: dict[str, bytes], path: Path) -> Iterator[tuple[Path, bytes]]:
     for role, data in files.items():
         is_main = role in ("combined", "allocations")
         yield (path if is_main else path.with_name(path.name.replace(SUFFIXES["allocations"], SUFFIXES[role]))), data
-
-
-def _write(target: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    # Not made of the target's name, which may be as long as a name can be.
-    temporary = target.with_name(f".{os.getpid()}.bufferhouse.tmp")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)

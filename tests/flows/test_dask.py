@@ -18,7 +18,7 @@ from bufferhouse.ingest import pipeline
 from bufferhouse.ingest.read import Limits
 from bufferhouse.ingest.source import Source
 from bufferhouse.ingest.workers import Workers
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from flows.ingest import ingest
 from flows.parsers import Cluster
 from flows.steps import EXPECTED, run_step
@@ -75,10 +75,10 @@ def test_a_dask_cluster_that_is_started_once_it_is_worth_it_loads_the_same_rows(
     @flow
     def by_dask() -> None:
         tell = lambda batch: aheads.append(workers.ahead)  # noqa: E731
-        pipeline.ingest(sources, Warehouse(one), run=run_step, tell=tell, workers=workers, limits=limits)
+        pipeline.ingest(sources, writing(one), run=run_step, tell=tell, workers=workers, limits=limits)
 
     by_dask()
-    pipeline.ingest(sources, Warehouse(two), limits=limits)
+    pipeline.ingest(sources, writing(two), limits=limits)
     different = differences(one, two)
     assert dict.fromkeys(different, 0) == different
     assert (0, 3) == (aheads[0], aheads[-1])

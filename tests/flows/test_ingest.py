@@ -28,11 +28,11 @@ from prefect.states import Failed, State
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.ingest.summary import Summary
-from bufferhouse.warehouse.files import published_path
 from bufferhouse.warehouse.lock import WriterLock
 from flows.ingest import _final_state, ingest, main
 from flows.steps import is_transient, step
 from tests.ingests import write_dumps
+from tests.warehouses import published_path
 
 pytest_plugins = ["tests.flows.prefect_server"]
 

@@ -17,7 +17,7 @@ from bufferhouse.dump.identity import content_of
 from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.read import Limits
 from bufferhouse.ingest.source import Source
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.command_line import call, kill_group, run, start
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import contents, counts, rows
@@ -230,7 +230,7 @@ def test_a_file_that_vanishes_while_others_are_read_is_named(warehouse, tmp_path
         return outcome
 
     source = Source.named([str(tmp_path / "run")])
-    (summary,) = ingest([source], Warehouse(warehouse), run=then_gone).values()
+    (summary,) = ingest([source], writing(warehouse), run=then_gone).values()
     assert (1, 1, [f"{gone}: No such file or directory"]) == (summary.exit_code, summary.new, summary.unreadable)
 
 
@@ -346,7 +346,7 @@ def test_plan_counts_what_the_ingest_then_does(tmp_path, fleet):
 def test_plan_says_so_where_somebody_writes(warehouse, tmp_path):
     """It is then by the published copy, as of its time; nobody waits."""
     write_dumps(tmp_path / "run", [1, 2])
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         writer.publish()
         writer.con.execute("INSERT INTO meta.settings VALUES ('later', 'yes')")
         planning = run("ingest", tmp_path / "run", "--warehouse", warehouse, "--plan")
@@ -359,7 +359,7 @@ def test_two_contents_with_one_dump_id_are_never_mixed(warehouse, tmp_path):
     """Equal first 63 bits of two hashes: the second content is refused by the rule `identity`, the first stays."""
     write_dumps(tmp_path / "run", [1])
     ingested(warehouse, tmp_path / "run")
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         writer.con.execute("UPDATE raw.dumps SET sha256 = ?", ["0" * 64])
     before = counts(warehouse)
     code, summary = ingested(warehouse, tmp_path / "run", "--rehash")

@@ -13,7 +13,7 @@ from bufferhouse.ingest.read import Limits
 from bufferhouse.ingest.source import Source
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.ingest.workers import Here, Processes, Workers
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.command_line import CHECKOUT
 from tests.ingests import name_of
 from tests.synthetic import small_dump
@@ -58,7 +58,7 @@ class LatePending(Here):
 def ingested(path, sources, workers) -> Summary:
     """Ingest in batches of three, so that a few dumps are many."""
     source = Source.named([str(sources)])
-    (summary,) = ingest([source], Warehouse(path), workers=workers, limits=Limits(dumps=3)).values()
+    (summary,) = ingest([source], writing(path), workers=workers, limits=Limits(dumps=3)).values()
     return summary
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from bufferhouse.errors import UsageError, WarehouseBusy
 from bufferhouse.warehouse import lock
-from bufferhouse.warehouse.files import file_of, is_published, lock_path, log_path, published_path
+from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.lock import WriterLock
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.command_line import call, kill_group, start
 from tests.ingests import write_dumps
 from tests.synthetic import small_dump
@@ -29,9 +29,10 @@ def link(warehouse: Path, tmp_path: Path) -> Path:
 
 def test_what_lies_beside_a_warehouse_lies_beside_the_file(warehouse, link):
     """By either name the same file, lock, log and published copy; a name that is no link stays as it is written."""
-    for one in (file_of, lock_path, log_path, published_path):
-        assert one(warehouse) == one(link)
-    assert Path("w.duckdb") == file_of(Path("w.duckdb"))
+    one, other = FileAddress(warehouse), FileAddress(link)
+    assert (one.file, one.lock, one.log, one.published) == (other.file, other.lock, other.log, other.published)
+    assert (one.files, one.key) == (other.files, other.key)
+    assert Path("w.duckdb") == FileAddress(Path("w.duckdb")).file
 
 
 def test_a_link_to_itself_is_a_wrong_call(tmp_path):
@@ -39,7 +40,7 @@ def test_a_link_to_itself_is_a_wrong_call(tmp_path):
     path = tmp_path / "w.duckdb"
     path.symlink_to(path)
     with pytest.raises(UsageError, match="leads back to itself"):
-        file_of(path)
+        FileAddress(path).file  # noqa: B018 - it is looked up
     for words in (["query", "SELECT 1"], ["ingest", tmp_path]):
         assert 2 == call(*words, "--warehouse", path).code
     assert path.is_symlink()
@@ -96,7 +97,7 @@ def test_ingests_by_two_names_at_once_both_load(warehouse, link, tmp_path):
 
 def test_compact_by_a_link_keeps_the_link(warehouse, link):
     """The file behind it is written anew, with the same rows; nothing is left beside the link."""
-    with Warehouse(link) as writer:
+    with writing(link) as writer:
         load_texts(writer, [small_dump(number) for number in range(5)])
     before, was = contents(warehouse), warehouse.stat().st_ino
     assert 0 == call("compact", "--warehouse", link).code
@@ -116,10 +117,10 @@ def test_a_link_to_nothing_yet_stays_a_link(tmp_path):
 
 def test_one_published_copy_for_both_names(warehouse, link):
     """Whoever reads by one name while somebody writes by the other has it."""
-    with Warehouse(link) as writer:
+    with writing(link) as writer:
         load_texts(writer, [small_dump(1)])
-        assert published_path(warehouse) == writer.publish()
-    assert [True, True] == [is_published(path) for path in (warehouse, link)]
+        assert FileAddress(warehouse).published == writer.publish()
+    assert [True, True] == [FileAddress(path).is_published() for path in (warehouse, link)]
     holder = start(link, code=HOLDER, stdin=subprocess.PIPE)
     try:
         assert "held\n" == holder.stdout.readline()

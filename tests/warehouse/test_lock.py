@@ -18,8 +18,8 @@ from tests.warehouses import counts
 HOLDER = """
 import sys
 from pathlib import Path
-from bufferhouse.warehouse.warehouse import Warehouse
-with Warehouse(Path(sys.argv[1])):
+from bufferhouse.warehouse.open import writing
+with writing(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.readline()
 """

@@ -10,10 +10,10 @@ import duckdb
 import pytest
 
 from bufferhouse.errors import WarehouseError
+from bufferhouse.warehouse.file import BLOCK_SIZE
 from bufferhouse.warehouse.lock import WriterLock
-from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.open import open_reader, writing
 from bufferhouse.warehouse.repair import mend, mend_here
-from bufferhouse.warehouse.warehouse import BLOCK_SIZE, Warehouse
 from tests.command_line import kill_group, run, start
 from tests.synthetic import small_dump
 from tests.warehouse.lake.lakes import answer, lake_in, needs_lake
@@ -89,9 +89,9 @@ def is_refused(path: Path, content: bytes) -> bool:
 @pytest.fixture(scope="module")
 def left(blank_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Left:
     path = Path(shutil.copy(blank_warehouse, tmp_path_factory.mktemp("left") / "w.duckdb"))
-    with Warehouse(path) as writer:
+    with writing(path) as writer:
         load_texts(writer, [small_dump(number) for number in range(20)])
-    with Warehouse(path) as writer:
+    with writing(path) as writer:
         writer.con.execute("PRAGMA disable_checkpoint_on_shutdown")
         load_texts(writer, [small_dump(number) for number in range(20, 40)])
     log = Path(f"{path}.wal").read_bytes()
@@ -108,7 +108,7 @@ def test_a_reader_finds_all_that_was_committed(left, refused, tmp_path):
     assert refused in left.cut
     for content in left.cut:
         path = left.lay(tmp_path / "w.duckdb", content)
-        open_reader(path)[0].close()
+        open_reader(path).con.close()
         assert left.rows == contents(path)
         assert "" == Path(f"{path}.lock").read_text()
 
@@ -119,7 +119,7 @@ def test_a_writer_finds_all_that_was_committed_and_its_checkpoint_takes_it(left,
     path = left.lay(tmp_path / "w.duckdb", refused)
     if not has_name:
         Path(f"{path}.lock").unlink()
-    with Warehouse(path):
+    with writing(path):
         pass
     assert left.rows == contents(path)
     assert not Path(f"{path}.wal").exists()
@@ -131,7 +131,7 @@ def test_pages_of_both_writes_in_another_order(left, tmp_path):
         page = next(n for n in range(0, len(content), PAGE) if left.content[n : n + PAGE] != content[n : n + PAGE])
         mixed = content[:page] + left.content[page : page + PAGE] + content[page + PAGE :]
         path = left.lay(tmp_path / "w.duckdb", mixed)
-        open_reader(path)[0].close()
+        open_reader(path).con.close()
         assert left.rows == contents(path)
 
 
@@ -143,7 +143,7 @@ def test_a_write_cut_short_without_a_log_is_mended_to_what_was_before(left, tmp_
     for content in left.cut[::2]:
         left.lay(path, content)
         Path(f"{path}.wal").unlink()
-        with Warehouse(path):
+        with writing(path):
             pass
         assert before == contents(path)
 
@@ -180,9 +180,9 @@ def test_a_reader_leaves_it_to_the_writer_who_is_there(left, refused, tmp_path):
 
 def test_a_connection_of_this_process_keeps_its_lock(left, tmp_path):
     path = left.lay(tmp_path / "w.duckdb", left.content)
-    with closing(open_reader(path)[0]):
+    with closing(open_reader(path).con):
         Path(f"{path}.lock").write_text(KILLED)  # to write the file itself here would take the lock away, too
-        open_reader(path)[0].close()
+        open_reader(path).con.close()
         assert "" == Path(f"{path}.lock").read_text()
         assert "Could not set lock" in run(path, code=WRITER).err
 
@@ -190,7 +190,7 @@ def test_a_connection_of_this_process_keeps_its_lock(left, tmp_path):
 @needs_lake
 def test_the_catalog_of_a_lake_that_is_a_file(tmp_path):
     address = lake_in(tmp_path)
-    with Warehouse(address) as writer:
+    with writing(address) as writer:
         load_texts(writer, [small_dump(1)])
     expected = answer(address, "FROM raw.dumps")
     catalog = Path(address.catalog)

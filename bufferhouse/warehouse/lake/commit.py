@@ -1,6 +1,6 @@
 """The commit of a load where several workers commit: in turn, fenced by its claims, and tried again after a fault."""
 
-import time
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -9,11 +9,12 @@ from typing import TypeVar
 import duckdb
 
 from bufferhouse.engine import interrupts
-from bufferhouse.engine.connection import LAKE
+from bufferhouse.engine.waiting import tries
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import ParsedBatch
 from bufferhouse.tabulate.contracts import without
 from bufferhouse.warehouse.batch_catalog import CATALOG
+from bufferhouse.warehouse.lake.attach import LAKE
 from bufferhouse.warehouse.lake.claims import Claims, file_key
 from bufferhouse.warehouse.lake.retry import passes, patiently
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -66,9 +67,10 @@ def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[Pars
             return load(parsed)
         while not needed <= claims.take(needed):
             claims.release()  # whoever waits holds nothing: two would wait for each other
-            while claims.others(needed):
+            for _ in tries(math.inf, _PAUSE_SECONDS):
                 interrupts.check()
-                time.sleep(_PAUSE_SECONDS)
+                if not claims.others(needed):
+                    break
         known = warehouse.known_contents({number for number in needed if number >= 0})
         seen = {sighting.content.dump_id for sighting in parsed.sightings} - needed - parsed.refusals.keys()
         if len(warehouse.known_contents(seen)) < len(seen):
