@@ -8,10 +8,9 @@ goes to `explain`, which finds the line, the column and what was expected there.
 from collections.abc import Mapping
 
 from bufferhouse.dump import allocations, diagnose, grammar, live_range, used_values
-from bufferhouse.dump.columns import Dump
+from bufferhouse.dump.columns import LARGEST_SIZE, Dump, content_end
 from bufferhouse.dump.diagnose_lines import USED_VALUES, refuse
 from bufferhouse.dump.errors import error_at
-from bufferhouse.dump.tiling import LARGEST_SIZE, content_end
 
 ROLES = ("allocations", "values", "live_range")
 

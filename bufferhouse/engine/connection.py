@@ -2,12 +2,12 @@
 
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 
 from bufferhouse.engine import interrupts
-from bufferhouse.engine.waiting import tries
 from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull, first_line
 
 _LAST_TASKS = 0.01  # seconds
@@ -79,3 +79,18 @@ def _holder(error: Exception) -> str:
 def lacks_space(message: object) -> bool:
     """Say whether an error is that of a full disk, a full quota or a limit on the size of files."""
     return any(reason in str(message) for reason in _NO_SPACE)
+
+
+def tries(seconds: float, pause: float = 0.05, longest_pause: float | None = None) -> Iterator[bool]:
+    """Yield before each try whether it is the last one: the first at once, and others until `seconds` are over.
+
+    Whoever succeeds leaves the loop. `pause` is the time between two tries; it grows up to `longest_pause`.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        is_last = time.monotonic() >= deadline
+        yield is_last
+        if is_last:
+            return
+        time.sleep(pause)
+        pause = min(pause * 1.5, longest_pause or pause)

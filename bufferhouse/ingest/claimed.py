@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bufferhouse.engine import interrupts
-from bufferhouse.engine.waiting import tries
+from bufferhouse.engine.connection import tries
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.ingest.read import Hold, Limits, ReadBatch, read_batches
 from bufferhouse.sources.discover import Found

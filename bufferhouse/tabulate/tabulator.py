@@ -4,8 +4,10 @@ A dump that is added is only looked at: its shapes are numbered and its signatur
 end, column by column over the whole batch, so that a thousand dumps cost one conversion per column.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain, repeat
+from dataclasses import dataclass, field
+from itertools import accumulate, chain, count, repeat
 
 import polars as pl
 import pyarrow as pa
@@ -15,7 +17,6 @@ from bufferhouse.dump.columns import Dumps, parts
 from bufferhouse.dump.identity import Content, key_of
 from bufferhouse.dump.instruction_text import AttributeColumns, read
 from bufferhouse.tabulate.batch import COLUMNS, Batch
-from bufferhouse.tabulate.interning import Names, Texts, distinct_texts, interned
 from bufferhouse.tabulate.overlap import strict_overlaps
 from bufferhouse.tabulate.shape import Shape, ShapeError, parse_shape
 from bufferhouse.tabulate.signature import entry_signatures
@@ -23,6 +24,79 @@ from bufferhouse.tabulate.signature import entry_signatures
 Columns = Sequence[Iterable]
 """The cells of a table in the order of its columns."""
 _NO_LOAD = 0  # whoever loads a batch, or has it loaded, numbers its dumps
+
+
+@dataclass(slots=True)
+class Texts:
+    """The distinct instruction texts of each dump, and where they are used.
+
+    `ids` is the number of its text for each value, `rows` that of the text among all of the batch, a row per distinct
+    text of a dump; `counts` says how many each dump has, `distinct` are the texts of the batch.
+    """
+
+    ids: list[int | None] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    distinct: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Names:
+    """The instruction names of each dump, interned: `names` by id, `counts` per dump, and the ids in every column."""
+
+    names: list[str] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    values: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    uses: list[int] = field(default_factory=list)
+    texts: list[int] = field(default_factory=list)
+    operands: list[int] = field(default_factory=list)
+    live_ranges: list[int] = field(default_factory=list)
+    peak_buffers: list[int] = field(default_factory=list)
+
+
+def distinct_texts(dumps: Dumps) -> Texts:
+    """Number the instruction texts of each dump in the order in which they first appear."""
+    found = Texts()
+    row_of = defaultdict(count().__next__)
+    for texts in parts(dumps.values.instruction_text, dumps.rows["values"]):
+        id_of = defaultdict(count().__next__)
+        found.ids += texts if texts[:1] == [None] else map(id_of.__getitem__, texts)
+        found.counts.append(len(id_of))
+        found.rows += map(row_of.__getitem__, id_of)
+    found.distinct += row_of
+    return found
+
+
+def interned(dumps: Dumps, said: AttributeColumns, texts: Texts) -> Names:
+    """Number the instruction names of each dump: the schedule first, so that most ids are schedule positions.
+
+    Every name mentioned anywhere has a number; `said` is what the distinct texts of the batch say.
+    """
+    found = Names()
+    columns = (
+        parts(dumps.schedule, dumps.rows["schedule"]),
+        parts(dumps.values.instruction, dumps.rows["values"]),
+        parts(dumps.positions.instruction, dumps.rows["positions"]),
+        parts(dumps.uses.instruction, dumps.rows["uses"]),
+        parts(texts.rows, texts.counts),
+        parts(dumps.live_ranges.instruction, dumps.rows["live_ranges"]),
+        parts(dumps.peak_buffers.instruction, dumps.rows["peak_buffers"]),
+    )
+    for schedule, values, positions, uses, rows, ranges, peak in zip(*columns, strict=True):
+        # One look-up numbers a name and tells its number.
+        id_of = defaultdict(count(len(schedule)).__next__, zip(schedule, count()))
+        number = id_of.__getitem__
+        found.values += map(number, values)
+        found.positions += map(number, positions)
+        found.uses += map(number, uses)
+        found.texts += map(number, [said.instruction_name[row] for row in rows])
+        found.operands += map(number, chain.from_iterable([said.operands[row] for row in rows]))
+        found.live_ranges += map(number, ranges)
+        found.peak_buffers += map(number, peak)
+        found.names += id_of
+        found.counts.append(len(id_of))
+    return found
 
 
 class Tabulator:

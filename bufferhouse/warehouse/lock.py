@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from bufferhouse.engine.waiting import tries
+from bufferhouse.engine.connection import tries
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.warehouse.address import FileAddress
 

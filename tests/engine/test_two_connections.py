@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bufferhouse.engine.two_connections import Statement, run_statements
+from bufferhouse.warehouse.batch_catalog import Statement, run_statements
 
 ENDLESS = "SELECT SUM(range) FROM range(1000000000000000)"
 

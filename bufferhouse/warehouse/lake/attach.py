@@ -8,8 +8,8 @@ from pathlib import Path
 
 import duckdb
 
+from bufferhouse.engine.connection import tries
 from bufferhouse.engine.sql import quoted
-from bufferhouse.engine.waiting import tries
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.sources.s3 import configuration
 from bufferhouse.warehouse.address import LakeAddress

@@ -9,7 +9,7 @@ from typing import TypeVar
 import duckdb
 
 from bufferhouse.engine import interrupts
-from bufferhouse.engine.waiting import tries
+from bufferhouse.engine.connection import tries
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import ParsedBatch
 from bufferhouse.tabulate.contracts import without

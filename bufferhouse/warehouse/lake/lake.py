@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from bufferhouse.engine.connection import close, settle
+from bufferhouse.engine.connection import close, settle, tries
 from bufferhouse.engine.sql import quoted, transaction
-from bufferhouse.engine.waiting import tries
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress

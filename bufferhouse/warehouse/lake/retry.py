@@ -7,7 +7,7 @@ from typing import TypeVar
 import duckdb
 
 from bufferhouse.engine import interrupts
-from bufferhouse.engine.waiting import tries
+from bufferhouse.engine.connection import tries
 from bufferhouse.errors import WarehouseBusy, first_line
 
 T = TypeVar("T")
