@@ -50,7 +50,7 @@ def run_ingest(
         writer = _reparsed(path, wait, rehash, reparsed) if reparse else writing(path, wait=wait)
         by_source = _ingested([named], writer, workers=Workers.counted(workers), rehash=rehash, publish=publish)
         summary = by_source[named.name]
-        summary.unreadable += [*summary.waiting, *reparsed]  # who names a file does not wait for it
+        summary.unreadable += reparsed
     if summary.error is not None:
         raise summary.error
     if summary.archives:

@@ -1,10 +1,11 @@
 """What a parsed dump is: columns, one list per field, in the order of the file.
 
 Shape indices are kept as printed (`{0,1}`), None where none is printed; names are instruction names. Nothing is
-derived here: `render` turns exactly these columns back into the bytes they came from.
+derived here: `render` turns exactly these columns back into the bytes they came from. Below stands what all readers of
+sections need: the proof that nothing of a text was skipped, and the cells of what was captured.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 
@@ -234,3 +235,11 @@ def optional(cells: Sequence[str]) -> list[str | None]:
     if not any(cells):
         return [None] * len(cells)
     return [cell or None for cell in cells]
+
+
+def decode(files: Mapping[str, bytes]) -> tuple[dict[str, str], str]:
+    """Return the texts of a dump's files and their encoding: UTF-8, else latin-1, which loses no byte."""
+    try:
+        return {role: data.decode("utf-8") for role, data in files.items()}, "utf-8"
+    except UnicodeDecodeError:
+        return {role: data.decode("latin-1") for role, data in files.items()}, "latin-1"

@@ -25,6 +25,6 @@ def in_memory(sources: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
         (summary,) = ingest([Source.named(sources)], nullcontext(warehouse), workers=Workers.counted(None)).values()
         if summary.error is not None:
             raise summary.error
-        for line in [*summary.reject_lines, *summary.unreadable, *summary.waiting, *summary.head_faults]:
+        for line in [*summary.reject_lines, *summary.unreadable, *summary.head_faults]:
             print(f"bufferhouse: {line}", file=sys.stderr)
         yield warehouse.con

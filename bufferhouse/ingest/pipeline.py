@@ -198,11 +198,12 @@ def _read(
     """Yield the batches of all sources; a source that cannot be read further ends alone."""
     for job in jobs:
         arrivals, summary = job.arrivals, job.summary
+        hold = arrivals.hold if job.source.is_configured else None
         with _fault_of(summary):
-            if writer.claims is None:
-                batches = read_batches(writer, arrivals.ready, limits, hold=arrivals.hold, in_flight=in_flight)
+            if writer.is_shared:
+                batches = claimed_batches(writer, arrivals.ready, limits, hold=hold)
             else:
-                batches = claimed_batches(writer, arrivals.ready, limits, hold=arrivals.hold)
+                batches = read_batches(writer, arrivals.ready, limits, hold=hold, in_flight=in_flight)
             for batch in batches:
                 summary.unreadable += batch.unreadable
                 yield job, batch

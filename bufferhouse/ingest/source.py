@@ -145,13 +145,15 @@ def choose(warehouse: Warehouse, source: Source, seen: Seen, summary: Summary, *
     complete = declared_complete(warehouse.con) | {
         name for name, run in discovery.runs.items() if run.labels.get(COMPLETED)
     }
-    arrivals = Arrivals(source.rules, seen.now_ns, frozenset(complete), waiting=seen.waiting)
-    arrivals.sort(fresh, {name: directory_of(dumps) for name, dumps in _by_run(fresh).items()})
     if source.is_configured:
+        arrivals = Arrivals(source.rules, seen.now_ns, frozenset(complete), waiting=seen.waiting)
+        arrivals.sort(fresh, {name: directory_of(dumps) for name, dumps in _by_run(fresh).items()})
         arrivals.waiting += orphans(discovery.orphans)
-    for name, mtime_ns in arrivals.marked.items():
-        moment = datetime.fromtimestamp(mtime_ns / 1e9, UTC)
-        discovery.runs[name].labels.setdefault(COMPLETED, moment.isoformat(timespec="seconds"))
+        for name, mtime_ns in arrivals.marked.items():
+            moment = datetime.fromtimestamp(mtime_ns / 1e9, UTC)
+            discovery.runs[name].labels.setdefault(COMPLETED, moment.isoformat(timespec="seconds"))
+    else:
+        arrivals = Arrivals(source.rules, seen.now_ns, ready=fresh)  # what is named is read as it is
     complete_runs(warehouse, discovery.runs)
     summary.late = sum(dump.run_name in complete for dump in arrivals.ready if dump.content is None)
     return arrivals

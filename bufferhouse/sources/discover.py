@@ -2,22 +2,162 @@
 
 import glob
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import partial
 from operator import methodcaller
+from typing import BinaryIO
 
+from bufferhouse.dump.identity import SUFFIXES
 from bufferhouse.errors import UsageError
 from bufferhouse.sources import compression
 from bufferhouse.sources.compression import CompressionError
 from bufferhouse.sources.directory import ARCHIVE_SUFFIXES, Directory, Entry, Found, Tree, split_at_archive, tree_of
-from bufferhouse.sources.grouping import Files, grouped, has_main, main_of, parted
-from bufferhouse.sources.run import Run
-from bufferhouse.sources.run_of import Places, relative_to, root_of
-from bufferhouse.sources.spool import Place, Waiting
+from bufferhouse.sources.module_text import dump_beside, is_module_text, names_beside
+from bufferhouse.sources.run import RUN_FILE, Places, Run, relative_to, root_of
 
 Listing = Callable[[Tree], Iterable[Entry]]
+
+
+Place = bytes | tuple[int, int]
+"""A part itself, or where in the temporary file it begins and how long it is."""
+
+
+class Waiting:
+    """Holds parts; `take` gives each back once."""
+
+    def __init__(self, memory_bytes: int = 64 << 20) -> None:
+        self._free_bytes = memory_bytes
+        self._file: BinaryIO | None = None
+
+    def put(self, part: bytes) -> Place:
+        """Hold a part; return what `take` wants."""
+        if len(part) <= self._free_bytes:
+            self._free_bytes -= len(part)
+            return part
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open until the last part is taken
+        start = self._file.seek(0, os.SEEK_END)
+        self._file.write(part)
+        return start, len(part)
+
+    def take(self, place: Place) -> bytes:
+        """Return a part."""
+        if isinstance(place, bytes):
+            self._free_bytes += len(place)
+            return place
+        self._file.seek(place[0])
+        return self._file.read(place[1])
+
+    def __enter__(self) -> "Waiting":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+_SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
+
+
+@dataclass(slots=True)
+class Files:
+    """What lies beside dumps, by path: further files of split dumps, module texts; and how many files are neither."""
+
+    siblings: dict[str, Entry] = field(default_factory=dict)
+    module_texts: dict[str, Entry] = field(default_factory=dict)
+    ignored_count: int = 0
+
+    def joined(self, other: "Files") -> "Files":
+        """Return both together."""
+        return Files(
+            self.siblings | other.siblings,
+            self.module_texts | other.module_texts,
+            self.ignored_count + other.ignored_count,
+        )
+
+
+def main_of(path: str) -> str:
+    """Return the path of the file that the dump of a values, live range or module text file is known by."""
+    if is_module_text(path):
+        return dump_beside(path)
+    plain = compression.plain_name(path)
+    for suffix in _SIBLINGS:
+        if plain.endswith(suffix):
+            return plain.removesuffix(suffix) + SUFFIXES["allocations"]
+    return path
+
+
+def has_main(path: str, files: Mapping[str, Entry]) -> bool:
+    """Say whether the dump is there that a file belongs to."""
+    main = main_of(path)
+    return any(main + suffix in files for suffix in ("", *compression.SUFFIXES))
+
+
+def parted(files: Mapping[str, Entry], look_inside: bool) -> tuple[list[Entry], Files]:
+    """Part files into those that may be dumps and those that lie beside some."""
+    candidates: list[Entry] = []
+    beside = Files()
+    for path, entry in files.items():
+        if path.endswith("buffer-assignment.txt"):
+            candidates.append(entry)  # asked first, as most files are such
+            continue
+        if is_module_text(path) and has_main(path, files):
+            beside.module_texts[path] = entry
+            continue
+        name = compression.plain_name(path)
+        if name.endswith(_SIBLINGS) and (not entry.is_explicit or has_main(path, files)):
+            beside.siblings[path] = entry
+        elif path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
+            continue
+        elif (
+            entry.is_explicit
+            or name.endswith("buffer-assignment.txt")
+            or (look_inside and entry.tree.begins_like_a_dump(entry))
+        ):
+            candidates.append(entry)
+        else:
+            beside.ignored_count += 1
+    return candidates, beside
+
+
+def grouped(entry: Entry, beside: Files, run_name: str, directory: str) -> Found:
+    """Join a dump with its values and live range files, which share its name up to the suffix, and its module text."""
+    relative_path = relative_to(entry.path, directory)
+    is_alone = not (beside.siblings or beside.module_texts or entry.is_explicit)
+    plain = "" if is_alone else compression.plain_name(entry.path)
+    if is_alone or not plain.endswith(SUFFIXES["allocations"]):
+        return Found(run_name, relative_path, {"combined": entry}, entry.size_bytes, entry.mtime_ns)
+    parts = {"allocations": entry}
+    stem = plain.removesuffix(SUFFIXES["allocations"])
+    own_kind = entry.path.removeprefix(plain)
+    for role in ("values", "live_range"):
+        paths = [stem + SUFFIXES[role] + suffix for suffix in (own_kind, "", *compression.SUFFIXES)]
+        sibling = _first(entry, paths, beside.siblings)
+        if sibling is not None:
+            parts[role] = sibling
+    module_text = _first(entry, list(names_beside(entry.path)), beside.module_texts)
+    if module_text is not None:
+        module_text.is_head_only = True
+    return Found(
+        run_name,
+        relative_path,
+        parts if len(parts) > 1 else {"combined": entry},
+        sum(part.size_bytes for part in parts.values()),
+        max(part.mtime_ns for part in parts.values()),
+        module_text,
+    )
+
+
+def _first(entry: Entry, paths: list[str], known: Mapping[str, Entry]) -> Entry | None:
+    """Return the first of some files that is there; beside a file that was named nobody has looked yet."""
+    for path in paths:
+        found = known.get(path) or (entry.tree.beside(path) if entry.is_explicit else None)
+        if found is not None:
+            return found
+    return None
 
 
 @dataclass(slots=True)

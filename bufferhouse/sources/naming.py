@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bufferhouse.sources.directory import Entry, Found, Tree
-from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, whole_number
-from bufferhouse.sources.run_of import Places, relative_to
+from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Places, Run, moment_of, relative_to, whole_number
 
 _TOKEN = re.compile(r"\{(\w+)\}|\*\*/|\*\*|\*|\?|[^*?{}]+|[{}]")
 _WILD = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
