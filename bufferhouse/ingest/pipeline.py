@@ -18,9 +18,8 @@ from bufferhouse.errors import SourceUnavailable, UsageError
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.arrivals import Arrivals
 from bufferhouse.ingest.claimed import claimed_batches
-from bufferhouse.ingest.known import unknown_files
 from bufferhouse.ingest.read import Limits, ReadBatch, Reader, read_batches
-from bufferhouse.ingest.source import Seen, Source, choose, look
+from bufferhouse.ingest.source import Seen, Source, choose, look, unknown_files
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.ingest.workers import Pending, Workers
 from bufferhouse.tabulate.batch import ParsedBatch, merged

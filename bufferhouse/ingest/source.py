@@ -9,15 +9,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bufferhouse.config.load import FILE_NAME, Config
+from bufferhouse.dump.identity import Content, content_of
+from bufferhouse.engine.sql import registered
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.arrivals import Arrivals, Rules, orphans
-from bufferhouse.ingest.known import unknown_files
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.sources import discover as finding
 from bufferhouse.sources.directory import ARCHIVE_SUFFIXES
-from bufferhouse.sources.discover import Discovery, Found
+from bufferhouse.sources.discover import Discovery, Found, read
 from bufferhouse.sources.naming import Named
+from bufferhouse.version import __version__
 from bufferhouse.warehouse.runs import COMPLETED, complete_runs, declared_complete
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -170,3 +172,143 @@ def directory_of(dumps: Sequence[Found]) -> str:
     """Return the directory of the run that some dumps belong to."""
     path = dumps[0].uri
     return path[: len(path) - len(dumps[0].relative_path)].rstrip("/") or "/"
+
+
+def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, *, rehash: bool = False) -> list[Found]:
+    """Return the dumps whose path, size or modification time is new; count the others in `summary`.
+
+    Where only the module text is new, the dump is returned with its known `content`: it need not be read again.
+
+    Raises:
+        UsageError: a run of that name is in the warehouse, from another root and with nothing in common.
+    """
+    _pass_by_itself(warehouse, discovery)
+    summary.seen = len(discovery.dumps)
+    summary.ignored = discovery.ignored_count
+    summary.unreadable += discovery.refused
+    _follow_renames(warehouse, discovery)
+    summary.runs = list(discovery.runs)
+    _refuse_strangers(warehouse, discovery)
+    if rehash:
+        return discovery.dumps
+    others = _not_known(warehouse, discovery.dumps)
+    summary.known_rejected += sum(state == _REFUSED for state, _ in others.values())
+    summary.known += len(discovery.dumps) - len(others)
+    known = warehouse.known_contents({dump_id for state, dump_id in others.values() if state == _OTHER_MODULE_TEXT})
+    for number, (state, dump_id) in others.items():
+        if state == _OTHER_MODULE_TEXT:
+            discovery.dumps[number].content = Content(dump_id, known[dump_id][0], {})
+    return [discovery.dumps[number] for number, (state, _) in others.items() if state != _REFUSED]
+
+
+_NEVER_SEEN, _KNOWN, _REFUSED, _OTHER_MODULE_TEXT = range(4)
+
+
+def _not_known(warehouse: Warehouse, dumps: list[Found]) -> dict[int, tuple[int, int | None]]:
+    """Return the numbers of the dumps that are not as they were last seen: what they are, and the content seen then.
+
+    They were never seen so, or refused then, or only their module text is another or has come since.
+
+    The rows of a run may be many: they are compared where they lie, and only what is different comes out.
+    """
+    import pyarrow as pa
+
+    runs = dict(warehouse.con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
+    if not runs.keys() & {dump.run_name for dump in dumps}:
+        return dict.fromkeys(range(len(dumps)), (_NEVER_SEEN, None))
+    texts = [dump.module_text for dump in dumps]
+    columns = {
+        "number": pa.array(range(len(dumps)), pa.int64()),
+        "run_id": pa.array([runs.get(dump.run_name) for dump in dumps], pa.int64()),
+        "relative_path": pa.array([dump.relative_path for dump in dumps], pa.string()),
+        "size_bytes": pa.array([dump.size_bytes for dump in dumps], pa.int64()),
+        "mtime_ns": pa.array([dump.mtime_ns for dump in dumps], pa.int64()),
+        "text_size_bytes": pa.array([None if text is None else text.size_bytes for text in texts], pa.int64()),
+        "text_mtime_ns": pa.array([None if text is None else text.mtime_ns for text in texts], pa.int64()),
+    }
+    with registered(warehouse.con, "asked", pa.table(columns)):
+        # Of the rows of one file that of the last load stands.
+        rows = warehouse.con.execute(
+            "WITH told AS (SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $known AS state,"
+            " dump_id, module_text_size_bytes, module_text_mtime_ns FROM raw.observations UNION ALL"
+            " SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $refused, -1, NULL, NULL"
+            " FROM raw.rejects WHERE parser_version = $version AND state = 'open')"
+            " SELECT a.number, COALESCE(ARG_MAX(CASE"
+            " WHEN t.source_size_bytes <> a.size_bytes OR t.source_mtime_ns IS DISTINCT FROM a.mtime_ns THEN $unseen"
+            " WHEN t.state = $known AND a.text_size_bytes IS NOT NULL"
+            " AND (t.module_text_size_bytes IS DISTINCT FROM a.text_size_bytes"
+            " OR t.module_text_mtime_ns IS DISTINCT FROM a.text_mtime_ns) THEN $other"
+            " ELSE t.state END, t.load_id), $unseen) AS found, ARG_MAX(t.dump_id, t.load_id) AS dump_id"
+            " FROM asked AS a LEFT JOIN told AS t USING (run_id, relative_path)"
+            " GROUP BY a.number HAVING found <> $known ORDER BY a.number",
+            {
+                "version": __version__,
+                "unseen": _NEVER_SEEN,
+                "known": _KNOWN,
+                "refused": _REFUSED,
+                "other": _OTHER_MODULE_TEXT,
+            },
+        ).fetchall()
+    return {number: (state, dump_id) for number, state, dump_id in rows}
+
+
+def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
+    """Take the warehouse's own files out of what was named, as when a shell expands `*` beside it.
+
+    To read the database here would drop DuckDB's lock on it, which is gone when this process closes any descriptor.
+    """
+    own = {os.path.realpath(path) for path in warehouse.address.files} if warehouse.address else set()
+    if not own:
+        return
+    # In a walk only what is named or begins like a dump comes as far as this.
+    named = [dump for dump in discovery.dumps if next(iter(dump.parts.values())).is_explicit]
+    passed = {id(dump) for dump in named if os.path.realpath(dump.uri) in own}
+    if passed:
+        discovery.dumps = [dump for dump in discovery.dumps if id(dump) not in passed]
+        discovery.ignored_count += len(passed)
+
+
+def _follow_renames(warehouse: Warehouse, discovery: Discovery) -> None:
+    """Let a run that only its directory names be the one it was renamed to: of the same root, with a file in common."""
+    rows = warehouse.con.execute("SELECT root, run_name FROM raw.runs ORDER BY run_id").fetchall()
+    roots, known = dict(rows), {name for _, name in rows}
+    names = {
+        name: roots[run.root]
+        for name, run in discovery.runs.items()
+        if run.is_named_by_place and name not in known and roots.get(run.root) not in {None, *discovery.runs}
+    }
+    files = warehouse.known_files(names.values(), __version__) if names else {}
+    same = {
+        dump.run_name
+        for dump in discovery.dumps
+        if dump.run_name in names
+        and files.get((names[dump.run_name], dump.relative_path), ())[:2] == (dump.size_bytes, dump.mtime_ns)
+    }
+    for dump in discovery.dumps if same else ():
+        if dump.run_name in same:
+            dump.run_name = names[dump.run_name]
+    for name in same:
+        discovery.runs[name].run_name = names[name]
+    discovery.runs = {run.run_name: run for run in discovery.runs.values()}
+
+
+def _refuse_strangers(warehouse: Warehouse, discovery: Discovery) -> None:
+    """Refuse to add dumps to a run that only happens to have the same name."""
+    roots = dict(warehouse.con.execute("SELECT run_name, root FROM raw.runs").fetchall())
+    for name, run in discovery.runs.items():
+        if roots.get(name, run.root) == run.root:
+            continue
+        contents = {
+            dump_id
+            for (dump_id,) in warehouse.con.execute(
+                "SELECT o.dump_id FROM raw.observations AS o JOIN raw.runs AS u USING (run_id) WHERE u.run_name = ?",
+                [name],
+            ).fetchall()
+        }
+        own = read([dump for dump in discovery.dumps if dump.run_name == name])
+        ids = (content_of(files).dump_id for _, files in own if not isinstance(files, Exception))
+        if contents and contents.isdisjoint(ids):
+            raise UsageError(
+                f"the warehouse has a run {name!r} from {roots[name]}, and nothing in {run.root} is in it; "
+                "give this one another name with --run"
+            )

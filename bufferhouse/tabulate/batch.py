@@ -117,3 +117,50 @@ class ParsedBatch:
     sightings: list[Sighting] = field(default_factory=list)
     refusals: dict[int, Refusal] = field(default_factory=dict)
     signature_ids: dict[int, int] = field(default_factory=dict)
+
+
+def breaches(batch: Batch) -> dict[int, Refusal]:
+    """Validate every frame of a batch once; return the first breach of each dump that has one.
+
+    A frame that keeps its contract, as nearly all do, costs one pass; where and why one does not is for pandera to say.
+
+    Raises:
+        pandera.errors.SchemaErrors: a breach that no row of a dump can be blamed for: a fault of this program.
+    """
+    from schemas import TABLES
+
+    odd = {table: frame for table, frame in batch.frames.items() if not TABLES[table].is_kept_by(frame)}
+    if not odd:
+        return {}
+    from pandera.errors import SchemaErrors
+
+    found: dict[int, Refusal] = {}
+    for table, frame in odd.items():
+        try:
+            TABLES[table].validate(frame)
+        except SchemaErrors as error:
+            if "dump_id" not in frame.columns:
+                raise
+            for case in error.failure_cases.to_dicts():
+                if case.get("index") is None:
+                    raise
+                dump_id = frame["dump_id"][int(case["index"])]
+                found.setdefault(
+                    dump_id,
+                    Refusal(f"contract:{table}.{case['column']}", str(case["check"]), repr(case["failure_case"])),
+                )
+    return found
+
+
+def without(batch: Batch, dump_ids: set[int]) -> Batch:
+    """Return the batch without the rows of some dumps."""
+    import polars as pl
+
+    if not dump_ids:
+        return batch
+    return Batch(
+        {
+            table: frame.filter(~pl.col("dump_id").is_in(list(dump_ids))) if "dump_id" in frame.columns else frame
+            for table, frame in batch.frames.items()
+        }
+    )

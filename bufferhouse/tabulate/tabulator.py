@@ -4,10 +4,13 @@ A dump that is added is only looked at: its shapes are numbered and its signatur
 end, column by column over the whole batch, so that a thousand dumps cost one conversion per column.
 """
 
-from collections import defaultdict
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, count, repeat
+from functools import cached_property, lru_cache
+from itertools import accumulate, chain, compress, count, repeat
+from operator import add
 
 import polars as pl
 import pyarrow as pa
@@ -17,9 +20,155 @@ from bufferhouse.dump.columns import Dumps, parts
 from bufferhouse.dump.identity import Content, key_of
 from bufferhouse.dump.instruction_text import AttributeColumns, read
 from bufferhouse.tabulate.batch import COLUMNS, Batch
-from bufferhouse.tabulate.overlap import strict_overlaps
-from bufferhouse.tabulate.shape import Shape, ShapeError, parse_shape
-from bufferhouse.tabulate.signature import entry_signatures
+from bufferhouse.tabulate.shape import Shape, ShapeError, leaves, parse_shape, subshape, without_layout
+
+
+def entry_signatures(dumps: Dumps) -> Iterator[str]:
+    """Yield `(f32[4], s32[])->(f32[4])` for each dump: parameter leaves by number and index, then the output's.
+
+    Raises:
+        ShapeError: a shape text in a header is no shape.
+    """
+    first = first_value = 0
+    for allocations, values in zip(dumps.rows["allocations"], dumps.rows["values"], strict=True):
+        yield _Program(dumps, range(first, first + allocations), range(first_value, first_value + values)).signature()
+        first += allocations
+        first_value += values
+
+
+class _Program:
+    """The headers and values of one dump, by their rows."""
+
+    def __init__(self, dumps: Dumps, allocations: range, values: range) -> None:
+        self.headers, self.values = dumps.allocations, dumps.values
+        self.allocations, self.value_rows = allocations, values
+
+    def signature(self) -> str:
+        numbers, indices = self.headers.parameter_number, self.headers.parameter_shape_index
+        parameters = []
+        for i in self.allocations:
+            if numbers[i] is not None:
+                index = _index(indices[i] or "{}")
+                shape = self._parameter_leaf(i, index)
+                if shape is not None and not shape.startswith("("):
+                    parameters.append((numbers[i], index, shape))
+        inside = ", ".join([shape for _, _, shape in sorted(parameters)])
+        return f"({inside})->({', '.join(self._output_leaves())})"
+
+    @cached_property
+    def _held(self) -> dict[int, list[int]]:
+        """The rows of the values in each allocation; few dialects need them."""
+        held: dict[int, list[int]] = defaultdict(list)
+        first = self.allocations.start
+        for row in self.value_rows:
+            held[first + self.values.allocation_index[row]].append(row)
+        return held
+
+    def _parameter_leaf(self, allocation: int, index: tuple[int, ...]) -> str | None:
+        """Return the shape of one leaf of a parameter.
+
+        Before jaxlib 0.7.2 a header shows the whole parameter for each leaf, since then the leaf alone, and before
+        2019-12 nothing: then the value tells, which also decides between the first two where the leaf is a tuple.
+        """
+        printed = self.headers.parameter_shape[allocation]
+        if printed is None or printed == "<unknown shape>":
+            rows = self._held[allocation]
+            return without_layout(self.values.shape[rows[0]]) if rows else None
+        if not index or not printed.startswith("("):
+            return printed
+        if any(without_layout(self.values.shape[row]) == printed for row in self._held[allocation]):
+            return printed
+        return subshape(printed, index)
+
+    def _output_leaves(self) -> tuple[str, ...] | list[str]:
+        a = self.headers
+        for i in self.allocations:
+            shape = a.output_shape[i]
+            if shape is not None and shape != "<unknown shape>":
+                return _leaves(shape)
+        rows = [row for i in self.allocations if a.is_maybe_live_out[i] for row in self._held[i]]
+        shapes = [without_layout(self.values.shape[row]) for row in rows]
+        tuples = [shape for shape in shapes if shape.startswith("(")]
+        return _leaves(tuples[-1]) if tuples else shapes[-1:]
+
+
+@lru_cache(1 << 10)  # the programs of a fleet have few outputs, and parameters the same places
+def _leaves(shape: str) -> tuple[str, ...]:
+    return tuple(leaves(shape))
+
+
+@lru_cache(1 << 10)
+def _index(printed: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in printed[1:-1].split(",") if part)
+
+
+Slot = tuple[int, int, int, int]
+"""First and last position alive (both included), first byte, byte behind the last."""
+
+
+def strict_overlaps(dumps: Dumps) -> list[bool]:
+    """Say for each allocation whether pairs that touch fail to describe how its values share bytes."""
+    ranges, values, rows = dumps.live_ranges, dumps.values, dumps.rows
+    found = [False] * len(dumps.allocations.size_bytes)
+    firsts = accumulate(rows["allocations"][:-1], initial=0)
+    owners = list(map(add, values.allocation_index, _repeated(firsts, rows["values"])))
+    # Most allocations hold one value with bytes in it, which shares them with none.
+    counts = Counter(compress(owners, values.size_bytes))
+    shared = {owner for owner, values_held in counts.items() if values_held > 1}
+    if not shared:
+        return found
+    keys = zip(_repeated(count(), rows["live_ranges"]), ranges.instruction, ranges.shape_index, strict=True)
+    spans = dict(zip(keys, zip(ranges.start_position, ranges.end_position, strict=True), strict=True))
+    slots: dict[int, list[Slot]] = {owner: [] for owner in shared}
+    for owner, number, name, index, offset, size in zip(
+        owners,
+        _repeated(count(), rows["values"]),
+        values.instruction,
+        values.shape_index,
+        values.offset_bytes,
+        values.size_bytes,
+        strict=True,
+    ):
+        if owner in shared and size and (span := spans.get((number, name, index or "{}"))):
+            slots[owner].append((*span, offset, offset + size))
+    for owner, held in slots.items():
+        found[owner] = overlaps(held)
+    return found
+
+
+def _repeated(numbers: Iterable[int], counts: Iterable[int]) -> Iterator[int]:
+    return chain.from_iterable(map(repeat, numbers, counts))
+
+
+def overlaps(slots: list[Slot]) -> bool:
+    """Say whether some value takes bytes of another that is alive before and after, or of one that starts with it.
+
+    Sweeps over time. The slots that live on are disjoint (else the answer is yes), so that neighbours by address
+    are enough to look at.
+    """
+    lows: list[int] = []  # first bytes of the slots that live on, sorted
+    highs: list[int] = []  # the bytes behind their last
+    ends = sorted([(end, low) for start, end, low, _ in slots if start < end], reverse=True)
+    instants: list[tuple[int, int]] = []  # slots alive at this position alone
+    now = -1
+    for start, end, low, high in sorted(slots):
+        if start > now:
+            now, instants = start, []
+            while ends and ends[-1][0] <= now:
+                gone = bisect_left(lows, ends.pop()[1])
+                del lows[gone], highs[gone]
+        place = bisect_left(lows, low)
+        if (place and highs[place - 1] > low) or (place < len(lows) and lows[place] < high):
+            return True
+        if instants and any(low < other_high and other_low < high for other_low, other_high in instants):
+            return True
+        if end == now:
+            instants.append((low, high))
+        else:
+            lows.insert(place, low)
+            highs.insert(place, high)
+    return False
+
 
 Columns = Sequence[Iterable]
 """The cells of a table in the order of its columns."""

@@ -18,8 +18,7 @@ from bufferhouse.engine.connection import settle
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import first_line
 from bufferhouse.models.project import LAYERS
-from bufferhouse.tabulate.batch import COLUMNS, Batch, Refusal
-from bufferhouse.tabulate.contracts import without
+from bufferhouse.tabulate.batch import COLUMNS, Batch, Refusal, without
 from bufferhouse.warehouse.warehouse import Warehouse
 
 CATALOG = "bufferhouse_batch"

@@ -19,8 +19,7 @@ import zstandard
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.sql import registered
 from bufferhouse.sources.run import Run
-from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal, Sighting
-from bufferhouse.tabulate.contracts import breaches, without
+from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal, Sighting, breaches, without
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.batch_catalog import (
     REFUSING,

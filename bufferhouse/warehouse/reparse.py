@@ -9,9 +9,8 @@ import polars as pl
 
 from bufferhouse.dump.identity import FACTS_OF_NAME, facts_of_name, read_file_name
 from bufferhouse.engine.sql import registered, transaction
-from bufferhouse.tabulate.batch import Batch
+from bufferhouse.tabulate.batch import Batch, breaches, without
 from bufferhouse.tabulate.contents import parse_contents
-from bufferhouse.tabulate.contracts import breaches, without
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.batch_catalog import CATALOG, Names, batch_catalog, copy_in, run_checks
 from bufferhouse.warehouse.load import numbered

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bufferhouse.dump import parse
 from bufferhouse.dump.columns import Dumps
-from bufferhouse.tabulate.overlap import overlaps, strict_overlaps
+from bufferhouse.tabulate.tabulator import overlaps, strict_overlaps
 from tests.synthetic import Slot, dump_text
 
 CASES = {

@@ -11,8 +11,7 @@ import duckdb
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.connection import tries
 from bufferhouse.errors import UsageError
-from bufferhouse.tabulate.batch import ParsedBatch
-from bufferhouse.tabulate.contracts import without
+from bufferhouse.tabulate.batch import ParsedBatch, without
 from bufferhouse.warehouse.batch_catalog import CATALOG
 from bufferhouse.warehouse.lake.attach import LAKE
 from bufferhouse.warehouse.lake.claims import Claims, file_key
