@@ -255,7 +255,6 @@ def _count_committed(writer: Warehouse, summary: Summary, last_load_id: int) -> 
             summary.rejected += rejected
 
 
-@collector_paused()
 def plan(source: Source, warehouse: AbstractContextManager[Warehouse], *, rehash: bool = False) -> Summary:
     """Return what `ingest` would do; what it would read is read and hashed, and nothing is written.
 

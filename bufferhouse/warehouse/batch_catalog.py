@@ -5,7 +5,7 @@ would scan everything that is in it.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Condition, Thread
 from typing import NamedTuple
@@ -34,14 +34,14 @@ REFUSING = (duckdb.DataError, duckdb.InvalidInputException)  # how DuckDB says t
 class Statement:
     """A statement of SQL, carried out after all that it `needs`; other names among these are there already.
 
-    `given` is a table of Arrow that it reads by this name. Where all tables `of` are known to have fewer rows than
+    `given` is a frame that it reads by this name. Where all tables `of` are known to have fewer rows than
     `least` together, `otherwise` is carried out in its place, if there is such.
     """
 
     name: str
     needs: Collection[str]
     sql: str
-    given: object = None
+    given: pl.DataFrame | None = None
     of: Collection[str] = ()
     least: int = 0
     otherwise: str | None = None
@@ -101,7 +101,7 @@ def _statements(frames: Mapping[str, pl.DataFrame], built: list[tuple]) -> Itera
     """
     for table, frame in frames.items():
         sql = f"CREATE TABLE raw.{table} AS SELECT * FROM given"
-        yield Statement(f"raw.{table}", (), sql, given=frame.to_arrow())
+        yield Statement(f"raw.{table}", (), sql, given=frame)
     asked = _asked(built)
     kept = {name for name, is_incremental, severity, *_ in built if is_incremental or severity}
     stored = kept | {name for name, *_ in built if asked.get(name, 0) > 1}
@@ -274,8 +274,11 @@ class _Queue:
             sql = sql if sum(map(self.rows.get, statement.of)) >= statement.least else statement.otherwise
         if sql is None:
             return {}
-        with registered(con, "given", statement.given) if statement.given is not None else nullcontext():
+        if statement.given is None:
             made = con.execute(sql).fetchone()
+        else:
+            with registered(con, "given", statement.given.to_arrow()):
+                made = con.execute(sql).fetchone()
         return {statement.name: made[0]} if made else {}
 
     def _next(self) -> Statement | None:

@@ -1,4 +1,4 @@
-"""Statements on two connections, each when what it needs is done; after a failure nothing is begun, nothing goes on."""
+"""The statements of a batch, on two connections: each when what it needs is done, and none after a failure."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import threading
 import time
 
 import duckdb
-import pyarrow as pa
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,7 +51,7 @@ def test_each_finds_what_it_needs(graph):
 def test_what_is_carried_out_hangs_on_rows(con, count, found):
     """Of tables that other statements have made: so many rows together, else the other statement, or none."""
     filled = Statement("filled", (), f"CREATE TABLE filled AS SELECT * FROM range({count - count // 2})")
-    given = Statement("given", (), "CREATE TABLE more AS FROM given", given=pa.table({"x": range(count // 2)}))
+    given = Statement("given", (), "CREATE TABLE more AS FROM given", given=pl.DataFrame({"x": range(count // 2)}))
     of = {"needs": ["filled", "given"], "of": ["filled", "given"], "least": 3}
     told = Statement(
         "told", sql="CREATE TABLE told AS SELECT 'many' AS n", otherwise="CREATE TABLE told AS SELECT 'few' AS n", **of
