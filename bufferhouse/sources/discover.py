@@ -14,7 +14,7 @@ from bufferhouse.dump.identity import SUFFIXES
 from bufferhouse.errors import UsageError
 from bufferhouse.sources import compression
 from bufferhouse.sources.compression import CompressionError
-from bufferhouse.sources.directory import ARCHIVE_SUFFIXES, Directory, Entry, Found, Tree, split_at_archive, tree_of
+from bufferhouse.sources.directory import ARCHIVE_SUFFIXES, Directory, Entry, Found, Tree, split_at_archive
 from bufferhouse.sources.module_text import dump_beside, is_module_text, names_beside
 from bufferhouse.sources.run import RUN_FILE, Places, Run, relative_to, root_of
 
@@ -206,7 +206,7 @@ def discover(
     found.archives = [path for path, entry in files.items() if path.endswith(ARCHIVE_SUFFIXES) and _is_walked(entry)]
     if found.archives and not candidates:
         found.ignored_count -= len(found.archives)
-        inside = listed([tree_of(path) for path in found.archives])
+        inside = listed([_tree_of(path) for path in found.archives])
         candidates, more = parted(inside, look_inside)
         files, beside, found.archives = files | inside, beside.joined(more), []
     found.ignored_count += beside.ignored_count
@@ -381,12 +381,12 @@ def _trees(source: str) -> Iterator[Tree]:
         else:
             yield bucket
     elif os.path.exists(source) or not glob.has_magic(source):
-        yield tree_of(source)
+        yield _tree_of(source)
     else:
         matches = sorted(glob.glob(source, recursive=True))
         if not matches:
             raise UsageError(f"{source}: the pattern matches no file")
-        yield from map(tree_of, matches)
+        yield from map(_tree_of, matches)
 
 
 def _is_wanted(entry: Entry, include: Sequence[str], exclude: Sequence[str]) -> bool:
@@ -408,3 +408,21 @@ def _common_base(entries: Sequence[Entry]) -> str | None:
     if any(split_at_archive(base)[1] is not None or "://" in base for base in bases):
         raise UsageError("several archives or buckets cannot be one run; ingest them one by one with the same --run")
     return os.path.commonpath([os.path.abspath(base) for base in bases])
+
+
+def _tree_of(path: str) -> Tree:
+    """Return the tree of a path that exists: an archive by its name, else a directory or a single file.
+
+    Raises:
+        UsageError: there is nothing at `path`, or no file: a pipe would be waited on for ever.
+    """
+    if os.path.isdir(path):
+        return Directory(path.rstrip("/") or "/")
+    if path.endswith(ARCHIVE_SUFFIXES) and os.path.isfile(path):
+        from bufferhouse.sources.archive import Archive
+
+        return Archive(path)
+    if os.path.isfile(path):
+        return Directory(os.path.dirname(path) or ".", [path])
+    what = "not a regular file" if os.path.exists(path) else "no such file or directory"
+    raise UsageError(f"{path}: {what}")
