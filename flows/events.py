@@ -17,7 +17,7 @@ from bufferhouse.ingest.summary import Summary
 from bufferhouse.models.checks import CheckResult
 from bufferhouse.warehouse.stats import moment_text
 
-REJECTS = "bufferhouse.ingest.rejects"
+REJECTS = "bufferhouse.rejects"
 STALE_SOURCE = "bufferhouse.stale-source"
 FAILED_CHECK = "bufferhouse.failed-check"
 REGRESSION = "bufferhouse.regression"

@@ -41,7 +41,7 @@ def chosen_workers(conf: Config, count: int | None) -> Workers:
     """
     count = count or conf["warehouse"]["workers"]
     if conf["flows"]["task_runner"] == "processes":
-        return Workers(count)
+        return Workers.counted(count)
     try:
         import prefect_dask  # noqa: F401
     except ImportError as error:
