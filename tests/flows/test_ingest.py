@@ -26,12 +26,16 @@ from prefect.exceptions import ParameterTypeError
 from prefect.states import Failed, State
 
 from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.config import load as configuration
+from bufferhouse.dump.identity import content_of
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.warehouse.lock import WriterLock
 from flows.ingest import _final_state, ingest, main
+from flows.parsers import chosen_workers
 from flows.steps import is_transient, step
 from tests.ingests import write_dumps
+from tests.synthetic import small_dump
 from tests.warehouses import published_path
 
 pytest_plugins = ["tests.flows.prefect_server"]
@@ -172,6 +176,15 @@ def test_a_second_batch_has_tasks_of_its_own(prefect_server, tmp_path, monkeypat
     }  # fmt: skip
     assert expected == Counter(map(task_name, task_runs(state, last="publish")))
     assert [(1, 10), (2, 3)] == query(warehouse, "SELECT load_id, new_count FROM raw.loads ORDER BY load_id")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_flow_run_has_the_workers_that_are_asked_for(count):
+    """Each parses a share of a batch."""
+    texts = [{"combined": small_dump(number)} for number in range(4)]
+    with chosen_workers(configuration.load(None), count) as workers:
+        shares = workers.begin(1, [(content_of(files), files) for files in texts]).result()
+    assert (count, 4) == (len(shares), sum(len(share.signature_ids) for share in shares))
 
 
 def test_the_published_copy_has_what_was_loaded(ingested):
