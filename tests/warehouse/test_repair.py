@@ -10,7 +10,8 @@ import duckdb
 import pytest
 
 from bufferhouse.errors import WarehouseError
-from bufferhouse.warehouse.file import BLOCK_SIZE, WriterLock
+from bufferhouse.warehouse.file import BLOCK_SIZE
+from bufferhouse.warehouse.lock import WriterLock
 from bufferhouse.warehouse.open import open_reader, writing
 from bufferhouse.warehouse.repair import mend, mend_here
 from tests.command_line import kill_group, run, start
