@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import duckdb
@@ -9,7 +10,7 @@ import pytest
 
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.ingest.pipeline import ingest
-from bufferhouse.sources.discover import discover
+from bufferhouse.ingest.source import Source
 from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.open import open_reader, writing
 from tests.command_line import call, kill_group, start
@@ -243,8 +244,8 @@ def test_a_writer_that_is_handed_its_own_file_keeps_its_lock(warehouse):
     """To read it and close it again would give the lock up, and let a second writer in."""
     dump = warehouse.with_name("x-buffer-assignment.txt")
     dump.write_bytes(small_dump(1))
-    found = discover([str(warehouse), str(dump)], run_name="here")
+    source = Source.named([str(warehouse), str(dump)], run_name="here")
     with writing(warehouse) as writer:
-        summary = ingest(writer, found)
+        (summary,) = ingest([source], nullcontext(writer)).values()
         assert "locked" == foreign(warehouse)
     assert (1, 1, 0, 1) == (summary.seen, summary.new, summary.rejected, summary.ignored)
