@@ -18,7 +18,7 @@ from benchmarks.turns import Spent, in_turns, middle
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.compare.compare import compare_runs
 from bufferhouse.query.statements import ask
-from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.open import open_reader
 
 DUMPS = 20
 MOST_SECONDS = {"peak_memory_v1 for one dump": 0.020, "a program's history": 0.050, "fleet_summary_v1": 0.300}
@@ -43,7 +43,7 @@ def statements(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
 def rows(warehouse: Path, turns: int, *, where: str, slower: float = 1) -> list[Row]:
     """Return the rows of the table; on a larger fleet `slower` says how many times as long an answer may take."""
     found = []
-    con, _ = open_reader(warehouse)
+    con = open_reader(warehouse).con
     with con:
         for name, sql in statements(con).items():
             asked = _each(con, sql, turns)
@@ -65,7 +65,7 @@ def _row(work: str, took: Spent, reference: str, most: float) -> Row:
 
 def compared(warehouse: Path, before: str, after: str, turns: int, *, where: str, slower: float = 1) -> Row:
     """Return the row of a comparison of two runs of a warehouse."""
-    con, _ = open_reader(warehouse)
+    con = open_reader(warehouse).con
     with con:
         ids = dict(con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
         found = compare_runs(con, ids[before], ids[after])

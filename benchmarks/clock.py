@@ -16,16 +16,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
 from bufferhouse.ingest.arrivals import Rules
-from bufferhouse.ingest.claimed import read_batches
-from bufferhouse.ingest.parsed_batches import parse_batch
-from bufferhouse.ingest.source import Pass, Source, choose, look
-from bufferhouse.warehouse.load import load
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.ingest.source import Source, look
+from bufferhouse.ingest.summary import Summary
+from bufferhouse.warehouse.open import writing
 from tests.flows.clock import Clock, free_port, until
 from tests.ingests import write_dumps
 
@@ -81,18 +79,11 @@ settle = "0s"
 """
 
 
-def one_pass(warehouse: Path, folder: str) -> Pass:
+def one_pass(warehouse: Path, folder: str) -> Summary:
     """Carry out one pass over a folder without Prefect, publishing included where something was loaded."""
     source = Source("benchmark", [folder], Rules(settle=0.001), look_inside=False)
-    result = Pass()
-    with Warehouse(warehouse) as writer:
-        seen = look(source)
-        arrivals = choose(writer, source, seen, result)
-        for batch in read_batches(writer, arrivals.ready, hold=arrivals.hold):
-            result.add(load(writer, parse_batch(batch), seen.discovery.runs, datetime.now(UTC)))
-        if result.new or result.rows:
-            writer.publish()
-    return result
+    (summary,) = ingest([source], writing(warehouse), publish=True).values()
+    return summary
 
 
 def known_files(root: Path) -> tuple[float, float, float, int]:

@@ -20,7 +20,7 @@ from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.compare.compare import CHANGED, compare_runs
 from bufferhouse.config.threshold import METRICS
 from bufferhouse.paths import CHECKOUT
-from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.open import open_reader
 
 TURNS = 3
 COPIES = 6
@@ -45,7 +45,7 @@ def write_copies(directory: Path, copies: int = COPIES) -> None:
 def timed(path: Path, metric: str) -> tuple[float, float, int, int]:
     """Return seconds by the clock, those of the processor, programs, and those that changed."""
     clock, processor = [], []
-    con, _ = open_reader(path)
+    con = open_reader(path).con
     with con:
         ids = dict(con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
         for _ in range(TURNS):

@@ -17,13 +17,13 @@ from typing import NamedTuple
 from benchmarks.corpus import Files, dumps_of
 from benchmarks.turns import in_turns, middle, spent
 from bufferhouse.dump import parse, parse_many
-from bufferhouse.ingest.claimed import read_batches
-from bufferhouse.ingest.parsed_batches import parse_batch
+from bufferhouse.ingest.pipeline import parse_batch
+from bufferhouse.ingest.read import read_batches
 from bufferhouse.sources.discover import discover
-from bufferhouse.tabulate.collecting import collector_paused
-from bufferhouse.tabulate.worker import TOGETHER
+from bufferhouse.tabulate.contents import TOGETHER
+from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.load import load
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 
 
 class Floor(NamedTuple):
@@ -88,7 +88,7 @@ def read_all(dumps: list[Files]) -> None:
 
 def _loading(folder: Path, path: Path, *, build_models: bool) -> float:
     found, seconds = discover([str(folder)]), 0.0
-    with Warehouse(path, build_models=build_models) as warehouse:
+    with writing(path, build_models=build_models) as warehouse:
         for batch in read_batches(warehouse, found.dumps):
             parsed, now = parse_batch(batch), datetime.now(UTC)
             seconds += spent(lambda parsed=parsed, now=now: load(warehouse, parsed, found.runs, now)).seconds

@@ -27,10 +27,9 @@ import duckdb
 from benchmarks.places import unpacked
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.paths import CHECKOUT
-from bufferhouse.warehouse.lake.address import LakeAddress, address_of
+from bufferhouse.warehouse.address import LakeAddress, address_of
 from bufferhouse.warehouse.lake.compact import compact
-from bufferhouse.warehouse.read import open_reader
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import open_reader, writing
 from tests.servers.lake_servers import Bucket, catalog_server
 from tests.servers.postgres import Postgres
 
@@ -42,18 +41,17 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _WORKER = """
 import contextlib, json, sys, time
 from bufferhouse.ingest.pipeline import ingest
-from bufferhouse.warehouse.lake.address import address_of
+from bufferhouse.ingest.source import Source
+from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.lake.claims import Claims
-from bufferhouse.sources.discover import discover
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 if sys.argv[2] == "no turns":
     Claims.commit_turn = lambda claims: contextlib.nullcontext()
-with Warehouse(address_of(sys.argv[1])) as warehouse:
-    found = discover(sys.argv[3:])
+with writing(address_of(sys.argv[1])) as warehouse:
     print("ready", flush=True)
     sys.stdin.readline()
     start = time.process_time()
-    summary = ingest(warehouse, found)
+    (summary,) = ingest([Source.named(sys.argv[3:])], contextlib.nullcontext(warehouse)).values()
     claims = warehouse.claims
     print(json.dumps({"seconds": time.process_time() - start, "new": summary.new,
                       "turn": claims.turn_seconds, "waited": claims.waited_seconds}))
@@ -90,7 +88,7 @@ def seconds_of(process: subprocess.Popen) -> float:
 
 def loaded(lake: LakeAddress, shares: list[list[Path]], postgres: Postgres, bucket: Bucket, turns: str) -> dict:
     """Load shares of a fleet with a worker for each; return the figures."""
-    with Warehouse(lake):
+    with writing(lake):
         pass
     workers = [
         subprocess.Popen(
@@ -132,7 +130,7 @@ def attempts_of(lake: LakeAddress) -> int:
 
 def asked(warehouse: Path | LakeAddress, sql: str) -> int:
     """Return the one number that a query gives."""
-    con, _ = open_reader(warehouse)
+    con = open_reader(warehouse).con
     with con:
         return con.execute(sql).fetchone()[0]
 
@@ -142,7 +140,7 @@ def query_seconds(warehouse: Path | LakeAddress, parameters: dict[str, object]) 
     found: dict[str, float] = {}
     for _ in range(TURNS):
         start = process_time()
-        con, _ = open_reader(warehouse)
+        con = open_reader(warehouse).con
         with con:
             found["opening"] = min(found.get("opening", 1e9), process_time() - start)
             for name, sql in QUERIES.items():
@@ -200,7 +198,7 @@ def table() -> str:
             print(lines[-1], file=sys.stderr)
         parameters = asked_for(path)
         before = query_seconds(lake, parameters)
-        with Warehouse(lake) as opened:
+        with writing(lake) as opened:
             kept = compact(opened.con, keep_seconds=0)
         after, own = query_seconds(lake, parameters), query_seconds(path, parameters)
         lines += [

@@ -19,10 +19,10 @@ import duckdb
 from benchmarks.corpus import CORPUS
 from bufferhouse.errors import counted
 from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.ingest.source import Source
 from bufferhouse.models import project
 from bufferhouse.paths import CHECKOUT
-from bufferhouse.sources.discover import discover
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 
 TURNS = 5
 OF_MODELS = re.compile(
@@ -78,10 +78,10 @@ def source() -> Path:
 def ingested(path: Path) -> tuple[float, float]:
     """Ingest the fleet; return the seconds that models and checks took, and those of all the rest."""
     start = process_time()
-    with Warehouse(path) as warehouse, contextlib.redirect_stderr(io.StringIO()):
+    with writing(path) as warehouse, contextlib.redirect_stderr(io.StringIO()):
         clocked = warehouse.con = Clocked(warehouse.con)
         try:
-            ingest(warehouse, discover([str(source())]))
+            ingest([Source.named([str(source())])], contextlib.nullcontext(warehouse))
         finally:
             warehouse.con = clocked.con
     return clocked.seconds, process_time() - start - clocked.seconds

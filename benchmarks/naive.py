@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from benchmarks import lean_reader
-from bufferhouse.tabulate.collecting import collector_paused
+from bufferhouse.tabulate.memory import collector_paused
 
 BATCH_BYTES = 32 << 20  # of text, so that memory has a bound
 SUFFIX = "-buffer-assignment.txt"

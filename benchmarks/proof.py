@@ -5,7 +5,7 @@ from benchmarks.rates import Fresh
 from benchmarks.targets import Row, factor, times
 from benchmarks.turns import in_turns, middle, ratio
 from bufferhouse.commands.ingest_run import run_ingest
-from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.open import open_reader
 from bufferhouse.warehouse.verify import chosen_dumps, verify
 
 
@@ -20,7 +20,7 @@ def row(places: Places, turns: int) -> Row:
         run_ingest([str(places.fleet)], path)
 
     def prove() -> None:
-        con, _ = open_reader(path)
+        con = open_reader(path).con
         with con:
             if faults := verify(con, chosen_dumps(con)):
                 raise AssertionError(faults[0])

@@ -13,7 +13,7 @@ from benchmarks.models import source
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.query.cookbook import questions
 from bufferhouse.query.door import door
-from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.open import open_reader
 
 TURNS = 5
 
@@ -21,7 +21,7 @@ TURNS = 5
 def timed(path: Path) -> list[tuple[str, float, int]]:
     """Return name, median seconds and rows of every question, asked of the warehouse at `path`."""
     found = []
-    con, _ = open_reader(path)
+    con = open_reader(path).con
     with con, door(con) as opened:
         for question in questions().values():
             seconds, rows = [], 0

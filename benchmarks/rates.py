@@ -19,11 +19,11 @@ from benchmarks.targets import Row, factor, times
 from benchmarks.turns import Spent, in_turns, middle, ratio, spent
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.ingest.pipeline import ingest
-from bufferhouse.ingest.workers import own_parsers
+from bufferhouse.ingest.source import Source
+from bufferhouse.ingest.workers import Workers
 from bufferhouse.models.build import build
 from bufferhouse.paths import MODELS
-from bufferhouse.sources.discover import discover
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 
 _BARE = "bare.duckdb"
 _CHECK = """-- Stands for all models and checks where none shall be measured.
@@ -53,7 +53,7 @@ class Fresh:
 
 def bare_warehouse(path: Path) -> None:
     """Make a warehouse of tables and staging views; instead of all other models and checks one that finds nothing."""
-    with tempfile.TemporaryDirectory() as directory, Warehouse(path, build_models=False) as warehouse:
+    with tempfile.TemporaryDirectory() as directory, writing(path, build_models=False) as warehouse:
         shutil.copytree(MODELS / "staging", Path(directory) / "staging")
         check = Path(directory) / "checks" / "nothing.sql"
         check.parent.mkdir()
@@ -63,9 +63,7 @@ def bare_warehouse(path: Path) -> None:
 
 def bare_ingest(folder: Path, path: Path) -> None:
     """Ingest as `run_ingest` does, into a bare warehouse."""
-    found = discover([str(folder)])
-    with own_parsers(None) as parsers, Warehouse(path, build_models=False) as warehouse:
-        ingest(warehouse, found, parsers=parsers)
+    ingest([Source.named([str(folder)])], writing(path, build_models=False), workers=Workers.counted(None))
 
 
 def cold(folder: Path, scratch: Path, turns: int) -> dict[str, list[Spent]]:

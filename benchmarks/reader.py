@@ -22,7 +22,7 @@ from benchmarks import lean_reader, plain_reader
 from benchmarks.corpus import Files, sets
 from bufferhouse.dump import Dump, instruction_text, parse
 from bufferhouse.dump.identity import content_of
-from bufferhouse.tabulate.collecting import collector_paused
+from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.tabulate.shape import _parse_leaf, parse_shape
 from bufferhouse.tabulate.tabulator import Tabulator
 
@@ -113,7 +113,7 @@ def peak_memory_mb(files: Files) -> float:
     """Return the most memory a fresh process has held while it made frames of one dump, in MB."""
     code = (
         "import pickle, sys\nfrom benchmarks.memory import peak_mb\n"
-        "from bufferhouse.tabulate.worker import parse_contents\nfrom bufferhouse.dump.identity import content_of\n"
+        "from bufferhouse.tabulate.contents import parse_contents\nfrom bufferhouse.dump.identity import content_of\n"
         "files = pickle.load(sys.stdin.buffer)\n"
         "parse_contents([(content_of(files), files)])\n"
         "print(peak_mb())\n"

@@ -12,8 +12,8 @@ from benchmarks.rates import Fresh
 from benchmarks.targets import Row
 from benchmarks.turns import spent
 from bufferhouse.commands.ingest_run import run_ingest
-from bufferhouse.warehouse.retention import compact, stats
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
+from bufferhouse.warehouse.stats import stats
 
 _INGEST = """
 import sys
@@ -24,11 +24,11 @@ run_ingest([sys.argv[1]], Path(sys.argv[2]))
 
 _FRAMES = """
 import sys
-from bufferhouse.ingest.claimed import read_batches
-from bufferhouse.ingest.parsed_batches import parse_batch
+from bufferhouse.ingest.pipeline import parse_batch
+from bufferhouse.ingest.read import read_batches
 from bufferhouse.sources.discover import discover
-from bufferhouse.warehouse.warehouse import Warehouse
-with Warehouse(None, build_models=False) as warehouse:
+from bufferhouse.warehouse.open import writing
+with writing(None, build_models=False) as warehouse:
     for batch in read_batches(warehouse, discover([sys.argv[1]]).dumps):
         parse_batch(batch)
         break
@@ -61,9 +61,9 @@ def size_row(places: Places) -> Row:
     path = places.scratch / "all.duckdb"
     for source in places.all:
         spent(lambda source=source: run_ingest([source], path))
-    with Warehouse(path) as warehouse:
-        size = compact(warehouse).after
-        raw = sum(table["bytes"] for name, table in stats(warehouse.con)["tables"].items() if name.startswith("raw."))
+    with writing(path) as warehouse:
+        size = warehouse.compact().after
+        raw = sum(table["bytes"] for name, table in stats(warehouse)["tables"].items() if name.startswith("raw."))
         [text] = warehouse.con.execute("SELECT CAST(SUM(text_bytes) AS BIGINT) FROM raw.dumps").fetchone()
     path.unlink()
     share = size / text

@@ -1,6 +1,10 @@
-"""The folders of an installed checkout, and the folder of the cache."""
+"""The folders of an installed checkout, the folder of the cache, and how a file is replaced whole."""
 
 import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -8,6 +12,9 @@ MODELS = CHECKOUT / "dbt_like_models"
 MIGRATIONS = CHECKOUT / "sql" / "migrations"
 QUERIES = CHECKOUT / "sql" / "queries"
 REPORTS = CHECKOUT / "sql" / "reports"
+
+_LONGEST_NAME = 40  # characters of a file's name in that of its successor: a name may be as long as names can be
+_numbers = count(1)
 
 
 def cache_folder() -> Path:
@@ -18,3 +25,31 @@ def cache_folder() -> Path:
     """
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "bufferhouse"
+
+
+@contextmanager
+def replacing(target: Path, *, is_flushed: bool = False) -> Iterator[Path]:
+    """Yield the name of a file to write, which takes the place of `target` in one step when all went well.
+
+    Until then nothing of `target` is changed; what was written is removed where it failed. `is_flushed` waits until the
+    new file is on the disk.
+    """
+    temporary = target.with_name(f".{target.name[:_LONGEST_NAME]}.{os.getpid()}-{next(_numbers)}.new")
+    try:
+        yield temporary
+        if is_flushed:
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+        os.replace(temporary, target)
+    finally:
+        with suppress(OSError):  # the first error is the one to hear
+            temporary.unlink()
+
+
+def remove_leftovers(*targets: Path) -> None:
+    """Remove what was left where `replacing` was killed; the caller makes sure that nobody else replaces them."""
+    names = "|".join(re.escape(target.name[:_LONGEST_NAME]) for target in targets)
+    leftover = re.compile(rf"\.({names})\.\d+-\d+\.new(\..+)?")
+    for name in os.listdir(targets[0].parent):
+        if leftover.fullmatch(name):
+            targets[0].with_name(name).unlink(missing_ok=True)

@@ -11,14 +11,12 @@ from pydantic import Field
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.redaction import cleaned
 from bufferhouse.report.flow_summary import bullets, figures
-from bufferhouse.warehouse import backfilling
-from bufferhouse.warehouse.read import is_there
+from bufferhouse.warehouse import reparse as again
+from bufferhouse.warehouse.open import exists, writing
 from bufferhouse.warehouse.reparse import Reparsed
 from bufferhouse.warehouse.reparse import reparse as parse_again
-from bufferhouse.warehouse.warehouse import Warehouse
 from flows import callers
-from flows.ingest import publish
-from flows.steps import EXPECTED, Held, Progress, leave_summary, step
+from flows.steps import EXPECTED, Held, Progress, leave_summary, publish, step
 
 
 @step(name="reparse")
@@ -30,7 +28,7 @@ def reparse(writer: Held, dump_ids: Held, progress: Held) -> Held:
 @step(name="rebuild")
 def rebuild(writer: Held, dump_ids: Held, progress: Held) -> Held:
     """Compute the rows of the incremental models anew for some dumps; the models were built on opening."""
-    return Held(Reparsed(backfilling.rebuild(writer.value, dump_ids.value, progress=progress.value.reach)))
+    return Held(Reparsed(again.rebuild(writer.value, dump_ids.value, progress=progress.value.reach)))
 
 
 @flow(name="backfill", flow_run_name=lambda: f"backfill {datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
@@ -66,19 +64,17 @@ def backfill(
     started = time.monotonic()
     try:
         conf, path = callers.chosen(config, settings, warehouse)
-        if not is_there(path):
+        if not exists(path):
             raise UsageError(f"there is no warehouse at {path}; an ingest makes one")
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         progress = Progress("backfill-progress", "Share of the chosen dumps that is done.")
-        with Warehouse(path, wait=wait) as writer:
+        with writing(path, wait=wait) as writer:
             is_outdated_only = work == "reparse" and not every
-            ids = backfilling.dumps_of(
-                writer.con, runs=runs or (), since=since, until=until, outdated_only=is_outdated_only
-            )
+            ids = again.dumps_of(writer.con, runs=runs or (), since=since, until=until, outdated_only=is_outdated_only)
             carry_out = reparse if work == "reparse" else rebuild
             done: Reparsed = carry_out(Held(writer), Held(ids), Held(progress)).value
             should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
-            published = publish(Held(writer)) if should_publish else "no"
+            published = publish(writer) if should_publish else "no"
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
     except Exception as error:

@@ -15,7 +15,7 @@ from prefect.context import FlowRunContext
 from bufferhouse.config import load as configuration
 from bufferhouse.config.load import VARIABLE, Config
 from bufferhouse.errors import UsageError
-from bufferhouse.warehouse.lake.address import LakeAddress, address_of
+from bufferhouse.warehouse.address import Address, address_of
 
 SERVED = "BUFFERHOUSE_SERVED"  # a variable: the configuration that is served, and what was set over it
 # Values that are neither a place nor an address, and cost no more than a pass that is configured.
@@ -30,7 +30,7 @@ class Chosen(NamedTuple):
     """The configuration and the warehouse of a flow run."""
 
     conf: Config
-    warehouse: Path | LakeAddress
+    warehouse: Address
 
 
 def served(conf: Config, settings: Sequence[str]) -> str:
@@ -65,7 +65,7 @@ def chosen(
             raise _refused("settings", f"one of {', '.join(sorted(_FREE))}", one)
     conf = configuration.load(configuration.find(held["config"]), flags=[*held["settings"], *more])
     path = address_of(warehouse) if warehouse else conf.warehouse
-    if path != conf.warehouse and not _are_beside(path, conf.warehouse):
+    if path != conf.warehouse and not path.is_beside(conf.warehouse):
         raise _refused("warehouse", f"{conf.warehouse}, or a file beside it", warehouse)
     for one in sources:
         if conf.source(one) is None and not any(_is_below(one, root) for root in _roots(conf)):
@@ -86,12 +86,6 @@ def _is_deployed() -> bool:
 
 def _refused(name: str, expected: object, found: object) -> UsageError:
     return UsageError(f"{name}: expected {expected}, found {found}; what is served decides that (docs/security.md)")
-
-
-def _are_beside(one: Path | LakeAddress, other: Path | LakeAddress) -> bool:
-    if isinstance(one, LakeAddress) or isinstance(other, LakeAddress) or one.is_symlink():
-        return False
-    return one.absolute().parent.resolve() == other.absolute().parent.resolve()
 
 
 def _roots(conf: Config) -> Iterable[str]:

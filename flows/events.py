@@ -14,10 +14,10 @@ from prefect.events import emit_event
 from bufferhouse.config.load import Config
 from bufferhouse.errors import counted
 from bufferhouse.ingest.freshness import freshness, is_stale, stale_after
-from bufferhouse.ingest.source import Pass
+from bufferhouse.ingest.summary import Summary
 from bufferhouse.models.checks import CheckResult
 from bufferhouse.redaction import redacted
-from bufferhouse.warehouse.retention import moment_text
+from bufferhouse.warehouse.stats import moment_text
 
 REJECTS = "bufferhouse.rejects"
 STALE_SOURCE = "bufferhouse.stale-source"
@@ -85,7 +85,7 @@ def emit_regression(run: str, before: str, message: str, regressions: Sequence[M
     )
 
 
-def tell_rejects(conf: Config, by_source: Mapping[str, Pass]) -> None:
+def tell_rejects(conf: Config, by_source: Mapping[str, Summary]) -> None:
     """Emit an event for each source of a pass that refused more than `thresholds.rejects`."""
     threshold = conf["thresholds"]["rejects"]
     for name, one in by_source.items():

@@ -13,7 +13,7 @@ from bufferhouse.redaction import cleaned
 from bufferhouse.report.deliver import deliver, link_to
 from bufferhouse.report.fleet.data import read_fleet
 from bufferhouse.report.flow_summary import figures
-from bufferhouse.warehouse.lake.address import address_of, folder_of
+from bufferhouse.warehouse.address import address_of
 from flows import callers
 from flows.steps import EXPECTED, Held, leave_link, leave_summary, step
 
@@ -63,7 +63,7 @@ def fleet_report(
     try:
         conf, path = callers.chosen(config, settings, warehouse, target=target, url=url)
         given = target or (conf["report"]["target"] and conf.place(conf["report"]["target"]))
-        place = given or str(folder_of(path) / "reports")
+        place = given or str(path.folder / "reports")
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         page, fleet = render(str(path), wait).value
         names = [f"history/fleet-{moment:%Y%m%dT%H%M%SZ}.html"] if _or(history, conf["report"]["history"]) else []

@@ -8,10 +8,9 @@ import argparse
 import logging
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 from prefect import flow, runtime, tags
@@ -19,43 +18,24 @@ from prefect.states import Completed, Failed, State
 from pydantic import Field
 
 from bufferhouse import redaction
+from bufferhouse.config.load import Config
 from bufferhouse.errors import SourceUnavailable, WarehouseBusy, counted
-from bufferhouse.ingest import source as passes
-from bufferhouse.ingest.all_sources import chosen_sources, load_ready, total_of
+from bufferhouse.ingest import pipeline
 from bufferhouse.ingest.archive_listings import Listings
-from bufferhouse.ingest.source import Pass, Source
-from bufferhouse.ingest.workers import OpenParsers
-from bufferhouse.models.checks import CheckResult, found_by_checks
+from bufferhouse.ingest.source import chosen_sources
+from bufferhouse.ingest.summary import Summary, total_of
+from bufferhouse.models.checks import found_by_checks
 from bufferhouse.redaction import cleaned
 from bufferhouse.report.flow_summary import pass_summary
 from bufferhouse.report.summary import lines
-from bufferhouse.tabulate.tables import ParsedBatch, Refusal
-from bufferhouse.warehouse.files import is_published, published_path
-from bufferhouse.warehouse.load import Loaded
-from bufferhouse.warehouse.load import load as load_batch
+from bufferhouse.tabulate.batch import Refusal
+from bufferhouse.warehouse.address import Address
+from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.warehouse import Warehouse
 from flows import callers, events
-from flows.parsers import open_parsers
+from flows.parsers import chosen_workers
 from flows.server import own_authentication
-from flows.steps import EXPECTED, Held, Progress, leave_summary, log, step
-
-
-@step(name="discover", task_run_name="discover {name}")
-def discover(name: str, source: Held, listings: Held) -> Held:
-    """List the files of one source; no dump is read."""
-    return Held(passes.look(source.value, listings.value))
-
-
-@step(name="load", task_run_name="load batch {number}")
-def load(number: int, parsed: Held, warehouse: Held, runs: Held, started_at: datetime) -> Held:
-    """Load one batch in one transaction, models and checks included."""
-    return Held(load_batch(warehouse.value, parsed.value, runs.value, started_at))
-
-
-@step(name="publish")
-def publish(warehouse: Held) -> str:
-    """Publish a copy for readers."""
-    return str(warehouse.value.publish())
+from flows.steps import EXPECTED, Progress, leave_summary, log, run_step
 
 
 def _name() -> str:
@@ -94,92 +74,73 @@ def ingest(
         settings: Values that take the place of configured ones, such as thresholds.failing_share=0.2.
     """
     started = time.monotonic()
-    by_source: dict[str, Pass] = {}
+    by_source: dict[str, Summary] = {}
     try:
         conf, path = callers.chosen(config, settings, warehouse, sources=sources or (), workers=workers)
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
-        chosen = chosen_sources(conf, sources, run, labels)
-        by_source = {source.name: Pass() for source in chosen}
-        seen = {source.name: _look(source, Listings.beside(path), by_source[source.name]) for source in chosen}
-        if any(seen.values()):
-            parsers = open_parsers(conf, workers)
-            with Warehouse(path, wait=wait) as writer:
-                number, refused = _load_all(writer, chosen, seen, by_source, parsers)
-                events.tell_checks(conf, refused)
-                events.tell_stale(writer.con, conf, by_source)
-                should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
-                if should_publish and (number or not is_published(path)):
-                    publish(Held(writer))
+        observer = _Observer()
+        pipeline.ingest(
+            chosen_sources(conf, sources, run, labels),
+            _writing(path, wait, conf, by_source),
+            run=run_step,
+            tell=observer.tell,
+            workers=chosen_workers(conf, workers),
+            listings=Listings.beside(path),
+            publish=conf["warehouse"]["publish"] if publish_copy is None else publish_copy,
+            by_source=by_source,
+        )
     except EXPECTED as error:
         # Were it raised, Prefect would log its traceback and pickle it into the storage of results.
         return Failed(message=str(error), data=error)
     except Exception as error:
         raise cleaned(error)  # noqa: B904  most often it is the same
+    observer.progress.reach(1, 1)
     total = total_of(by_source)
     total.seconds = round(time.monotonic() - started, 3)
+    events.tell_checks(conf, found_by_checks(observer.refusals, total.warnings))
     events.tell_rejects(conf, by_source)
     for name, one in by_source.items():
         if one.fault:
             log(one.fault, source=name, level=logging.ERROR)
     for line in lines(total):
         log(line)
-    size = path.stat().st_size if isinstance(path, Path) and path.exists() else None
-    copy = published_path(path)
+    copy = path.published
     published = str(copy) if copy is not None and copy.exists() else None
-    markdown = pass_summary(total, by_source, published=published, warehouse_bytes=size)
+    markdown = pass_summary(total, by_source, published=published, warehouse_bytes=path.size_bytes)
     leave_summary("ingest-summary", markdown, "What the ingest did.")
     share = conf["thresholds"]["failing_share"] if failing_share is None else failing_share
     return _final_state(total, share, by_source)
 
 
-def _look(source: Source, listings: Listings, result: Pass) -> passes.Seen | None:
-    """List a source; None if that fails, which does not stop the other sources."""
-    try:
-        return discover(source.name[:80], Held(source), Held(listings)).value
-    except EXPECTED as error:
-        result.fault, result.error = str(error), error
-        return None
+@contextmanager
+def _writing(address: Address, wait: float, conf: Config, by_source: Mapping[str, Summary]) -> Iterator[Warehouse]:
+    """Yield the warehouse, open for writing; tell of stale sources when all is loaded."""
+    with writing(address, wait=wait) as writer:
+        yield writer
+        events.tell_stale(writer.con, conf, by_source)
 
 
-def _load_all(
-    writer: Warehouse,
-    chosen: list[Source],
-    seen: dict[str, passes.Seen | None],
-    by_source: dict[str, Pass],
-    parsers: OpenParsers,
-) -> tuple[int, list[CheckResult]]:
-    """Load the new and ready dumps of all sources; return the number of batches, and the findings of checks."""
-    progress = Progress("ingest-progress", "Share of the new dumps that is loaded.")
-    refusals: list[Refusal] = []
-    names = {id(one): name for name, one in by_source.items()}
-    load_one = partial(_load_one, writer, names, refusals)
-    number = load_ready(writer, chosen, seen, by_source, parsers, load_one, progress.reach)
-    progress.reach(1, 1)
-    return number, found_by_checks(refusals, total_of(by_source).warnings)
+class _Observer:
+    """What hears of each batch that is loaded: a progress artifact, a line of the log, and the refusals of checks."""
+
+    def __init__(self) -> None:
+        self.progress = Progress("ingest-progress", "Share of the new dumps that is loaded.")
+        self.refusals: list[Refusal] = []
+
+    def tell(self, batch: pipeline.Progress) -> None:
+        """Take note of a batch."""
+        loaded = batch.loaded
+        self.refusals += [refusal for _, refusal in loaded.rejects]
+        log(
+            f"{loaded.new_count} new, {loaded.known_count} known, {len(loaded.rejects)} rejected",
+            source=batch.source,
+            runs=sorted({sighting.run_name for sighting in batch.batch.sightings}),
+            batch=batch.number,
+        )
+        self.progress.reach(batch.done, batch.total)
 
 
-def _load_one(
-    writer: Warehouse,
-    names: Mapping[int, str],
-    refusals: list[Refusal],
-    number: int,
-    parsed: ParsedBatch,
-    found: passes.Seen,
-    result: Pass,
-    started_at: datetime,
-) -> None:
-    loaded: Loaded = load(number, Held(parsed), Held(writer), Held(found.discovery.runs), started_at).value
-    result.add(loaded)
-    refusals += [refusal for _, refusal in loaded.rejects]
-    log(
-        f"{loaded.new_count} new, {loaded.known_count} known, {len(loaded.rejects)} rejected",
-        source=names[id(result)],
-        runs=sorted({sighting.run_name for sighting in parsed.sightings}),
-        batch=number,
-    )
-
-
-def _final_state(summary: Pass, failing_share: float, by_source: Mapping[str, Pass]) -> State:
+def _final_state(summary: Summary, failing_share: float, by_source: Mapping[str, Summary]) -> State:
     faults = [one for one in by_source.values() if one.fault]
     if faults:
         return Failed(message="; ".join(one.fault for one in faults), data=faults[0].error)

@@ -13,11 +13,10 @@ from bufferhouse.models.checks import run_checks
 from bufferhouse.redaction import cleaned
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import retention, verify
-from bufferhouse.warehouse.read import is_there
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import exists, writing
+from bufferhouse.warehouse.warehouse import Compacted
 from flows import callers, events
-from flows.ingest import publish
-from flows.steps import EXPECTED, Held, Progress, leave_summary, step
+from flows.steps import EXPECTED, Held, Progress, leave_summary, publish, step
 
 _DAY_SECONDS = 86400
 
@@ -34,7 +33,7 @@ def prune(writer: Held, keep_runs: int | None, older_than_days: float | None) ->
 @step(name="compact")
 def compact(writer: Held, keep_seconds: float) -> Held:
     """Write the warehouse again without free space; in a lake remove old snapshots and second copies of contents."""
-    return Held(retention.compact(writer.value, keep_seconds=keep_seconds))
+    return Held(writer.value.compact(keep_seconds=keep_seconds))
 
 
 @step(name="verify")
@@ -81,7 +80,7 @@ def maintain(
     started = time.monotonic()
     try:
         conf, path = callers.chosen(config, settings, warehouse)
-        if not is_there(path):
+        if not exists(path):
             raise UsageError(f"there is no warehouse at {path}; an ingest makes one")
         keep = conf["retention"]
         if keep_runs is None and older_than_days is None:
@@ -89,7 +88,7 @@ def maintain(
             older_than_days = keep["older_than"] and keep["older_than"] / _DAY_SECONDS
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         progress = Progress("maintain-progress", "Prune, compact, verify, check, publish.")
-        with Warehouse(path, wait=wait) as opened:
+        with writing(path, wait=wait) as opened:
             writer = Held(opened)
             pruned = prune(writer, keep_runs, older_than_days).value
             progress.reach(1, 4)
@@ -97,7 +96,7 @@ def maintain(
             if is_wanted:
                 compacted = compact(writer, keep["snapshots"]).value
             else:
-                compacted = retention.Compacted(size := retention.size(opened), size)
+                compacted = Compacted(size := opened.size(), size)
             progress.reach(2, 4)
             proved, faults = prove(writer, verify_sample or keep["verify_sample"]).value
             progress.reach(3, 4)
@@ -105,7 +104,7 @@ def maintain(
             events.tell_checks(conf, results)
             failed = [one for one in results if one.offender_count and one.severity == "error"]
             should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
-            published = publish(writer) if should_publish and not (faults or failed) else "no"
+            published = publish(writer.value) if should_publish and not (faults or failed) else "no"
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
     except Exception as error:

@@ -4,9 +4,8 @@ Parsing is all that runs elsewhere. A warehouse in one file has one writer, this
 their order; where many may write, a task that parses may load as well, and this is the place where it would begin.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any
 
@@ -15,39 +14,34 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from bufferhouse.config.load import Config
 from bufferhouse.errors import ClusterUnavailable, UsageError
-from bufferhouse.ingest.processes import worker_count
-from bufferhouse.ingest.spawning import main_module_hidden
-from bufferhouse.ingest.workers import OpenParsers, Parsers, Work, once_worth_it, own_parsers, parse_work
-from bufferhouse.tabulate.worker import ParsedContents
+from bufferhouse.ingest.workers import Workers
+from bufferhouse.tabulate.contents import ParsedContents, Work, parse_contents
 from bufferhouse.version import __version__
 from flows.steps import EXPECTED, Held, step
 
-_CONNECT_SECONDS = 30
 _LARGEST_GRAPH = "1 GiB"  # a batch travels with its task, and Dask warns of ten megabytes
 
 
-@step(name="parse", task_run_name="parse batch {number}")
-def parse(number: int, work: Held, pool: Held, version: str) -> Held:
-    """Parse and tabulate the new contents of one batch."""
+@step(name="parse on Dask", task_run_name="parse batch {number} on Dask")
+def parse(number: int, work: Held, version: str) -> Held:
+    """Parse and tabulate the new contents of one batch, on a worker of a Dask cluster."""
     if version != __version__:
         raise UsageError(
             f"expected bufferhouse {version} on a worker of the Dask cluster, as in the flow run, found {__version__}; "
             "install the same version on all"
         )
-    workers: Executor | None
-    workers, count = pool.value
-    return Held(parse_work(work.value, workers, count))
+    return Held([parse_contents(work.value)])
 
 
-def open_parsers(conf: Config, workers: int | None) -> OpenParsers:
-    """Return a function that opens the configured parsers; `workers` overrides the configured number.
+def chosen_workers(conf: Config, count: int | None) -> Workers:
+    """Return the configured parsers; `count` overrides the configured number.
 
     Raises:
         UsageError: Dask is configured and not installed.
     """
-    workers = workers or conf["warehouse"]["workers"]
+    count = count or conf["warehouse"]["workers"]
     if conf["flows"]["task_runner"] == "processes":
-        return partial(own_parsers, workers, parse=_parse_as_task)
+        return Workers.counted(count)
     try:
         import prefect_dask  # noqa: F401
     except ImportError as error:
@@ -55,34 +49,60 @@ def open_parsers(conf: Config, workers: int | None) -> OpenParsers:
             f'flows.task_runner = "dask": expected the packages of the extra dask, found: {error}; install them with '
             "pip install 'prefect-dask>=0.3.7' beside bufferhouse, on every worker too, or remove the key"
         ) from error
-    return partial(_dask, conf["flows"]["dask_address"], workers)
+    if address := conf["flows"]["dask_address"]:
+        return Workers(partial(Cluster, address=address))
+    return Workers.counted(count, Cluster)
 
 
-def _parse_as_task(number: int, work: Work, pool: Executor | None, workers: int) -> Sequence[ParsedContents]:
-    return parse(number, Held(work), Held((pool, workers)), __version__).value
+class Cluster(AbstractContextManager):
+    """A Dask cluster that parses: that at an address, else one of `count` local processes.
+
+    Raises:
+        ClusterUnavailable: no worker of it answers for `wait` seconds.
+    """
+
+    def __init__(self, count: int = 0, *, address: str | None = None, wait: float = 30.0) -> None:
+        with ExitStack() as stack:
+            self._runner = _connected(stack, count, address, wait)
+            self._stack = stack.pop_all()
+        # One more than there are processes, so that each finds its next batch when it is done.
+        self.ahead = sum(self._runner.client.nthreads().values()) + 1
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.__exit__(*error)
+
+    def begin(self, number: int, work: Work) -> "_Submitted":
+        """Submit the batch with a number as a task of Prefect."""
+        parameters = {"number": number, "work": Held(work), "version": __version__}
+        return _Submitted(number, self._runner.submit(parse, parameters))
 
 
-@contextmanager
-def _dask(address: str | None, workers: int | None) -> Iterator[Parsers]:
-    """Yield a Dask cluster: that at an address, else one of local processes, for None `workers` once it is worth it."""
-    count = worker_count(workers)
-    with own_parsers(1, parse=_parse_as_task) as here, ExitStack() as stack:
+class _Submitted:
+    """A batch that is with the cluster."""
 
-        def cluster() -> Parsers:
-            runner, processes = _connected(stack, address, count)
-            # One more than there are processes, so that each finds its next batch when it is done.
-            return Parsers(partial(_submit, runner), processes + 1)
+    def __init__(self, number: int, future: Any) -> None:
+        self.number = number
+        self.future = future
 
-        if address is None and count < 2:
-            yield here
-        elif address is None and workers is None:
-            yield once_worth_it(here, cluster)
-        else:
-            yield cluster()
+    def result(self) -> Sequence[ParsedContents]:
+        """Wait for it.
+
+        Raises:
+            ClusterUnavailable: the cluster gave it up.
+        """
+        try:
+            return self.future.result().value
+        except EXPECTED:
+            raise
+        except Exception as error:
+            raise ClusterUnavailable(
+                f"batch {self.number}: expected it parsed by the Dask cluster, found: {type(error).__name__}: {error}; "
+                "what was committed is kept, the workers' logs have the details, and the next flow run continues"
+            ) from error
 
 
-def _connected(stack: ExitStack, address: str | None, count: int) -> tuple[Any, int]:
-    """Return a task runner that is connected, and how many tasks its cluster runs at a time."""
+def _connected(stack: ExitStack, count: int, address: str | None, wait: float) -> Any:
+    """Return a task runner of Prefect that is connected to a cluster with workers."""
     import dask
     from prefect_dask import DaskTaskRunner
 
@@ -90,36 +110,17 @@ def _connected(stack: ExitStack, address: str | None, count: int) -> tuple[Any, 
     stack.enter_context(dask.config.set({"distributed.admin.large-graph-warning-threshold": _LARGEST_GRAPH}))
     where = f"flows.dask_address: expected a Dask scheduler with workers at {address}" if address else "flows"
     here = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
-    client = {"client_kwargs": {"timeout": _CONNECT_SECONDS}}
+    client = {"client_kwargs": {"timeout": wait}}
     runner = DaskTaskRunner(address=address, **client) if address else DaskTaskRunner(cluster_kwargs=here, **client)
     stack.enter_context(runner)
     try:
-        with main_module_hidden():
-            runner.client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
+        runner.client.wait_for_workers(1, timeout=wait)
     except (OSError, RuntimeError) as error:  # among them the TimeoutError of Dask
         raise ClusterUnavailable(f"{where}, found: {error}; start one, or remove flows.task_runner") from error
-    return runner, sum(runner.client.nthreads().values())
+    return runner
 
 
 def _server_url() -> str:
     """Return where Prefect's server answers; workers would start one of their own for a temporary one."""
     with get_client(sync_client=True) as client:
         return str(client.api_url)
-
-
-def _submit(runner: Any, number: int, work: Work) -> Callable[[], Sequence[ParsedContents]]:
-    parameters = {"number": number, "work": Held(work), "pool": Held((None, 1)), "version": __version__}
-    future = runner.submit(parse, parameters)
-
-    def outcome() -> Sequence[ParsedContents]:
-        try:
-            return future.result().value
-        except EXPECTED:
-            raise
-        except Exception as error:
-            raise ClusterUnavailable(
-                f"batch {number}: expected it parsed by the Dask cluster, found: {type(error).__name__}: {error}; what "
-                "was committed is kept, the workers' logs have the details, and the next flow run continues"
-            ) from error
-
-    return outcome

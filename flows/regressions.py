@@ -21,8 +21,8 @@ from bufferhouse.report.compare.sections import title
 from bufferhouse.report.compare.text import compare_sections
 from bufferhouse.report.flow_summary import figures
 from bufferhouse.report.text.sections import markdown_text
-from bufferhouse.warehouse.lake.address import address_of
-from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.address import address_of
+from bufferhouse.warehouse.open import reading
 from flows import callers
 from flows.events import emit_regression
 from flows.steps import EXPECTED, Held, leave_summary, step
@@ -36,8 +36,8 @@ _TOLD = (
 @step(name="choose runs")
 def choose(warehouse: str, wait_seconds: float) -> Held:
     """Return the two newest runs of each platform and track."""
-    with reading(address_of(warehouse), wait=wait_seconds) as (con, _note):
-        return Held(ask(con, "newest_runs").records)
+    with reading(address_of(warehouse), wait=wait_seconds) as opened:
+        return Held(ask(opened.con, "newest_runs").records)
 
 
 @step(name="compare", task_run_name="compare {before} {after}")

@@ -1,22 +1,17 @@
 """All flows on their schedules, in one process: what `bufferhouse serve` runs."""
 
 import asyncio
-import multiprocessing
-import multiprocessing.forkserver
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import prefect.flow_engine
 from prefect import Flow
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import (
@@ -34,10 +29,10 @@ from prefect.schedules import Cron, Interval, Schedule
 from prefect.states import Cancelled
 
 from bufferhouse.config.load import Config
-from bufferhouse.ingest.spawning import main_module_hidden
 from flows import callers
 from flows.backfill import backfill
 from flows.fleet_report import fleet_report
+from flows.forked import flow_runs_forked
 from flows.ingest import ingest
 from flows.maintain import maintain
 from flows.regressions import regressions
@@ -132,35 +127,3 @@ def _overtaken(client: SyncPrefectClient) -> list[FlowRun]:
     )
     newest: dict = {}
     return [run for run in due if newest.setdefault(run.deployment_id, run) is not run]
-
-
-class _Process(ForkServerProcess):
-    @staticmethod
-    def _Popen(process: Any) -> Any:
-        with main_module_hidden():
-            return ForkServerProcess._Popen(process)
-
-
-class _Context(ForkServerContext):
-    Process = _Process
-
-
-@contextmanager
-def flow_runs_forked() -> Iterator[None]:
-    """Start flow runs as forks of a process that has imported Prefect, and nothing that has threads.
-
-    Prefect spawns a new Python for each, which imports Prefect again: seconds of work for a pass of milliseconds.
-    Each flow run is still a process of its own, that can be cancelled or die alone.
-    """
-    context = _Context()
-    context.set_forkserver_preload(["flows.preloaded"])
-    with main_module_hidden():
-        multiprocessing.forkserver.ensure_running()
-    own = prefect.flow_engine.multiprocessing
-    prefect.flow_engine.multiprocessing = SimpleNamespace(
-        get_context=lambda method: context, context=multiprocessing.context
-    )
-    try:
-        yield
-    finally:
-        prefect.flow_engine.multiprocessing = own

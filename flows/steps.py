@@ -4,7 +4,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 from prefect import Task, get_run_logger, task
@@ -20,6 +20,7 @@ from prefect.states import State
 
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.redaction import cleaned, redacted
+from bufferhouse.warehouse.warehouse import Warehouse
 
 EXPECTED = (UsageError, WarehouseError, ModelError, WarehouseBusy, SourceUnavailable)  # messages that say all there is
 _PERMANENT = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -28,6 +29,8 @@ _LONGEST_PAUSE_SECONDS = 10.0
 _BETWEEN_UPDATES_SECONDS = 2.0
 _AFTER_A_FAILURE_SECONDS = 60.0
 _SHOWN_RUNS = 3
+_LONGEST_TITLE = 90  # characters
+T = TypeVar("T")
 
 
 class Held:
@@ -69,6 +72,27 @@ def step(**options: Any) -> Callable[[Callable], Task]:
         return _task(call, **options)
 
     return make
+
+
+def _carry_out(title: str, call: Held) -> Held:
+    """Carry out a step of the pipeline."""
+    return Held(call.value())
+
+
+_TASKS = {
+    verb: step(name=verb, task_run_name="{title}")(_carry_out) for verb in ("discover", "parse", "load", "publish")
+}
+
+
+def run_step(title: str, function: Callable[..., T], *arguments: Any) -> T:
+    """Run a step of the pipeline as a task that is named after the first word of its title; return its outcome."""
+    title = redacted(title)[:_LONGEST_TITLE]
+    return _TASKS[title.split()[0]](title, Held(partial(function, *arguments))).value
+
+
+def publish(warehouse: Warehouse) -> str:
+    """Publish a copy for readers, as a task; return its name."""
+    return str(run_step("publish", warehouse.publish))
 
 
 def patiently(call: Callable[[], Any], patience: float = _PATIENCE_SECONDS) -> Any:

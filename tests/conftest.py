@@ -11,7 +11,7 @@ import pytest
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse import migrate
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.models.small_models import write_models
 from tests.report.browser import Browser, browsing
 
@@ -50,7 +50,7 @@ def example_warehouse(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def blank_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse with all tables and models and no rows. To be copied, never written."""
     path = tmp_path_factory.mktemp("blank") / "blank.duckdb"
-    with Warehouse(path):
+    with writing(path):
         return path
 
 

@@ -15,8 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bufferhouse.dump import Dump, DumpError, parse, parse_many, render
-from bufferhouse.dump.columns import Dumps
-from bufferhouse.dump.parse import decode
+from bufferhouse.dump.columns import Dumps, decode
 from tests.samples import of_fleet
 
 # What stands in dumps, what nearly does, and what breaks readers.

@@ -8,16 +8,22 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.dump.identity import FileName, content_of, read_file_name
-from bufferhouse.ingest.batching import ReadBatch
-from bufferhouse.ingest.parsed_batches import parse_batch
+from bufferhouse.ingest.pipeline import parse_batch
+from bufferhouse.ingest.read import ReadBatch
 from bufferhouse.sources.run import Run
-from bufferhouse.tabulate.tables import ParsedBatch, Sighting
+from bufferhouse.tabulate.batch import ParsedBatch, Sighting
+from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.load import Loaded, load
 from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import TABLES
 
 # What differs from load to load without meaning anything.
 _OF_THE_LOAD = {"load_id", "reject_id", "run_id", "started_at", "finished_at", "rejected_at"}
+
+
+def published_path(path: Path) -> Path:
+    """Where the published copy of a warehouse lies."""
+    return FileAddress(path).published
 
 
 @contextmanager

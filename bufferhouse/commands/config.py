@@ -85,7 +85,7 @@ def runs_complete(
 ) -> None:
     """Declare runs complete: their dumps wait for no further files, and later dumps are marked as late."""
     from bufferhouse.commands.writing import writing
-    from bufferhouse.warehouse.completing import complete
+    from bufferhouse.warehouse.runs import complete
 
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
-        complete(writer.con, names)
+        complete(writer, names)

@@ -26,15 +26,15 @@ def copy(
     rendered from the copy, as `verify` does. Exit 1 if a dump cannot be proved.
     """
     from bufferhouse.warehouse.copy import copy_warehouse
-    from bufferhouse.warehouse.read import reading
+    from bufferhouse.warehouse.open import reading
     from bufferhouse.warehouse.verify import chosen_dumps, verify
 
     target = warehouse_path(target, data_path=data_path)
     with progress_of("tables") as step:
         rows = copy_warehouse(warehouse_path(source, must_exist=True), target, wait=wait, progress=step)
-    with reading(target, wait=wait) as (con, _), progress_of("dumps") as step:
-        ids = chosen_dumps(con)
-        faults = verify(con, ids, progress=step)
+    with reading(target, wait=wait) as copy, progress_of("dumps") as step:
+        ids = chosen_dumps(copy.con)
+        faults = verify(copy.con, ids, progress=step)
     for fault in faults:
         say(f"dump {fault.dump_id}: {fault.what}")
     print(f"{counted(sum(rows.values()), 'row')} of {counted(len(rows), 'table')} copied")

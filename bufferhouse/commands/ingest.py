@@ -131,7 +131,7 @@ def _ingest_configured(
     """Make one pass; exit 3 if a source did not answer, 2 if a source is wrong, 1 if a dump was refused."""
     from bufferhouse.commands.ingest_run import run_configured
     from bufferhouse.config.load import find, load
-    from bufferhouse.ingest.all_sources import total_of
+    from bufferhouse.ingest.summary import total_of
     from bufferhouse.report.summary import lines
 
     started = time.monotonic()

@@ -1,36 +1,28 @@
-"""An ingest as the command line runs it: with worker processes, a bar or lines of progress, and Ctrl-C."""
+"""An ingest as the command line runs it: a bar or lines of progress, Ctrl-C, and what the user is told of it."""
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from bufferhouse.commands.writing import writing
 from bufferhouse.config.load import Config
-from bufferhouse.engine import interrupts
 from bufferhouse.engine.interrupts import remembered
 from bufferhouse.errors import counted
-from bufferhouse.ingest.all_sources import chosen_sources, faults_of, load_ready, total_of
 from bufferhouse.ingest.archive_listings import Listings
-from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.ingest.pipeline import Progress, ingest
 from bufferhouse.ingest.pipeline import plan as count_only
-from bufferhouse.ingest.source import Pass, Seen, look
-from bufferhouse.ingest.summary import Summary
-from bufferhouse.ingest.workers import own_parsers
+from bufferhouse.ingest.source import Source, chosen_sources
+from bufferhouse.ingest.summary import Summary, total_of
+from bufferhouse.ingest.workers import Workers
 from bufferhouse.redaction import terminal
-from bufferhouse.sources import discover as finding
-from bufferhouse.tabulate.tables import ParsedBatch
-from bufferhouse.warehouse.files import is_published
-from bufferhouse.warehouse.load import load
-from bufferhouse.warehouse.read import only_asked
+from bufferhouse.warehouse.open import Place, only_asked
 from bufferhouse.warehouse.warehouse import Warehouse
 
 
 def run_ingest(
     sources: Sequence[str],
-    path: Path,
+    path: Place,
     *,
     run_name: str | None = None,
     labels: Mapping[str, str] | None = None,
@@ -48,129 +40,130 @@ def run_ingest(
     With `reparse` first parse again what an older version parsed, or all of it with `rehash`.
 
     Raises:
-        UsageError, WarehouseError, WarehouseBusy: nothing was loaded.
+        UsageError, WarehouseError, WarehouseBusy, SourceUnavailable: what was committed before is kept.
         KeyboardInterrupt: after a line that says what is committed.
     """
     started = time.monotonic()
-    summary = Summary()
-    discovery = finding.discover(sources, run_name=run_name, labels=labels, include=include, exclude=exclude)
-    if discovery.archives:
-        first, count = discovery.archives[0], len(discovery.archives)
+    named = Source.named(sources, run_name=run_name, labels=labels or {}, include=include, exclude=exclude)
+    if plan:
+        summary = count_only(named, _asked(path, wait), rehash=rehash)
+    else:
+        reparsed: list[str] = []
+        writer = _reparsed(path, wait, rehash, reparsed) if reparse else writing(path, wait=wait)
+        by_source = _ingested([named], writer, workers=Workers.counted(workers), rehash=rehash, publish=publish)
+        summary = by_source[named.name]
+        summary.unreadable += reparsed
+    if summary.error is not None:
+        raise summary.error
+    if summary.archives:
+        first, count = summary.archives[0], len(summary.archives)
         others = f" and {count - 1} more" if count > 1 else ""
         print(f"bufferhouse: {first}{others}: archives beside dumps are opened only when named", file=sys.stderr)
-    if plan:
-        with only_asked(path, wait=wait) as (warehouse, note):
-            if note:
-                print(f"bufferhouse: {note}", file=sys.stderr)
-            count_only(warehouse, discovery, summary, rehash=rehash)
-        summary.seconds = round(time.monotonic() - started, 3)
-        return summary
-    try:
-        with (
-            remembered(),
-            own_parsers(workers) as parsers,
-            writing(path, wait=wait) as warehouse,
-            _progress() as advance,
-        ):
-            if reparse:
-                _reparse(warehouse, summary, every=rehash)
-            ingest(warehouse, discovery, rehash=rehash, parsers=parsers, progress=advance, summary=summary)
-            if publish:
-                warehouse.publish()
-    except KeyboardInterrupt:
-        _tell_committed(summary)
-        raise
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
 
 
 def run_configured(
     conf: Config,
-    path: Path,
+    path: Place,
     *,
     run_name: str | None = None,
     labels: Mapping[str, str] | None = None,
     workers: int | None = None,
     publish: bool = False,
     wait: float = 0.0,
-) -> dict[str, Pass]:
+) -> dict[str, Summary]:
     """Carry out one pass over the configured sources, as the flow `ingest` does; return what was done by source.
 
-    A source that is missing or does not answer does not stop the others: its pass has a `fault`. With `publish` the
+    A source that is missing or does not answer does not stop the others: its summary has a `fault`. With `publish` the
     warehouse is published if something was loaded or the published copy is out of date.
 
     Raises:
-        UsageError, WarehouseError, WarehouseBusy: nothing was loaded.
+        UsageError, WarehouseError, WarehouseBusy: as `pipeline.ingest`.
         KeyboardInterrupt: after a line that says what is committed.
     """
     chosen = chosen_sources(conf, None, run_name, labels)
-    by_source = {source.name: Pass() for source in chosen}
-    seen: dict[str, Seen | None] = dict.fromkeys(by_source)
-    for source in chosen:
-        with faults_of(by_source[source.name]):
-            seen[source.name] = look(source, Listings.beside(path))
-    if not any(seen.values()):
-        return by_source
-    try:
-        with remembered(), writing(path, wait=wait) as warehouse, _progress() as advance:
-
-            def load_one(number: int, parsed: ParsedBatch, found: Seen, result: Pass, started_at: datetime) -> None:
-                interrupts.check()
-                result.add(load(warehouse, parsed, found.discovery.runs, started_at))
-
-            def reach(done: int, total: int) -> None:
-                advance(done, total, total_of(by_source))
-
-            count = load_ready(warehouse, chosen, seen, by_source, partial(own_parsers, workers), load_one, reach)
-            if publish and (count or not is_published(path)):
-                warehouse.publish()
-    except KeyboardInterrupt:
-        _tell_committed(total_of(by_source))
-        raise
-    return by_source
-
-
-def _tell_committed(summary: Summary) -> None:
-    print(
-        f"bufferhouse: committed before the interrupt: {summary.new} new, {summary.known} known, "
-        f"{summary.rejected} rejected; the same command continues from there",
-        file=sys.stderr,
+    beside = Listings.beside(path)
+    return _ingested(
+        chosen, writing(path, wait=wait), workers=Workers.counted(workers), listings=beside, publish=publish
     )
 
 
-def _reparse(warehouse: Warehouse, summary: Summary, *, every: bool) -> None:
+def _ingested(sources: Sequence[Source], writer: Iterator[Warehouse], **options: object) -> dict[str, Summary]:
+    """Ingest, and say how far it is, or what is committed where Ctrl-C ended it."""
+    by_source: dict[str, Summary] = {}
+    try:
+        with remembered(), _Display(by_source) as display:
+            return ingest(sources, writer, tell=display.show, by_source=by_source, **options)
+    except KeyboardInterrupt:
+        summary = total_of(by_source)
+        print(
+            f"bufferhouse: committed before the interrupt: {summary.new} new, {summary.known} known, "
+            f"{summary.rejected} rejected; the same command continues from there",
+            file=sys.stderr,
+        )
+        raise
+
+
+@contextmanager
+def _asked(path: Place, wait: float) -> Iterator[Warehouse]:
+    with only_asked(path, wait=wait) as warehouse:
+        if warehouse.note:
+            print(f"bufferhouse: {warehouse.note}", file=sys.stderr)
+        yield warehouse
+
+
+@contextmanager
+def _reparsed(path: Place, wait: float, every: bool, refused: list[str]) -> Iterator[Warehouse]:
+    """Yield a warehouse in which what an older version parsed is parsed again; `refused` says what kept its rows."""
     from bufferhouse.warehouse.reparse import outdated, reparse
 
-    def step(done: int, total: int) -> None:
-        print(f"{done}/{counted(total, 'dump')} parsed again", file=sys.stderr)
+    with writing(path, wait=wait) as warehouse:
+        refused += reparse(warehouse, outdated(warehouse.con, every=every), progress=_say_reparsed).refused
+        yield warehouse
 
-    summary.unreadable += reparse(warehouse, outdated(warehouse.con, every=every), progress=step).refused
+
+def _say_reparsed(done: int, total: int) -> None:
+    print(f"{done}/{counted(total, 'dump')} parsed again", file=sys.stderr)
 
 
-class _progress:
+class _Display:
     """A bar on a terminal, one line a batch elsewhere; both on standard error."""
 
-    def __enter__(self) -> Callable[[int, int, Summary], None]:
+    def __init__(self, by_source: Mapping[str, Summary]) -> None:
+        self._by_source = by_source
         self._bar = None
-        return self._bar_step if sys.stderr.isatty() else self._line
+
+    def __enter__(self) -> "_Display":
+        return self
 
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
-    def _line(self, done: int, total: int, summary: Summary) -> None:
+    def show(self, progress: Progress) -> None:
+        """Say that a batch is loaded."""
+        summary = total_of(self._by_source)
+        if sys.stderr.isatty():
+            self._show_bar(progress, summary)
+            return
         rejected = f", {summary.rejected} rejected" if summary.rejected else ""
-        print(f"{done}/{counted(total, 'dump')}: {summary.new} new, {summary.known} known{rejected}", file=sys.stderr)
+        print(
+            f"{progress.done}/{counted(progress.total, 'dump')}: {summary.new} new, {summary.known} known{rejected}",
+            file=sys.stderr,
+        )
 
-    def _bar_step(self, done: int, total: int, summary: Summary) -> None:
+    def _show_bar(self, progress: Progress, summary: Summary) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
 
         if self._bar is None:
-            self._bar = Progress(
+            self._bar = Bar(
                 TextColumn("dumps"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
                 TextColumn("{task.description}"), console=Console(file=terminal(sys.stderr)), transient=True,
             )  # fmt: skip
-            self._task = self._bar.add_task("", total=total)
+            self._bar.add_task("", total=progress.total)
             self._bar.start()
-        self._bar.update(self._task, completed=done, description=f"{summary.new} new, {summary.rejected} rejected")
+        said = f"{summary.new} new, {summary.rejected} rejected"
+        self._bar.update(self._bar.task_ids[0], completed=progress.done, description=said)

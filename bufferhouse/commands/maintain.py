@@ -26,10 +26,9 @@ from bufferhouse.errors import UsageError, counted
 def publish(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
     """Copy the warehouse to its published name, so that readers need not wait for writers."""
     from bufferhouse.commands.writing import writing
-    from bufferhouse.warehouse.lake.address import LakeAddress
 
     path = warehouse_path(warehouse, must_exist=True)
-    if isinstance(path, LakeAddress):
+    if path.published is None:
         print(f"{path} needs no published copy: its readers read snapshots and never wait")
         return
     with writing(path, wait=wait) as writer:
@@ -50,7 +49,7 @@ def build(
     from bufferhouse.commands.writing import back_filling
     from bufferhouse.models import build as building
     from bufferhouse.query.format import formatted
-    from bufferhouse.warehouse.warehouse import Warehouse
+    from bufferhouse.warehouse.open import writing
 
     check_format(output_format, "table", "json")
     path = warehouse_path(warehouse, must_exist=True)
@@ -64,7 +63,7 @@ def build(
     def line(model: str, done: int, total: int) -> None:
         say(f"{model}: {done}/{counted(total, 'dump')} back-filled")
 
-    with Warehouse(path, wait=wait, build_models=False) as writer, back_filling(line) as step:
+    with writing(path, wait=wait, build_models=False) as writer, back_filling(line) as step:
         for name in writer.build(force=force, progress=step):
             print(name)
 
@@ -100,11 +99,10 @@ def compact(
     """
     from bufferhouse.commands.writing import writing
     from bufferhouse.report.text.figures import human_bytes
-    from bufferhouse.warehouse.retention import compact
 
     seconds = None if keep is None else _seconds(keep)
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
-        done = compact(writer, keep_seconds=seconds)
+        done = writer.compact(keep_seconds=seconds)
     if done.mended_count:
         print(f"{counted(done.mended_count, 'second copy')} of contents removed")
     for reason in done.not_mended:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,10 +13,10 @@ import typer
 from bufferhouse.engine import interrupts
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.redaction import said, terminal
-from bufferhouse.warehouse.lake.address import LakeAddress, address_of
+from bufferhouse.warehouse import Address, address_of
 
 
-def address(text: str) -> Path | LakeAddress:
+def address(text: str) -> Address:
     """Return the address of a warehouse from the word of a call; a wrong word ends the call with exit 2."""
     try:
         return address_of(text)
@@ -27,7 +26,7 @@ def address(text: str) -> Path | LakeAddress:
 
 
 WarehouseOption = Annotated[
-    Path | None,
+    Address | None,
     typer.Option(
         "--warehouse",
         parser=address,
@@ -108,26 +107,16 @@ def told(verb: Callable) -> Callable:
     return call
 
 
-def warehouse_path(
-    given: Path | LakeAddress | None, *, must_exist: bool = False, data_path: str | None = None
-) -> Path | LakeAddress:
+def warehouse_path(given: Address | None, *, must_exist: bool = False, data_path: str | None = None) -> Address:
     """Return the warehouse a verb works on; a missing lake is noticed when it is opened.
 
     Raises:
         UsageError: it must exist and does not, or a data path is given for a file.
     """
-    from bufferhouse.warehouse.files import default_path
-
-    path = given or default_path()
-    if isinstance(path, LakeAddress):
-        return path.with_data_path(data_path)
-    if data_path is not None:
-        raise UsageError(f"--data-path: expected a lake, ducklake:…, as --warehouse, found the file {path}")
-    if must_exist and not path.exists():
-        raise UsageError(
-            f"there is no warehouse at {path}; make one with: bufferhouse ingest SOURCE --warehouse {path}"
-        )
-    return path
+    found = address_of(given).with_data_path(data_path)
+    if must_exist:
+        found.check_file()
+    return found
 
 
 def check_format(given: str, *known: str) -> None:
@@ -137,14 +126,14 @@ def check_format(given: str, *known: str) -> None:
 
 
 @contextmanager
-def reading(path: Path | LakeAddress, wait: float = 0.0) -> Iterator[Any]:
+def reading(place: Address, wait: float = 0.0) -> Iterator[Any]:
     """Yield a reading connection, after a note on standard error if it does not see the newest state."""
-    from bufferhouse.warehouse.read import reading as opened
+    from bufferhouse.warehouse.open import reading as opened
 
-    with opened(path, wait=wait) as (con, note):
-        if note:
-            say(f"bufferhouse: {note}")
-        yield con
+    with opened(place, wait=wait) as warehouse:
+        if warehouse.note:
+            say(f"bufferhouse: {warehouse.note}")
+        yield warehouse.con
 
 
 @contextmanager

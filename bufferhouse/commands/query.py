@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, show, warehouse_path
 from bufferhouse.errors import UsageError
-from bufferhouse.warehouse.lake.address import LakeAddress
+from bufferhouse.warehouse import Address
 
 _OPTION = re.compile(r"--[a-z-]+=")
 FromOption = Annotated[
@@ -122,14 +122,11 @@ def _text_of(file: Path) -> str:
         raise UsageError(f"{file}: {error.strerror}") from None
 
 
-def _check_output(output: Path, warehouse: Path | LakeAddress | None) -> None:
+def _check_output(output: Path, warehouse: Address | None) -> None:
     """Raise a UsageError for an output in place of a warehouse or a lake, or in a missing folder."""
-    from bufferhouse.warehouse.files import published_path
     from bufferhouse.warehouse.target import check_target
 
-    path = warehouse_path(warehouse)
-    copy = published_path(path)
-    if copy is not None and output.resolve() in (path.resolve(), copy.resolve()):
+    if output.resolve() in [path.resolve() for path in warehouse_path(warehouse).files]:
         raise UsageError(f"-o {output}: expected another file, found the warehouse")
     check_target("-o", output)
     if not output.absolute().parent.is_dir():
@@ -165,7 +162,7 @@ def _converse(opened, output_format: str, given: dict[str, str], output: Path | 
 
 
 @contextmanager
-def _connection(warehouse: Path | LakeAddress | None, source: list[str] | None, wait: float) -> Iterator[Any]:
+def _connection(warehouse: Address | None, source: list[str] | None, wait: float) -> Iterator[Any]:
     if source:
         if warehouse is not None:
             raise UsageError("expected --warehouse or --from, not both")

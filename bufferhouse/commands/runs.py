@@ -59,7 +59,7 @@ def runs_set(
             raise UsageError(f"expected K=V, found {fact!r}")
         pairs[key] = value
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
-        set_facts(writer.con, name, pairs)
+        set_facts(writer, name, pairs)
 
 
 @runs.command("rename")
@@ -75,7 +75,7 @@ def runs_rename(
     from bufferhouse.warehouse.runs import rename
 
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
-        rename(writer.con, name, new_name)
+        rename(writer, name, new_name)
 
 
 @runs.command("rm")

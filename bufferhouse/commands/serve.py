@@ -25,7 +25,7 @@ def serve(
     from bufferhouse.config.load import find, load
     from bufferhouse.errors import UsageError, counted
 
-    given = [*(settings or ()), *([f"warehouse.path={warehouse.absolute()}"] if warehouse else ())]
+    given = [*(settings or ()), *([f"warehouse.path={warehouse.key}"] if warehouse else ())]
     conf = load(find(config_file), flags=given)
     if not conf.sources:
         raise UsageError(

@@ -3,17 +3,16 @@
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 from bufferhouse.errors import counted
 from bufferhouse.models.build import Progress
 from bufferhouse.redaction import terminal
-from bufferhouse.warehouse.lake.address import LakeAddress
+from bufferhouse.warehouse import open as opening
 from bufferhouse.warehouse.warehouse import Warehouse
 
 
 @contextmanager
-def writing(path: Path | LakeAddress, *, wait: float = 0.0) -> Iterator[Warehouse]:
+def writing(place: opening.Place, *, wait: float = 0.0) -> Iterator[Warehouse]:
     """Yield a warehouse open for writing. A warehouse of an older version is back-filled first, which may take long.
 
     Raises:
@@ -26,7 +25,7 @@ def writing(path: Path | LakeAddress, *, wait: float = 0.0) -> Iterator[Warehous
 
     with ExitStack() as stack:
         with back_filling(note) as step:
-            writer = stack.enter_context(Warehouse(path, wait=wait, progress=step))
+            writer = stack.enter_context(opening.writing(place, wait=wait, progress=step))
         if totals:
             models, dumps = counted(len(totals), "stored model"), counted(max(totals.values()), "dump")
             print(f"bufferhouse: {models} back-filled for {dumps}", file=sys.stderr)

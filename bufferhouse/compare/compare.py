@@ -14,7 +14,7 @@ from bufferhouse.compare.peaks import Peaks, describe
 from bufferhouse.compare.sizes import FOOTPRINT_PARTS, Sizes, SizesOfDumps, metric_bytes
 from bufferhouse.compare.values import Value, read_values
 from bufferhouse.query.statements import ask
-from bufferhouse.tabulate.collecting import collector_paused
+from bufferhouse.tabulate.memory import collector_paused
 
 CHANGED, NEW, GONE, UNCHANGED, NOT_COMPARED = STATUSES = ("changed", "new", "gone", "unchanged", "not compared")
 

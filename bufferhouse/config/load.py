@@ -15,7 +15,7 @@ from typing import Any
 from bufferhouse.config.keys import SECTIONS, SOURCE, Key
 from bufferhouse.config.toml_places import place_of, places
 from bufferhouse.errors import UsageError, did_you_mean
-from bufferhouse.warehouse.lake.address import PREFIX, LakeAddress, address_of
+from bufferhouse.warehouse import Address, address_of
 
 FILE_NAME = "bufferhouse.toml"
 VARIABLE = "BUFFERHOUSE_CONFIG"
@@ -50,18 +50,10 @@ class Config:
         return str(self.path.absolute().parent / Path(path).expanduser())
 
     @property
-    def warehouse(self) -> Path | LakeAddress:
+    def warehouse(self) -> Address:
         """The warehouse: as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb beside the file."""
-        given = self.sections["warehouse"]["path"]
-        if given is None:
-            given = os.environ.get("BUFFERHOUSE_WAREHOUSE") or None
-        if given and given.startswith(PREFIX):
-            catalog = given.removeprefix(PREFIX)
-            is_file = ":" not in catalog.split("/", 1)[0]
-            address = address_of(PREFIX + self.place(catalog) if is_file else given)
-            data_path = self.sections["warehouse"]["data_path"]
-            return address.with_data_path(data_path and self.place(data_path))
-        return Path(self.place(given or "warehouse.duckdb"))
+        given = self.sections["warehouse"]
+        return address_of(given["path"], meant=self.place, data_path=given["data_path"])
 
     def source(self, name: str) -> dict[str, Any] | None:
         """Return the source of a name, None if there is none."""

@@ -5,8 +5,7 @@ from itertools import chain, repeat
 from operator import add, eq, gt, itemgetter
 
 from bufferhouse.dump import diagnose, grammar
-from bufferhouse.dump.columns import Allocations, Dump, Dumps, Values
-from bufferhouse.dump.tiling import LARGEST_SIZE, optional, optional_ints
+from bufferhouse.dump.columns import LARGEST_SIZE, Allocations, Dump, Dumps, Values, optional, optional_ints
 
 
 def parse(dump: Dump, text: str, role: str) -> tuple[int | None, list[str]]:

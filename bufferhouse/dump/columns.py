@@ -1,10 +1,11 @@
 """A parsed dump: columns, one list per field, in the order of the file.
 
 Shape indices are kept as printed (`{0,1}`), None where none is printed; names are instruction names. Nothing is
-derived here: `render` turns exactly these columns back into the bytes they came from.
+derived here: `render` turns exactly these columns back into the bytes they came from. Below stands what all readers of
+sections need: the proof that nothing of a text was skipped, and the cells of what was captured.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 
@@ -202,3 +203,43 @@ def heads(dump: Dump) -> list[str]:
             v.value_id, v.instruction, v.shape_index, v.is_phi, v.memory_space, strict=True
         )
     ]
+
+
+LARGEST_SIZE = 2**53  # beyond it a reader that keeps numbers as doubles (JSON, spreadsheets) would change them
+
+
+def tiles(columns: Sequence[Sequence[str]], literal: int, length: int) -> bool:
+    """Say whether captured columns and `literal` characters of fixed text add up to a section of `length` characters.
+
+    Matches of one `findall` never overlap, so equal sums mean that they tile the section: nothing was skipped.
+    """
+    return sum(len("".join(column)) for column in columns) + literal == length
+
+
+def content_end(text: str) -> int:
+    """Return the character behind the last line and its line feed; a missing line feed is allowed."""
+    if text.endswith("\n") and not text.endswith("\n\n"):
+        return len(text)  # nearly always, and without a copy of the text
+    return len(text.rstrip("\n")) + 1
+
+
+def optional_ints(cells: Sequence[str]) -> list[int | None]:
+    """Return numbers, None where nothing is printed."""
+    if not any(cells):
+        return [None] * len(cells)
+    return [int(cell) if cell else None for cell in cells]
+
+
+def optional(cells: Sequence[str]) -> list[str | None]:
+    """Return texts, None where nothing is printed."""
+    if not any(cells):
+        return [None] * len(cells)
+    return [cell or None for cell in cells]
+
+
+def decode(files: Mapping[str, bytes]) -> tuple[dict[str, str], str]:
+    """Return the texts of a dump's files and their encoding: UTF-8, else latin-1, which loses no byte."""
+    try:
+        return {role: data.decode("utf-8") for role, data in files.items()}, "utf-8"
+    except UnicodeDecodeError:
+        return {role: data.decode("latin-1") for role, data in files.items()}, "latin-1"

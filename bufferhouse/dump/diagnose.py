@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from bufferhouse.dump import diagnose_lines, grammar
+from bufferhouse.dump.columns import content_end
 from bufferhouse.dump.diagnose_lines import Furthest, follow, refuse
 from bufferhouse.dump.errors import DumpError, error_at, quoted
-from bufferhouse.dump.tiling import content_end
 
 _KINDS = {
     "BufferAssignment:\r": "line ends changed to CRLF; transfer the dump as a binary file",

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from functools import cache
 
 from bufferhouse.dump import grammar
+from bufferhouse.dump.columns import LARGEST_SIZE
 from bufferhouse.dump.errors import DumpError, error_at
 from bufferhouse.dump.grammar import LARGEST_INT
-from bufferhouse.dump.tiling import LARGEST_SIZE
 
 Part = "tuple[str, str] | list[Part]"  # a pattern and what it is called; a list is optional
 _compiled = cache(re.compile)  # compiled on demand: valid dumps need none of these

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 
 from bufferhouse.dump import diagnose, grammar
-from bufferhouse.dump.tiling import content_end
+from bufferhouse.dump.columns import content_end
 
 LIVE_RANGE_MARK = "\n\n" + grammar.LIVE_RANGE_START
 CONFIG = ", backend_config="

@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from itertools import islice
 
 from bufferhouse.dump import grammar
+from bufferhouse.dump.columns import optional, optional_ints
 from bufferhouse.dump.instruction_end import Brackets
-from bufferhouse.dump.tiling import optional, optional_ints
 
 
 @dataclass(frozen=True, slots=True)

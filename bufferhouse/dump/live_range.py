@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from operator import add, gt
 
 from bufferhouse.dump import diagnose, diagnose_lines, grammar, stack_trace
-from bufferhouse.dump.columns import Dump
+from bufferhouse.dump.columns import LARGEST_SIZE, Dump
 from bufferhouse.dump.diagnose_lines import refuse, refuse_lines
 from bufferhouse.dump.errors import error_at
-from bufferhouse.dump.tiling import LARGEST_SIZE
 
 _INDENTED = re.compile(r"(?:    [^\n]*+\n)*")
 

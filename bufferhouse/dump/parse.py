@@ -8,10 +8,9 @@ goes to `explain`, which finds the line, the column and what was expected there.
 from collections.abc import Mapping
 
 from bufferhouse.dump import allocations, diagnose, grammar, live_range, used_values
-from bufferhouse.dump.columns import Dump
+from bufferhouse.dump.columns import LARGEST_SIZE, Dump, content_end, decode
 from bufferhouse.dump.diagnose_lines import USED_VALUES, refuse
 from bufferhouse.dump.errors import error_at
-from bufferhouse.dump.tiling import LARGEST_SIZE, content_end
 
 ROLES = ("allocations", "values", "live_range")
 
@@ -37,14 +36,6 @@ def parse(files: bytes | Mapping[str, bytes]) -> Dump:
     else:
         _split(dump, texts)
     return dump
-
-
-def decode(files: Mapping[str, bytes]) -> tuple[dict[str, str], str]:
-    """Return the texts of a dump's files and their encoding: UTF-8, else latin-1, which loses no byte."""
-    try:
-        return {role: data.decode("utf-8") for role, data in files.items()}, "utf-8"
-    except UnicodeDecodeError:
-        return {role: data.decode("latin-1") for role, data in files.items()}, "latin-1"
 
 
 def _combined(dump: Dump, text: str) -> None:

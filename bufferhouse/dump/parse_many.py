@@ -13,11 +13,9 @@ from operator import gt
 
 from bufferhouse.dump import allocations, grammar, live_range, stack_trace
 from bufferhouse.dump import used_values as blocks
-from bufferhouse.dump.columns import Dumps, Facts, parts
+from bufferhouse.dump.columns import LARGEST_SIZE, Dumps, Facts, content_end, decode, optional_ints, parts
 from bufferhouse.dump.errors import DumpError
 from bufferhouse.dump.instruction_end import LIVE_RANGE_MARK
-from bufferhouse.dump.parse import decode
-from bufferhouse.dump.tiling import LARGEST_SIZE, content_end, optional_ints
 
 LARGEST_TEXT = 1 << 18  # of a larger one, what is done once for each dump is no matter
 _LIVE_RANGES_AT = "\n  Live ranges at "

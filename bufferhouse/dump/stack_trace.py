@@ -7,10 +7,9 @@ printed; what is proved here is that it is a whole tree and nothing else.
 import re
 
 from bufferhouse.dump import grammar
-from bufferhouse.dump.columns import Dump
+from bufferhouse.dump.columns import Dump, content_end
 from bufferhouse.dump.diagnose_lines import TRACE_HEADER, refuse
 from bufferhouse.dump.errors import error_at
-from bufferhouse.dump.tiling import content_end
 
 _HEADER = re.compile(rf"{grammar.TRACE_HEADER}({grammar.SPACED}) bytes\n")
 _SUFFIX = re.compile(

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from bufferhouse.dump import diagnose, grammar
-from bufferhouse.dump.columns import Dump, Dumps, Positions
+from bufferhouse.dump.columns import Dump, Dumps, Positions, content_end, optional, tiles
 from bufferhouse.dump.instruction_end import CONFIG, LIVE_RANGE_MARK, Ends
-from bufferhouse.dump.tiling import content_end, optional, tiles
 
 
 @dataclass(slots=True)

@@ -1,18 +1,16 @@
-"""Connections to a warehouse that is a file or in memory, and what it means when DuckDB refuses one."""
+"""Connections to a file of DuckDB or in memory, and what it means when DuckDB refuses one."""
 
 import re
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 import duckdb
 
 from bufferhouse.engine import interrupts, journal
 from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull, first_line
 
-LAKE = "bufferhouse_lake"  # the database of a lake in its connection
-_ARE_LAKES: WeakKeyDictionary[duckdb.DuckDBPyConnection, bool] = WeakKeyDictionary()
 _LAST_TASKS = 0.01  # seconds
 _NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit exceeded")
 
@@ -26,19 +24,17 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
     """
     if path is None:
         return duckdb.connect()
-    deadline = time.monotonic() + wait
-    while True:
+    for is_last in tries(wait):
         try:
             return duckdb.connect(str(path), read_only=read_only)
         except duckdb.IOException as error:
             if "Could not set lock" not in str(error):
                 raise no_space(path, error) or WarehouseError(f"{path} cannot be opened: {first_line(error)}") from None
-            if time.monotonic() >= deadline:
+            if is_last:
                 raise WarehouseBusy(
                     f"{path} is open in another process ({_holder(error)}); "
                     "try again later, or wait for it with --wait SECONDS"
                 ) from None
-            time.sleep(0.05)
         except duckdb.Error as error:
             raise WarehouseError(f"{path} is no warehouse: {first_line(error)}") from None
 
@@ -71,13 +67,6 @@ def close_writer(con: duckdb.DuckDBPyConnection) -> None:
         close(con)
 
 
-def is_lake(con: duckdb.DuckDBPyConnection) -> bool:
-    """Say whether a connection asks a lake, which it was opened for: it is asked for once."""
-    if con not in _ARE_LAKES:
-        _ARE_LAKES[con] = con.execute("SELECT current_database()").fetchone()[0] == LAKE
-    return _ARE_LAKES[con]
-
-
 def settle(con: duckdb.DuckDBPyConnection) -> None:
     """Make a connection answer alike wherever it is opened, and stop at Ctrl-C."""
     interrupts.listen(con)
@@ -87,7 +76,7 @@ def settle(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours
 
 
-def no_space(path: Path | None, error: Exception) -> WarehouseFull | None:
+def no_space(path: object, error: Exception) -> WarehouseFull | None:
     """Return what to raise for an error of DuckDB that says that the disk is full; None for any other."""
     if not lacks_space(error):
         return None
@@ -105,3 +94,18 @@ def _holder(error: Exception) -> str:
 def lacks_space(message: object) -> bool:
     """Say whether an error is that of a full disk, a full quota or a limit on the size of files."""
     return any(reason in str(message) for reason in _NO_SPACE)
+
+
+def tries(seconds: float, pause: float = 0.05, longest_pause: float | None = None) -> Iterator[bool]:
+    """Yield before each try whether it is the last one: the first at once, and others until `seconds` are over.
+
+    Whoever succeeds leaves the loop. `pause` is the time between two tries; it grows up to `longest_pause`.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        is_last = time.monotonic() >= deadline
+        yield is_last
+        if is_last:
+            return
+        time.sleep(pause)
+        pause = min(pause * 1.5, longest_pause or pause)

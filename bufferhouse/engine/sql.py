@@ -13,6 +13,15 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def literal(value: str | int | float | bool | list | None) -> str:
+    """Return a value as a literal of SQL."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(literal, value))}]"
+    return "NULL" if value is None else str(value).lower()
+
+
 @contextmanager
 def registered(con: duckdb.DuckDBPyConnection, name: str, table: object) -> Iterator[None]:
     """Give a table of Arrow a name inside; afterwards it is free again, also where a statement failed."""

@@ -7,17 +7,18 @@ pass decides anew. The folder may be deleted at any time.
 import hashlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from bufferhouse.paths import replacing
 from bufferhouse.sources.archive import Archive
 from bufferhouse.sources.directory import Entry, Tree
 from bufferhouse.version import __version__
-from bufferhouse.warehouse.lake.address import LakeAddress, folder_of
+from bufferhouse.warehouse import address_of
+from bufferhouse.warehouse.open import Place
 
 _FORGOTTEN_AFTER_SECONDS = 30 * 86400
 _FRESH_SECONDS = 86400
@@ -31,9 +32,10 @@ class Listings:
         self.folder = folder
 
     @classmethod
-    def beside(cls, warehouse: Path | LakeAddress) -> "Listings":
+    def beside(cls, warehouse: Place) -> "Listings":
         """Return those of the archives that a warehouse is filled from; each host that fills a lake has its own."""
-        return cls(folder_of(warehouse) / f"{warehouse.name.replace('/', '_')}.listings")
+        address = address_of(warehouse)
+        return cls(address.folder / f"{address.name.replace('/', '_')}.listings")
 
     def entries(self, tree: Tree) -> Iterable[Entry]:
         """List the files of a tree; an archive whose path, size and time are as they were is not opened for it.
@@ -56,10 +58,8 @@ class Listings:
 
     def _keep(self, file: Path, listing: dict[str, Any]) -> None:
         self.folder.mkdir(exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.folder)
-        with os.fdopen(handle, "w") as opened:
+        with replacing(file) as new, new.open("w") as opened:
             json.dump(listing, opened)
-        os.replace(name, file)
         limit = time.time() - _FORGOTTEN_AFTER_SECONDS
         for other in self.folder.iterdir():  # of archives that no pass has come by for a month
             if other.stat().st_mtime < limit:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from bufferhouse.dump.identity import SUFFIXES
 from bufferhouse.sources.compression import plain_name
 from bufferhouse.sources.directory import Entry, Found, StillWritten, split_at_archive
-from bufferhouse.sources.run_of import parent_of
+from bufferhouse.sources.run import parent_of
 
 _FIRST_OF_THREE_HAS_NO = (b"\nUsed values:\n", b"\nTotal bytes used: ")  # BufferAssignment::ToString since 2026-04
 _SECOND_NS = 1_000_000_000

@@ -4,20 +4,18 @@ What is put back is never lost: as soon as nobody claims it any more it is known
 the load of it failed, and it is read again.
 """
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bufferhouse.engine import interrupts
+from bufferhouse.engine.connection import tries
 from bufferhouse.errors import WarehouseBusy, counted
-from bufferhouse.ingest.batching import Hold, InFlight, ReadBatch, read_own_batches, sort_in
+from bufferhouse.ingest.read import Hold, Limits, ReadBatch, read_batches
 from bufferhouse.sources.discover import Found
-from bufferhouse.tabulate.tables import Sighting
-from bufferhouse.warehouse.lake.claims import Claims, file_key
-from bufferhouse.warehouse.lake.retry import patiently
+from bufferhouse.tabulate.batch import Sighting
+from bufferhouse.warehouse.lake.claims import file_key
 from bufferhouse.warehouse.warehouse import Warehouse
 
-Read = Callable[[Warehouse, Sequence[Found], Hold | None], Iterator[ReadBatch]]
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 1.0
 _PATIENCE_SECONDS = 600  # without any other worker getting on
 
@@ -34,10 +32,10 @@ class _PutBack:
         self.sightings.append(sighting)
         self.waited_for.append(numbers)
 
-    def free(self, claims: Claims) -> tuple[list[Sighting], "_PutBack"]:
+    def free(self, warehouse: Warehouse) -> tuple[list[Sighting], "_PutBack"]:
         """Return those that wait for nobody any more, and the others."""
         wanted = set().union(*self.waited_for)
-        blocked = patiently(lambda: claims.others(wanted))
+        blocked = warehouse.persistently(lambda: warehouse.claims.others(wanted))
         ready, still = [], _PutBack()
         for sighting, numbers in zip(self.sightings, self.waited_for, strict=True):
             if numbers & blocked:
@@ -47,65 +45,45 @@ class _PutBack:
         return ready, still
 
 
-def read_batches(
-    warehouse: Warehouse, dumps: Sequence[Found], *, hold: Hold | None = None, in_flight: InFlight = tuple
+def claimed_batches(
+    warehouse: Warehouse, dumps: Sequence[Found], limits: Limits, *, hold: Hold | None = None
 ) -> Iterator[ReadBatch]:
-    """Read and hash dumps; yield a batch when about 4,000 new contents or 16 MB of new text are together.
-
-    A dump for which `hold` says so, which hears its bytes or why it cannot be read, is passed by.
-
-    Most files of a fleet repeat a content, and a repeat costs a row: so it is contents that fill a batch. A batch
-    must be loaded before the next one is asked for, which looks up what is known by then, or be one of `in_flight`
-    until it is loaded. Batches must be loaded in their order, each after `settle`. Of a lake that others write to,
-    too, a batch has what nobody else loads, and the rest comes at the end.
-    """
-    if warehouse.claims is None:
-        yield from read_own_batches(warehouse, dumps, hold, in_flight)
-        return
-    yield from claimed_batches(read_own_batches, warehouse, dumps, hold)
-
-
-def claimed_batches(read: Read, warehouse: Warehouse, dumps: Sequence[Found], hold: Hold | None) -> Iterator[ReadBatch]:
-    """Yield the batches that `read` yields, without what other workers load; that comes last, when they have.
+    """Yield the batches that `read_batches` yields, without what other workers load; that comes last, when they have.
 
     Raises:
         WarehouseBusy: another worker neither ends nor gets on, for ten minutes.
     """
     found = {(dump.run_name, dump.relative_path): dump for dump in dumps}
     waiting = _PutBack()
-    for batch in read(warehouse, dumps, hold):
+    for batch in read_batches(warehouse, dumps, limits, hold=hold):
         yield from _claimed(warehouse, batch, waiting)
     while waiting.sightings:
-        ready, waiting = _await(warehouse.claims, waiting)
+        ready, waiting = _await(warehouse, waiting)
         known = warehouse.known_contents({sighting.content.dump_id for sighting in ready})
         repeats = ReadBatch(known=known)
         for sighting in ready:
             if sighting.content.dump_id in known:
-                sort_in(repeats, sighting)
+                repeats.take(sighting)
         if repeats.sightings:
             yield from _claimed(warehouse, repeats, waiting)
         again = [found[s.run_name, s.relative_path] for s in ready if s.content.dump_id not in known]
-        for batch in read(warehouse, again, None) if again else ():
+        for batch in read_batches(warehouse, again, limits) if again else ():
             yield from _claimed(warehouse, batch, waiting)
 
 
-def _await(claims: Claims, waiting: _PutBack) -> tuple[list[Sighting], _PutBack]:
+def _await(warehouse: Warehouse, waiting: _PutBack) -> tuple[list[Sighting], _PutBack]:
     """Wait until some of what was put back is free."""
-    pause, deadline = _FIRST_PAUSE_SECONDS, time.monotonic() + _PATIENCE_SECONDS
-    while True:
-        ready, still = waiting.free(claims)
+    for _ in tries(_PATIENCE_SECONDS, _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS):
+        ready, still = waiting.free(warehouse)
         if ready:
             return ready, still
         interrupts.check()
-        if time.monotonic() > deadline:
-            holders = claims.holders(set().union(*waiting.waited_for))
-            names = ", ".join(f"process {one.process_id} on {one.host_name}" for one in holders)
-            raise WarehouseBusy(
-                f"{names}: still loading {counted(len(waiting.sightings), 'dump')} after {_PATIENCE_SECONDS} seconds; "
-                "see whether it still works, end it if not, and run the same command again"
-            )
-        time.sleep(pause)
-        pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)
+    holders = warehouse.claims.holders(set().union(*waiting.waited_for))
+    names = ", ".join(f"process {one.process_id} on {one.host_name}" for one in holders)
+    raise WarehouseBusy(
+        f"{names}: still loading {counted(len(waiting.sightings), 'dump')} after {_PATIENCE_SECONDS} seconds; "
+        "see whether it still works, end it if not, and run the same command again"
+    )
 
 
 def _claimed(warehouse: Warehouse, batch: ReadBatch, waiting: _PutBack) -> Iterator[ReadBatch]:
@@ -122,7 +100,7 @@ def _claim(warehouse: Warehouse, batch: ReadBatch, waiting: _PutBack) -> ReadBat
     claims = warehouse.claims
     needs = [_needs(sighting, batch) for sighting in batch.sightings]
     wanted = set().union(*needs)
-    ours = patiently(lambda: claims.take(wanted))
+    ours = warehouse.persistently(lambda: claims.take(wanted))
     # Whoever had a content claimed until a moment ago has loaded it: what was known when it was read is not enough.
     own = ReadBatch(refusals=batch.refusals, unreadable=batch.unreadable)
     own.known = batch.known | warehouse.known_contents(ours & batch.new.keys())
@@ -130,7 +108,7 @@ def _claim(warehouse: Warehouse, batch: ReadBatch, waiting: _PutBack) -> ReadBat
         if numbers <= ours:
             if sighting.content.dump_id in batch.new:  # the one with the bytes may be put back
                 sighting.files = batch.new[sighting.content.dump_id].files
-            sort_in(own, sighting)
+            own.take(sighting)
     for sighting, numbers in zip(batch.sightings, needs, strict=True):
         if not numbers <= ours:
             waiting.add(sighting, numbers - ours)

@@ -1,7 +1,6 @@
 """What a collector of metrics asks a warehouse, in one answer that JSON knows."""
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -9,44 +8,33 @@ import duckdb
 from bufferhouse.config.load import Config
 from bufferhouse.ingest.freshness import freshness, is_stale, stale_after
 from bufferhouse.models.checks import run_checks
-from bufferhouse.warehouse import lock
-from bufferhouse.warehouse.files import published_path
-from bufferhouse.warehouse.lake.address import LakeAddress
-from bufferhouse.warehouse.read import reading
-from bufferhouse.warehouse.retention import moment_text, stats
+from bufferhouse.warehouse import Address
+from bufferhouse.warehouse.open import reading
+from bufferhouse.warehouse.stats import moment_text, stats
 
 
-def metrics(
-    path: Path | LakeAddress, conf: Config | None, *, wait: float = 0.0, checks: bool = False
-) -> dict[str, Any]:
-    """Return what `housekeeping.stats` does, sizes of the files, who writes, and the freshness of each source.
+def metrics(address: Address, conf: Config | None, *, wait: float = 0.0, checks: bool = False) -> dict[str, Any]:
+    """Return what `stats` does, sizes of the files, who writes, and the freshness of each source.
 
     `failing_checks` is null where no checks were run: they take as long as `bufferhouse check`. `note` says where this
     is the published copy, and from when. Of a lake the sizes are those of all files, nobody has it alone, and
     `snapshot` says what was read.
 
     Raises:
-        UsageError, WarehouseBusy, WarehouseError: as `reading.open_reader`.
+        UsageError, WarehouseBusy, WarehouseError: as `open_reader`.
     """
-    is_file = isinstance(path, Path)
-    holder = lock.writer(path) if is_file else None
-    with reading(path, wait=wait) as (con, note):
-        found = stats(con)
-        found["sources"] = _sources(con, conf) if conf else {}
-        found["failing_checks"] = _failing(con) if checks else None
-        if not is_file:
-            from bufferhouse.warehouse.lake.attach import snapshot_of
-            from bufferhouse.warehouse.lake.compact import size
-
-            found.update(file_bytes=size(con).file_bytes, snapshot=snapshot_of(con))
-    copy = published_path(path)
-    if is_file:
-        found["file_bytes"] = path.stat().st_size
+    with reading(address, wait=wait) as warehouse:
+        holder = warehouse.writer()
+        found = stats(warehouse)
+        found["sources"] = _sources(warehouse.con, conf) if conf else {}
+        found["failing_checks"] = _failing(warehouse.con) if checks else None
+        found |= warehouse.state()
+    copy = address.published
     found["published_bytes"] = copy.stat().st_size if copy is not None and copy.exists() else None
     found["published_at"] = (
         moment_text(datetime.fromtimestamp(copy.stat().st_mtime, UTC)) if found["published_bytes"] else None
     )
-    return {**found, "writer": holder, "note": note}
+    return {**found, "writer": holder, "note": warehouse.note}
 
 
 def _sources(con: duckdb.DuckDBPyConnection, conf: Config) -> dict[str, dict]:

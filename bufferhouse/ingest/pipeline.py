@@ -1,83 +1,253 @@
-"""The one path of data: discover, read and hash, parse, tabulate, load. The command line and Prefect both walk it."""
+"""The one path of data: discover → read → parse → tabulate → load → publish.
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+The command line, a configured pass and the Prefect flow all walk it. Each gives it a way to run a step, a way to hear
+how far it is, and those who parse.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 import duckdb
 
 from bufferhouse.engine import interrupts
-from bufferhouse.ingest.batching import InFlight, ReadBatch, read_chunks
-from bufferhouse.ingest.claimed import read_batches
-from bufferhouse.ingest.known import unknown_files
-from bufferhouse.ingest.parsed_batches import parsed_batches
+from bufferhouse.errors import SourceUnavailable, UsageError
+from bufferhouse.ingest.archive_listings import Listings
+from bufferhouse.ingest.arrivals import Arrivals
+from bufferhouse.ingest.claimed import claimed_batches
+from bufferhouse.ingest.read import Limits, ReadBatch, Reader, read_batches
+from bufferhouse.ingest.source import Seen, Source, choose, look, unknown_files
 from bufferhouse.ingest.summary import Summary
-from bufferhouse.ingest.workers import HERE, Parsers
-from bufferhouse.sources.discover import Discovery
+from bufferhouse.ingest.workers import Pending, Workers
+from bufferhouse.tabulate.batch import ParsedBatch, merged
+from bufferhouse.tabulate.contents import ParsedContents, parse_contents
+from bufferhouse.tabulate.memory import collect_young, collector_paused
 from bufferhouse.version import __version__
-from bufferhouse.warehouse.load import load
-from bufferhouse.warehouse.rows import next_number
-from bufferhouse.warehouse.runs import complete_runs
+from bufferhouse.warehouse.load import Loaded, load
 from bufferhouse.warehouse.warehouse import Warehouse
 
+T = TypeVar("T")
+RunStep = Callable[..., Any]
+"""Runs a step: takes its title, such as `load batch 3`, a function and its arguments; returns what that returns."""
 
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """That a batch is loaded: its number, its source, what is in it and what came of it; how many dumps are done."""
+
+    number: int
+    source: str
+    batch: ParsedBatch
+    loaded: Loaded
+    done: int
+    total: int
+
+
+def at_once(_title: str, function: Callable[..., T], *arguments: Any) -> T:
+    """Run a step as it is."""
+    return function(*arguments)
+
+
+def silently(_progress: Progress) -> None:
+    """Tell nobody how far an ingest is."""
+
+
+@collector_paused()
 def ingest(
-    warehouse: Warehouse,
-    discovery: Discovery,
+    sources: Sequence[Source],
+    warehouse: AbstractContextManager[Warehouse],
     *,
+    run: RunStep = at_once,
+    tell: Callable[[Progress], None] = silently,
+    workers: Workers | None = None,
+    limits: Limits | None = None,
+    listings: Listings | None = None,
     rehash: bool = False,
-    parsers: Parsers = HERE,
-    progress: Callable[[int, int, Summary], None] | None = None,
-    summary: Summary | None = None,
-) -> Summary:
-    """Load what is new in `discovery`; `progress` hears dumps done, dumps to do and the summary so far.
+    publish: bool = False,
+    by_source: dict[str, Summary] | None = None,
+) -> dict[str, Summary]:
+    """Load what is new and ready in some sources, one transaction a batch; return what was done, by source.
 
-    `summary` may be given to see what was committed when this is interrupted.
+    The warehouse is opened when the sources were looked at; it is not where none could be. What stops one source is
+    the `fault` of its summary and stops no other. With `publish` a copy is published at the end, where something was
+    loaded or the published copy is not the newest state. `by_source` may be given to see what was committed when this
+    is interrupted.
+
+    Raises:
+        UsageError, WarehouseError, WarehouseBusy: of the warehouse; what was committed is kept.
     """
-    summary = summary if summary is not None else Summary()
-    if warehouse.claims is not None:
-        summary.conflicts = summary.retries = 0
-    summary.last_load_id = next_number(warehouse.con, "loads", "load_id") - 1
+    by_source = {} if by_source is None else by_source
+    seen: list[tuple[Source, Seen]] = []
+    for source in sources:
+        summary = by_source[source.name] = Summary()
+        with _fault_of(summary):
+            found = run(f"discover {source.name}", look, source, listings)
+            summary.archives = found.discovery.archives
+            seen.append((source, found))
+    if not seen:
+        return by_source
+    with warehouse as writer, workers or Workers() as parsing:
+        jobs = _chosen(writer, seen, by_source, rehash)
+        count = _load_all(writer, jobs, run, tell, parsing, limits or Limits.of_environment())
+        if publish and (count or not writer.address.is_published()):
+            run("publish", writer.publish)
+    return by_source
+
+
+@contextmanager
+def _fault_of(summary: Summary) -> Iterator[None]:
+    """Note what stops one source; what concerns the warehouse stops all."""
     try:
-        _ingest(warehouse, discovery, summary, rehash, parsers, progress)
-    except BaseException:
-        _count_committed(warehouse, summary)
-        raise
-    return summary
+        yield
+    except (UsageError, SourceUnavailable) as error:
+        summary.fault, summary.error = str(error), error
 
 
-def _ingest(
-    warehouse: Warehouse,
-    discovery: Discovery,
-    summary: Summary,
-    rehash: bool,
-    parsers: Parsers,
-    progress: Callable[[int, int, Summary], None] | None,
-) -> None:
+@dataclass(slots=True)
+class _Job:
+    """What is to be read of one source."""
+
+    source: Source
+    seen: Seen
+    arrivals: Arrivals
+    summary: Summary
+
+
+@dataclass(slots=True)
+class _Begun:
+    """A batch that was read and is being parsed."""
+
+    job: _Job
+    number: int
+    batch: ReadBatch
+    started_at: datetime
+    contents: Pending
+
+
+def _chosen(
+    writer: Warehouse, seen: Sequence[tuple[Source, Seen]], by_source: dict[str, Summary], rehash: bool
+) -> list[_Job]:
     interrupts.check()
-    fresh = unknown_files(warehouse, discovery, summary, rehash=rehash)
-    complete_runs(warehouse.con, discovery.runs)
-    done = 0
+    jobs = []
+    for source, found in seen:
+        summary = by_source[source.name]
+        if writer.is_shared:
+            summary.conflicts = summary.retries = 0
+        with _fault_of(summary):
+            arrivals = choose(writer, source, found, summary, rehash=rehash)
+            jobs.append(_Job(source, found, arrivals, summary))
+    return jobs
 
-    def read(in_flight: InFlight) -> Iterator[tuple[ReadBatch, None]]:
-        for batch in read_batches(warehouse, fresh, in_flight=in_flight):
-            summary.unreadable += batch.unreadable
-            yield batch, None
 
-    for begun, parsed in parsed_batches(warehouse, parsers, read):
+def _load_all(
+    writer: Warehouse,
+    jobs: Sequence[_Job],
+    run: RunStep,
+    tell: Callable[[Progress], None],
+    workers: Workers,
+    limits: Limits,
+) -> int:
+    """Load all batches in their order; return how many there were."""
+    total = sum(len(job.arrivals.ready) for job in jobs)
+    last_load_id = writer.next_number("loads", "load_id") - 1
+    number = done = 0
+    for begun in _parsing(writer, jobs, workers, limits):
+        number, batch, summary = begun.number, begun.batch, begun.job.summary
+        parsed = put_together(batch, [*run(f"parse batch {number}", begun.contents.result), *settle(writer, batch)])
         interrupts.check()
-        summary.add(load(warehouse, parsed, discovery.runs, begun.started_at))
-        done += len(begun.batch.sightings) + len(begun.batch.unreadable)
-        if progress:
-            progress(done, len(fresh), summary)
+        try:
+            loaded = run(f"load batch {number}", load, writer, parsed, begun.job.seen.discovery.runs, begun.started_at)
+        except BaseException:
+            _count_committed(writer, summary, last_load_id)
+            raise
+        summary.add(loaded)
+        if loaded.rows:  # else it added nothing, and there is no load of that number
+            last_load_id = loaded.load_id
+        done += len(batch.sightings) + len(batch.unreadable)
+        tell(Progress(number, begun.job.source.name, parsed, loaded, done, total))
+        collect_young()
+    return number
 
 
-def _count_committed(warehouse: Warehouse, summary: Summary) -> None:
+def _parsing(writer: Warehouse, jobs: Sequence[_Job], workers: Workers, limits: Limits) -> Iterator[_Begun]:
+    """Yield the batches of all sources in their order, each with what parses it; numbers begin with 1.
+
+    Each must be loaded before the next one is asked for. The workers say how many more are read and begun by then.
+    """
+    begun: deque[_Begun] = deque()
+    in_flight: deque[ReadBatch] = deque()
+    for number, (job, batch) in enumerate(_read(writer, jobs, limits, in_flight), 1):
+        begun.append(_Begun(job, number, batch, datetime.now(UTC), workers.begin(number, batch.work)))
+        in_flight.append(batch)
+        # What is claimed for a batch is free when the next one is asked for.
+        while len(begun) > (0 if writer.is_shared else workers.ahead):
+            yield begun.popleft()
+            in_flight.popleft()
+    while begun:
+        yield begun.popleft()
+        in_flight.popleft()
+
+
+def _read(
+    writer: Warehouse, jobs: Sequence[_Job], limits: Limits, in_flight: deque[ReadBatch]
+) -> Iterator[tuple[_Job, ReadBatch]]:
+    """Yield the batches of all sources; a source that cannot be read further ends alone."""
+    for job in jobs:
+        arrivals, summary = job.arrivals, job.summary
+        hold = arrivals.hold if job.source.is_configured else None
+        with _fault_of(summary):
+            if writer.is_shared:
+                batches = claimed_batches(writer, arrivals.ready, limits, hold=hold)
+            else:
+                batches = read_batches(writer, arrivals.ready, limits, hold=hold, in_flight=in_flight)
+            for batch in batches:
+                summary.unreadable += batch.unreadable
+                yield job, batch
+        summary.waiting += arrivals.waiting
+
+
+def settle(writer: Warehouse, batch: ReadBatch) -> list[ParsedContents]:
+    """Look up what a batch awaits, now that all batches before it are loaded; parse what was refused there.
+
+    Those are refused again, as they would be in a batch that is read later: another file, another reject.
+    """
+    if not batch.awaited:
+        return []
+    batch.known.update(writer.known_contents(batch.awaited))
+    refused = batch.awaited.keys() - batch.known.keys()
+    if not refused:
+        return []
+    for sighting in batch.sightings:
+        if sighting.content.dump_id in refused:
+            sighting.files = batch.awaited[sighting.content.dump_id].files  # a reject keeps the bytes
+    return [parse_contents([(batch.awaited[dump_id].content, batch.awaited[dump_id].files) for dump_id in refused])]
+
+
+def put_together(batch: ReadBatch, results: Sequence[ParsedContents]) -> ParsedBatch:
+    """Return a batch with all that came of parsing its new contents."""
+    refusals = dict(batch.refusals)
+    signatures = {dump_id: signature for dump_id, (_, signature) in batch.known.items()}
+    for result in results:
+        refusals.update(result.refusals)
+        signatures.update(result.signature_ids)
+    return ParsedBatch(merged([result.tables for result in results]), batch.sightings, refusals, signatures)
+
+
+def parse_batch(batch: ReadBatch) -> ParsedBatch:
+    """Parse the new contents of one batch, each once, in this process."""
+    return put_together(batch, [parse_contents(batch.work)])
+
+
+def _count_committed(writer: Warehouse, summary: Summary, last_load_id: int) -> None:
     """Count the load that an interrupt met between its commit and its count, if there is one."""
     with suppress(duckdb.Error):  # after a fatal error (a full disk) DuckDB answers nothing more
-        missed = warehouse.con.execute(
+        missed = writer.con.execute(
             "SELECT new_count, known_count, (SELECT COUNT(*) FROM raw.rejects AS r WHERE r.load_id = l.load_id)"
             " FROM raw.loads AS l WHERE load_id > ?",
-            [summary.last_load_id],
+            [last_load_id],
         ).fetchall()
         for new, known, rejected in missed:
             summary.new += new
@@ -85,26 +255,33 @@ def _count_committed(warehouse: Warehouse, summary: Summary) -> None:
             summary.rejected += rejected
 
 
-def plan(warehouse: Warehouse, discovery: Discovery, summary: Summary, *, rehash: bool = False) -> None:
-    """Count in `summary` what `ingest` would do; what it would read is read and hashed, and nothing is written.
+def plan(source: Source, warehouse: AbstractContextManager[Warehouse], *, rehash: bool = False) -> Summary:
+    """Return what `ingest` would do; what it would read is read and hashed, and nothing is written.
 
     Nothing is parsed either: what would be refused counts as new, unless this parser has refused the content before.
+
+    Raises:
+        UsageError, SourceUnavailable: the source cannot be looked at.
     """
-    batch = ReadBatch()
+    discovery, summary = look(source).discovery, Summary()
+    summary.archives = discovery.archives
     taken: set[int] = set()
-    for sightings in read_chunks(unknown_files(warehouse, discovery, summary, rehash=rehash), [batch]):
-        taken |= warehouse.known_contents({s.content.dump_id for s in sightings} - taken).keys()
-        spoken = warehouse.known_refusals((s.content.sha256 for s in sightings), __version__)
-        refused = {sha256 for _, _, sha256 in spoken}
-        for sighting in sightings:
-            content = sighting.content
-            if (sighting.run_name, sighting.relative_path, content.sha256) in spoken:
-                summary.known_rejected += 1
-            elif content.dump_id in batch.refusals or content.sha256 in refused:
-                summary.rejected += 1
-            elif content.dump_id in taken:
-                summary.known += 1
-            else:
-                summary.new += 1
-                taken.add(content.dump_id)
-    summary.unreadable += batch.unreadable
+    with warehouse as reader:
+        reading = Reader(unknown_files(reader, discovery, summary, rehash=rehash), Limits.of_environment())
+        for sightings in reading.chunks():
+            taken |= reader.known_contents({s.content.dump_id for s in sightings} - taken).keys()
+            spoken = reader.known_refusals((s.content.sha256 for s in sightings), __version__)
+            refused = {sha256 for _, _, sha256 in spoken}
+            for sighting in sightings:
+                content = sighting.content
+                if (sighting.run_name, sighting.relative_path, content.sha256) in spoken:
+                    summary.known_rejected += 1
+                elif content.dump_id in reading.batch.refusals or content.sha256 in refused:
+                    summary.rejected += 1
+                elif content.dump_id in taken:
+                    summary.known += 1
+                else:
+                    summary.new += 1
+                    taken.add(content.dump_id)
+    summary.unreadable += reading.batch.unreadable
+    return summary

@@ -11,10 +11,10 @@ import zstandard
 
 from bufferhouse.dump.identity import content_of, read_file_name
 from bufferhouse.errors import UsageError
-from bufferhouse.ingest.batching import ReadBatch, sort_in
-from bufferhouse.ingest.parsed_batches import parse_batch
+from bufferhouse.ingest.pipeline import parse_batch
+from bufferhouse.ingest.read import Limits, ReadBatch
 from bufferhouse.sources.compression import CompressionError, decompressed
-from bufferhouse.tabulate.tables import Sighting
+from bufferhouse.tabulate.batch import Sighting
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.load import load
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -103,7 +103,7 @@ def replay(
     if missing := set(reject_ids or ()) - set(opened):
         raise UsageError(f"not an open reject: {', '.join(map(str, sorted(missing)))}; see: bufferhouse rejects ls")
     chosen = [reject_id for reject_id in opened if reject_ids is None or reject_id in reject_ids]
-    result = Replayed()
+    result, limits = Replayed(), Limits.of_environment()
     batch = ReadBatch()
     replayed: dict[int, Sighting] = {}
     places: set[tuple[str, str]] = set()
@@ -119,9 +119,9 @@ def replay(
                 batch, replayed, places = ReadBatch(), {}, set()
             places.add(place)
             batch.known.update(warehouse.known_contents([sighting.content.dump_id]))
-            sort_in(batch, sighting)
+            batch.take(sighting)
             replayed[reject_id] = sighting
-        if replayed and (batch.is_full or done == len(chosen)):
+        if replayed and (batch.is_full(limits) or done == len(chosen)):
             _load(warehouse, batch, replayed, result)
             batch, replayed, places = ReadBatch(), {}, set()
         if progress:

@@ -1,4 +1,4 @@
-"""One pass over one source: what is there, what of it is new, what of that may be read now, and what came of it."""
+"""One source, configured or named on a call: what is there, what of it is new, what of that may be read now."""
 
 import glob
 import os
@@ -8,16 +8,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from bufferhouse.config.load import FILE_NAME, Config
+from bufferhouse.dump.identity import Content, content_of
+from bufferhouse.engine.sql import registered
+from bufferhouse.errors import UsageError
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.arrivals import Arrivals, Rules, orphans
-from bufferhouse.ingest.known import unknown_files
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.sources import discover as finding
 from bufferhouse.sources.directory import ARCHIVE_SUFFIXES
-from bufferhouse.sources.discover import Discovery, Found
+from bufferhouse.sources.discover import Discovery, Found, read
 from bufferhouse.sources.naming import Named
-from bufferhouse.warehouse.completing import COMPLETED, declared_complete
-from bufferhouse.warehouse.runs import complete_runs
+from bufferhouse.version import __version__
+from bufferhouse.warehouse.runs import COMPLETED, complete_runs, declared_complete
 from bufferhouse.warehouse.warehouse import Warehouse
 
 
@@ -50,6 +53,11 @@ class Source:
             look_inside=values["look_inside"],
         )
 
+    @classmethod
+    def named(cls, paths: Sequence[str], **facts: Any) -> "Source":
+        """Return what was named on a call, as one source; `facts` are its other fields."""
+        return cls(", ".join(paths), list(paths), **facts)
+
     @property
     def is_configured(self) -> bool:
         """Whether it has rules: what was just named on a call is read as it is."""
@@ -65,29 +73,27 @@ class Seen:
     waiting: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Pass(Summary):
-    """What one pass did: what an ingest did, and what it left for later. `late` came after their run was complete."""
+def chosen_sources(
+    conf: Config, names: Sequence[str] | None = None, run: str | None = None, labels: Mapping[str, str] | None = None
+) -> list[Source]:
+    """Return the configured sources of some names, all for None, and one source of all that is no such name.
 
-    waiting: list[str] = field(default_factory=list)
-    late: int = 0
-    fault: str | None = None
-    error: Exception | None = None
-
-    def include(self, other: "Pass") -> None:
-        """Add the figures of another pass."""
-        for name in ("seen", "new", "known", "ignored", "rejected", "known_rejected", "bytes", "late"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("unreadable", "reject_lines", "head_faults", "runs", "waiting"):
-            getattr(self, name).extend(item for item in getattr(other, name))
-        self.add_tries(other)
-        for counts, more in ((self.rows, other.rows), (self.warnings, other.warnings)):
-            for name, count in more.items():
-                counts[name] = counts.get(name, 0) + count
-
-    def told(self) -> dict:
-        """Return the pass as JSON knows it."""
-        return {**Summary.as_dict(self), "waiting": self.waiting, "late": self.late}
+    Raises:
+        UsageError: none is named, and none is configured.
+    """
+    if names is None and not conf.sources:
+        where = f" in {conf.path}" if conf.path else ""
+        raise UsageError(f"expected sources, or [[sources]]{where or f' in a {FILE_NAME}'}; found none")
+    named = conf.sources if names is None else [one for one in conf.sources if one["name"] in names]
+    chosen = [Source.configured(one, map(conf.place, one["paths"])) for one in named]
+    known = {source.name for source in chosen}
+    paths = [name for name in names or () if name not in known]
+    if paths:
+        chosen.append(Source.named(paths))
+    for source in chosen:
+        source.run_name = run
+        source.labels = {**source.labels, **(labels or {})}
+    return chosen
 
 
 def look(source: Source, listings: Listings | None = None) -> Seen:
@@ -126,34 +132,32 @@ def _settled_paths(source: Source, seen: Seen) -> Iterable[str]:
             yield match
 
 
-def choose(warehouse: Warehouse, source: Source, seen: Seen, result: Pass) -> Arrivals:
-    """Return which of the dumps that were seen are to be read now, and count all others in `result`.
+def choose(warehouse: Warehouse, source: Source, seen: Seen, summary: Summary, *, rehash: bool = False) -> Arrivals:
+    """Return which of the dumps that were seen are to be read now, and count all others in `summary`.
 
-    To be called by the one who holds the warehouse: what another pass loaded meanwhile is known.
+    To be called by the one who holds the warehouse: what another pass loaded meanwhile is known. With `rehash` all are
+    read that do not wait.
 
     Raises:
-        UsageError: as `known_files.unknown_files`.
+        UsageError: as `unknown_files`.
     """
     discovery = seen.discovery
-    fresh = unknown_files(warehouse, discovery, result)
+    fresh = unknown_files(warehouse, discovery, summary, rehash=rehash)
     complete = declared_complete(warehouse.con) | {
         name for name, run in discovery.runs.items() if run.labels.get(COMPLETED)
     }
-    arrivals = Arrivals(source.rules, seen.now_ns, frozenset(complete), waiting=seen.waiting)
-    arrivals.sort(fresh, {name: directory_of(dumps) for name, dumps in _by_run(fresh).items()})
     if source.is_configured:
+        arrivals = Arrivals(source.rules, seen.now_ns, frozenset(complete), waiting=seen.waiting)
+        arrivals.sort(fresh, {name: directory_of(dumps) for name, dumps in _by_run(fresh).items()})
         arrivals.waiting += orphans(discovery.orphans)
-    for name, mtime_ns in arrivals.marked.items():
-        moment = datetime.fromtimestamp(mtime_ns / 1e9, UTC)
-        discovery.runs[name].labels.setdefault(COMPLETED, moment.isoformat(timespec="seconds"))
-    complete_runs(warehouse.con, discovery.runs)
-    result.late = sum(dump.run_name in complete for dump in arrivals.ready if dump.content is None)
+        for name, mtime_ns in arrivals.marked.items():
+            moment = datetime.fromtimestamp(mtime_ns / 1e9, UTC)
+            discovery.runs[name].labels.setdefault(COMPLETED, moment.isoformat(timespec="seconds"))
+    else:
+        arrivals = Arrivals(source.rules, seen.now_ns, ready=fresh)  # what is named is read as it is
+    complete_runs(warehouse, discovery.runs)
+    summary.late = sum(dump.run_name in complete for dump in arrivals.ready if dump.content is None)
     return arrivals
-
-
-def finish(arrivals: Arrivals, result: Pass) -> None:
-    """Put what has to wait into the result, when everything was read."""
-    result.waiting += arrivals.waiting
 
 
 def _by_run(dumps: Sequence[Found]) -> dict[str, list[Found]]:
@@ -167,3 +171,143 @@ def directory_of(dumps: Sequence[Found]) -> str:
     """Return the directory of the run that some dumps belong to."""
     path = dumps[0].uri
     return path[: len(path) - len(dumps[0].relative_path)].rstrip("/") or "/"
+
+
+def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, *, rehash: bool = False) -> list[Found]:
+    """Return the dumps whose path, size or modification time is new; count the others in `summary`.
+
+    Where only the module text is new, the dump is returned with its known `content`: it need not be read again.
+
+    Raises:
+        UsageError: a run of that name is in the warehouse, from another root and with nothing in common.
+    """
+    _pass_by_itself(warehouse, discovery)
+    summary.seen = len(discovery.dumps)
+    summary.ignored = discovery.ignored_count
+    summary.unreadable += discovery.refused
+    _follow_renames(warehouse, discovery)
+    summary.runs = list(discovery.runs)
+    _refuse_strangers(warehouse, discovery)
+    if rehash:
+        return discovery.dumps
+    others = _not_known(warehouse, discovery.dumps)
+    summary.known_rejected += sum(state == _REFUSED for state, _ in others.values())
+    summary.known += len(discovery.dumps) - len(others)
+    known = warehouse.known_contents({dump_id for state, dump_id in others.values() if state == _OTHER_MODULE_TEXT})
+    for number, (state, dump_id) in others.items():
+        if state == _OTHER_MODULE_TEXT:
+            discovery.dumps[number].content = Content(dump_id, known[dump_id][0], {})
+    return [discovery.dumps[number] for number, (state, _) in others.items() if state != _REFUSED]
+
+
+_NEVER_SEEN, _KNOWN, _REFUSED, _OTHER_MODULE_TEXT = range(4)
+
+
+def _not_known(warehouse: Warehouse, dumps: list[Found]) -> dict[int, tuple[int, int | None]]:
+    """Return the numbers of the dumps that are not as they were last seen: what they are, and the content seen then.
+
+    They were never seen so, or refused then, or only their module text is another or has come since.
+
+    The rows of a run may be many: they are compared where they lie, and only what is different comes out.
+    """
+    import pyarrow as pa
+
+    runs = dict(warehouse.con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
+    if not runs.keys() & {dump.run_name for dump in dumps}:
+        return dict.fromkeys(range(len(dumps)), (_NEVER_SEEN, None))
+    texts = [dump.module_text for dump in dumps]
+    columns = {
+        "number": pa.array(range(len(dumps)), pa.int64()),
+        "run_id": pa.array([runs.get(dump.run_name) for dump in dumps], pa.int64()),
+        "relative_path": pa.array([dump.relative_path for dump in dumps], pa.string()),
+        "size_bytes": pa.array([dump.size_bytes for dump in dumps], pa.int64()),
+        "mtime_ns": pa.array([dump.mtime_ns for dump in dumps], pa.int64()),
+        "text_size_bytes": pa.array([None if text is None else text.size_bytes for text in texts], pa.int64()),
+        "text_mtime_ns": pa.array([None if text is None else text.mtime_ns for text in texts], pa.int64()),
+    }
+    with registered(warehouse.con, "asked", pa.table(columns)):
+        # Of the rows of one file that of the last load stands.
+        rows = warehouse.con.execute(
+            "WITH told AS (SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $known AS state,"
+            " dump_id, module_text_size_bytes, module_text_mtime_ns FROM raw.observations UNION ALL"
+            " SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $refused, -1, NULL, NULL"
+            " FROM raw.rejects WHERE parser_version = $version AND state = 'open')"
+            " SELECT a.number, COALESCE(ARG_MAX(CASE"
+            " WHEN t.source_size_bytes <> a.size_bytes OR t.source_mtime_ns IS DISTINCT FROM a.mtime_ns THEN $unseen"
+            " WHEN t.state = $known AND a.text_size_bytes IS NOT NULL"
+            " AND (t.module_text_size_bytes IS DISTINCT FROM a.text_size_bytes"
+            " OR t.module_text_mtime_ns IS DISTINCT FROM a.text_mtime_ns) THEN $other"
+            " ELSE t.state END, t.load_id), $unseen) AS found, ARG_MAX(t.dump_id, t.load_id) AS dump_id"
+            " FROM asked AS a LEFT JOIN told AS t USING (run_id, relative_path)"
+            " GROUP BY a.number HAVING found <> $known ORDER BY a.number",
+            {
+                "version": __version__,
+                "unseen": _NEVER_SEEN,
+                "known": _KNOWN,
+                "refused": _REFUSED,
+                "other": _OTHER_MODULE_TEXT,
+            },
+        ).fetchall()
+    return {number: (state, dump_id) for number, state, dump_id in rows}
+
+
+def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
+    """Take the warehouse's own files out of what was named, as when a shell expands `*` beside it.
+
+    To read the database here would drop DuckDB's lock on it, which is gone when this process closes any descriptor.
+    """
+    own = {os.path.realpath(path) for path in warehouse.address.files} if warehouse.address else set()
+    if not own:
+        return
+    # In a walk only what is named or begins like a dump comes as far as this.
+    named = [dump for dump in discovery.dumps if next(iter(dump.parts.values())).is_explicit]
+    passed = {id(dump) for dump in named if os.path.realpath(dump.uri) in own}
+    if passed:
+        discovery.dumps = [dump for dump in discovery.dumps if id(dump) not in passed]
+        discovery.ignored_count += len(passed)
+
+
+def _follow_renames(warehouse: Warehouse, discovery: Discovery) -> None:
+    """Let a run that only its directory names be the one it was renamed to: of the same root, with a file in common."""
+    rows = warehouse.con.execute("SELECT root, run_name FROM raw.runs ORDER BY run_id").fetchall()
+    roots, known = dict(rows), {name for _, name in rows}
+    names = {
+        name: roots[run.root]
+        for name, run in discovery.runs.items()
+        if run.is_named_by_place and name not in known and roots.get(run.root) not in {None, *discovery.runs}
+    }
+    files = warehouse.known_files(names.values(), __version__) if names else {}
+    same = {
+        dump.run_name
+        for dump in discovery.dumps
+        if dump.run_name in names
+        and files.get((names[dump.run_name], dump.relative_path), ())[:2] == (dump.size_bytes, dump.mtime_ns)
+    }
+    for dump in discovery.dumps if same else ():
+        if dump.run_name in same:
+            dump.run_name = names[dump.run_name]
+    for name in same:
+        discovery.runs[name].run_name = names[name]
+    discovery.runs = {run.run_name: run for run in discovery.runs.values()}
+
+
+def _refuse_strangers(warehouse: Warehouse, discovery: Discovery) -> None:
+    """Refuse to add dumps to a run that only happens to have the same name."""
+    roots = dict(warehouse.con.execute("SELECT run_name, root FROM raw.runs").fetchall())
+    for name, run in discovery.runs.items():
+        if roots.get(name, run.root) == run.root:
+            continue
+        contents = {
+            dump_id
+            for (dump_id,) in warehouse.con.execute(
+                "SELECT o.dump_id FROM raw.observations AS o JOIN raw.runs AS u USING (run_id) WHERE u.run_name = ?",
+                [name],
+            ).fetchall()
+        }
+        own = read([dump for dump in discovery.dumps if dump.run_name == name])
+        ids = (content_of(files).dump_id for _, files in own if not isinstance(files, Exception))
+        if contents and contents.isdisjoint(ids):
+            raise UsageError(
+                f"the warehouse has a run {name!r} from {roots[name]}, and nothing in {run.root} is in it; "
+                "give this one another name with --run"
+            )

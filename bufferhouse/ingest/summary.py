@@ -1,5 +1,6 @@
 """What an ingest did, in numbers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bufferhouse.warehouse.load import Loaded
@@ -7,7 +8,11 @@ from bufferhouse.warehouse.load import Loaded
 
 @dataclass(slots=True)
 class Summary:
-    """What an ingest did; `as_dict` is what `ingest --format json` prints."""
+    """What an ingest did to one source, or to several together; `as_dict` is what `ingest --format json` prints.
+
+    `waiting` says what is left for later and why, `late` counts what came after its run was complete. A `fault` is why
+    a source could not be looked at, or not to its end; `error` is the exception. `archives` lie beside dumps, unopened.
+    """
 
     seen: int = 0
     new: int = 0
@@ -23,14 +28,16 @@ class Summary:
     bytes: int = 0
     seconds: float = 0.0
     runs: list[str] = field(default_factory=list)
-    last_load_id: int = 0
     conflicts: int | None = None
     retries: int | None = None
+    waiting: list[str] = field(default_factory=list)
+    late: int = 0
+    fault: str | None = None
+    error: Exception | None = None
+    archives: list[str] = field(default_factory=list)
 
     def add(self, loaded: Loaded) -> None:
         """Count one load in."""
-        if loaded.rows:  # else it added nothing, and there is no load of that number
-            self.last_load_id = loaded.load_id
         self.new += loaded.new_count
         self.known += loaded.known_count
         self.rejected += len(loaded.rejects)
@@ -45,6 +52,17 @@ class Summary:
         for table, count in loaded.rows.items():
             self.rows[table] = self.rows.get(table, 0) + count
         self.add_tries(loaded)
+
+    def include(self, other: "Summary") -> None:
+        """Count in what was done to another source."""
+        for name in ("seen", "new", "known", "ignored", "rejected", "known_rejected", "bytes", "late"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("unreadable", "reject_lines", "head_faults", "runs", "waiting", "archives"):
+            getattr(self, name).extend(getattr(other, name))
+        self.add_tries(other)
+        for counts, more in ((self.rows, other.rows), (self.warnings, other.warnings)):
+            for name, count in more.items():
+                counts[name] = counts.get(name, 0) + count
 
     def add_tries(self, other: "Loaded | Summary") -> None:
         """Count in how often a commit met another one, and a load was done anew; None where nobody else writes."""
@@ -63,3 +81,15 @@ class Summary:
                  "seconds", "runs", "warnings")  # fmt: skip
         tries = ("conflicts", "retries") if self.conflicts is not None else ()
         return {name: getattr(self, name) for name in (*names, *tries)}
+
+    def told(self) -> dict:
+        """Return the summary of a pass as JSON knows it: with what waits, and what came late."""
+        return {**self.as_dict(), "waiting": self.waiting, "late": self.late}
+
+
+def total_of(by_source: Mapping[str, Summary]) -> Summary:
+    """Return the figures of all sources together."""
+    total = Summary()
+    for one in by_source.values():
+        total.include(one)
+    return total

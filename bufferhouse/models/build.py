@@ -12,8 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.connection import is_lake
-from bufferhouse.engine.sql import quoted, transaction
+from bufferhouse.engine.sql import literal, quoted, transaction
 from bufferhouse.models import project
 from bufferhouse.models.project import LAYERS, Model
 from bufferhouse.paths import MODELS
@@ -79,10 +78,12 @@ def take_place(
     force: bool = False,
     progress: Progress | None = None,
     ready: Mapping[str, str] | None = None,
+    comments_on_views: bool = True,
 ) -> list[str]:
     """Do what `build` does with the models that were read from `directory`, in a transaction of the caller's.
 
     `ready` names tables that already hold the rows of stored models; these tables become the models.
+    `comments_on_views` says whether columns of views can have comments.
     """
     by_name = {model.name: model for model in known}
     steps = _steps(con, known, force=force)
@@ -94,7 +95,9 @@ def take_place(
             con.execute(f"DROP {kind} {step.name}")
         if step.reason != "gone":
             _create(con, by_name[step.name], step.dump_count, progress, (ready or {}).get(step.name))
-    _point(con, known)
+            _comment(con, step.name, by_name[step.name], has_columns=step.is_incremental or comments_on_views)
+    for name, model in _point(con, known).items():
+        _comment(con, name, model, has_columns=comments_on_views)
     _write_down(con, known, project.fingerprint(directory))
     return [step.name for step in steps if step.reason != "gone"]
 
@@ -190,7 +193,6 @@ def _create(
             )
             if progress:
                 progress(model.name, dump_count * number // len(batches), dump_count)
-    _comment(con, model.name, model, is_table=model.is_incremental)
 
 
 def _ranges(count: int) -> Iterator[tuple[int, int]]:
@@ -202,15 +204,16 @@ def _ranges(count: int) -> Iterator[tuple[int, int]]:
         yield _ID_END * number // count, _ID_END * (number + 1) // count - 1
 
 
-def _comment(con: duckdb.DuckDBPyConnection, name: str, model: Model, *, is_table: bool) -> None:
+def _comment(con: duckdb.DuckDBPyConnection, name: str, model: Model, *, has_columns: bool) -> None:
+    is_table = model.is_incremental and name == model.name
     comments = [f"COMMENT ON {'TABLE' if is_table else 'VIEW'} {name} IS {quoted(model.purpose)}"]
-    if is_table or not is_lake(con):  # DuckLake keeps no comments on columns of views
+    if has_columns:
         comments += [f"COMMENT ON COLUMN {name}.{column} IS {quoted(text)}" for column, text in model.columns.items()]
     con.execute("; ".join(comments))
 
 
-def _point(con: duckdb.DuckDBPyConnection, known: list[Model]) -> None:
-    """Let `marts.x` show the newest `marts.x_vN`."""
+def _point(con: duckdb.DuckDBPyConnection, known: list[Model]) -> dict[str, Model]:
+    """Let `marts.x` show the newest `marts.x_vN`; return those models by the names that show them."""
     newest = project.newest_marts(known)
     names = {*newest, *(model.name for model in known)}
     for (name,) in con.execute(
@@ -221,7 +224,7 @@ def _point(con: duckdb.DuckDBPyConnection, known: list[Model]) -> None:
             con.execute(f"DROP VIEW {name}")  # it showed a mart that is gone
     for name, model in newest.items():
         con.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {model.name}")
-        _comment(con, name, model, is_table=False)
+    return newest
 
 
 def _write_down(con: duckdb.DuckDBPyConnection, known: list[Model], current: str) -> None:
@@ -237,15 +240,7 @@ def _write_down(con: duckdb.DuckDBPyConnection, known: list[Model], current: str
         for ordinal, model in enumerate(known)
     ]  # fmt: skip
     if rows:
-        lines = (", ".join(map(_literal, row)) for row in rows)
+        lines = (", ".join(map(literal, row)) for row in rows)
         con.execute(f"INSERT INTO meta.models VALUES {', '.join(f'({line}, now())' for line in lines)}")
     con.execute("DELETE FROM meta.settings WHERE name = 'models'")
     con.execute("INSERT INTO meta.settings VALUES ('models', ?)", [current])
-
-
-def _literal(value: object) -> str:
-    if isinstance(value, str):
-        return quoted(value)
-    if isinstance(value, list):
-        return f"[{', '.join(map(_literal, value))}]"
-    return "NULL" if value is None else str(value)

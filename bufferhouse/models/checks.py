@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from bufferhouse.tabulate.tables import Refusal
+from bufferhouse.tabulate.batch import Refusal
 
 
 @dataclass(frozen=True, slots=True)

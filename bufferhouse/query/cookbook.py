@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bufferhouse.engine.sql import quoted
+from bufferhouse.engine.sql import literal
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.paths import QUERIES
 from bufferhouse.query.format import formatted
@@ -142,9 +142,7 @@ def _literal(text: str) -> Value:
 
 def shown(value: Value) -> str:
     """Return a default as its file shows it."""
-    if value is None:
-        return "null"
-    return quoted(value) if isinstance(value, str) else str(value)
+    return "null" if value is None else literal(value)
 
 
 def page(directory: Path = QUERIES) -> str:

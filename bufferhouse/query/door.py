@@ -13,14 +13,12 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from bufferhouse.engine.connection import is_lake
 from bufferhouse.engine.limits import OUTSIDE_BYTES, Limits, bounded_memory, interrupted_after
-from bufferhouse.engine.sql import quoted
+from bufferhouse.engine.sql import literal
 from bufferhouse.errors import UsageError
 from bufferhouse.query.guard import judged, other_databases
 from bufferhouse.query.hints import explained
 from bufferhouse.query.spill import spill_folder
-from bufferhouse.warehouse.lake.address import ROOT
 
 SEARCH_PATH = "marts,staging,raw"
 _CHUNK = 2048  # rows
@@ -152,12 +150,10 @@ def door(
 def lock_down(con: duckdb.DuckDBPyConnection, limits: Limits, directory: str) -> None:
     """Close files, network, extensions, Python and settings to whatever runs on this connection, and bound it.
 
-    Temporary files go to `directory`. The names of marts, staging and raw need no schema, in this order.
+    The warehouse that is open for reading can be read on, wherever its files are. Temporary files go to `directory`.
+    The names of marts, staging and raw need no schema, in this order.
     """
     held = con.execute("SELECT CAST(COALESCE(SUM(memory_usage_bytes), 0) AS BIGINT) FROM duckdb_memory()").fetchone()[0]
-    if is_lake(con):
-        # Its files are read when a statement asks for them, through a file system that cannot write.
-        con.execute(f"SET allowed_directories = [{quoted(ROOT)}]")
     for name, value in {
         "search_path": SEARCH_PATH,
         "temp_directory": directory,
@@ -171,4 +167,4 @@ def lock_down(con: duckdb.DuckDBPyConnection, limits: Limits, directory: str) ->
         "enable_external_access": False,
         "lock_configuration": True,
     }.items():
-        con.execute(f"SET {name} = {quoted(value) if isinstance(value, str) else str(value).lower()}")
+        con.execute(f"SET {name} = {literal(value)}")

@@ -9,19 +9,18 @@ import duckdb
 
 from bufferhouse.engine.connection import lacks_space
 from bufferhouse.errors import UsageError, WarehouseFull, first_line
+from bufferhouse.paths import replacing
 from bufferhouse.query.door import SEARCH_PATH
-from bufferhouse.warehouse.files import default_path
-from bufferhouse.warehouse.lake.address import address_of
-from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.open import open_reader
 
 
 def connect(warehouse: str | os.PathLike | None = None, *, wait: float = 0.0) -> duckdb.DuckDBPyConnection:
     """Return the connection of `bufferhouse.connect`."""
-    con, note = open_reader(address_of(warehouse) if warehouse is not None else default_path(), wait=wait)
-    if note:
-        warnings.warn(note, stacklevel=3)
-    con.execute(f"SET search_path = '{SEARCH_PATH}'")
-    return con
+    opened = open_reader(warehouse, wait=wait)
+    if opened.note:
+        warnings.warn(opened.note, stacklevel=3)
+    opened.con.execute(f"SET search_path = '{SEARCH_PATH}'")
+    return opened.con
 
 
 def export_parquet(
@@ -53,21 +52,18 @@ def export_parquet(
         target = directory.joinpath(*name.split(".")).with_suffix(".parquet")
         target.parent.mkdir(parents=True, exist_ok=True)
         order = f" ORDER BY {orders[name]}" if name in orders else ""
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
         try:
-            con.execute(
-                f"COPY (SELECT * FROM {name}{order}) TO $file (FORMAT parquet, COMPRESSION zstd)",
-                {"file": str(temporary)},
-            )
-            os.replace(temporary, target)
+            with replacing(target) as new:
+                con.execute(
+                    f"COPY (SELECT * FROM {name}{order}) TO $file (FORMAT parquet, COMPRESSION zstd)",
+                    {"file": str(new)},
+                )
         except duckdb.Error as error:
             if lacks_space(error):
                 raise WarehouseFull(
                     f"no space left for {target}: {first_line(error)}; make space and run it again"
                 ) from None
             raise UsageError(f"{target} cannot be written: {first_line(error)}") from None
-        finally:
-            temporary.unlink(missing_ok=True)
         written.append(target)
         if progress:
             progress(number, len(names))

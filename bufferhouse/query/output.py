@@ -1,12 +1,12 @@
 """Parameters of a statement as typed, and its answer as text or in a file, whole or not at all."""
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from bufferhouse.errors import UsageError
+from bufferhouse.paths import replacing
 from bufferhouse.query.door import Door
 from bufferhouse.query.format import FORMATS, formatted
 
@@ -56,15 +56,11 @@ def answer(door: Door, sql: str, parameters: Mapping[str, object], form: str, ou
     if output is None:
         return door.told(sql, parameters, lambda found: formatted(found.columns, found.rows, form))
     # Of what was there nothing is lost when this fails, and nothing new is left behind.
-    temporary = output.with_name(f".{output.name}.{os.getpid()}.new")
-    try:
+    with replacing(output) as new:
         if form == "parquet":
-            door.batches(sql, parameters, lambda batches: _write_parquet(batches, temporary))
+            door.batches(sql, parameters, lambda batches: _write_parquet(batches, new))
         else:
-            door.told(sql, parameters, lambda found: _write(formatted(found.columns, found.rows, form), temporary))
-        os.replace(temporary, output)
-    finally:
-        temporary.unlink(missing_ok=True)
+            door.told(sql, parameters, lambda found: _write(formatted(found.columns, found.rows, form), new))
     return None
 
 

@@ -1,12 +1,10 @@
 """Write a report to a folder or a bucket."""
 
-import os
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
 from bufferhouse.errors import UsageError
-from bufferhouse.warehouse.copying import flush
+from bufferhouse.paths import replacing
 
 
 def deliver(text: str, target: str, name: str) -> str:
@@ -25,17 +23,12 @@ def deliver(text: str, target: str, name: str) -> str:
         put(url, text.encode("utf-8"), "text/html; charset=utf-8")
         return url
     path = Path(target) / name
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        flush(temporary)
-        temporary.replace(path)
+        with replacing(path, is_flushed=True) as new:
+            new.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"the report cannot be written to {path}: {error.strerror}") from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
     return str(path.absolute())
 
 

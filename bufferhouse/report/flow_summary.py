@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from bufferhouse.ingest.source import Pass
+from bufferhouse.ingest.summary import Summary
 from bufferhouse.query.format import formatted
 from bufferhouse.report.text.figures import human_bytes
 
@@ -10,8 +10,8 @@ _SHOWN = 20
 
 
 def pass_summary(
-    total: Pass,
-    by_source: Mapping[str, Pass],
+    total: Summary,
+    by_source: Mapping[str, Summary],
     *,
     published: str | None = None,
     warehouse_bytes: int | None = None,

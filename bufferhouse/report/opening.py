@@ -3,27 +3,20 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
-from bufferhouse.warehouse.lake.address import LakeAddress
-from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.open import Place, reading
 
 
 @contextmanager
-def opened(path: Path | LakeAddress | None, sources: Sequence[str], wait: float) -> Iterator[tuple]:
-    """Yield a connection, a name for the page, and a note: of the warehouse at `path`, else of dumps in memory.
+def opened(place: Place | None, sources: Sequence[str], wait: float) -> Iterator[tuple]:
+    """Yield a connection, a name for the page, and a note: of the warehouse at `place`, else of dumps in memory.
 
     Raises:
-        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
+        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
-    if path is not None:
-        with reading(path, wait=wait) as (con, note):
-            name = path.name
-            if isinstance(path, LakeAddress):
-                from bufferhouse.warehouse.lake.compact import name_with_snapshot
-
-                name = name_with_snapshot(con, name)
-            yield con, name, note
+    if place is not None:
+        with reading(place, wait=wait) as warehouse:
+            yield warehouse.con, warehouse.title, warehouse.note
         return
     from bufferhouse.ingest.in_memory import in_memory
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from bufferhouse.errors import UsageError
 from bufferhouse.sources.directory import Entry, Found, Tree
-from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, RunFault, moment_of, whole_number
-from bufferhouse.sources.run_of import Places, relative_to
+from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Places, Run, RunFault, moment_of, relative_to, whole_number
 
 _TOKEN = re.compile(r"\{(\w+)\}|\*\*/|\*\*|\*|\?|[^*?{}]+|[{}]")
 _WILD = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}

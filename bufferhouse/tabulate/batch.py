@@ -1,11 +1,17 @@
-"""What a batch is: one frame per table, with the columns of the contracts."""
+"""What a batch is on its way from the sources to the warehouse: tables, sightings, refusals.
 
-from collections.abc import Sequence
+The tables are one frame each, with the columns of the contracts.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
+from bufferhouse.dump.identity import Content, FileName
+from bufferhouse.dump.stack_frames import StackFrame
+from bufferhouse.errors import told
 from schemas import TABLES
 
 _ONLY_AT_LOAD = {"runs", "loads", "observations", "stack_frames", "rejects"}
@@ -55,3 +61,130 @@ def merged(batches: Sequence[Batch]) -> Batch:
     frames = {table: pl.concat([batch.frames[table] for batch in renumbered]) for table in COLUMNS}
     frames["shapes"] = frames["shapes"].unique("shape_id", keep="first", maintain_order=True)
     return Batch(frames)
+
+
+@dataclass(slots=True)
+class ModuleText:
+    """What was found at the head of the module text beside a dump: tables of stack frames, a fault, or neither.
+
+    Size and time are None where the file could not be read, so that the next ingest tries again. `held_bytes` is about
+    what the tables take in memory.
+    """
+
+    source_uri: str
+    size_bytes: int | None = None
+    mtime_ns: int | None = None
+    stack_frames_id: int | None = None
+    stack_frames: list[StackFrame] | None = None
+    fault: str | None = None
+    held_bytes: int = 0
+
+
+@dataclass(slots=True)
+class Sighting:
+    """A file of a run and the content found in it. `files` is kept only where the content is new."""
+
+    run_name: str
+    relative_path: str
+    source_uri: str
+    size_bytes: int
+    mtime_ns: int | None
+    content: Content
+    file_name: FileName
+    text_bytes: int
+    files: Mapping[str, bytes] | None = None
+    module_text: ModuleText | None = None
+
+    @property
+    def held_bytes(self) -> int:
+        """About how many bytes of memory it takes besides its text."""
+        return 0 if self.module_text is None else self.module_text.held_bytes
+
+
+@dataclass(slots=True)
+class Refusal:
+    """Why a content was refused; `role` says in which file of the dump the fault lies."""
+
+    rule: str
+    expected: str
+    found: str
+    line: int | None = None
+    column: int | None = None
+    role: str = "combined"
+
+    def __str__(self) -> str:
+        place = f"{self.line}:{self.column}: " if self.line is not None else ""
+        return f"{place}expected {self.expected}, found {self.found}"
+
+
+@dataclass(slots=True)
+class ParsedBatch:
+    """The new contents of a batch as frames, every sighting in it, and what was refused, by dump_id."""
+
+    tables: Batch
+    sightings: list[Sighting] = field(default_factory=list)
+    refusals: dict[int, Refusal] = field(default_factory=dict)
+    signature_ids: dict[int, int] = field(default_factory=dict)
+
+
+def breaches(batch: Batch) -> dict[int, Refusal]:
+    """Validate every frame of a batch once; return the first breach of each dump that has one.
+
+    A frame that keeps its contract, as nearly all do, costs one pass; where and why one does not is for pandera to say.
+
+    Raises:
+        pandera.errors.SchemaErrors: a breach that no row of a dump can be blamed for: a fault of this program.
+    """
+    from schemas import TABLES
+
+    odd = {table: frame for table, frame in batch.frames.items() if not TABLES[table].is_kept_by(frame)}
+    if not odd:
+        return {}
+    from pandera.errors import SchemaErrors
+
+    found: dict[int, Refusal] = {}
+    for table, frame in odd.items():
+        try:
+            TABLES[table].validate(frame)
+        except SchemaErrors as error:
+            for case in error.failure_cases.to_dicts():
+                if case.get("index") is None:
+                    raise
+                refusal = Refusal(f"contract:{table}.{case['column']}", str(case["check"]), repr(case["failure_case"]))
+                for dump_id in _owners(batch, frame, int(case["index"])):
+                    found.setdefault(dump_id, refusal)
+    return found
+
+
+def without(batch: Batch, dump_ids: set[int]) -> Batch:
+    """Return the batch without the rows of some dumps, and the shapes that only they mention."""
+    if not dump_ids:
+        return batch
+    frames = {
+        table: frame.filter(~pl.col("dump_id").is_in(list(dump_ids))) if "dump_id" in frame.columns else frame
+        for table, frame in batch.frames.items()
+    }
+    shapes = frames["shapes"]
+    others = [frames[table][name] for table, names in SHAPE_COLUMNS.items() if table != "shapes" for name in names]
+    is_used = shapes["shape_id"].is_in(pl.concat([column.alias("shape_id") for column in others]).unique().implode())
+    frames["shapes"] = shapes.filter(is_used)
+    return Batch(frames).with_shape_ids(is_used.cum_sum().cast(pl.Int64) - 1)
+
+
+def _owners(batch: Batch, frame: pl.DataFrame, row: int) -> Iterable[int]:
+    """Return the dump that a row is of; of a shape all that mention it."""
+    if "dump_id" in frame.columns:
+        return [frame["dump_id"][row]]
+    shape_id = frame["shape_id"][row]
+    mentions = ((batch.frames[table], names) for table, names in SHAPE_COLUMNS.items() if table != "shapes")
+    return {
+        dump_id
+        for other, names in mentions
+        for name in names
+        for dump_id in other.filter(other[name] == shape_id)["dump_id"]
+    }
+
+
+def fault_of(step: str, error: Exception) -> Refusal:
+    """Return why a content is refused on which a step of this program fails."""
+    return Refusal(f"internal:{step}", "what this version can work with", told(error))

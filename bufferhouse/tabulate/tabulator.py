@@ -4,8 +4,11 @@ A dump that is added is only looked at: its shapes are numbered and its signatur
 end, column by column over the whole batch, so that a thousand dumps cost one conversion per column.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain, repeat
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, chain, count, repeat
 
 import polars as pl
 import pyarrow as pa
@@ -15,14 +18,173 @@ from bufferhouse.dump.columns import Dumps, parts
 from bufferhouse.dump.identity import Content, key_of
 from bufferhouse.dump.instruction_text import AttributeColumns, read
 from bufferhouse.tabulate.batch import COLUMNS, Batch
-from bufferhouse.tabulate.interning import Names, Texts, distinct_texts, interned
 from bufferhouse.tabulate.overlap import strict_overlaps
-from bufferhouse.tabulate.shape import Shape, ShapeError, parse_shape
-from bufferhouse.tabulate.signature import entry_signatures
+from bufferhouse.tabulate.shape import (
+    Shape,
+    ShapeError,
+    leaves,
+    parse_shape,
+    remembered,
+    subshape,
+    without_layout,
+)
+
+
+def entry_signatures(dumps: Dumps) -> Iterator[str]:
+    """Yield `(f32[4], s32[])->(f32[4])` for each dump: parameter leaves by number and index, then the output's.
+
+    Raises:
+        ShapeError: a shape text in a header is no shape.
+    """
+    first = first_value = 0
+    for allocations, values in zip(dumps.rows["allocations"], dumps.rows["values"], strict=True):
+        yield _Program(dumps, range(first, first + allocations), range(first_value, first_value + values)).signature()
+        first += allocations
+        first_value += values
+
+
+class _Program:
+    """The headers and values of one dump, by their rows."""
+
+    def __init__(self, dumps: Dumps, allocations: range, values: range) -> None:
+        self.headers, self.values = dumps.allocations, dumps.values
+        self.allocations, self.value_rows = allocations, values
+
+    def signature(self) -> str:
+        numbers, indices = self.headers.parameter_number, self.headers.parameter_shape_index
+        parameters = []
+        for i in self.allocations:
+            if numbers[i] is not None:
+                index = _index(indices[i] or "{}")
+                shape = self._parameter_leaf(i, index)
+                if shape is not None and not shape.startswith("("):
+                    parameters.append((numbers[i], index, shape))
+        inside = ", ".join([shape for _, _, shape in sorted(parameters)])
+        return f"({inside})->({', '.join(self._output_leaves())})"
+
+    @cached_property
+    def _held(self) -> dict[int, list[int]]:
+        """The rows of the values in each allocation; few dialects need them."""
+        held: dict[int, list[int]] = defaultdict(list)
+        first = self.allocations.start
+        for row in self.value_rows:
+            held[first + self.values.allocation_index[row]].append(row)
+        return held
+
+    def _parameter_leaf(self, allocation: int, index: tuple[int, ...]) -> str | None:
+        """Return the shape of one leaf of a parameter.
+
+        Before jaxlib 0.7.2 a header shows the whole parameter for each leaf, since then the leaf alone, and before
+        2019-12 nothing: then the value tells, which also decides between the first two where the leaf is a tuple.
+        """
+        printed = self.headers.parameter_shape[allocation]
+        if printed is None or printed == "<unknown shape>":
+            rows = self._held[allocation]
+            return without_layout(self.values.shape[rows[0]]) if rows else None
+        if not index or not printed.startswith("("):
+            return printed
+        if any(without_layout(self.values.shape[row]) == printed for row in self._held[allocation]):
+            return printed
+        return subshape(printed, index)
+
+    def _output_leaves(self) -> tuple[str, ...] | list[str]:
+        a = self.headers
+        for i in self.allocations:
+            shape = a.output_shape[i]
+            if shape is not None and shape != "<unknown shape>":
+                return _leaves(shape)
+        rows = [row for i in self.allocations if a.is_maybe_live_out[i] for row in self._held[i]]
+        shapes = [without_layout(self.values.shape[row]) for row in rows]
+        tuples = [shape for shape in shapes if shape.startswith("(")]
+        return _leaves(tuples[-1]) if tuples else shapes[-1:]
+
+
+@remembered(1 << 10)  # the programs of a fleet have few outputs, and parameters the same places
+def _leaves(shape: str) -> tuple[str, ...]:
+    return tuple(leaves(shape))
+
+
+@remembered(1 << 10)
+def _index(printed: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in printed[1:-1].split(",") if part)
+
 
 Columns = Sequence[Iterable]
 """The cells of a table in the order of its columns."""
 _NO_LOAD = 0  # whoever loads a batch, or has it loaded, numbers its dumps
+
+
+@dataclass(slots=True)
+class Texts:
+    """The distinct instruction texts of each dump, and where they are used.
+
+    `ids` is the number of its text for each value, `rows` that of the text among all of the batch, a row per distinct
+    text of a dump; `counts` says how many each dump has, `distinct` are the texts of the batch.
+    """
+
+    ids: list[int | None] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    distinct: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Names:
+    """The instruction names of each dump, interned: `names` by id, `counts` per dump, and the ids in every column."""
+
+    names: list[str] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    values: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    uses: list[int] = field(default_factory=list)
+    texts: list[int] = field(default_factory=list)
+    operands: list[int] = field(default_factory=list)
+    live_ranges: list[int] = field(default_factory=list)
+    peak_buffers: list[int] = field(default_factory=list)
+
+
+def distinct_texts(dumps: Dumps) -> Texts:
+    """Number the instruction texts of each dump in the order in which they first appear."""
+    found = Texts()
+    row_of = defaultdict(count().__next__)
+    for texts in parts(dumps.values.instruction_text, dumps.rows["values"]):
+        id_of = defaultdict(count().__next__)
+        found.ids += texts if texts[:1] == [None] else map(id_of.__getitem__, texts)
+        found.counts.append(len(id_of))
+        found.rows += map(row_of.__getitem__, id_of)
+    found.distinct += row_of
+    return found
+
+
+def interned(dumps: Dumps, said: AttributeColumns, texts: Texts) -> Names:
+    """Number the instruction names of each dump: the schedule first, so that most ids are schedule positions.
+
+    Every name mentioned anywhere has a number; `said` is what the distinct texts of the batch say.
+    """
+    found = Names()
+    columns = (
+        parts(dumps.schedule, dumps.rows["schedule"]),
+        parts(dumps.values.instruction, dumps.rows["values"]),
+        parts(dumps.positions.instruction, dumps.rows["positions"]),
+        parts(dumps.uses.instruction, dumps.rows["uses"]),
+        parts(texts.rows, texts.counts),
+        parts(dumps.live_ranges.instruction, dumps.rows["live_ranges"]),
+        parts(dumps.peak_buffers.instruction, dumps.rows["peak_buffers"]),
+    )
+    for schedule, values, positions, uses, rows, ranges, peak in zip(*columns, strict=True):
+        # One look-up numbers a name and tells its number.
+        id_of = defaultdict(count(len(schedule)).__next__, zip(schedule, count()))
+        number = id_of.__getitem__
+        found.values += map(number, values)
+        found.positions += map(number, positions)
+        found.uses += map(number, uses)
+        found.texts += map(number, [said.instruction_name[row] for row in rows])
+        found.operands += map(number, chain.from_iterable([said.operands[row] for row in rows]))
+        found.live_ranges += map(number, ranges)
+        found.peak_buffers += map(number, peak)
+        found.names += id_of
+        found.counts.append(len(id_of))
+    return found
 
 
 class Tabulator:

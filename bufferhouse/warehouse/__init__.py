@@ -1,4 +1,9 @@
-"""Storage: open, migrate, load, verify, export, prune, publish.
+"""The warehouse: where it lies (`address`), opening it (`open`), and all that is done to it.
 
-In: batches of tables. Out: rows in one DuckDB file, or in a lake (`lake/`). Outside nobody asks which.
+In: batches of tables (`load`). Out: a `Warehouse`, open to write or to read, and copies of what is in it. A file
+(`file`) and a lake (`lake/`) are two ways to keep one; outside nobody asks which it is.
 """
+
+from bufferhouse.warehouse.address import Address, address_of
+
+__all__ = ["Address", "address_of"]

@@ -4,33 +4,47 @@ A literal `dump_id = x` is pushed into a view, a join or `IN (SELECT …)` is no
 would scan everything that is in it.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
-from threading import Lock
+from threading import Condition, Thread
 from typing import NamedTuple
 
 import duckdb
 import polars as pl
 
-from bufferhouse.engine.connection import is_lake
+from bufferhouse.engine import interrupts
+from bufferhouse.engine.connection import settle
 from bufferhouse.engine.sql import registered
-from bufferhouse.engine.two_connections import Step, run_steps
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models.project import LAYERS
-from bufferhouse.tabulate.batch import COLUMNS, Batch
-from bufferhouse.tabulate.contracts import without
-from bufferhouse.tabulate.tables import Refusal, fault_of
-from bufferhouse.warehouse.lake import history
-from bufferhouse.warehouse.lake.retry import passes
-from bufferhouse.warehouse.rows import stored
+from bufferhouse.tabulate.batch import COLUMNS, Batch, Refusal, fault_of, without
+from bufferhouse.warehouse.warehouse import Warehouse
 
 CATALOG = "bufferhouse_batch"
 _BUILT = "SELECT model_name, is_incremental, severity, reads, model_sql FROM meta.models ORDER BY ordinal"
+_NOTHING = (
+    "CREATE TABLE %s AS SELECT NULL::BIGINT AS dump_id, NULL::VARCHAR AS expected, NULL::VARCHAR AS found LIMIT 0"
+)
 _MANY_ROWS = 10_000  # in a table: one that nobody reads any more is dropped for its memory
 REFUSING = (duckdb.DataError, duckdb.InvalidInputException)  # how DuckDB says that the numbers are to blame
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement of SQL, carried out after all that it `needs`; other names among these are there already.
+
+    `given` is a frame that it reads by this name. Where all tables `of` are known to have fewer rows than
+    `least` together, `otherwise` is carried out in its place, if there is such.
+    """
+
+    name: str
+    needs: Collection[str]
+    sql: str
+    given: pl.DataFrame | None = None
+    of: Collection[str] = ()
+    least: int = 0
+    otherwise: str | None = None
 
 
 @dataclass(slots=True)
@@ -51,17 +65,17 @@ class Checked(NamedTuple):
 
 @contextmanager
 def batch_catalog(
-    con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFrame], *, built: list[tuple] | None = None
+    warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], *, built: list[tuple] | None = None
 ) -> Iterator[Names]:
     """Attach the batch as a catalog of its own and build in it what checks and incremental models need.
 
     The models are those that the warehouse was built with, or `built`: name, is_incremental, severity, reads, sql.
     """
+    con = warehouse.con
     main = con.execute("SELECT current_database()").fetchone()[0]
     con.execute(f"ATTACH ':memory:' AS {CATALOG}")
     try:
-        if is_lake(con):
-            history.remember_models(con, CATALOG)  # before they are read: they may be built anew between the two
+        warehouse.begin_batch(CATALOG)  # before the models are read: they may be built anew between the two
         built = built or con.execute(_BUILT).fetchall()
         con.execute(f"USE {CATALOG}")  # before anything is registered: in a lake it would be looked up in the catalog
         for layer in LAYERS:
@@ -69,8 +83,7 @@ def batch_catalog(
         for table in ("observations", "stack_frames"):
             # What a dump was seen with may be another tomorrow: nothing that is kept with the dump can depend on it.
             con.execute(f'CREATE TABLE raw.{table} AS FROM "{main}".raw.{table} LIMIT 0')
-        rows = {f"raw.{table}": len(frame) for table, frame in frames.items()}
-        run_steps(con, [*_tables(frames), *_models(built, rows)], catalog=CATALOG)
+        rows = run_statements(con, list(_statements(frames, built)), catalog=CATALOG)
         con.execute(f'USE "{main}"')
         checks = [(row[0], row[2], rows[row[0]]) for row in built if row[2]]
         yield Names({row[0]: rows[row[0]] for row in built if row[1]}, checks)
@@ -81,47 +94,31 @@ def batch_catalog(
             con.execute(f"DETACH {CATALOG}")
 
 
-def _tables(frames: Mapping[str, pl.DataFrame]) -> Iterator[Step]:
-    """Yield what makes the tables of raw."""
+def _statements(frames: Mapping[str, pl.DataFrame], built: list[tuple]) -> Iterator[Statement]:
+    """Yield what makes the tables of raw, then what builds the models that are asked for.
 
-    def store(table: str, frame: pl.DataFrame, con: duckdb.DuckDBPyConnection) -> None:
-        with registered(con, "batch_frame", frame.to_arrow()):
-            con.execute(f"CREATE TABLE {table} AS SELECT * FROM batch_frame")
-
+    A large table that no model reads any more is dropped for its memory.
+    """
     for table, frame in frames.items():
-        yield Step(f"raw.{table}", (), partial(store, f"raw.{table}", frame))
-
-
-def _models(built: list[tuple], rows: dict[str, int]) -> Iterator[Step]:
-    """Yield what builds the models that are asked for; to the `rows` of raw each that is a table adds its own."""
+        sql = f"CREATE TABLE raw.{table} AS SELECT * FROM given"
+        yield Statement(f"raw.{table}", (), sql, given=frame)
     asked = _asked(built)
     kept = {name for name, is_incremental, severity, *_ in built if is_incremental or severity}
     stored = kept | {name for name, *_ in built if asked.get(name, 0) > 1}
     behind = _behind(built, stored)
-    still_read = Counter(table for name in stored & asked.keys() for table in behind[name])
-    counting = Lock()
-
-    def make(model: tuple, con: duckdb.DuckDBPyConnection) -> None:
-        name, _, severity, reads, sql = model
+    models = [model for model in built if model[0] in asked]
+    last_reader = {table: name for name, *_ in models if name in stored for table in behind[name] - kept}
+    for name, _, severity, reads, sql in models:
         if name not in stored:
-            con.execute(f"CREATE VIEW {name} AS\n{sql}")
-            return
-        if severity and reads and not any(rows.get(table, 1) for table in reads):
+            yield Statement(name, reads, f"CREATE VIEW {name} AS\n{sql}")
+        elif severity:
             # Of empty tables a check finds nothing, and need not be planned.
-            con.execute(f"CREATE TABLE {name} (dump_id BIGINT, expected VARCHAR, found VARCHAR)")
-            rows[name] = 0
+            yield Statement(name, reads, f"CREATE TABLE {name} AS\n{sql}", of=reads, least=1, otherwise=_NOTHING % name)
         else:
-            rows[name] = con.execute(f"CREATE TABLE {name} AS\n{sql}").fetchone()[0]
-        with counting:
-            still_read.subtract(behind[name])
-            unread = [table for table in behind[name] if not still_read[table] and table not in kept]
-        for table in unread:
-            if rows[table] > _MANY_ROWS:
-                con.execute(f"DROP TABLE {table}")
-
-    for model in built:
-        if model[0] in asked:
-            yield Step(model[0], model[3], partial(make, model))
+            yield Statement(name, reads, f"CREATE TABLE {name} AS\n{sql}")
+        for table in [table for table, last in last_reader.items() if last == name]:
+            readers = [other for other in stored & asked.keys() if table in behind[other]]
+            yield Statement(f"no {table}", readers, f"DROP TABLE {table}", of=[table], least=_MANY_ROWS + 1)
 
 
 def _behind(built: list[tuple], stored: set[str]) -> dict[str, set[str]]:
@@ -165,11 +162,10 @@ def run_checks(
     return offenders, warnings
 
 
-def is_of_content(error: Exception) -> bool:
+def is_of_content(warehouse: Warehouse, error: Exception) -> bool:
     """Say whether what was read may be to blame for an error: warehouse, disk, memory and callers are not."""
     if isinstance(error, duckdb.Error):
-        # The catalog of a lake may be gone: no dump is to blame for that.
-        return isinstance(error, (*REFUSING, duckdb.IntegrityError)) and not passes(error)
+        return isinstance(error, (*REFUSING, duckdb.IntegrityError)) and not warehouse.may_pass(error)
     from pandera.errors import SchemaErrors  # half a second, which only a fault pays for
 
     # A breach of a contract that no row shows is one of all rows.
@@ -177,7 +173,7 @@ def is_of_content(error: Exception) -> bool:
     return not isinstance(error, (*ours, OSError, MemoryError))
 
 
-def to_blame(batch: Batch, check: Callable[[Batch], object]) -> dict[int, Refusal]:
+def to_blame(warehouse: Warehouse, batch: Batch, check: Callable[[Batch], object]) -> dict[int, Refusal]:
     """Return the dumps of a batch on which a contract, a model or a check fails; found by halves.
 
     Nothing in the contracts bounds a sum, say: sizes that are no real ones may be more than a BIGINT holds together.
@@ -186,7 +182,7 @@ def to_blame(batch: Batch, check: Callable[[Batch], object]) -> dict[int, Refusa
     try:
         check(batch)
     except Exception as error:
-        if not is_of_content(error):
+        if not is_of_content(warehouse, error):
             raise
         if len(dump_ids) == 1:
             is_about_numbers = isinstance(error, REFUSING)
@@ -195,24 +191,114 @@ def to_blame(batch: Batch, check: Callable[[Batch], object]) -> dict[int, Refusa
             return {dump_ids[0]: Refusal("model", expected, found) if is_about_numbers else fault_of("model", error)}
         middle = len(dump_ids) // 2
         halves = (dump_ids[:middle], dump_ids[middle:])
-        return {key: found for half in halves for key, found in to_blame(without(batch, set(half)), check).items()}
+        found = [to_blame(warehouse, without(batch, set(half)), check) for half in halves]
+        return found[0] | found[1]
     return {}
 
 
-def copy_in(con: duckdb.DuckDBPyConnection, bad: set[int], incremental: Mapping[str, int]) -> dict[str, int]:
+def copy_in(warehouse: Warehouse, bad: set[int], incremental: Mapping[str, int]) -> dict[str, int]:
     """Copy the batch into the warehouse but for some bad dumps; return the rows added by table."""
     excluded = f" WHERE dump_id NOT IN ({', '.join(map(str, bad))})" if bad else ""
-    rows = {}
+    con, rows = warehouse.con, {}
     for table, columns in COLUMNS.items():
         names = ", ".join(columns)
         condition = excluded
         if table == "shapes":
             condition = " WHERE shape_id NOT IN (SELECT shape_id FROM raw.shapes)"
         rows[table] = con.execute(
-            f"INSERT INTO {stored(con, table)} ({names}) SELECT {names} FROM {CATALOG}.raw.{table}{condition}"
+            f"INSERT INTO {warehouse.stored(table)} ({names}) SELECT {names} FROM {CATALOG}.raw.{table}{condition}"
         ).fetchone()[0]
     for name in (name for name, count in incremental.items() if count):
         con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}{excluded}")
-    if is_lake(con):
-        history.note_models(con, CATALOG)
+    warehouse.end_batch(CATALOG)
     return rows
+
+
+def run_statements(con: duckdb.DuckDBPyConnection, statements: Sequence[Statement], *, catalog: str) -> dict[str, int]:
+    """Carry out statements on a connection and a second one beside it, which uses `catalog`; each commits by itself.
+
+    Return how many rows each has made, where it makes a table. What a statement needs must stand before it. After one
+    that fails no other is begun; its error is raised when none is under way any more.
+    """
+    queue = _Queue(statements)
+    with _beside(con, catalog) as other:
+        helper = Thread(target=queue.work, args=(other, con), daemon=True)
+        helper.start()
+        try:
+            queue.work(con, other)
+        finally:
+            helper.join()  # nothing may be under way when its connection is closed
+    if queue.failure is not None:
+        raise queue.failure
+    return queue.rows
+
+
+@contextmanager
+def _beside(con: duckdb.DuckDBPyConnection, catalog: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    other = con.cursor()
+    settle(other)
+    try:
+        other.execute(f"USE {catalog}")
+        yield other
+    finally:
+        interrupts.forget(other)
+        other.close()
+
+
+class _Queue:
+    """Statements that wait, those that are done with the rows they made, the first error; two are `working`."""
+
+    def __init__(self, statements: Sequence[Statement]) -> None:
+        names = {statement.name for statement in statements}
+        self.waiting = [(statement, names.intersection(statement.needs)) for statement in statements]
+        self.done: set[str] = set()
+        self.rows: dict[str, int] = {}
+        self.failure: BaseException | None = None
+        self.working = 2
+        self.changed = Condition()
+
+    def work(self, con: duckdb.DuckDBPyConnection, other: duckdb.DuckDBPyConnection) -> None:
+        """Carry out on a connection what `other` does not, until both are at the end."""
+        try:
+            while statement := self._next():
+                made = self._carry_out(statement, con)
+                with self.changed:
+                    self.rows.update(made)
+                    self.done.add(statement.name)
+                    self.changed.notify_all()
+        except BaseException as error:
+            con.interrupt()  # at Ctrl-C DuckDB gives up waiting for a statement, which goes on in its threads
+            with self.changed:
+                self.failure = self.failure or error
+        finally:
+            with self.changed:
+                self.working -= 1
+                self.changed.notify_all()
+        with self.changed:
+            while self.working:
+                if self.failure is not None:
+                    other.interrupt()  # again and again: its statement may have been about to begin
+                self.changed.wait(interrupts.AGAIN_SECONDS)
+
+    def _carry_out(self, statement: Statement, con: duckdb.DuckDBPyConnection) -> dict[str, int]:
+        sql: str | None = statement.sql
+        if statement.of and all(table in self.rows for table in statement.of):
+            sql = sql if sum(map(self.rows.get, statement.of)) >= statement.least else statement.otherwise
+        if sql is None:
+            return {}
+        if statement.given is None:
+            made = con.execute(sql).fetchone()
+        else:
+            with registered(con, "given", statement.given.to_arrow()):
+                made = con.execute(sql).fetchone()
+        return {statement.name: made[0]} if made else {}
+
+    def _next(self) -> Statement | None:
+        with self.changed:
+            while self.waiting and self.failure is None:
+                for place, (statement, needs) in enumerate(self.waiting):
+                    if needs <= self.done:
+                        del self.waiting[place]
+                        return statement
+                self.changed.wait()
+        return None

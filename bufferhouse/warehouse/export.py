@@ -13,6 +13,7 @@ import polars as pl
 from bufferhouse.dump.identity import SUFFIXES
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import UsageError, WarehouseError
+from bufferhouse.paths import replacing
 from bufferhouse.sources.compression import plain_name
 from bufferhouse.warehouse.restore import chunks, rendered
 
@@ -205,10 +206,5 @@ def _check(directory: Path, places: dict[int, list[dict[str, str]]], *, force: b
 def _write(target: Path, data: bytes) -> None:
     """Write a file whole or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Not made of the target's name, which may be as long as a name can be.
-    temporary = target.with_name(f".{os.getpid()}.bufferhouse.tmp")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(target) as new:
+        new.write_bytes(data)

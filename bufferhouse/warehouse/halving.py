@@ -4,35 +4,40 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from bufferhouse.errors import told
-from bufferhouse.tabulate.contracts import without
-from bufferhouse.tabulate.tables import ParsedBatch, Sighting
+from bufferhouse.tabulate.batch import ParsedBatch, Sighting, without
 from bufferhouse.warehouse.batch_catalog import is_of_content
+from bufferhouse.warehouse.warehouse import Warehouse
 
 
 class Tried(Exception):
     """Raised where a trial would have been committed, so that it is rolled back."""
 
 
-def without_poison(parsed: ParsedBatch, attempt: Callable[[ParsedBatch], object]) -> dict[int, str]:
+def without_poison(
+    warehouse: Warehouse, parsed: ParsedBatch, attempt: Callable[[ParsedBatch], object]
+) -> dict[int, str]:
     """Return the sightings whose load fails, by `id`, each with what is said of it."""
-    return _by_halves(parsed, parsed.sightings, attempt)
+    return _by_halves(warehouse, parsed, parsed.sightings, attempt)
 
 
 def _by_halves(
-    parsed: ParsedBatch, sightings: Sequence[Sighting], attempt: Callable[[ParsedBatch], object]
+    warehouse: Warehouse,
+    parsed: ParsedBatch,
+    sightings: Sequence[Sighting],
+    attempt: Callable[[ParsedBatch], object],
 ) -> dict[int, str]:
     try:
         attempt(only_of(parsed, sightings))
     except Tried:
         return {}
     except Exception as error:
-        if not is_of_content(error):
+        if not is_of_content(warehouse, error):
             raise
         if len(sightings) == 1:
             return {id(sightings[0]): f"{sightings[0].source_uri}: {told(error)}"}
         middle = len(sightings) // 2
         halves = (sightings[:middle], sightings[middle:])
-        return {key: line for half in halves for key, line in _by_halves(parsed, half, attempt).items()}
+        return {key: line for half in halves for key, line in _by_halves(warehouse, parsed, half, attempt).items()}
     return {}  # it would add nothing
 
 

@@ -11,16 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from operator import sub
 
+import duckdb
 import polars as pl
 import zstandard
 
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.sql import registered
 from bufferhouse.sources.run import Run
-from bufferhouse.tabulate.batch import Batch
-from bufferhouse.tabulate.contracts import breaches, without
-from bufferhouse.tabulate.tables import ParsedBatch, Refusal, Sighting
+from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal, Sighting, breaches, without
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.batch_catalog import (
     Checked,
@@ -33,9 +33,7 @@ from bufferhouse.warehouse.batch_catalog import (
 )
 from bufferhouse.warehouse.halving import Tried, only_of, without_poison
 from bufferhouse.warehouse.observations import UNREADABLE, faults_of, insert, observe, unseen
-from bufferhouse.warehouse.rows import change_rejects, next_number, run_numbers, run_rows, shape_numbers, stored
 from bufferhouse.warehouse.runs import complete_runs
-from bufferhouse.warehouse.threads import choose_threads
 from bufferhouse.warehouse.warehouse import Warehouse
 
 _REJECTS = {
@@ -45,6 +43,7 @@ _REJECTS = {
     "source_size_bytes": pl.Int64, "source_mtime_ns": pl.Int64, "content": pl.Binary,
     "parser_version": pl.String, "state": pl.String, "rejected_at": pl.Datetime("us", "UTC"),
 }  # fmt: skip
+_ROW_GROUP = 122_880  # rows: a scan of fewer is one thread's work
 
 
 @dataclass(slots=True)
@@ -86,14 +85,10 @@ def load(
     Raises:
         WarehouseBusy: a lake does not answer, also after several tries.
     """
-    if warehouse.claims is None:
-        return _load(warehouse, parsed, runs, started_at, replayed)
-    from bufferhouse.warehouse.lake.claimed_load import load_claimed
-
-    conflicts, retries = warehouse.claims.conflicts, warehouse.claims.retries
-    result = load_claimed(warehouse, parsed, lambda claimed: _load(warehouse, claimed, runs, started_at, replayed))
-    result.conflicts = warehouse.claims.conflicts - conflicts
-    result.retries = warehouse.claims.retries - retries
+    before = warehouse.commit_faults()
+    result = warehouse.load_persistently(parsed, lambda ours: _load(warehouse, ours, runs, started_at, replayed))
+    if before is not None:
+        result.conflicts, result.retries = map(sub, warehouse.commit_faults(), before)
     return result
 
 
@@ -112,7 +107,8 @@ def _load(
     try:
         return attempt(parsed, is_trial=False)
     except Exception as error:
-        left_out = without_poison(parsed, partial(attempt, is_trial=True)) if is_of_content(error) else {}
+        is_to_be_found = is_of_content(warehouse, error)
+        left_out = without_poison(warehouse, parsed, partial(attempt, is_trial=True)) if is_to_be_found else {}
         if not left_out or len(left_out) == len(parsed.sightings) > 1:  # no file is to blame for what all show
             raise
     result = attempt(only_of(parsed, [s for s in parsed.sightings if id(s) not in left_out]), is_trial=False)
@@ -135,11 +131,11 @@ def _load_whole(
         Tried: it is a trial, and would have been loaded.
     """
     con = warehouse.con
-    load_id = next_number(con, "loads", "load_id", claims=warehouse.claims)
+    load_id = warehouse.next_number("loads", "load_id")
     refusals = dict(parsed.refusals)
     result = Loaded(load_id)
-    choose_threads(con, parsed.tables)
-    with _new_dumps(con, parsed, refusals, load_id) as (names, offenders, warnings):
+    _choose_threads(con, parsed.tables)
+    with _new_dumps(warehouse, parsed, refusals, load_id) as (names, offenders, warnings):
         refusals.update(offenders)
         taken = [s for s in parsed.sightings if s.content.dump_id not in refusals]
         result.head_faults = faults_of(taken)
@@ -158,16 +154,16 @@ def _load_whole(
         for sighting in taken:
             sighting.files = None  # only a reject keeps its bytes
         with warehouse.transaction():
-            run_ids = _add_runs(con, runs, {s.run_name for s in parsed.sightings})
-            result.rows = copy_in(con, set(offenders), names.incremental) if names.checks else {"dumps": 0}
+            run_ids = _add_runs(warehouse, runs, {s.run_name for s in parsed.sightings})
+            result.rows = copy_in(warehouse, set(offenders), names.incremental) if names.checks else {"dumps": 0}
             result.new_count = result.rows["dumps"]
             result.known_count = len(observed) + again - result.new_count
             result.text_bytes = sum(s.text_bytes for s in parsed.sightings)
-            result.rows.update(observe(con, observed, run_ids, load_id, parsed.signature_ids))
+            result.rows.update(observe(warehouse, observed, run_ids, load_id, parsed.signature_ids))
             if replayed is None:
-                _resolve(con, load_id)
+                _resolve(warehouse, load_id)
             elif closed:
-                _close(con, closed)
+                _close(warehouse, closed)
             # Of a content seen several times in the batch only one sighting keeps the bytes.
             kept = {s.content.sha256: s.files for s in refused if s.files}
             result.rows["rejects"] = _reject(warehouse, result.rejects, kept, run_ids, load_id)
@@ -183,8 +179,20 @@ def _load_whole(
     return result
 
 
+def _choose_threads(con: duckdb.DuckDBPyConnection, batch: Batch) -> None:
+    """Let DuckDB work in one thread from here on, or in all of them where a table of the batch is large enough.
+
+    Several threads share out every small step of a small batch: that takes a half more of CPU time, and no less of the
+    clock. The choice stays until the next batch, since to start threads again takes as long as a model.
+    """
+    is_large = max(map(len, batch.frames.values()), default=0) > _ROW_GROUP
+    con.execute("RESET threads" if is_large else "SET threads = 1")
+
+
 @contextmanager
-def _new_dumps(con, parsed: ParsedBatch, refusals: dict[int, Refusal], load_id: int) -> Iterator[Checked]:
+def _new_dumps(
+    warehouse: Warehouse, parsed: ParsedBatch, refusals: dict[int, Refusal], load_id: int
+) -> Iterator[Checked]:
     """Put the new dumps of a batch into a catalog of their own and check them there.
 
     Those that break a contract, or on which a model fails, are not in it but among the `refusals`.
@@ -197,13 +205,13 @@ def _new_dumps(con, parsed: ParsedBatch, refusals: dict[int, Refusal], load_id: 
                 refusals.update(broken)
                 new = without(new, set(broken))
                 continue
-            with _checked(con, new, load_id) as checked:
+            with _checked(warehouse, new, load_id) as checked:
                 is_checked = True
                 yield checked
                 return
         except Exception as error:
-            is_to_be_found = not is_checked and is_of_content(error)
-            bad = to_blame(new, partial(_check, con, load_id)) if is_to_be_found else {}
+            is_to_be_found = not is_checked and is_of_content(warehouse, error)
+            bad = to_blame(warehouse, new, partial(_check, warehouse, load_id)) if is_to_be_found else {}
             if not bad:
                 raise
             refusals.update(bad)
@@ -212,67 +220,69 @@ def _new_dumps(con, parsed: ParsedBatch, refusals: dict[int, Refusal], load_id: 
 
 
 @contextmanager
-def _checked(con, new: Batch, load_id: int) -> Iterator[Checked]:
-    with batch_catalog(con, numbered(con, new, load_id).frames) as names:
-        yield Checked(names, *run_checks(con, names.checks))
+def _checked(warehouse: Warehouse, new: Batch, load_id: int) -> Iterator[Checked]:
+    with batch_catalog(warehouse, numbered(warehouse, new, load_id).frames) as names:
+        yield Checked(names, *run_checks(warehouse.con, names.checks))
 
 
-def _check(con, load_id: int, new: Batch) -> None:
+def _check(warehouse: Warehouse, load_id: int, new: Batch) -> None:
     breaches(new)
-    with _checked(con, new, load_id):
+    with _checked(warehouse, new, load_id):
         pass
 
 
-def numbered(con, batch: Batch, load_id: int) -> Batch:
+def numbered(warehouse: Warehouse, batch: Batch, load_id: int) -> Batch:
     """Return a batch with the warehouse's own numbers for its shapes, and the load in raw.dumps."""
-    new = batch.with_shape_ids(_shape_ids(con, batch.frames["shapes"]))
+    new = batch.with_shape_ids(_shape_ids(warehouse, batch.frames["shapes"]))
     new.frames["dumps"] = new.frames["dumps"].with_columns(load_id=pl.lit(load_id, pl.Int64))
     return new
 
 
-def _shape_ids(con, shapes: pl.DataFrame) -> pl.Series:
+def _shape_ids(warehouse: Warehouse, shapes: pl.DataFrame) -> pl.Series:
     """Return the warehouse's number for each shape of a batch: the one it has, or the next free one."""
+    con = warehouse.con
     with registered(con, "batch_shapes", shapes.select("shape_id", "shape_text").to_arrow()):
         known = dict(
             con.execute(
                 "SELECT b.shape_id, s.shape_id FROM batch_shapes AS b JOIN raw.shapes AS s USING (shape_text)"
             ).fetchall()
         )
-    return pl.Series(shape_numbers(con, shapes["shape_text"].to_list(), known), dtype=pl.Int64)
+    return pl.Series(warehouse.shape_numbers(shapes["shape_text"].to_list(), known), dtype=pl.Int64)
 
 
-def _add_runs(con, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
+def _add_runs(warehouse: Warehouse, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
     """Add the runs a warehouse has not seen, complete those it has; return the id of each name."""
     from schemas import RUNS
 
-    known = complete_runs(con, {name: run for name, run in runs.items() if name in names})
+    known = complete_runs(warehouse, {name: run for name, run in runs.items() if name in names})
     new = sorted(names - known.keys(), key=list(runs).index)
     if new:
-        known.update(zip(new, run_numbers(con, new), strict=True))
+        known.update(zip(new, warehouse.run_numbers(new), strict=True))
         rows = [tuple(runs[name].row(known[name]).values()) for name in new]
-        insert(con, "runs", *run_rows(con, {name: column.dtype for name, column in RUNS.columns.items()}, rows))
+        insert(warehouse, "runs", {name: column.dtype for name, column in RUNS.columns.items()}, rows)
     return known
 
 
-def _resolve(con, load_id: int) -> None:
+def _resolve(warehouse: Warehouse, load_id: int) -> None:
     """Close the open rejects of files that were repaired."""
     # Nearly always there are none, or none open, and to plan the statement takes longer.
-    if not con.execute(f"SELECT 1 FROM {stored(con, 'rejects')} LIMIT 1").fetchone():
+    con = warehouse.con
+    if not con.execute(f"SELECT 1 FROM {warehouse.stored('rejects')} LIMIT 1").fetchone():
         return
     if not con.execute("SELECT 1 FROM raw.rejects WHERE state = 'open' LIMIT 1").fetchone():
         return
-    change_rejects(
-        con, "resolved", "r.state = 'open' AND (r.run_id, r.relative_path) IN"
+    warehouse.change_rejects(
+        "resolved", "r.state = 'open' AND (r.run_id, r.relative_path) IN"
         " (SELECT (run_id, relative_path) FROM raw.observations WHERE load_id = $load_id)", {"load_id": load_id},
     )  # fmt: skip
 
 
-def _close(con, reject_ids: list[int]) -> None:
+def _close(warehouse: Warehouse, reject_ids: list[int]) -> None:
     """Close rejects whose bytes are a dump now, and open ones of the same files that are older."""
     closed = "(SELECT unnest(CAST($reject_ids AS BIGINT[])))"
-    change_rejects(con, "replayed", f"r.reject_id IN {closed}", {"reject_ids": reject_ids})
-    change_rejects(
-        con, "resolved", "r.state = 'open' AND EXISTS (SELECT 1 FROM raw.rejects AS new"
+    warehouse.change_rejects("replayed", f"r.reject_id IN {closed}", {"reject_ids": reject_ids})
+    warehouse.change_rejects(
+        "resolved", "r.state = 'open' AND EXISTS (SELECT 1 FROM raw.rejects AS new"
         f" WHERE new.reject_id IN {closed} AND r.run_id = new.run_id AND r.relative_path = new.relative_path"
         " AND r.reject_id < new.reject_id)", {"reject_ids": reject_ids},
     )  # fmt: skip
@@ -287,8 +297,7 @@ def _reject(
 ) -> int:
     if not rejects:
         return 0
-    con = warehouse.con
-    first = next_number(con, "rejects", "reject_id", claims=warehouse.claims, count=len(rejects))
+    first = warehouse.next_number("rejects", "reject_id", len(rejects))
     now = datetime.now(UTC)
     rows = [
         (
@@ -298,10 +307,10 @@ def _reject(
         )
         for i, (s, r) in enumerate(rejects)
     ]  # fmt: skip
-    added = insert(con, "rejects", _REJECTS, rows)
+    added = insert(warehouse, "rejects", _REJECTS, rows)
     # What an older parser refused for its own reason is told by the new row from now on.
-    change_rejects(
-        con, "resolved", "r.state = 'open' AND r.load_id < $load_id AND (r.run_id, r.relative_path, r.sha256) IN"
+    warehouse.change_rejects(
+        "resolved", "r.state = 'open' AND r.load_id < $load_id AND (r.run_id, r.relative_path, r.sha256) IN"
         " (SELECT (run_id, relative_path, sha256) FROM raw.rejects WHERE load_id = $load_id)", {"load_id": load_id},
     )  # fmt: skip
     return added

@@ -10,15 +10,13 @@ import fcntl
 import os
 import socket
 import stat
-import time
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+from bufferhouse.engine.connection import tries
 from bufferhouse.errors import UsageError, WarehouseBusy
-from bufferhouse.warehouse.files import lock_path
-
-_PAUSE_SECONDS = 0.05
+from bufferhouse.warehouse.address import FileAddress
 
 
 class WriterLock:
@@ -30,27 +28,25 @@ class WriterLock:
     """
 
     def __init__(self, warehouse: Path, wait: float = 0.0) -> None:
-        self.path = lock_path(warehouse)
+        self.path = FileAddress(warehouse).lock
         self.wait = wait
         self._descriptor: int | None = None
 
     def __enter__(self) -> "WriterLock":
         # Not inheritable: a worker process that outlives its parent must not go on holding the lock.
         descriptor = _opened(self.path, os.O_RDWR | os.O_CREAT)
-        deadline = time.monotonic() + self.wait
-        while True:
+        for is_last in tries(self.wait):
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if time.monotonic() >= deadline:
+                if is_last:
                     holder = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip() or "another process"
                     os.close(descriptor)
                     raise WarehouseBusy(
                         f"{self.path.with_suffix('')} is being written by {holder}; "
                         "try again later, or wait for it with --wait SECONDS"
                     ) from None
-                time.sleep(_PAUSE_SECONDS)
         self._descriptor = descriptor
         with suppress(OSError):  # a full disk: the lock holds without a name in it
             os.ftruncate(descriptor, 0)
@@ -87,7 +83,7 @@ def writer(warehouse: Path) -> str | None:
     The lock is tried only where its file names a holder: else a writer that comes at the same moment would be refused.
     """
     try:
-        descriptor = _opened(lock_path(warehouse), os.O_RDONLY)
+        descriptor = _opened(FileAddress(warehouse).lock, os.O_RDONLY)
     except (OSError, UsageError):
         return None
     try:

@@ -9,7 +9,7 @@ from bufferhouse.engine.journal import checkpoint
 from bufferhouse.engine.sql import transaction
 from bufferhouse.errors import WarehouseError
 from bufferhouse.paths import MIGRATIONS
-from bufferhouse.warehouse.copying import copy_file
+from bufferhouse.warehouse.file_copy import copy_file
 
 
 @lru_cache

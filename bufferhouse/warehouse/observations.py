@@ -13,10 +13,9 @@ from bufferhouse.engine.sql import registered
 from bufferhouse.errors import told
 from bufferhouse.sources.directory import Found
 from bufferhouse.sources.module_text import HeadError
-from bufferhouse.tabulate.collecting import collector_paused
-from bufferhouse.tabulate.tables import ModuleText, Sighting
-from bufferhouse.warehouse.rows import stored
+from bufferhouse.tabulate.batch import ModuleText, Sighting
 from bufferhouse.warehouse.runs import run_ids
+from bufferhouse.warehouse.warehouse import Warehouse
 
 UNREADABLE = "stack_frames_readable"  # the soft rule that a damaged head breaks, by its name in marts.warnings
 
@@ -125,7 +124,7 @@ def _of_module_text(s: Sighting) -> tuple:
 
 
 def observe(
-    con: duckdb.DuckDBPyConnection,
+    warehouse: Warehouse,
     sightings: list[Sighting],
     run_ids: Mapping[str, int],
     load_id: int,
@@ -133,13 +132,14 @@ def observe(
 ) -> dict[str, int]:
     """Write an observation per sighting, and the stack frames nobody has seen before; return the rows by table."""
     texts = [s.module_text for s in sightings if s.module_text is not None]
+    rows = _observations(warehouse.con, sightings, run_ids, load_id, signature_ids)
+    frames = {t.stack_frames_id: t.stack_frames for t in texts if t.stack_frames}
     return {
-        "observations": _insert(con, "observations", _observations(con, sightings, run_ids, load_id, signature_ids)),
-        "stack_frames": _add_stack_frames(con, {t.stack_frames_id: t.stack_frames for t in texts if t.stack_frames}),
+        "observations": _insert(warehouse, "observations", rows),
+        "stack_frames": _add_stack_frames(warehouse, frames),
     }
 
 
-@collector_paused()
 def _observations(
     con: duckdb.DuckDBPyConnection,
     sightings: list[Sighting],
@@ -193,10 +193,10 @@ def _are_told(con: duckdb.DuckDBPyConnection, table: str, of_these_runs: str) ->
     )
 
 
-def _add_stack_frames(con: duckdb.DuckDBPyConnection, tables: dict[int, list[StackFrame]]) -> int:
+def _add_stack_frames(warehouse: Warehouse, tables: dict[int, list[StackFrame]]) -> int:
     if not tables:
         return 0
-    known = con.execute(
+    known = warehouse.con.execute(
         "SELECT DISTINCT stack_frames_id FROM raw.stack_frames"
         " WHERE stack_frames_id IN (SELECT unnest(CAST(? AS BIGINT[])))",
         [list(tables)],
@@ -204,17 +204,18 @@ def _add_stack_frames(con: duckdb.DuckDBPyConnection, tables: dict[int, list[Sta
     for (key,) in known:
         del tables[key]
     rows = [(key, *frame) for key, frames in tables.items() for frame in frames]
-    return insert(con, "stack_frames", STACK_FRAMES, rows)
+    return insert(warehouse, "stack_frames", STACK_FRAMES, rows)
 
 
-def insert(con: duckdb.DuckDBPyConnection, table: str, schema: Mapping[str, pl.DataType], rows: list[tuple]) -> int:
+def insert(warehouse: Warehouse, table: str, schema: Mapping[str, pl.DataType], rows: list[tuple]) -> int:
     """Add rows to a table of raw, cells in the order of `schema`; return how many."""
-    return _insert(con, table, pl.DataFrame(rows, schema=schema, orient="row"))
+    return _insert(warehouse, table, pl.DataFrame(rows, schema=schema, orient="row"))
 
 
-def _insert(con: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFrame) -> int:
+def _insert(warehouse: Warehouse, table: str, frame: pl.DataFrame) -> int:
     if len(frame):
-        names = ", ".join(frame.columns)
-        with registered(con, "rows_to_add", frame.to_arrow()):
-            con.execute(f"INSERT INTO {stored(con, table)} ({names}) SELECT {names} FROM rows_to_add")
+        with registered(warehouse.con, "rows_to_add", frame.to_arrow()):
+            warehouse.con.execute(
+                f"INSERT INTO {warehouse.stored(table)} BY NAME SELECT *{warehouse.besides(table)} FROM rows_to_add"
+            )
     return len(frame)

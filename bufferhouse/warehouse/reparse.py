@@ -1,6 +1,6 @@
-"""Parse again, from the tables themselves, what an older version parsed."""
+"""Work again on what is in the warehouse already: parse it, from the tables themselves, or compute its models."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -8,15 +8,15 @@ import duckdb
 import polars as pl
 
 from bufferhouse.dump.identity import FACTS_OF_NAME, facts_of_name, read_file_name
-from bufferhouse.engine.sql import registered
-from bufferhouse.tabulate.batch import Batch
-from bufferhouse.tabulate.contracts import breaches, without
-from bufferhouse.tabulate.worker import parse_contents
+from bufferhouse.engine.sql import registered, transaction
+from bufferhouse.tabulate.batch import Batch, breaches, without
+from bufferhouse.tabulate.contents import parse_contents
 from bufferhouse.version import __version__
-from bufferhouse.warehouse.batch_catalog import Names, batch_catalog, copy_in, run_checks
+from bufferhouse.warehouse.batch_catalog import CATALOG, Names, batch_catalog, copy_in, run_checks
 from bufferhouse.warehouse.load import numbered
 from bufferhouse.warehouse.restore import ORDER, chunks, rendered
-from bufferhouse.warehouse.rows import model_tables, next_number, remove_unused_shapes, stored
+from bufferhouse.warehouse.retention import remove_unused_shapes
+from bufferhouse.warehouse.runs import run_id
 from bufferhouse.warehouse.warehouse import Warehouse
 
 
@@ -36,6 +36,43 @@ def outdated(con: duckdb.DuckDBPyConnection, *, every: bool = False) -> list[int
         {"every": every, "version": __version__},
     ).fetchall()
     return [dump_id for (dump_id,) in rows]
+
+
+def dumps_of(
+    con: duckdb.DuckDBPyConnection,
+    *,
+    runs: Sequence[str] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+    outdated_only: bool = False,
+) -> list[int]:
+    """Return the dumps that some runs have seen, or runs that started from `since` on and before `until`.
+
+    `outdated_only` leaves out what the parser of today has parsed. Moments without a time zone are UTC.
+
+    Raises:
+        UsageError: there is no run of one of the names.
+    """
+    rows = con.execute(
+        "SELECT d.dump_id FROM raw.dumps AS d LEFT JOIN raw.loads AS l USING (load_id)"
+        " WHERE (NOT $outdated_only OR l.parser_version IS DISTINCT FROM $version)"
+        " AND d.dump_id IN (SELECT o.dump_id FROM raw.observations AS o JOIN raw.runs AS r USING (run_id)"
+        "   WHERE (len($runs) = 0 OR list_contains($runs, r.run_id))"
+        "   AND r.started_at >= COALESCE($since, r.started_at)"
+        "   AND ($until IS NULL OR r.started_at < $until)) ORDER BY d.rowid",
+        {
+            "outdated_only": outdated_only,
+            "version": __version__,
+            "runs": [run_id(con, name) for name in runs],
+            "since": _with_zone(since),
+            "until": _with_zone(until),
+        },
+    ).fetchall()
+    return [dump_id for (dump_id,) in rows]
+
+
+def _with_zone(moment: datetime | None) -> datetime | None:
+    return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
 
 
 def reparse(
@@ -83,9 +120,9 @@ def _reparse(warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], result: R
     refused = {one.dump_id: f"{one.fault}; see: bufferhouse verify" for one in found if one.content is None}
     parsed = parse_contents((one.content, one.files) for one in found if one.content is not None)
     refusals = {**parsed.refusals, **breaches(parsed.tables)}
-    load_id = next_number(con, "loads", "load_id", claims=warehouse.claims)
-    new = numbered(con, without(parsed.tables, set(refusals)), load_id)
-    with batch_catalog(con, new.frames) as names:
+    load_id = warehouse.next_number("loads", "load_id")
+    new = numbered(warehouse, without(parsed.tables, set(refusals)), load_id)
+    with batch_catalog(warehouse, new.frames) as names:
         offenders, _ = run_checks(con, names.checks)
         refused.update({dump_id: str(refusal) for dump_id, refusal in {**refusals, **offenders}.items()})
         good = [dump_id for dump_id in new.frames["dumps"]["dump_id"] if dump_id not in offenders]
@@ -93,7 +130,7 @@ def _reparse(warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], result: R
         result.refused += [f"dump {dump_id}: {reason}" for dump_id, reason in refused.items()]
         if good:
             with warehouse.transaction():
-                _replace(con, good, new, names, set(offenders))
+                _replace(warehouse, good, new, names, set(offenders))
                 _derive_again(con, good, parsed.signature_ids)
                 con.execute(
                     "INSERT INTO raw.loads VALUES (?, ?, ?, ?, 0, ?, 0, ?, ?)",
@@ -104,17 +141,16 @@ def _reparse(warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], result: R
     result.count += len(good)
 
 
-def _replace(
-    con: duckdb.DuckDBPyConnection, good: Iterable[int], new: Batch, names: Names, offenders: set[int]
-) -> None:
+def _replace(warehouse: Warehouse, good: Iterable[int], new: Batch, names: Names, offenders: set[int]) -> None:
+    con = warehouse.con
     with registered(con, "good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64}).to_arrow()):
-        for table in [*(f"raw.{name}" for name in ORDER), *model_tables(con)]:
+        for table in [*(f"raw.{name}" for name in ORDER), *warehouse.model_tables()]:
             con.execute(f"DELETE FROM {table} WHERE dump_id IN (SELECT dump_id FROM good)")
     # What a shape means in bytes may be read in another way now, too.
     with registered(con, "again", new.frames["shapes"].select("shape_id").to_arrow()):
-        con.execute(f"DELETE FROM {stored(con, 'shapes')} WHERE shape_id IN (SELECT shape_id FROM again)")
-    copy_in(con, offenders, names.incremental)
-    remove_unused_shapes(con)
+        con.execute(f"DELETE FROM {warehouse.stored('shapes')} WHERE shape_id IN (SELECT shape_id FROM again)")
+    copy_in(warehouse, offenders, names.incremental)
+    remove_unused_shapes(warehouse)
 
 
 def _derive_again(con: duckdb.DuckDBPyConnection, good: list[int], signature_ids: Mapping[int, int]) -> None:
@@ -139,3 +175,20 @@ def _derive_again(con: duckdb.DuckDBPyConnection, good: list[int], signature_ids
             f"UPDATE raw.observations AS o SET {changes} FROM facts AS f"
             " WHERE o.dump_id = f.dump_id AND o.relative_path = f.relative_path"
         )
+
+
+def rebuild(warehouse: Warehouse, dump_ids: list[int], *, progress: Callable[[int, int], None] | None = None) -> int:
+    """Compute the rows of the incremental models anew for some dumps, a transaction for each piece; return how many."""
+    con = warehouse.con
+    done = 0
+    for frames in chunks(con, dump_ids):
+        with batch_catalog(warehouse, frames) as names, transaction(con):
+            ids = frames["dumps"].select(pl.col("dump_id").cast(pl.Int64))
+            with registered(con, "again", ids.to_arrow()):
+                for name in names.incremental:
+                    con.execute(f"DELETE FROM {name} WHERE dump_id IN (SELECT dump_id FROM again)")
+                    con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}")
+        done += len(frames["dumps"])
+        if progress:
+            progress(done, len(dump_ids))
+    return done

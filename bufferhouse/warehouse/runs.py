@@ -1,16 +1,23 @@
-"""Change what is known about a run that is in the warehouse."""
+"""Change what is known about a run that is in the warehouse, or declare it complete.
+
+The dumps of a complete run wait for no other file, and what comes later is called late. The declaration is the label
+`completed_at`. It comes from `bufferhouse runs complete`, from `labels` in a run.json, or from a source's marker file
+in the run's own directory.
+"""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime
+from datetime import UTC, datetime
 
 import duckdb
 
-from bufferhouse.engine.sql import registered
+from bufferhouse.engine.sql import registered, transaction
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, whole_number
-from bufferhouse.warehouse.rows import change_run
+from bufferhouse.warehouse.warehouse import Warehouse
+
+COMPLETED = "completed_at"
 
 
 def run_id(con: duckdb.DuckDBPyConnection, name: str) -> int:
@@ -39,26 +46,27 @@ def _asked(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> AbstractCont
     return registered(con, "asked", pa.table({"run_name": pa.array(names, pa.string())}))
 
 
-def rename(con: duckdb.DuckDBPyConnection, name: str, new_name: str) -> None:
+def rename(warehouse: Warehouse, name: str, new_name: str) -> None:
     """Give a run another name.
 
     Raises:
         UsageError: there is no such run, or one of the new name.
     """
-    run_id(con, name)
+    run_id(warehouse.con, name)
     if not new_name:
         raise UsageError("expected a name that is not empty")
-    if con.execute("SELECT 1 FROM raw.runs WHERE run_name = ?", [new_name]).fetchone():
+    if warehouse.con.execute("SELECT 1 FROM raw.runs WHERE run_name = ?", [new_name]).fetchone():
         raise UsageError(f"there is a run {new_name!r} already")
-    change_run(con, name, {"run_name": new_name})
+    warehouse.change_run(name, {"run_name": new_name})
 
 
-def set_facts(con: duckdb.DuckDBPyConnection, name: str, facts: dict[str, str]) -> None:
+def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
     """Set columns of raw.runs, or labels for keys that are none; an empty text removes.
 
     Raises:
         UsageError: there is no such run, or a value is not of its column's kind; nothing was changed.
     """
+    con = warehouse.con
     labels = json.loads(con.execute("SELECT labels FROM raw.runs WHERE run_id = ?", [run_id(con, name)]).fetchone()[0])
     changes: dict[str, object] = {}
     for key, value in facts.items():
@@ -76,10 +84,10 @@ def set_facts(con: duckdb.DuckDBPyConnection, name: str, facts: dict[str, str]) 
         else:
             labels.pop(key, None)
     changes["labels"] = json.dumps(labels, sort_keys=True)
-    change_run(con, name, changes)
+    warehouse.change_run(name, changes)
 
 
-def complete_runs(con: duckdb.DuckDBPyConnection, runs: Mapping[str, Run | None]) -> dict[str, int]:
+def complete_runs(warehouse: Warehouse, runs: Mapping[str, Run | None]) -> dict[str, int]:
     """Add newly known facts to runs that are in the warehouse; return the number of each of these runs.
 
     A known fact or label stays; a missing one is filled in. A `started_at` is replaced by one of a better source (in
@@ -88,8 +96,10 @@ def complete_runs(con: duckdb.DuckDBPyConnection, runs: Mapping[str, Run | None]
     if not runs:
         return {}
     columns = ("run_id", "run_name", "started_at", "started_at_source", "labels", *TEXTS, *NUMBERS)
-    with _asked(con, runs):
-        rows = con.execute(f"SELECT {', '.join(columns)} FROM raw.runs SEMI JOIN asked USING (run_name)").fetchall()
+    with _asked(warehouse.con, runs):
+        rows = warehouse.con.execute(
+            f"SELECT {', '.join(columns)} FROM raw.runs SEMI JOIN asked USING (run_name)"
+        ).fetchall()
     for row in rows:
         stored = dict(zip(columns, row, strict=True))
         run = runs.get(stored["run_name"])
@@ -102,7 +112,7 @@ def complete_runs(con: duckdb.DuckDBPyConnection, runs: Mapping[str, Run | None]
         if _is_better(run, stored["started_at"], stored["started_at_source"]):
             changes["started_at"], changes["started_at_source"] = run.started_at, run.started_at_source
         if changes:
-            change_run(con, stored["run_name"], changes, is_whole=False)
+            warehouse.change_run(stored["run_name"], changes, is_whole=False)
     return {name: number for number, name, *_ in rows}
 
 
@@ -113,3 +123,23 @@ def _is_better(run: Run, moment: datetime, source: str) -> bool:
     if run.started_at_source == "run.json":
         return run.started_at != moment
     return run.started_at_source in ("file name", "file time") and run.started_at < moment
+
+
+def complete(warehouse: Warehouse, names: Sequence[str], moment: datetime | None = None) -> None:
+    """Declare runs complete, all or none.
+
+    Raises:
+        UsageError: there is no run of one of the names.
+    """
+    text = (moment or datetime.now(UTC)).isoformat(timespec="seconds")
+    with transaction(warehouse.con):
+        for name in names:
+            set_facts(warehouse, name, {COMPLETED: text})
+
+
+def declared_complete(con: duckdb.DuckDBPyConnection) -> set[str]:
+    """Return the names of the runs that are declared complete."""
+    rows = con.execute(
+        "SELECT run_name, labels FROM raw.runs WHERE contains(labels, $word)", {"word": f'"{COMPLETED}"'}
+    ).fetchall()
+    return {name for name, labels in rows if json.loads(labels).get(COMPLETED)}

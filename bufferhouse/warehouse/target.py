@@ -7,7 +7,7 @@ from bufferhouse.errors import UsageError
 
 _MARK, _MARK_AT = b"DUCK", 8  # where DuckDB marks its files
 _OF_A_LAKE = re.compile(r"ducklake-[0-9a-f-]{36}(-delete)?\.parquet")
-_BESIDE = (".wal", ".lock")
+_BESIDE = (".wal", ".lock", ".journal")
 
 
 def check_target(option: str, path: Path) -> None:

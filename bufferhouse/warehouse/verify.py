@@ -14,8 +14,8 @@ import polars as pl
 from bufferhouse.dump.identity import Content
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import COLUMNS, SHAPE_COLUMNS, Batch
-from bufferhouse.tabulate.collecting import collector_paused
-from bufferhouse.tabulate.worker import parse_contents
+from bufferhouse.tabulate.contents import parse_contents
+from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.restore import ORDER, chunks, rendered
 from bufferhouse.warehouse.verify_observations import Fault, sighting_faults
 

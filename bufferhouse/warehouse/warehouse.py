@@ -1,100 +1,77 @@
-"""The warehouse open for writing: bring it to this version, look up what it knows, publish it."""
+"""What a warehouse can do, whatever it is kept in: the protocol that a file and a lake carry out, each in its own way.
 
-import os
-import time
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+`open.py` chooses between `file.py` and `lake/lake.py` when a warehouse is opened; nobody else asks which it is.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from bufferhouse.engine.connection import close_writer, connect, no_space, settle
-from bufferhouse.engine.journal import checkpoint, guard, roll_back
-from bufferhouse.engine.sql import registered, transaction
-from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
-from bufferhouse.models import build as building
-from bufferhouse.warehouse import migrate
-from bufferhouse.warehouse.copying import copy_file, flush
-from bufferhouse.warehouse.files import file_of, has_names, outdate_copy, published_path, sweep
-from bufferhouse.warehouse.lake.address import LakeAddress
-from bufferhouse.warehouse.lake.claims import Claims
-from bufferhouse.warehouse.lock import WriterLock
-from bufferhouse.warehouse.template import copy_of_blank, fill_from_blank, stamp
+from bufferhouse.engine.connection import no_space
+from bufferhouse.engine.sql import registered
+from bufferhouse.models.build import Progress
+from bufferhouse.warehouse.address import Address
 
-STORAGE_VERSION = "v1.5.0"  # the newest this DuckDB writes: it brings zstd for long text
-BLOCK_SIZE = 65536  # bytes; a quarter of DuckDB's own suits the many small columns (docs/decisions/0006)
+if TYPE_CHECKING:  # frames, which a reader does without
+    from bufferhouse.tabulate.batch import ParsedBatch
+    from bufferhouse.warehouse.lake.claims import Claims
+
+T = TypeVar("T")
 
 
-class Warehouse:
-    """A warehouse open for writing: a file, which has one writer at a time, a lake, or in memory with `path` None.
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """Bytes before and after, how many contents were stored twice, and why some of these still are."""
 
-    Opening migrates the schema and builds what changed in the models; `progress` hears of those that are back-filled.
-    A new one is a copy of the blank warehouse, unless `use_blank` is False. `path` is that of the file, where the one
-    given is a link to it.
+    before: int
+    after: int
+    mended_count: int = 0
+    not_mended: Sequence[str] = ()
+
+
+class Warehouse(ABC):
+    """A warehouse, opened by `with` for writing or by `open_to_read` for reading; in memory where there is no address.
+
+    Opening for writing makes it where there is none, migrates the schema and builds what changed in the models;
+    `progress` hears of those that are back-filled. A new file is a copy of the blank warehouse, unless `use_blank` is
+    False.
 
     Raises:
-        WarehouseBusy: another process writes, or reads the file itself, for longer than `wait` seconds.
-        WarehouseError: the file is no warehouse, or one of a newer version.
+        WarehouseBusy: somebody is in the way for longer than `wait` seconds.
+        WarehouseError: it is no warehouse, or one of a newer version.
     """
+
+    con: duckdb.DuckDBPyConnection
+    note: str | None = None  # says of a warehouse that is read where it is not the newest state
+    claims: "Claims | None" = None  # what this worker alone loads, where others load too
 
     def __init__(
         self,
-        path: Path | LakeAddress | None,
+        address: Address | None,
         *,
         wait: float = 0.0,
         build_models: bool = True,
         use_blank: bool = True,
-        progress: building.Progress | None = None,
+        progress: Progress | None = None,
     ) -> None:
-        self.path = file_of(path) if isinstance(path, Path) else path
-        self.use_blank = use_blank
+        self.address = address
         self.wait = wait
         self.build_models = build_models
+        self.use_blank = use_blank
         self.progress = progress
         self._stack = ExitStack()
-        self._is_copy = False  # of the blank warehouse, made just now
-        self.con: duckdb.DuckDBPyConnection
-        self.claims: Claims | None = None  # where others write, too
 
     def __enter__(self) -> "Warehouse":
         with ExitStack() as stack:
-            if isinstance(self.path, LakeAddress):
-                from bufferhouse.warehouse.lake.open import open_writer
-
-                writer = open_writer(self.path, self.wait, build_models=self.build_models, progress=self.progress)
-                self.con, self.claims = stack.enter_context(writer)
-                settle(self.con)
-                self._stack = stack.pop_all()
-                return self
-            if self.path is not None:
-                if not self.path.absolute().parent.is_dir():
-                    raise UsageError(f"the folder of the warehouse does not exist: {self.path.absolute().parent}")
-                deadline = time.monotonic() + self.wait
-                stack.enter_context(WriterLock(self.path, self.wait))
-                sweep(self.path)
-                self._connect(max(0.0, deadline - time.monotonic()))
-                outdate_copy(self.path)
-            else:
-                self._connect(0.0)
-                if self.build_models and self.use_blank:
-                    fill_from_blank(_make, self.con)
-            stack.callback(lambda: close_writer(self.con))
-            self._prepare()
+            self._open_to_write(stack)
             self._stack = stack.pop_all()
         return self
-
-    def _prepare(self) -> None:
-        try:
-            if self._is_copy:
-                stamp(self.con)
-            migrate.migrate(self.con, self.path)
-            if self.build_models:
-                building.build(self.con, progress=self.progress)
-        except duckdb.Error as error:
-            raise no_space(self.path, error) or WarehouseError(
-                f"{self.path} cannot be brought to this version, and is as it was: {first_line(error)}"
-            ) from error
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -102,72 +79,158 @@ class Warehouse:
         self._stack.close()
         if isinstance(error, RuntimeError) and isinstance(error.__cause__, KeyboardInterrupt):
             raise KeyboardInterrupt from error  # DuckDB wraps a Ctrl-C that meets it in a statement
-        if isinstance(error, duckdb.Error) and (full := no_space(self.path, error)):
-            raise full from error
-        if isinstance(error, duckdb.Error) and isinstance(self.path, LakeAddress):
-            from bufferhouse.warehouse.lake.retry import away, passes
+        if isinstance(error, duckdb.Error) and (told := self._told(error)):
+            raise told from error
 
-            if passes(error):
-                raise away(error) from error
+    @abstractmethod
+    def _open_to_write(self, stack: ExitStack) -> None:
+        """Set `con`, and leave in `stack` what is to be done when the warehouse is closed."""
 
-    def _connect(self, wait: float) -> None:
-        is_new = self.path is not None and not (self.path.exists() and self.path.stat().st_size)
-        self._is_copy = is_new and _create(self.path, from_blank=self.build_models and self.use_blank)
-        if self.path is not None:
-            _roll_back(self.path, wait)
-        self.con = connect(self.path, read_only=False, wait=wait)
-        guard(self.con)
-        if self.path is not None and has_names(self.path):
-            self.con.close()  # after it was opened: who writes by the other name at this moment is waited for first
-            raise UsageError(
-                f"{self.path} has a second name, a hard link (find -samefile {self.path} names it): lock and log lie"
-                " beside one name, and who comes by the other does not see them; remove one, or make it a symbolic link"
-            )
-        settle(self.con)
-        self.con.execute("SET zstd_min_string_length = 64")
-
-    def build(self, *, force: bool = False, progress: building.Progress | None = None) -> list[str]:
-        """Build the models that changed, and back-fill them; return their names. See `building.build`."""
-        if isinstance(self.path, LakeAddress):
-            from bufferhouse.warehouse.lake.build import build_lake
-
-            return build_lake(self.con, self.path, claims=self.claims, force=force, progress=progress)
-        return building.build(self.con, force=force, progress=progress)
-
-    def replace_file(self, new: Path) -> None:
-        """Put a whole new file in the place of the warehouse, in one step; the writer's lock is held throughout."""
-        if not isinstance(self.path, Path):
-            raise UsageError("only a warehouse that is a file has one")
-        close_writer(self.con)
-        os.replace(new, self.path)
-        self._connect(self.wait)
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """Return a context manager around what is committed as one load, or rolled back."""
-        if self.claims is None:
-            return transaction(self.con)
-        from bufferhouse.warehouse.lake.commit import fenced_transaction
-
-        return fenced_transaction(self.con, self.claims)
-
-    def alone(self) -> AbstractContextManager[None]:
-        """Return a context manager in which nobody else writes: in a file that is always so.
+    @abstractmethod
+    def open_to_read(self) -> None:
+        """Set `con`, which reads and does not change any more, and `note`.
 
         Raises:
-            WarehouseBusy: other workers are at a lake.
+            UsageError: there is no warehouse.
+            WarehouseBusy, WarehouseError: as `Warehouse`; also one of an older version.
         """
-        return nullcontext() if self.claims is None else self.claims.alone(self.wait)
+
+    @abstractmethod
+    def exists(self) -> bool:
+        """Say whether there is a warehouse at the address."""
+
+    def _told(self, error: duckdb.Error) -> Exception | None:
+        """Return what to raise in the place of an error of DuckDB, which says what one can do; None for most."""
+        return no_space(self.address, error)
+
+    # Work that is committed whole, or not at all.
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[None]:
+        """Return a context manager around what is committed as one load, or rolled back."""
+
+    @abstractmethod
+    def alone(self) -> AbstractContextManager[None]:
+        """Return a context manager in which nobody else writes.
+
+        Raises:
+            WarehouseBusy: other workers are there.
+        """
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other workers may load at the same time: each claims what it loads, one batch after the other."""
+        return self.claims is not None
+
+    def may_pass(self, error: Exception) -> bool:
+        """Say whether an error is of a fault that passes: trying again can help."""
+        return False
+
+    def persistently(self, what: Callable[[], T]) -> T:
+        """Do what may meet a fault that passes; where there are such faults, it is done anew."""
+        return what()
+
+    def load_persistently(self, parsed: "ParsedBatch", load: "Callable[[ParsedBatch], T]") -> T:
+        """Load a batch with everything that this worker has claimed for it, anew where a fault passes."""
+        return load(parsed)
+
+    def commit_faults(self) -> tuple[int, int] | None:
+        """Return the commits that met another one and the loads that were done anew; None where others do not load."""
+        return None
+
+    # How rows of raw are kept: see docs/decisions/0010.
+
+    @abstractmethod
+    def stored(self, table: str) -> str:
+        """Return the table that rows of `raw.<table>` are added to, and removed from."""
+
+    def besides(self, table: str) -> str:
+        """Return what rows that are added to `stored(table)` have besides, to put behind `SELECT *`."""
+        return ""
+
+    @abstractmethod
+    def next_number(self, table: str, column: str, count: int = 1) -> int:
+        """Return the number that the next load or reject gets, and so many more behind it."""
+
+    @abstractmethod
+    def shape_numbers(self, texts: Sequence[str], known: Mapping[int, int]) -> list[int]:
+        """Return the number of each shape of a batch; `known` gives those that are stored, by place in `texts`."""
+
+    @abstractmethod
+    def run_numbers(self, names: Sequence[str]) -> list[int]:
+        """Return the numbers of new runs."""
+
+    @abstractmethod
+    def change_run(self, name: str, changes: Mapping[str, object], *, is_whole: bool = True) -> None:
+        """Change columns of a run. What only adds to what is known of it is not `is_whole`: another may add, too."""
+
+    @abstractmethod
+    def change_rejects(self, state: str, which: str, parameters: Mapping[str, object]) -> None:
+        """Give another state to the rejects that a condition over `raw.rejects AS r`, with parameters, chooses."""
+
+    # The models.
+
+    @abstractmethod
+    def build(self, *, force: bool = False, progress: Progress | None = None) -> list[str]:
+        """Build the models that changed, and back-fill them; return their names. See `models.build.build`."""
+
+    def models(self) -> list[str]:
+        """Return the names of the models that are stored."""
+        rows = self.con.execute("SELECT model_name FROM meta.models WHERE is_incremental ORDER BY ordinal").fetchall()
+        return [name for (name,) in rows]
+
+    def model_tables(self) -> list[str]:
+        """Return the tables that keep rows of models: whoever removes a dump removes its rows in all of them."""
+        return self.models()
+
+    def begin_batch(self, catalog: str) -> None:  # noqa: B027 - most have nothing to do
+        """Hear that the stored models are about to be computed for a batch in a catalog of its own."""
+
+    def end_batch(self, catalog: str) -> None:  # noqa: B027 - most have nothing to do
+        """Hear, in the transaction of a load, that the rows of a batch and of its models were copied."""
+
+    def end_copy(self) -> None:  # noqa: B027 - most have nothing to do
+        """Hear, in a transaction, that the rows of all tables and models were copied from another warehouse."""
+
+    # Keeping it.
+
+    @abstractmethod
+    def publish(self) -> Path | Address:
+        """See to it that readers need not wait for writers; return the name of what they read."""
+
+    @abstractmethod
+    def compact(self, *, keep_seconds: float | None = None) -> Compacted:
+        """Give free space back. What only older readers need is kept for `keep_seconds`, else a day."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """Return the bytes of all files."""
+
+    @abstractmethod
+    def sizes(self, tables: Iterable[str]) -> Mapping[str, int]:
+        """Return the bytes of tables, by name with the schema."""
+
+    @property
+    def title(self) -> str:
+        """Return what a report says that it was made from."""
+        return self.address.name
+
+    def state(self) -> dict[str, Any]:
+        """Return what a collector of metrics wants to know of the storage itself."""
+        return {"file_bytes": self.size()}
+
+    def writer(self) -> str | None:
+        """Say who alone writes at this moment, None for nobody."""
+        return None
+
+    # What is known already.
 
     def known_contents(self, dump_ids: Iterable[int]) -> dict[int, tuple[str, int]]:
         """Return SHA-256 and signature id of those of `dump_ids` whose content is stored."""
-        if isinstance(self.path, LakeAddress):
-            from bufferhouse.warehouse.lake.retry import patiently
+        asked = list(dump_ids)
+        return self.persistently(lambda: self._known_contents(asked))
 
-            asked = list(dump_ids)
-            return patiently(lambda: self._known_contents(asked))
-        return self._known_contents(dump_ids)
-
-    def _known_contents(self, dump_ids: Iterable[int]) -> dict[int, tuple[str, int]]:
+    def _known_contents(self, dump_ids: list[int]) -> dict[int, tuple[str, int]]:
         import pyarrow as pa
 
         with registered(self.con, "wanted", pa.table({"dump_id": pa.array(dump_ids, pa.int64())})):
@@ -203,52 +266,3 @@ class Warehouse:
             {"names": list(run_names), "version": parser_version},
         ).fetchall()
         return {(run, path): (size, mtime, refused) for run, path, size, mtime, refused, _ in rows}
-
-    def publish(self) -> Path | LakeAddress:
-        """Copy the warehouse to its published name, so that readers need not wait for writers; return that name.
-
-        Readers of a lake read a snapshot: there is nothing to copy, and it is its own name.
-        """
-        if self.path is None:
-            raise UsageError("an in-memory warehouse cannot be published")
-        if isinstance(self.path, LakeAddress):
-            return self.path
-        checkpoint(self.con)
-        target = published_path(self.path)
-        copy_file(self.path, target)
-        return target
-
-
-def _roll_back(path: Path, wait: float) -> None:
-    """Undo a checkpoint that was cut short: nobody writes to a file that is one in part."""
-    try:
-        if roll_back(path, wait):
-            return
-    except OSError as error:
-        raise WarehouseError(f"{path} cannot be opened: {error}") from None
-    raise WarehouseBusy(f"{path} is open in another process; try again later, or wait for it with --wait SECONDS")
-
-
-def _make(path: Path) -> None:
-    with Warehouse(path, use_blank=False):
-        pass
-
-
-def _create(path: Path, *, from_blank: bool) -> bool:
-    """Make a database, whole or not at all: DuckDB does not open a file whose first bytes were cut short.
-
-    Return whether it is a copy of the blank warehouse.
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-    config = {"storage_compatibility_version": STORAGE_VERSION, "default_block_size": str(BLOCK_SIZE)}
-    try:
-        is_copy = from_blank and copy_of_blank(_make, temporary)
-        if not is_copy:
-            duckdb.connect(str(temporary), config=config).close()
-        flush(temporary)
-        os.replace(temporary, path)
-        return is_copy
-    except duckdb.Error as error:
-        raise no_space(path, error) or WarehouseError(f"{path} cannot be made: {first_line(error)}") from None
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -14,9 +14,9 @@ import duckdb
 
 from bufferhouse.engine.journal import HEADER_BYTES, checkpoint, journal_path
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
-from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.file import BLOCK_SIZE
+from bufferhouse.warehouse.open import reading, writing
 from bufferhouse.warehouse.verify import chosen_dumps, verify
-from bufferhouse.warehouse.warehouse import BLOCK_SIZE, Warehouse
 from schemas import TABLES
 from tests.attack.counts import Count
 from tests.synthetic import small_dump
@@ -45,10 +45,10 @@ def attack(is_short: bool) -> Iterator[Count]:
 def _warehouses(folder: Path) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """Return the files of a warehouse that was closed, and of one whose checkpoint was cut short, by their suffix."""
     path = folder / "w.duckdb"
-    with Warehouse(path) as writer:
+    with writing(path) as writer:
         load_texts(writer, [small_dump(number) for number in range(30)])
     closed = {"": path.read_bytes()}
-    with Warehouse(path) as writer:
+    with writing(path) as writer:
         load_texts(writer, [small_dump(number) for number in range(30, 40)])
         log = Path(f"{path}.wal").read_bytes()
         writer.con.execute("SET debug_checkpoint_abort = 'after_free_list_write'")
@@ -97,7 +97,8 @@ def _is_held(path: Path, whole: list) -> bool:
             return True
         if seen[: len(_CATALOG)] != whole[: len(_CATALOG)]:
             return False
-        with reading(path) as (con, _):
+        with reading(path) as opened:
+            con = opened.con
             return bool(verify(con, chosen_dumps(con)))
     except _REFUSALS:
         return True
@@ -105,7 +106,8 @@ def _is_held(path: Path, whole: list) -> bool:
 
 def _seen(path: Path) -> list:
     """Return all that a reader is shown: what the catalog says, and a hash of the rows of each table."""
-    with reading(path) as (con, _):
+    with reading(path) as opened:
+        con = opened.con
         told = [con.execute(sql).fetchall() for sql in _CATALOG]
         for table in TABLES:
             told.append(con.execute(f"SELECT COUNT(*), bit_xor(hash(t)) FROM raw.{table} AS t").fetchall())

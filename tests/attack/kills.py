@@ -15,10 +15,9 @@ import duckdb
 
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.paths import CHECKOUT
-from bufferhouse.warehouse.files import log_path, published_path
-from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.address import FileAddress
+from bufferhouse.warehouse.open import reading, writing
 from bufferhouse.warehouse.verify import chosen_dumps, verify
-from bufferhouse.warehouse.warehouse import Warehouse
 from tests.attack.counts import Count
 from tests.command_line import start
 from tests.dump.damage import renamed, sources
@@ -46,7 +45,7 @@ def _kills(folder: Path, wanted: int) -> Count:
         if number % _RUNS == 0:
             path = folder / str(number // _RUNS) / "w.duckdb"
             path.parent.mkdir(exist_ok=True)
-            with Warehouse(path):
+            with writing(path):
                 pass
         verb = chance.choice(["ingest"] * 6 + ["compact", "publish"])
         words = [verb, *([_run(folder / "dumps", number % _RUNS, texts)] if verb == "ingest" else [])]
@@ -76,11 +75,11 @@ def _moments(path: Path, chance: random.Random, verb: str) -> list[tuple[Callabl
         return [copy, copy, (lambda: time.monotonic() > until, "anywhere", [])]
     return [
         (lambda: time.monotonic() > until, "anywhere", []),
-        (_changes(log_path(path), chance.randint(1, 4)), "in a commit", []),
+        (_changes(FileAddress(path).log, chance.randint(1, 4)), "in a commit", []),
         (_changes(path, 1), "in a checkpoint", []),
         (_changes(path, chance.randint(2, 9)), "later in a checkpoint", []),
         (_changes(Path(f"{path}.journal"), chance.randint(1, 2)), "at the journal", []),
-        (_changes(published_path(path), 1), "when it was published", ["--publish"]),
+        (_changes(FileAddress(path).published, 1), "when it was published", ["--publish"]),
         copy,
     ]
 
@@ -115,15 +114,16 @@ def _fault(path: Path) -> str:
     """Return what is wrong with the warehouse that a kill left, or nothing."""
     try:
         for _ in range(2):  # as a reader finds it, and behind the next writer
-            with reading(path) as (con, _):
+            with reading(path) as opened:
+                con = opened.con
                 if fault := _fault_of(con):
                     return fault
-            with Warehouse(path):
+            with writing(path):
                 pass
     except (WarehouseError, WarehouseBusy, UsageError, duckdb.Error) as error:
         return str(error)
     # DuckDB keeps a log that was cut short in its first entry until the next commit.
-    known = {path.name, log_path(path).name, f"{path.name}.lock", published_path(path).name}
+    known = {path.name, FileAddress(path).log.name, f"{path.name}.lock", FileAddress(path).published.name}
     left = {file.name for file in path.parent.iterdir()} - known
     return f"left behind: {sorted(left)}" if left else ""
 

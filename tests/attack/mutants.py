@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from bufferhouse.dump.identity import content_of, read_file_name
-from bufferhouse.ingest.batching import ReadBatch
-from bufferhouse.ingest.parsed_batches import parse_batch
-from bufferhouse.tabulate.tables import Sighting
+from bufferhouse.ingest.pipeline import parse_batch
+from bufferhouse.ingest.read import ReadBatch
+from bufferhouse.tabulate.batch import Sighting
 from bufferhouse.warehouse.load import load
+from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.restore import rendered, stored_frames
 from bufferhouse.warehouse.warehouse import Warehouse
 from tests.attack.counts import Count
@@ -178,7 +179,7 @@ def _tried(mutants: list[Files], count: Count) -> int:
         batch.new.setdefault(content.dump_id, sighting)
     expected: Mapping[int, Files] = {content_of(files).dump_id: files for files in mutants}
     try:
-        with Warehouse(None) as warehouse:
+        with writing(None) as warehouse:
             loaded = load(warehouse, parse_batch(batch), {"run": run_called("run")}, datetime.now(UTC))
             refused = {sighting.content.dump_id: refusal for sighting, refusal in loaded.rejects}
             back = {one.dump_id: one for one in rendered(stored_frames(warehouse.con, [*expected - refused.keys()]))}

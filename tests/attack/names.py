@@ -16,7 +16,7 @@ import polars as pl
 
 from bufferhouse.engine.sql import registered
 from bufferhouse.warehouse.export import Exported, choose, export
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.attack.counts import Count
 from tests.synthetic import small_dump
 from tests.warehouses import load_texts
@@ -56,7 +56,7 @@ def attack(is_short: bool) -> Iterator[Count]:
 def _exports(folder: Path, dumps: int, rounds: int) -> Iterator[Count]:
     chance = random.Random(20261122)
     count = Count("names of an export")
-    with Warehouse(folder / "w.duckdb") as writer:
+    with writing(folder / "w.duckdb") as writer:
         load_texts(writer, [small_dump(number) for number in range(dumps)])
         for number in range(rounds):
             ids = _rename(writer.con, chance)

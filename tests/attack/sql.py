@@ -14,7 +14,6 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.commands.ingest_run import run_ingest
-from bufferhouse.engine.connection import is_lake
 from bufferhouse.engine.limits import MIB, Limits
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.in_memory import in_memory
@@ -23,9 +22,9 @@ from bufferhouse.query.door import Door, door
 from bufferhouse.query.guard import judged, known_functions, other_databases
 from bufferhouse.query.output import answer
 from bufferhouse.query.shell import Shell
-from bufferhouse.warehouse.lake.address import ROOT, address_of
+from bufferhouse.warehouse.address import ROOT, address_of
 from bufferhouse.warehouse.lake.reader import bound_password
-from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.open import reading
 from tests.attack.counts import Count
 from tests.command_line import CHECKOUT
 from tests.servers.lake_servers import Bucket
@@ -299,7 +298,7 @@ def _unlocked(place: Place, con: duckdb.DuckDBPyConnection) -> Count:
     count = Count(f"{place.name}: secrets in reach of SQL")
     asked = ["FROM duckdb_secrets(redact = false)", "FROM duckdb_secrets()", "SELECT getenv('PGPASSWORD')"]
     asked += ["FROM duckdb_databases()", "FROM duckdb_settings()"]
-    if is_lake(con):
+    if place.name.startswith("lake"):
         asked += [f"FROM {METADATA}.ducklake_metadata", "FROM ducklake_options('bufferhouse_lake')"]
     with suppress(duckdb.Error):
         con.execute("SET allow_unredacted_secrets = true")
@@ -379,7 +378,8 @@ def _reading(place: Place) -> Iterator[duckdb.DuckDBPyConnection]:
         with in_memory([str(SEED)]) as con:
             yield con
         return
-    with reading(where) as (con, _):
+    with reading(where) as opened:
+        con = opened.con
         yield con
 
 

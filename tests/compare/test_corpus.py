@@ -16,7 +16,7 @@ import pytest
 from bufferhouse.compare import causes as C
 from bufferhouse.compare.compare import Compared, compare_runs
 from bufferhouse.config.threshold import METRICS
-from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.open import reading
 from tests.command_line import CHECKOUT, call
 from tests.system.documents import commands
 from tests.system.test_documents import follow
@@ -63,7 +63,8 @@ def builds_warehouse(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture(scope="session")
 def builds(builds_warehouse: Path) -> Iterator[Runs]:
     """The runs of the builds."""
-    with reading(builds_warehouse) as (con, _note):
+    with reading(builds_warehouse) as opened:
+        con = opened.con
         yield Runs(con)
 
 

@@ -19,7 +19,7 @@ from bufferhouse.compare.values import read_values
 from bufferhouse.config.threshold import METRICS
 from bufferhouse.dump import parse
 from bufferhouse.dump.identity import content_of
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.compare.edits import (
     Subject,
     add_value,
@@ -134,7 +134,7 @@ def edited() -> Iterator[Edited]:
     runs["several before"] = [same, *(text(one.dump) for one in several[:3])]
     runs["several after"] = [*(text(one.dump) for one in several[:2:-1]), same]
     ids = {name: content_of(dumps[0]).dump_id for name, dumps in runs.items()}
-    with Warehouse(None) as warehouse:
+    with writing(None) as warehouse:
         load_runs(warehouse, runs)
         yield Edited(warehouse.con, ids, _compared(warehouse.con, ids))
 
@@ -250,7 +250,7 @@ def test_the_causes_sum_to_the_change(combinations: list[tuple[set[str], set[str
     """Whatever is done before and after, for each metric the causes sum to what the marts say changed."""
     one = subject(DUMPS[dialect])
     dumps = [[edited_text(one, names) for names in pair] for pair in combinations]
-    with Warehouse(None) as warehouse:
+    with writing(None) as warehouse:
         load_runs(warehouse, {f"run {n}": pair for n, pair in enumerate(dumps)})
         ids = [[content_of(files).dump_id for files in pair] for pair in dumps]
         sizes = SizesOfDumps(warehouse.con, {dump_id for pair in ids for dump_id in pair})

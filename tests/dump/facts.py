@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from bufferhouse.dump import Dump
-from bufferhouse.dump.parse import decode
+from bufferhouse.dump.columns import decode
 from tests import oracle
 
 

@@ -137,7 +137,7 @@ con.close()
 CANCELLED = """
 import os, signal, sys, threading, time
 from pathlib import Path
-from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.open import reading
 
 class Cancelled(Exception):
     pass
@@ -148,7 +148,8 @@ def cancel(number, frame):
 signal.signal(signal.SIGTERM, cancel)
 try:
     try:
-        with reading(Path(sys.argv[1])) as (con, _):
+        with reading(Path(sys.argv[1])) as opened:
+            con = opened.con
             threading.Timer(1, os.kill, [os.getpid(), signal.SIGTERM]).start()
             con.execute(sys.argv[2])
     except Exception:  # of DuckDB, which comes first now and then

@@ -12,9 +12,9 @@ import pytest
 
 from bufferhouse.engine.journal import HEADER_BYTES, checkpoint, guard, journal_path, put_back, roll_back
 from bufferhouse.errors import WarehouseBusy, WarehouseError
+from bufferhouse.warehouse.file import BLOCK_SIZE
 from bufferhouse.warehouse.lock import WriterLock
-from bufferhouse.warehouse.read import open_reader
-from bufferhouse.warehouse.warehouse import BLOCK_SIZE, Warehouse
+from bufferhouse.warehouse.open import open_reader, writing
 from tests.command_line import kill_group, run, start
 from tests.synthetic import small_dump
 from tests.warehouse.lake.lakes import answer, lake_in, needs_lake
@@ -79,10 +79,10 @@ def is_refused(path: Path, content: bytes) -> bool:
 @pytest.fixture(scope="module")
 def left(blank_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Left:
     path = Path(shutil.copy(blank_warehouse, tmp_path_factory.mktemp("left") / "w.duckdb"))
-    with Warehouse(path) as writer:
+    with writing(path) as writer:
         load_texts(writer, [small_dump(number) for number in range(20)])
     before = path.read_bytes()
-    with Warehouse(path) as writer:
+    with writing(path) as writer:
         load_texts(writer, [small_dump(number) for number in range(20, 40)])
         assert before == path.read_bytes()
         log = Path(f"{path}.wal").read_bytes()
@@ -106,14 +106,14 @@ def test_a_checkpoint_overwrites_nothing_that_is_not_in_the_journal(left, tmp_pa
     chance = random.Random(20261123)
     for content in [left.before, left.after, *(left.torn(chance) for _ in range(12))]:
         path = left.lay(tmp_path / "w.duckdb", content)
-        open_reader(path)[0].close()
+        open_reader(path).con.close()
         assert left.rows == contents(path)
         assert not journal_path(path).exists()
 
 
 def test_a_writer_finds_all_that_was_committed_and_its_checkpoint_takes_it(left, refused, tmp_path):
     path = left.lay(tmp_path / "w.duckdb", refused)
-    with Warehouse(path):
+    with writing(path):
         pass
     assert left.rows == contents(path)
     assert {"alone.duckdb", "w.duckdb", "w.duckdb.lock"} == {file.name for file in tmp_path.iterdir()}
@@ -126,7 +126,7 @@ def test_without_a_log_it_is_what_was_before(left, refused, tmp_path):
     before = contents(path)
     left.lay(path, refused)
     Path(f"{path}.wal").unlink()
-    with Warehouse(path):
+    with writing(path):
         pass
     assert before == contents(path)
 
@@ -171,7 +171,7 @@ def test_a_file_that_another_process_has_open_is_left(left, refused, tmp_path):
     try:
         assert "open\n" == reader.stdout.readline()
         assert not roll_back(path)
-        with pytest.raises(WarehouseBusy, match="is open in another process"), Warehouse(path):
+        with pytest.raises(WarehouseBusy, match="is open in another process"), writing(path):
             pass
     finally:
         kill_group(reader)
@@ -188,9 +188,9 @@ def test_a_reader_leaves_it_to_the_writer_who_is_there(left, refused, tmp_path):
 
 def test_a_connection_of_this_process_keeps_its_lock(left, tmp_path):
     path = left.lay(tmp_path / "w.duckdb", left.before)
-    with closing(open_reader(path)[0]):
+    with closing(open_reader(path).con):
         journal_path(path).write_bytes(left.journal)  # to write the file itself here would take the lock away, too
-        open_reader(path)[0].close()
+        open_reader(path).con.close()
         assert "Could not set lock" in run(path, code=WRITER).err
 
 
@@ -199,7 +199,7 @@ def test_a_journal_is_not_written_through_a_link(left, tmp_path):
     path = tmp_path / "w.duckdb"
     path.write_bytes(left.before)
     (tmp_path / "other").write_text("mine")
-    with Warehouse(path) as writer:
+    with writing(path) as writer:
         load_texts(writer, [small_dump(50)])
         journal_path(path).symlink_to(tmp_path / "other")
     assert "mine" == (tmp_path / "other").read_text()
@@ -223,7 +223,7 @@ def test_no_checkpoint_is_made_without_a_journal(left, tmp_path):
 @needs_lake
 def test_the_catalog_of_a_lake_that_is_a_file(tmp_path):
     address = lake_in(tmp_path)
-    with Warehouse(address) as writer:
+    with writing(address) as writer:
         load_texts(writer, [small_dump(1)])
     expected = answer(address, "FROM raw.dumps")
     catalog = Path(address.catalog)

@@ -27,7 +27,7 @@ def test_a_name_is_free_when_a_statement_failed():
 def test_a_name_is_free_when_the_catalog_of_a_lake_was_away(postgres, tmp_path):
     """DuckDB itself cannot look up a bare name then; a worker that tries again needs it."""
     pytest.importorskip("psycopg")
-    from bufferhouse.warehouse.lake.address import address_of
+    from bufferhouse.warehouse.address import address_of
     from bufferhouse.warehouse.lake.attach import make_lake, open_lake
 
     address = address_of(f"ducklake:postgres:{postgres.make_database()}").with_data_path(str(tmp_path / "files"))

@@ -19,9 +19,9 @@ from typing import Any
 
 import duckdb
 
-from bufferhouse.warehouse.files import published_path
 from tests.command_line import CHECKOUT
 from tests.system.heard import heard
+from tests.warehouses import published_path
 
 PATIENCE_SECONDS = 240
 

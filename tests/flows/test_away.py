@@ -89,8 +89,7 @@ def ingest_while(folder, url, goes, comes, seconds, monkeypatch):
     """
     write_dumps(folder / "run", range(40))
     warehouse = folder / "warehouse.duckdb"
-    monkeypatch.setattr("bufferhouse.ingest.batching.BATCH_DUMPS", 10)
-    monkeypatch.setattr("bufferhouse.ingest.batching._CHUNK_DUMPS", 10)
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "10")
     back_at = []
 
     def go_away() -> None:

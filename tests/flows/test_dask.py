@@ -6,14 +6,22 @@ from bufferhouse.paths import CHECKOUT
 # isort: split
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import duckdb
 import pytest
+from prefect import flow
 
 from bufferhouse.errors import ClusterUnavailable, UsageError
+from bufferhouse.ingest import pipeline
+from bufferhouse.ingest.read import Limits
+from bufferhouse.ingest.source import Source
+from bufferhouse.ingest.workers import Workers
+from bufferhouse.warehouse.open import writing
 from flows.ingest import ingest
-from flows.parsers import _submit
+from flows.parsers import Cluster
+from flows.steps import EXPECTED, run_step
 from tests.flows.clock import free_port
 from tests.ingests import write_dumps
 from tests.warehouses import differences
@@ -47,8 +55,7 @@ def compared(sources: Path, directory: Path, workers: int | None = 4) -> tuple[s
 @pytest.mark.soak
 def test_a_dask_cluster_loads_the_same_rows(prefect_server, tmp_path, monkeypatch):
     """A local cluster of four processes parses several batches at a time, and every table of raw has the same rows."""
-    monkeypatch.setattr("bufferhouse.ingest.batching.BATCH_DUMPS", 30)
-    monkeypatch.setattr("bufferhouse.ingest.batching._CHUNK_DUMPS", 30)
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "30")
     name, different, loads = compared(FLEET, tmp_path)
     assert "Completed" == name
     assert dict.fromkeys(different, 0) == different
@@ -58,20 +65,23 @@ def test_a_dask_cluster_loads_the_same_rows(prefect_server, tmp_path, monkeypatc
 
 @needs_dask
 @pytest.mark.soak
-def test_a_dask_cluster_that_is_started_once_it_is_worth_it_loads_the_same_rows(prefect_server, tmp_path, monkeypatch):
+def test_a_dask_cluster_that_is_started_once_it_is_worth_it_loads_the_same_rows(prefect_server, tmp_path):
     """Where nobody says how many processes: the first batches are parsed by the flow run."""
-    monkeypatch.setattr("bufferhouse.ingest.batching.BATCH_DUMPS", 30)
-    monkeypatch.setattr("bufferhouse.ingest.batching._CHUNK_DUMPS", 30)
-    monkeypatch.setattr("bufferhouse.ingest.workers.SMALLEST_INPUT_BYTES", 1 << 20)
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
-    submitted = []
-    monkeypatch.setattr(
-        "flows.parsers._submit", lambda runner, number, work: submitted.append(number) or _submit(runner, number, work)
-    )
-    name, different, loads = compared(FLEET, tmp_path, workers=None)
-    assert "Completed" == name
+    workers = Workers(partial(Cluster, 2), worth_bytes=1 << 20)
+    one, two = tmp_path / "dask.duckdb", tmp_path / "processes.duckdb"
+    sources, limits = [Source.named([str(FLEET)])], Limits(dumps=30)
+    aheads = []
+
+    @flow
+    def by_dask() -> None:
+        tell = lambda batch: aheads.append(workers.ahead)  # noqa: E731
+        pipeline.ingest(sources, writing(one), run=run_step, tell=tell, workers=workers, limits=limits)
+
+    by_dask()
+    pipeline.ingest(sources, writing(two), limits=limits)
+    different = differences(one, two)
     assert dict.fromkeys(different, 0) == different
-    assert list(range(2, len(loads) + 1)) == submitted
+    assert (0, 3) == (aheads[0], aheads[-1])
 
 
 @needs_dask
@@ -86,19 +96,14 @@ def test_a_dask_cluster_loads_the_whole_fleet(prefect_server, corpus, tmp_path):
 
 
 @needs_dask
-def test_a_scheduler_that_does_not_answer_is_named(prefect_server, tmp_path, monkeypatch):
-    """The flow run fails at once with the address, what to do, and nothing loaded."""
-    monkeypatch.setattr("flows.parsers._CONNECT_SECONDS", 0.5)
-    write_dumps(tmp_path / "dumps", range(1))
+def test_a_scheduler_that_does_not_answer_is_named(prefect_server):
+    """With the address and what to do; whoever ingests gives up at once."""
     address = f"tcp://127.0.0.1:{free_port()}"
-    state = ingest(
-        [str(tmp_path / "dumps")],
-        warehouse=str(tmp_path / "warehouse.duckdb"),
-        settings=[DASK, f"flows.dask_address={address}"],
-        return_state=True,
-    )
-    assert isinstance(state.result(raise_on_failure=False), ClusterUnavailable)
-    assert state.message.startswith(f"flows.dask_address: expected a Dask scheduler with workers at {address}, found: ")
+    with pytest.raises(ClusterUnavailable) as caught:
+        Cluster(address=address, wait=0.5)
+    said = f"flows.dask_address: expected a Dask scheduler with workers at {address}, found: "
+    assert str(caught.value).startswith(said)
+    assert isinstance(caught.value, EXPECTED)
 
 
 def test_without_the_extra_the_way_out_is_said(prefect_server, tmp_path, monkeypatch):

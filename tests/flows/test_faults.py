@@ -23,8 +23,7 @@ def test_expired_credentials_fail_a_flow_run_at_once(prefect_server, warehouse, 
 
 def test_a_full_disk_fails_a_flow_run_and_the_next_one_ends_it(prefect_server, disk, fleet, monkeypatch):
     """What was committed is whole; with more space the next flow run loads the rest."""
-    monkeypatch.setattr("bufferhouse.ingest.batching.BATCH_DUMPS", 10)
-    monkeypatch.setattr("bufferhouse.ingest.batching._CHUNK_DUMPS", 10)
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "10")
     warehouse = disk / "w.duckdb"
     state = ingest([str(fleet)], warehouse=str(warehouse), publish_copy=False, return_state=True)
     assert "Failed" == state.name

@@ -26,13 +26,17 @@ from prefect.exceptions import ParameterTypeError
 from prefect.states import Failed, State
 
 from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.config import load as configuration
+from bufferhouse.dump.identity import content_of
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
-from bufferhouse.ingest.source import Pass
-from bufferhouse.warehouse.files import published_path
+from bufferhouse.ingest.summary import Summary
 from bufferhouse.warehouse.lock import WriterLock
 from flows.ingest import _final_state, ingest, main
+from flows.parsers import chosen_workers
 from flows.steps import is_transient, step
 from tests.ingests import write_dumps
+from tests.synthetic import small_dump
+from tests.warehouses import published_path
 
 pytest_plugins = ["tests.flows.prefect_server"]
 
@@ -163,8 +167,7 @@ def test_a_batch_is_one_task_and_a_dump_is_none(ingested):
 
 def test_a_second_batch_has_tasks_of_its_own(prefect_server, tmp_path, monkeypatch):
     """Where ten new contents fill a batch 13 are two batches, two tasks that parse and two that load."""
-    monkeypatch.setattr("bufferhouse.ingest.batching.BATCH_DUMPS", 10)
-    monkeypatch.setattr("bufferhouse.ingest.batching._CHUNK_DUMPS", 10)
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "10")
     write_dumps(tmp_path / "many", range(13))
     warehouse = tmp_path / "warehouse.duckdb"
     state = ingest([str(tmp_path / "many")], warehouse=str(warehouse), return_state=True)
@@ -173,6 +176,15 @@ def test_a_second_batch_has_tasks_of_its_own(prefect_server, tmp_path, monkeypat
     }  # fmt: skip
     assert expected == Counter(map(task_name, task_runs(state, last="publish")))
     assert [(1, 10), (2, 3)] == query(warehouse, "SELECT load_id, new_count FROM raw.loads ORDER BY load_id")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_flow_run_has_the_workers_that_are_asked_for(count):
+    """Each parses a share of a batch."""
+    texts = [{"combined": small_dump(number)} for number in range(4)]
+    with chosen_workers(configuration.load(None), count) as workers:
+        shares = workers.begin(1, [(content_of(files), files) for files in texts]).result()
+    assert (count, 4) == (len(shares), sum(len(share.signature_ids) for share in shares))
 
 
 def test_the_published_copy_has_what_was_loaded(ingested):
@@ -260,15 +272,15 @@ def test_a_folder_of_bad_dumps_fails(prefect_server, seeds, tmp_path):
 @pytest.mark.parametrize(
     ("summary", "share", "expected"),
     [
-        (Pass(seen=0), 0.0, "Completed"),
-        (Pass(seen=4, new=4), 0.0, "Completed"),
-        (Pass(seen=4, rejected=2), 0.5, "Completed with rejects"),
-        (Pass(seen=4, rejected=3), 0.5, "Failed"),
-        (Pass(seen=4, rejected=1, known_rejected=2), 0.5, "Failed"),
-        (Pass(seen=4, unreadable=["a", "b", "c"]), 0.5, "Failed"),
-        (Pass(seen=4, unreadable=["a"]), 0.5, "Completed with rejects"),
-        (Pass(seen=4, rejected=4), 1.0, "Completed with rejects"),
-        (Pass(seen=4, rejected=1), 0.0, "Failed"),
+        (Summary(seen=0), 0.0, "Completed"),
+        (Summary(seen=4, new=4), 0.0, "Completed"),
+        (Summary(seen=4, rejected=2), 0.5, "Completed with rejects"),
+        (Summary(seen=4, rejected=3), 0.5, "Failed"),
+        (Summary(seen=4, rejected=1, known_rejected=2), 0.5, "Failed"),
+        (Summary(seen=4, unreadable=["a", "b", "c"]), 0.5, "Failed"),
+        (Summary(seen=4, unreadable=["a"]), 0.5, "Completed with rejects"),
+        (Summary(seen=4, rejected=4), 1.0, "Completed with rejects"),
+        (Summary(seen=4, rejected=1), 0.0, "Failed"),
     ],
 )
 def test_the_failing_share(summary, share, expected):

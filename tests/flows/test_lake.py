@@ -13,9 +13,9 @@ from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRun
 
 pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
+from bufferhouse.warehouse.address import LakeAddress, address_of
 from bufferhouse.warehouse.lake import compact
-from bufferhouse.warehouse.lake.address import LakeAddress, address_of
-from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.open import reading
 from flows.ingest import ingest
 from flows.maintain import maintain
 from tests.command_line import CHECKOUT
@@ -58,7 +58,8 @@ def test_flows_fill_and_keep_a_lake(prefect_server, lake, tmp_path):
     stray = Path(lake.data_path) / "raw" / "uses" / "ducklake-of-a-load-that-was-killed.parquet"
     stray.parent.mkdir(parents=True, exist_ok=True)
     stray.write_bytes(b"")
-    with reading(lake) as (con, _):
+    with reading(lake) as opened:
+        con = opened.con
         before = compact.size(con)
 
     state = maintain(warehouse=str(lake), settings=["retention.snapshots=0s"], return_state=True)
@@ -70,7 +71,8 @@ def test_flows_fill_and_keep_a_lake(prefect_server, lake, tmp_path):
     }  # fmt: skip
     said = summary(state, "maintain-summary")
     assert {name: str(value) for name, value in expected.items()} == {name: said[name] for name in expected}
-    with reading(lake) as (con, _):
+    with reading(lake) as opened:
+        con = opened.con
         after = compact.size(con)
     assert 1 == after.snapshot_count < before.snapshot_count
     assert after.file_count < before.file_count

@@ -14,12 +14,12 @@ from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRun
 from prefect.events.filters import EventFilter, EventNameFilter, EventRelatedFilter
 from prefect.states import Completed, State
 
-from bufferhouse.warehouse.files import published_path
 from flows.backfill import backfill
 from flows.events import FAILED_CHECK, REGRESSION, emit_regression
 from flows.fleet_report import fleet_report
 from flows.maintain import maintain
 from tests.flows.clock import figures, until
+from tests.warehouses import published_path
 
 pytest_plugins = ["tests.flows.prefect_server"]
 

@@ -10,10 +10,10 @@ import pytest
 
 from bufferhouse.config.load import Config
 from bufferhouse.errors import UsageError
-from bufferhouse.ingest.all_sources import chosen_sources
-from bufferhouse.warehouse.files import published_path
+from bufferhouse.ingest.source import chosen_sources
 from tests.command_line import call
 from tests.ingests import name_of, write_dumps
+from tests.warehouses import published_path
 
 CONFIG = """
 [[sources]]

@@ -4,19 +4,18 @@ import os
 import sys
 import tarfile
 import time
-from datetime import UTC, datetime
 
 import pytest
 
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.arrivals import Rules
-from bufferhouse.ingest.claimed import read_batches
-from bufferhouse.ingest.parsed_batches import parse_batch
-from bufferhouse.ingest.source import Pass, Source, choose, finish, look
+from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.ingest.read import read_batches
+from bufferhouse.ingest.source import Source, choose, look
+from bufferhouse.ingest.summary import Summary
 from bufferhouse.sources.naming import check_pattern
-from bufferhouse.warehouse.completing import complete
-from bufferhouse.warehouse.load import load
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
+from bufferhouse.warehouse.runs import complete
 from tests.command_line import CHECKOUT, call
 from tests.ingests import name_of, write_dumps
 
@@ -35,19 +34,14 @@ def age(*paths, seconds=86400.0):
 def one_pass(warehouse, folder, rules, **options):
     """Carry out one pass over a source and load what is ready; return what it did."""
     source = Source("test", [str(folder)], rules, look_inside=False, **options)
-    result = Pass()
-    with Warehouse(warehouse) as writer:
-        seen = look(source)
-        arrivals = choose(writer, source, seen, result)
-        for batch in read_batches(writer, arrivals.ready, hold=arrivals.hold):
-            result.unreadable += batch.unreadable
-            result.add(load(writer, parse_batch(batch), seen.discovery.runs, datetime.now(UTC)))
-        finish(arrivals, result)
-    return result
+    (summary,) = ingest([source], writing(warehouse)).values()
+    if summary.error is not None:
+        raise summary.error
+    return summary
 
 
 def query(warehouse, sql):
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         return writer.con.execute(sql).fetchall()
 
 
@@ -83,8 +77,8 @@ def test_a_file_that_changes_while_it_is_read_waits(warehouse, folder):
     (path,) = write_dumps(folder, [1])
     age(path)
     source = Source("test", [str(folder)], Rules(settle=1), look_inside=False)
-    with Warehouse(warehouse) as writer:
-        arrivals = choose(writer, source, look(source), Pass())
+    with writing(warehouse) as writer:
+        arrivals = choose(writer, source, look(source), Summary())
         with path.open("ab") as file:
             file.write(b"\n")
         assert [] == list(read_batches(writer, arrivals.ready, hold=arrivals.hold))
@@ -210,8 +204,8 @@ def test_a_declaration_names_runs_that_exist(warehouse, folder):
     """All or none: one unknown name, and no run is declared complete."""
     age(*write_dumps(folder, [1]))
     one_pass(warehouse, folder, Rules(settle=1))
-    with Warehouse(warehouse) as writer, pytest.raises(UsageError, match="there is no run 'none'"):
-        complete(writer.con, ["run", "none"])
+    with writing(warehouse) as writer, pytest.raises(UsageError, match="there is no run 'none'"):
+        complete(writer, ["run", "none"])
     assert [("{}",)] == query(warehouse, "SELECT labels FROM raw.runs")
 
 

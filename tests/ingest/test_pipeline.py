@@ -14,10 +14,10 @@ import pytest
 import zstandard
 
 from bufferhouse.dump.identity import content_of
-from bufferhouse.ingest.batching import BATCH_DUMPS
 from bufferhouse.ingest.pipeline import ingest
-from bufferhouse.sources.discover import discover
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.ingest.read import Limits
+from bufferhouse.ingest.source import Source
+from bufferhouse.warehouse.open import writing
 from tests.command_line import call, kill_group, run, start
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import contents, counts, rows
@@ -222,10 +222,15 @@ def test_files_that_cannot_be_read_are_named_and_stop_only_themselves(warehouse,
 def test_a_file_that_vanishes_while_others_are_read_is_named(warehouse, tmp_path):
     """Between looking and reading a file may go: the others load, and the summary says which one went."""
     _, gone = write_dumps(tmp_path / "run", [1, 2])
-    found = discover([str(tmp_path / "run")])
-    gone.unlink()
-    with Warehouse(warehouse) as writer:
-        summary = ingest(writer, found)
+
+    def then_gone(title, function, *arguments):
+        outcome = function(*arguments)
+        if title.startswith("discover "):
+            gone.unlink()
+        return outcome
+
+    source = Source.named([str(tmp_path / "run")])
+    (summary,) = ingest([source], writing(warehouse), run=then_gone).values()
     assert (1, 1, [f"{gone}: No such file or directory"]) == (summary.exit_code, summary.new, summary.unreadable)
 
 
@@ -341,7 +346,7 @@ def test_plan_counts_what_the_ingest_then_does(tmp_path, fleet):
 def test_plan_says_so_where_somebody_writes(warehouse, tmp_path):
     """It is then by the published copy, as of its time; nobody waits."""
     write_dumps(tmp_path / "run", [1, 2])
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         writer.publish()
         writer.con.execute("INSERT INTO meta.settings VALUES ('later', 'yes')")
         planning = run("ingest", tmp_path / "run", "--warehouse", warehouse, "--plan")
@@ -354,7 +359,7 @@ def test_two_contents_with_one_dump_id_are_never_mixed(warehouse, tmp_path):
     """Equal first 63 bits of two hashes: the second content is refused by the rule `identity`, the first stays."""
     write_dumps(tmp_path / "run", [1])
     ingested(warehouse, tmp_path / "run")
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         writer.con.execute("UPDATE raw.dumps SET sha256 = ?", ["0" * 64])
     before = counts(warehouse)
     code, summary = ingested(warehouse, tmp_path / "run", "--rehash")
@@ -392,12 +397,13 @@ def test_worker_processes_give_the_rows_of_one_process(example_warehouse, fleet,
 
 def test_large_inputs_are_committed_batch_by_batch(warehouse, tmp_path):
     """A batch of new contents is one transaction with one row of raw.loads."""
-    write_dumps(tmp_path / "run", range(BATCH_DUMPS + 100))
+    count = Limits().dumps + 100
+    write_dumps(tmp_path / "run", range(count))
     code, summary = ingested(warehouse, tmp_path / "run")
-    assert (0, BATCH_DUMPS + 100) == (code, summary["new"])
+    assert (0, count) == (code, summary["new"])
     loads = rows(warehouse, "SELECT seen_count, new_count FROM raw.loads ORDER BY load_id")
     assert 2 == len(loads)
-    assert BATCH_DUMPS + 100 == sum(new for _, new in loads)
+    assert count == sum(new for _, new in loads)
     by_load = rows(warehouse, "SELECT COUNT(*) FROM raw.dumps GROUP BY load_id ORDER BY load_id")
     assert [new for _, new in loads] == [count for (count,) in by_load]
 

@@ -59,13 +59,13 @@ def of_sightings(_: object, sightings: list, *__: object) -> bool:
 
 # Where, what, of which arguments, and what comes of it: the rule of a reject, or None for a file that is unreadable.
 STEPS = {
-    "looked at": ("bufferhouse.sources.grouping._is_candidate", of_path, None),
-    "given to a run": ("bufferhouse.sources.run_of.Places.of", lambda _, entry: of_path(entry), None),
+    "looked at": ("bufferhouse.sources.discover._is_candidate", of_path, None),
+    "given to a run": ("bufferhouse.sources.run.Places.of", lambda _, entry: of_path(entry), None),
     "read": ("bufferhouse.sources.directory._content", of_path, None),
     "decompressed": ("bufferhouse.sources.compression.opened", of_path, None),
-    "hashed": ("bufferhouse.ingest.batching.content_of", of_bytes, None),
-    "cut for others": ("bufferhouse.tabulate.worker.parse_many.sections", of_bytes, "read alone"),
-    "parsed": ("bufferhouse.tabulate.worker.parse", of_bytes, "reader"),
+    "hashed": ("bufferhouse.ingest.read.content_of", of_bytes, None),
+    "cut for others": ("bufferhouse.tabulate.contents.parse_many.sections", of_bytes, "read alone"),
+    "parsed": ("bufferhouse.tabulate.contents.parse", of_bytes, "reader"),
     "taken into a batch": (
         "bufferhouse.tabulate.tabulator.Tabulator.add_all",
         lambda _, dumps, *__: of_columns(dumps),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.warehouse import Warehouse
 from tests import oracle
 from tests.models.readings import alive_in, by_dump, oracle_dumps, owned_parts
@@ -33,7 +34,7 @@ OPCODE = re.compile(r"([a-z][a-z0-9-]*)\(")
 @pytest.fixture(scope="module")
 def laboratory():
     """An in-memory warehouse that takes any number of synthetic dumps."""
-    with Warehouse(None) as warehouse:
+    with writing(None) as warehouse:
         yield warehouse
 
 

@@ -11,12 +11,11 @@ import pytest
 
 from bufferhouse.models import build
 from bufferhouse.models.status import listed_models
-from bufferhouse.warehouse.files import published_path
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.command_line import call, kill_group, start
 from tests.models.small_models import ALL, MART, SIZES, STAGING, add_dump
 from tests.synthetic import small_dump
-from tests.warehouses import load_texts, rows
+from tests.warehouses import load_texts, published_path, rows
 
 
 def test_only_what_changed_is_built_again_with_what_reads_it(directory, con):
@@ -100,7 +99,7 @@ def test_opening_a_warehouse_brings_its_models_up_to_date(own_warehouse):
         con.execute("UPDATE meta.settings SET value = 'older' WHERE name = 'models'")
         before = con.execute("FROM intermediate.peaks ORDER BY ALL").fetchall()
         con.execute("DELETE FROM intermediate.peaks")
-    with Warehouse(own_warehouse):
+    with writing(own_warehouse):
         pass
     assert before == rows(own_warehouse, "FROM intermediate.peaks ORDER BY ALL")
 
@@ -180,7 +179,7 @@ def test_the_command_plans_and_then_back_fills_with_a_line_a_batch(own_warehouse
 
 def test_models_are_listed_with_version_kind_and_freshness(own_warehouse):
     """A view is as fresh as the newest load, a table as the newest load whose dumps it has rows of."""
-    with Warehouse(own_warehouse) as writer:
+    with writing(own_warehouse) as writer:
         [(first,)] = writer.con.execute("SELECT MAX(finished_at) FROM raw.loads").fetchall()
         text = small_dump(1)
         load_texts(writer, [text.split(b"\n\n")[0] + b"\n"])  # without live ranges: no peak to store

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.open import open_reader
 from tests import oracle
 from tests.models.readings import by_dump, oracle_dumps
 
@@ -141,7 +141,7 @@ def test_repeated_compilations_of_a_real_fleet(corpus, tmp_path):
 
     path = tmp_path / "fleet.duckdb"
     assert 0 == run_ingest([str(archive) for archive in sorted((corpus / "fleet").glob("*.tar.gz"))], path).exit_code
-    con, _ = open_reader(path)
+    con = open_reader(path).con
     with con:
         most = "SELECT MAX({}) FROM marts.retraced_programs_v1 WHERE program_name = '{}'"
         assert (87,) == con.execute(most.format("signature_count", "jit_multiply")).fetchone()

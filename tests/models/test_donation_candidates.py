@@ -6,7 +6,7 @@ import re
 import pytest
 
 from bufferhouse.ingest.in_memory import in_memory
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests import oracle
 from tests.models.readings import by_dump, oracle_dumps
 from tests.samples import of_archive
@@ -114,7 +114,7 @@ def test_any_parameters_and_outputs_make_the_most_pairs():
     """Also where an early output finds nothing, or a parameter is never used: 60 dumps made at random."""
     chance = random.Random(7)
     texts = [random_dump(chance) for _ in range(60)]
-    with Warehouse(None) as warehouse:
+    with writing(None) as warehouse:
         ids = load_texts(warehouse, texts)
         found = by_dump(warehouse.con, CANDIDATES)
     counts = set()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bufferhouse.models import project
 from bufferhouse.paths import MODELS
 from bufferhouse.query.format import formatted
+from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.warehouse import Warehouse
 from tests import oracle
 from tests.models.readings import by_dump, oracle_dumps, owned_parts
@@ -134,7 +135,7 @@ def test_parts_of_padding_sum_to_occupied_and_kinds_to_the_peak(example):
 @pytest.fixture(scope="module")
 def laboratory():
     """An in-memory warehouse that takes any number of synthetic dumps."""
-    with Warehouse(None) as warehouse:
+    with writing(None) as warehouse:
         yield warehouse
 
 

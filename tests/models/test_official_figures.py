@@ -10,7 +10,7 @@ import pytest
 
 from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.paths import CHECKOUT
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.models import official
 from tests.models.official import OfficialCount
 from tests.synthetic import Slot, dump_text
@@ -169,7 +169,7 @@ def figures():
         for name, (shape, opcode, _, _) in STORED.items()
     }
     texts = {"by hand": BY_HAND, "cut": CUT, "no temporaries": NO_TEMPORARIES, **stored}
-    with Warehouse(None) as warehouse:
+    with writing(None) as warehouse:
         names = dict(zip(load_texts(warehouse, list(texts.values())), texts, strict=True))
         [(run_id,)] = warehouse.con.execute("SELECT run_id FROM raw.runs").fetchall()
         for number, compiler in enumerate(RULES, 1000):

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from bufferhouse.paths import CHECKOUT
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests import oracle
 from tests.models.readings import oracle_dumps, owned_parts
 from tests.synthetic import Slot, dump_text
@@ -24,7 +24,7 @@ SAID = re.compile(r'(op_name|source_file)="((?:[^"\\]|\\.)*)"')
 @pytest.fixture(scope="module")
 def laboratory():
     """An in-memory warehouse that takes any number of synthetic dumps."""
-    with Warehouse(None) as warehouse:
+    with writing(None) as warehouse:
         yield warehouse
 
 

@@ -8,7 +8,7 @@ import pytest
 from bufferhouse.errors import ModelError
 from bufferhouse.models import build, project
 from bufferhouse.paths import MODELS
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.command_line import CHECKOUT, run
 from tests.models.small_models import ALL, MART, SIZES, STAGING
 from tests.synthetic import small_dump
@@ -186,7 +186,7 @@ def test_rows_of_a_model_are_told_apart_by_its_grain(example, model):
 
 def test_models_of_an_empty_warehouse_answer_nothing(warehouse):
     """Every view can be asked before anything was ingested, and has no rows that nobody wrote out."""
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         found = {name: writer.con.execute(f"FROM {name}").fetchall() for name in NAMES}
         assert WRITTEN_OUT == {name for name, rows in found.items() if rows}
         load_texts(writer, [small_dump(1)])

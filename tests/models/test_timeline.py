@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests import oracle
 from tests.models.readings import alive_in, by_dump, oracle_dumps
 from tests.models.sharing import MEMORY_SPACES, SHARING, slots
@@ -20,7 +20,7 @@ TIMELINE = """
 @pytest.fixture(scope="module")
 def laboratory():
     """An in-memory warehouse that takes any number of synthetic dumps."""
-    with Warehouse(None) as warehouse:
+    with writing(None) as warehouse:
         yield warehouse
 
 

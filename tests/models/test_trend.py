@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.dump.identity import content_of
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests import oracle
 from tests.synthetic import Slot, dump_text
 from tests.warehouses import rows, run_called
@@ -94,7 +94,7 @@ def test_trend_follows_each_series_from_run_to_run(tmp_path):
 def test_natural_names_sort_as_people_sort(warehouse):
     """run_9 comes before run_10, and a name that is a time stamp before a later one."""
     names = ["run_10", "run_9", "run_20251231235959", "run_20260101000000", "run_9b", "run", "2_10", "2_9", "10_1"]
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         for number, name in enumerate(names):
             row = run_called(name).row(number)
             marks = ", ".join("?" for _ in row)

@@ -14,7 +14,7 @@ from bufferhouse.query.cookbook import PAGE, Parameter, question, questions
 from bufferhouse.query.door import door
 from bufferhouse.query.format import formatted
 from bufferhouse.tabulate.shape import parse_shape
-from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.open import open_reader
 from tests.command_line import call
 from tests.ingests import ingest, write_dumps
 
@@ -37,7 +37,7 @@ ALSO = {
 @pytest.fixture(scope="module")
 def ask(example_warehouse, tmp_path_factory):
     """A function that asks a question of the example fleet and returns columns and rows."""
-    con, _ = open_reader(Path(shutil.copy(example_warehouse, tmp_path_factory.mktemp("asked") / "copy.duckdb")))
+    con = open_reader(Path(shutil.copy(example_warehouse, tmp_path_factory.mktemp("asked") / "copy.duckdb"))).con
     with con, door(con) as opened:
         yield lambda name, given=None: opened.ask(question(name).sql, question(name).values(given or {}))
 
@@ -56,7 +56,7 @@ def ask_of_refused(blank_warehouse, tmp_path_factory):
     for place, (was, instead) in zip(broken, damages, strict=True):
         place.write_bytes(good.read_bytes().replace(was, instead, 1))
     assert 1 == ingest(path, run)[0]
-    con, _ = open_reader(path)
+    con = open_reader(path).con
     with con, door(con) as opened:
         yield lambda name, given=None: opened.ask(question(name).sql, question(name).values(given or {}))
 
@@ -87,7 +87,7 @@ def test_the_answer(ask, ask_of_refused, golden, name):
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_an_empty_warehouse_has_no_answer(blank_warehouse, tmp_path, name):
     """Every question can be asked before the first dump is there."""
-    con, _ = open_reader(Path(shutil.copy(blank_warehouse, tmp_path / "blank.duckdb")))
+    con = open_reader(Path(shutil.copy(blank_warehouse, tmp_path / "blank.duckdb"))).con
     with con, door(con) as opened:
         assert [] == opened.ask(QUESTIONS[name].sql, QUESTIONS[name].values({})).rows
 

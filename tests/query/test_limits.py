@@ -12,7 +12,7 @@ import pytest
 from bufferhouse.engine.limits import MIB, Limits
 from bufferhouse.errors import UsageError
 from bufferhouse.query.door import door
-from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.open import open_reader
 from tests.command_line import call, run, start
 
 ENDLESS = {
@@ -71,7 +71,7 @@ def test_what_would_fill_the_disk_is_stopped(example_warehouse, temporary, tmp_p
     """Temporary files are bounded; they lie apart from the warehouse and are gone afterwards."""
     copy = Path(shutil.copy(example_warehouse, tmp_path / "copy.duckdb"))
     limits = Limits(memory_bytes=64 * MIB, temporary_bytes=16 * MIB, threads=2)
-    con, _ = open_reader(copy)
+    con = open_reader(copy).con
     with con, door(con, limits) as opened, pytest.raises(UsageError, match="more than 16 MiB of temporary files"):
         opened.ask("SELECT MAX(m) FROM (SELECT md5(CAST(range AS VARCHAR)) AS m FROM range(5000000) ORDER BY m, range)")
     assert ["copy.duckdb", "temporary"] == sorted(path.name for path in tmp_path.iterdir())
@@ -80,7 +80,7 @@ def test_what_would_fill_the_disk_is_stopped(example_warehouse, temporary, tmp_p
 def test_a_sort_larger_than_memory_is_answered_through_temporary_files(example_warehouse, temporary, tmp_path):
     """Within the bounds a statement may spill, though files are closed to it."""
     copy = Path(shutil.copy(example_warehouse, tmp_path / "copy.duckdb"))
-    con, _ = open_reader(copy)
+    con = open_reader(copy).con
     with con, door(con, Limits(memory_bytes=64 * MIB, threads=2)) as opened:
         sql = "SELECT COUNT(*) FROM (SELECT md5(CAST(range AS VARCHAR)) AS m FROM range(2000000) ORDER BY m OFFSET 1)"
         assert [(1_999_999,)] == opened.ask(sql).rows
@@ -124,7 +124,7 @@ def test_the_bound_of_the_process_is_lifted_afterwards(example_warehouse, tempor
 def test_a_door_answers_on_after_a_statement_was_stopped(example_warehouse, temporary, tmp_path):
     """Neither time nor memory nor a mistake closes it."""
     copy = Path(shutil.copy(example_warehouse, tmp_path / "copy.duckdb"))
-    con, _ = open_reader(copy)
+    con = open_reader(copy).con
     with con, door(con, Limits(seconds=0.3, memory_bytes=200 * MIB)) as opened:
         for sql in (ENDLESS["join"], TOO_LARGE["one list"], "SELECT 1 / CAST('x' AS INTEGER)"):
             with pytest.raises(UsageError):

@@ -9,7 +9,7 @@ import pytest
 
 import bufferhouse
 from bufferhouse.errors import UsageError, WarehouseBusy
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.command_line import call, run
 
 COUNT = "SELECT COUNT(*) FROM peak_memory"
@@ -49,7 +49,7 @@ def test_the_warehouse_is_found_as_the_command_line_finds_it(own_warehouse, monk
 def test_while_somebody_writes_the_published_copy_is_read(own_warehouse):
     """A warning says as of when; without a copy the writer is named."""
     code = f"import bufferhouse; print(bufferhouse.connect({str(own_warehouse)!r}).sql({COUNT!r}).fetchone()[0])"
-    with Warehouse(own_warehouse) as writer:
+    with writing(own_warehouse) as writer:
         outcome = run(code=code)
         assert 1 == outcome.code
         assert WarehouseBusy.__name__ in outcome.err

@@ -13,7 +13,7 @@ import pytest
 
 from bufferhouse.query.door import door
 from bufferhouse.query.shell import Shell, ends_a_statement, statements
-from bufferhouse.warehouse.read import open_reader
+from bufferhouse.warehouse.open import open_reader
 from tests.command_line import CHECKOUT, call
 
 
@@ -38,7 +38,7 @@ def test_where_a_statement_ends(lines, expected):
 def talk(example_warehouse, tmp_path_factory):
     """A function that obeys one line and returns what it shows."""
     shown: list[str] = []
-    con, _ = open_reader(Path(shutil.copy(example_warehouse, tmp_path_factory.mktemp("talk") / "copy.duckdb")))
+    con = open_reader(Path(shutil.copy(example_warehouse, tmp_path_factory.mktemp("talk") / "copy.duckdb"))).con
     with con, door(con) as opened:
         shell = Shell(opened, lambda text, form: shown.append(text), shown.append)
 

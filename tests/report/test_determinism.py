@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.command_line import call
 from tests.synthetic import small_dump
 from tests.warehouses import load_runs, rows
@@ -29,7 +29,7 @@ def test_the_example_fleet_is_determinate(example_warehouse: Path):
 @pytest.fixture
 def twice(own_warehouse: Path) -> Path:
     """The example fleet, where two releases are called one compiler."""
-    with Warehouse(own_warehouse) as writer:
+    with writing(own_warehouse) as writer:
         writer.con.execute(
             "UPDATE raw.runs SET compiler_version = '0.5', compiler_revision = NULL, xla_flags = NULL,"
             " git_revision = NULL WHERE run_name IN ('jaxlib-0.4.38', 'jaxlib-0.6.0')"
@@ -39,7 +39,7 @@ def twice(own_warehouse: Path) -> Path:
 
 def test_other_bytes_of_one_compiler_are_found(twice: Path):
     """The programs that changed between the two runs, with the least and the most bytes, and where they were seen."""
-    with Warehouse(twice) as writer:
+    with writing(twice) as writer:
         expected = writer.con.execute(
             "SELECT program_name, MIN(reserved_bytes), MAX(reserved_bytes) FROM marts.memory_space_trend_v1"
             " WHERE run_name IN ('jaxlib-0.4.38', 'jaxlib-0.6.0') GROUP BY program_name, memory_space"
@@ -59,7 +59,7 @@ def test_other_bytes_of_one_compiler_are_found(twice: Path):
 @pytest.mark.parametrize("column", ["xla_flags", "git_revision", "compiler_revision"])
 def test_other_flags_or_sources_are_another_thing(twice: Path, column: str):
     """Runs with other flags, another source or another revision of the compiler are not compared."""
-    with Warehouse(twice) as writer:
+    with writing(twice) as writer:
         if column == "compiler_revision":
             writer.con.execute("UPDATE raw.observations SET compiler_revision = NULL")
         writer.con.execute(f"UPDATE raw.runs SET {column} = run_name")
@@ -69,10 +69,10 @@ def test_other_flags_or_sources_are_another_thing(twice: Path, column: str):
 def test_without_a_version_a_run_is_compared_with_itself(warehouse: Path):
     """Two runs that say no compiler may be of two; two dumps of one run are of one. Equal findings are one row."""
     small, large = ({"combined": small_dump(number)} for number in (1, 9))
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         load_runs(writer, {"a": [small], "b": [large]})
     assert [] == found(warehouse)
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         load_runs(writer, {"c": [small, large], "d": [small, large]})
     [row] = found(warehouse)
     [(spread,)] = rows(warehouse, "SELECT MAX(reserved_bytes) - MIN(reserved_bytes) FROM marts.peak_memory_v1")

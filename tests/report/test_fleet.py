@@ -16,7 +16,7 @@ from bufferhouse.report.fleet import data as reading
 from bufferhouse.report.fleet.data import Fleet, read_fleet
 from bufferhouse.report.fleet.terminal import left_out, moved_line
 from bufferhouse.report.text.figures import human_bytes
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.command_line import call
 
 FLEET = CHECKOUT / "examples" / "fleet"
@@ -267,7 +267,7 @@ def test_names_give_the_terminal_no_orders(example_warehouse: Path, tmp_path: Pa
 def test_an_empty_warehouse_says_how_to_fill_it(tmp_path: Path):
     """A warehouse without runs names the command that loads some, on the terminal and on the page."""
     path, page = tmp_path / "empty.duckdb", tmp_path / "empty.html"
-    with Warehouse(path):
+    with writing(path):
         pass
     out = printed(path, "--html", page)
     assert "empty.duckdb holds no runs yet" == out.splitlines()[0]

@@ -13,7 +13,7 @@ from bufferhouse.report.program import data as reading
 from bufferhouse.report.program.data import PARTS, Program, read_program
 from bufferhouse.report.program.page import program_page
 from bufferhouse.report.program.terminal import program_text
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.command_line import call
 from tests.synthetic import Slot, dump_text
 from tests.warehouses import load_texts, rows
@@ -197,7 +197,7 @@ def synthetic(warehouse: Path):
     """A function that makes a warehouse of one run of one program, of dumps with these texts."""
 
     def make(*texts: bytes) -> Path:
-        with Warehouse(warehouse) as opened:
+        with writing(warehouse) as opened:
             load_texts(opened, texts)
         return warehouse
 
@@ -249,7 +249,7 @@ def test_rows_beyond_the_limit_are_summed(synthetic, monkeypatch: pytest.MonkeyP
 def test_names_do_nothing_on_a_terminal(example_warehouse: Path, tmp_path: Path):
     """Control characters and turned text in names are written as escapes."""
     path = Path(shutil.copy(example_warehouse, tmp_path / "hostile.duckdb"))
-    with Warehouse(path) as warehouse:
+    with writing(path) as warehouse:
         warehouse.con.execute("UPDATE raw.observations SET program_name = 'x' || chr(27) || '[31m' || chr(8238)")
         warehouse.con.execute("UPDATE raw.instruction_texts SET op_name = chr(27) || chr(8238) || repeat('模', 4000)")
     for form in ("table", "markdown"):

@@ -16,8 +16,7 @@ import pytest
 import zstandard
 
 from bufferhouse.sources.archive import Archive
-from bufferhouse.sources.discover import discover, read
-from bufferhouse.sources.spool import Waiting
+from bufferhouse.sources.discover import Waiting, discover, read
 from tests.command_line import call, run
 from tests.ingests import SUFFIX, ingest, name_of
 from tests.synthetic import Slot, dump_text, small_dump

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bufferhouse.sources.spool import Waiting
+from bufferhouse.sources.discover import Waiting
 
 
 @pytest.mark.parametrize("memory_bytes", [0, 10, 1000])

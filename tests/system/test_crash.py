@@ -10,12 +10,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.warehouse.files import published_path
-from bufferhouse.warehouse.read import undo_left
+from bufferhouse.warehouse.file import undo_left
 from tests.command_line import CHECKOUT, call, run, start
 from tests.dump.damage import DAMAGES, damaged, renamed, sources
 from tests.ingests import name_of
-from tests.warehouses import contents, rows
+from tests.warehouses import contents, published_path, rows
 
 pytestmark = pytest.mark.slow
 
@@ -196,7 +195,7 @@ def test_killed_again_and_again_it_has_the_rows_of_an_undisturbed_run(dumps, und
     }
     run("ingest", *first, "--warehouse", path)
     kills["in a checkpoint"] = sum(kill_until(1, path, lambda: at_change(path, 1), "ingest", other) for other in others)
-    temporary = f".{copy.name}.*.tmp"
+    temporary = f".{copy.name}.*.new"
     kills["publishing"] = kill_until(
         wanted.publishing, path, lambda: at_file(tmp_path, temporary), "ingest", dumps, "--publish"
     )

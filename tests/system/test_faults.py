@@ -5,11 +5,10 @@ import shutil
 import time
 
 from bufferhouse.warehouse import lock
-from bufferhouse.warehouse.files import published_path
 from bufferhouse.warehouse.lock import WriterLock
 from tests.command_line import call
 from tests.ingests import ingest, name_of, write_dumps
-from tests.warehouses import contents, counts, rows
+from tests.warehouses import contents, counts, published_path, rows
 
 pytest_plugins = ["tests.system.surroundings"]
 

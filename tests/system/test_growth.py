@@ -25,7 +25,7 @@ from bufferhouse.sources.module_text import head_of
 from bufferhouse.sources.run import RunFault, read_run_file
 from bufferhouse.tabulate.overlap import OverlapError, overlaps, strict_overlaps
 from bufferhouse.tabulate.shape import ShapeError, leaves, parse_shape, subshape, without_layout
-from bufferhouse.tabulate.signature import entry_signatures
+from bufferhouse.tabulate.tabulator import entry_signatures
 from tests.fuzz import HOSTILE
 from tests.ingests import name_of
 from tests.synthetic import Slot, dump_text, small_dump

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.open import reading
 from tests.system.image import ROOT, instructions, words
 
 pytestmark = pytest.mark.soak
@@ -94,7 +94,8 @@ def test_the_entry_commands_run_inside(inside, warehouse, fleet):
     inside(entry, "report", "fleet", "--html", "/warehouse/fleet.html")
     assert "126 of 126 dumps proved" == inside(entry, "verify")
     assert "<html" in (warehouse / "fleet.html").read_text()
-    with reading(warehouse / "warehouse.duckdb") as (con, _):
+    with reading(warehouse / "warehouse.duckdb") as opened:
+        con = opened.con
         assert (126,) == con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()
 
 

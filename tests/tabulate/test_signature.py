@@ -4,7 +4,7 @@ import pytest
 
 from bufferhouse.dump import parse
 from bufferhouse.dump.columns import Dumps
-from bufferhouse.tabulate.signature import entry_signatures
+from bufferhouse.tabulate.tabulator import entry_signatures
 
 VALUES = """
 Total bytes used: {total}

@@ -7,8 +7,7 @@ import pytest
 
 from bufferhouse.dump import parse
 from bufferhouse.dump.identity import content_of, key_of
-from bufferhouse.tabulate.batch import COLUMNS, Batch, merged
-from bufferhouse.tabulate.contracts import breaches
+from bufferhouse.tabulate.batch import COLUMNS, Batch, breaches, merged
 from bufferhouse.tabulate.shape import ShapeError
 from bufferhouse.tabulate.tabulator import Tabulator
 from schemas import TABLES

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.command_line import Outcome, call, kill_group, run, start
 from tests.ingests import write_dumps
 from tests.warehouses import contents, counts
@@ -16,14 +16,15 @@ from tests.warehouses import contents, counts
 READER = """
 import sys, time
 from pathlib import Path
-from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.open import reading
 
 path, end = Path(sys.argv[1]), Path(sys.argv[2])
 polls, noted, most = 0, 0, 0
 is_over = False
 while not is_over:
     is_over = end.exists()
-    with reading(path, wait=60) as (con, note):
+    with reading(path, wait=60) as opened:
+        con, note = opened.con, opened.note
         [(dumps, brought)] = con.execute(
             "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COALESCE(SUM(new_count), 0) FROM raw.loads)"
         ).fetchall()
@@ -107,7 +108,7 @@ def test_the_same_directory_twice_at_once(tmp_path):
 
 def test_a_reader_of_a_current_copy_is_in_no_writers_way(warehouse, tmp_path):
     """Where the published copy has everything, it is read, and a writer need not wait for the reader."""
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         writer.publish()
     end = tmp_path / "end"
     reader = start(warehouse, end, code=READER)

@@ -7,14 +7,14 @@ import pytest
 
 from bufferhouse.engine.connection import lacks_space
 from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull
-from bufferhouse.warehouse.copying import copy_file
+from bufferhouse.warehouse.file_copy import copy_file
 from tests.command_line import run
 
 # Copies with a limit on the size of files, so that `cp` fails half-way.
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from bufferhouse.warehouse.copying import copy_file
+from bufferhouse.warehouse.file_copy import copy_file
 from bufferhouse.errors import WarehouseFull
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
@@ -35,7 +35,7 @@ def test_a_copy_takes_the_place_of_the_old_one_in_one_step(source, tmp_path):
     """Whoever has the old one open keeps it; what a killed copy left behind goes."""
     target = tmp_path / "target"
     target.write_bytes(b"old")
-    (tmp_path / ".target.4711.tmp").write_bytes(b"half")
+    (tmp_path / ".target.4711-1.new").write_bytes(b"half")
     with target.open("rb") as reader:
         copy_file(source, target)
         assert b"old" == reader.read()

@@ -8,9 +8,9 @@ import pytest
 
 from bufferhouse.errors import UsageError, WarehouseBusy
 from bufferhouse.warehouse import lock
-from bufferhouse.warehouse.files import file_of, is_published, lock_path, log_path, published_path
+from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.lock import WriterLock
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.command_line import call, kill_group, start
 from tests.ingests import write_dumps
 from tests.synthetic import small_dump
@@ -29,9 +29,10 @@ def link(warehouse: Path, tmp_path: Path) -> Path:
 
 def test_what_lies_beside_a_warehouse_lies_beside_the_file(warehouse, link):
     """By either name the same file, lock, log and published copy; a name that is no link stays as it is written."""
-    for one in (file_of, lock_path, log_path, published_path):
-        assert one(warehouse) == one(link)
-    assert Path("w.duckdb") == file_of(Path("w.duckdb"))
+    one, other = FileAddress(warehouse), FileAddress(link)
+    assert (one.file, one.lock, one.log, one.published) == (other.file, other.lock, other.log, other.published)
+    assert (one.files, one.key) == (other.files, other.key)
+    assert Path("w.duckdb") == FileAddress(Path("w.duckdb")).file
 
 
 def test_a_link_to_itself_is_a_wrong_call(tmp_path):
@@ -39,7 +40,7 @@ def test_a_link_to_itself_is_a_wrong_call(tmp_path):
     path = tmp_path / "w.duckdb"
     path.symlink_to(path)
     with pytest.raises(UsageError, match="leads back to itself"):
-        file_of(path)
+        FileAddress(path).file  # noqa: B018 - it is looked up
     for words in (["query", "SELECT 1"], ["ingest", tmp_path]):
         assert 2 == call(*words, "--warehouse", path).code
     assert path.is_symlink()
@@ -96,7 +97,7 @@ def test_ingests_by_two_names_at_once_both_load(warehouse, link, tmp_path):
 
 def test_compact_by_a_link_keeps_the_link(warehouse, link):
     """The file behind it is written anew, with the same rows; nothing is left beside the link."""
-    with Warehouse(link) as writer:
+    with writing(link) as writer:
         load_texts(writer, [small_dump(number) for number in range(5)])
     before, was = contents(warehouse), warehouse.stat().st_ino
     assert 0 == call("compact", "--warehouse", link).code
@@ -116,10 +117,10 @@ def test_a_link_to_nothing_yet_stays_a_link(tmp_path):
 
 def test_one_published_copy_for_both_names(warehouse, link):
     """Whoever reads by one name while somebody writes by the other has it."""
-    with Warehouse(link) as writer:
+    with writing(link) as writer:
         load_texts(writer, [small_dump(1)])
-        assert published_path(warehouse) == writer.publish()
-    assert [True, True] == [is_published(path) for path in (warehouse, link)]
+        assert FileAddress(warehouse).published == writer.publish()
+    assert [True, True] == [FileAddress(path).is_published() for path in (warehouse, link)]
     holder = start(link, code=HOLDER, stdin=subprocess.PIPE)
     try:
         assert "held\n" == holder.stdout.readline()
@@ -171,12 +172,12 @@ def test_a_file_with_two_names_is_not_written(warehouse, tmp_path):
 def test_what_killed_commands_left_goes_with_the_next_writer(warehouse, tmp_path):
     """Of this warehouse alone, and nothing that only looks like it."""
     (tmp_path / "run").mkdir()
-    stay = {f".{warehouse.stem}2.duckdb.12.compact", f".{warehouse.name}.notes.tmp", f"{warehouse.name}.12.compact"}
-    go = {f".{warehouse.name}.{end}" for end in ("12.compact", "12.compact.wal", "7.new", "7.new.wal", "9.tmp")}
-    go.add(f".{published_path(warehouse).name}.9.tmp")
+    stay = {f".{warehouse.stem}2.duckdb.12-1.new", f".{warehouse.name}.notes.new", f"{warehouse.name}.12-1.new"}
+    go = {f".{warehouse.name}.{end}" for end in ("12-1.new", "7-20.new.wal")}
+    go.add(f".{FileAddress(warehouse).published.name}.9-1.new")
     for name in stay | go:
         (warehouse.parent / name).write_text("")
-    with Warehouse(warehouse):
+    with writing(warehouse):
         pass
     left = {path.name for path in warehouse.parent.iterdir()}
     assert (stay, set()) == (stay & left, go & left)

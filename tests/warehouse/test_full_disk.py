@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.warehouse.files import published_path
 from tests.command_line import call, run
 from tests.warehouse.disks import space
-from tests.warehouses import contents, counts, rows
+from tests.warehouses import contents, counts, published_path, rows
 
 pytest_plugins = ["tests.system.surroundings"]
 
@@ -101,7 +100,7 @@ def test_an_export_that_does_not_fit(disk, example_warehouse):
     assert (3, "") == (outcome.code, outcome.out)
     assert "No space left on device" in outcome.err
     assert "Traceback" not in outcome.err
-    assert [] == list(disk.rglob("*.tmp"))
+    assert [] == list(disk.rglob("*.new"))
 
 
 def test_a_limit_on_the_size_of_files(warehouse, fleet, monkeypatch):

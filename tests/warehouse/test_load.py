@@ -13,7 +13,7 @@ from bufferhouse.dump.identity import content_of
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.tabulate.batch import Batch
 from bufferhouse.warehouse.load import load, packed
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import contents, counts, load_parsed, parsed, rows, run_called
 
@@ -87,7 +87,7 @@ def test_a_build_is_what_its_compiler_decided(tmp_path, build):
             for member in members
             if member.name.endswith(".truth.json")
         }
-    with Warehouse(path) as warehouse:
+    with writing(path) as warehouse:
         sightings = dict(
             warehouse.con.execute("SELECT split_part(source_uri, '!', 2), dump_id FROM raw.observations").fetchall()
         )
@@ -112,7 +112,7 @@ def test_dumps_of_tensorflow_1_are_refused_by_name(tmp_path):
 
 def test_a_load_that_fails_leaves_nothing(warehouse):
     """An error after the rows were copied takes them all back, and the same connection can load then."""
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         batch = parsed([small_dump(1), small_dump(2)])
         ids, batch.signature_ids = batch.signature_ids, {}
         with pytest.raises(KeyError):
@@ -129,7 +129,7 @@ def test_the_row_of_a_load_counts_what_it_brought(warehouse):
     from bufferhouse.version import __version__
 
     texts = [small_dump(1), small_dump(1), small_dump(2), b"BufferAssignment:\nnonsense\n"]
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         load_parsed(writer, parsed(texts))
     assert [(4, 2, 1, 1, sum(map(len, texts)), __version__)] == rows(
         warehouse,
@@ -139,7 +139,7 @@ def test_the_row_of_a_load_counts_what_it_brought(warehouse):
 
 def test_models_of_a_batch_are_those_over_the_whole_warehouse(own_warehouse):
     """Incremental models, computed load by load, hold what computing them over everything gives."""
-    with Warehouse(own_warehouse) as writer:
+    with writing(own_warehouse) as writer:
         load_parsed(writer, parsed([small_dump(1), dump_text([Slot(0, 4, 0, 8), Slot(1, 3, 4, 8)])]))
         models = writer.con.execute("SELECT model_name, model_sql FROM meta.models WHERE is_incremental").fetchall()
         assert 4 <= len(models)
@@ -152,7 +152,7 @@ def test_models_of_a_batch_are_those_over_the_whole_warehouse(own_warehouse):
 
 def test_shapes_keep_their_numbers_from_load_to_load(warehouse):
     """A shape that is known has one row and one number, whichever load meets it again."""
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         for text in (small_dump(1), small_dump(2), dump_text([Slot(0, 1, 0, 9), Slot(1, 2, 16, 64)])):
             load_parsed(writer, parsed([text]))
         assert [("u8[10]{0}",), ("u8[64]{0}",), ("u8[9]{0}",)] == writer.con.execute(
@@ -193,7 +193,7 @@ def test_a_dump_that_breaks_a_rule_is_rejected_alone(warehouse, table, cells, ru
     bad = content_of({"combined": texts[1]}).dump_id
     batch = parsed(texts)
     changed(batch.tables, table, bad, **cells)
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         loaded = load_parsed(writer, batch)
         assert [(rule, texts[1])] == [
             (refusal.rule, sighting.files["combined"]) for sighting, refusal in loaded.rejects
@@ -216,7 +216,7 @@ def test_a_check_that_warns_counts_and_lets_the_dump_in(warehouse):
     # Both values move to one place, which an allocation whose values share bytes for longer has to say.
     changed(batch.tables, "hlo_values", content_of({"combined": texts[0]}).dump_id, offset_bytes=1 << 20)
     changed(batch.tables, "allocations", content_of({"combined": texts[0]}).dump_id, has_strict_overlap=True)
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         loaded = load_parsed(writer, batch)
     warnings = {"slots_inside_allocations": 1, "slots_share_one_instant": 1, "one_output_shape": 2}
     assert (warnings, 2) == (loaded.warnings, loaded.new_count)
@@ -230,7 +230,7 @@ def test_a_shape_that_breaks_its_contract_stops_the_dumps_that_mention_it(wareho
     batch.tables.frames["shapes"] = shapes.with_columns(
         logical_bytes=pl.when(is_odd).then(-5).otherwise(pl.col("logical_bytes"))
     )
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         loaded = load_parsed(writer, batch)
     assert (1, ["contract:shapes.logical_bytes"]) == (loaded.new_count, [r.rule for _, r in loaded.rejects])
     assert [] == rows(warehouse, "SELECT 1 FROM raw.shapes WHERE shape_text = 'u8[9]{0}'")
@@ -242,6 +242,6 @@ def test_a_breach_no_dump_can_be_blamed_for_stops_the_load(warehouse):
 
     batch = parsed([small_dump(1)])
     batch.tables.frames["uses"] = batch.tables.frames["uses"].with_columns(pl.col("ordinal").cast(pl.Int32))
-    with Warehouse(warehouse) as writer, pytest.raises(pandera.errors.SchemaErrors):
+    with writing(warehouse) as writer, pytest.raises(pandera.errors.SchemaErrors):
         load(writer, batch, {"run": run_called("run")}, datetime.now(UTC))
     assert 0 == counts(warehouse)["loads"]

@@ -11,7 +11,7 @@ import pytest
 
 from bufferhouse.errors import UsageError, WarehouseBusy
 from bufferhouse.warehouse import lock
-from bufferhouse.warehouse.files import lock_path
+from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.lock import WriterLock
 from tests.command_line import call, kill_group, start
 from tests.synthetic import small_dump
@@ -20,8 +20,8 @@ from tests.warehouses import counts
 HOLDER = """
 import sys
 from pathlib import Path
-from bufferhouse.warehouse.warehouse import Warehouse
-with Warehouse(Path(sys.argv[1])):
+from bufferhouse.warehouse.open import writing
+with writing(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -33,16 +33,19 @@ sys.stdin.readline()
 """
 # A writer whose worker processes are busy when it is killed.
 PARENT = """
-import multiprocessing, os, sys, time
+import sys, time
 from pathlib import Path
+from bufferhouse.dump.identity import content_of
+from bufferhouse.ingest.workers import Processes
 from bufferhouse.warehouse.lock import WriterLock
-from bufferhouse.ingest.processes import executor
+from tests.synthetic import small_dump
 
-with executor(2) as pool, WriterLock(Path(sys.argv[1])):
-    pool.submit(time.sleep, 3600)
-    pool.submit(os.getpid).result()
-    pool.submit(time.sleep, 3600)
-    print(*(worker.pid for worker in multiprocessing.active_children()), flush=True)
+files = {"combined": small_dump(1)}
+work = [(content_of(files), files)]
+with Processes(2) as pool, WriterLock(Path(sys.argv[1])):
+    pool.begin(1, work * 2).result()
+    pool.begin(2, work * 1_000_000)
+    print(*(worker.pid for worker in pool.processes), flush=True)
     time.sleep(3600)
 """
 
@@ -177,7 +180,7 @@ def test_workers_end_with_their_parent_and_hold_no_lock(tmp_path):
 @pytest.mark.parametrize("kind", ["link", "dangling link", "pipe", "folder"])
 def test_what_is_no_plain_file_is_no_lock(warehouse, dumps, tmp_path, kind):
     """Whoever may write to the folder neither chooses a file of this user to be emptied nor lets one wait."""
-    path, other = lock_path(warehouse), tmp_path / "other"
+    path, other = FileAddress(warehouse).lock, tmp_path / "other"
     path.unlink(missing_ok=True)
     if kind == "link":
         other.write_text("mine")

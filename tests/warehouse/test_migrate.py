@@ -5,7 +5,7 @@ import pytest
 
 from bufferhouse.errors import WarehouseError
 from bufferhouse.warehouse import migrate
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.command_line import call
 
 
@@ -37,7 +37,7 @@ def test_a_warehouse_of_a_newer_version_is_refused(warehouse, fleet):
     """Neither written nor read by an older program; the message says which one to install."""
     with duckdb.connect(str(warehouse)) as con:
         con.execute("INSERT INTO meta.migrations VALUES (9999, 'from_the_future', now())")
-    with pytest.raises(WarehouseError, match="9999"), Warehouse(warehouse):
+    with pytest.raises(WarehouseError, match="9999"), writing(warehouse):
         pass
     for words in (["ingest", fleet / "seeds"], ["query", "SELECT 1"]):
         outcome = call(*words, "--warehouse", warehouse)

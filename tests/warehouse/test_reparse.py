@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 from bufferhouse.version import __version__
+from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.reparse import outdated, reparse
-from bufferhouse.warehouse.warehouse import Warehouse
 from tests.command_line import call
 from tests.ingests import SUFFIX, ingest, write_dumps
 from tests.warehouses import contents, counts, rows
@@ -56,7 +56,7 @@ def test_each_batch_is_a_load_that_saw_no_file(own_warehouse, monkeypatch):
 
     monkeypatch.setattr(restore, "CHUNK_DUMPS", 50)
     as_if_older(own_warehouse)
-    with Warehouse(own_warehouse) as warehouse:
+    with writing(own_warehouse) as warehouse:
         ids = outdated(warehouse.con)
         assert (126, []) == (reparse(warehouse, ids).count, outdated(warehouse.con))
     assert [(0, 50, 0, 0), (0, 50, 0, 0), (0, 26, 0, 0)] == rows(
@@ -104,7 +104,7 @@ def test_a_dump_that_does_not_prove_itself_keeps_its_rows(own_warehouse):
     assert [(1, 1), (2, 125)] == rows(
         own_warehouse, "SELECT load_id, COUNT(*) FROM raw.dumps GROUP BY load_id ORDER BY load_id"
     )
-    with Warehouse(own_warehouse) as warehouse:
+    with writing(own_warehouse) as warehouse:
         assert [dump_id] == outdated(warehouse.con)
 
 
@@ -112,7 +112,7 @@ def test_a_dump_that_this_version_refuses_keeps_its_rows(own_warehouse):
     """A check of severity error that an older version did not have stops only those that offend it."""
     before = derived(own_warehouse)
     as_if_older(own_warehouse)
-    with Warehouse(own_warehouse) as warehouse:
+    with writing(own_warehouse) as warehouse:
         ids = outdated(warehouse.con)
         check = "SELECT dump_id, 'nothing' AS expected, 'it' AS found FROM raw.dumps WHERE dump_id IN ({}, {})"
         warehouse.con.execute(

@@ -4,8 +4,8 @@ import pytest
 
 from bufferhouse.dump.identity import content_of
 from bufferhouse.warehouse import restore
+from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.restore import chunks, rendered, stored_frames
-from bufferhouse.warehouse.warehouse import Warehouse
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import load_texts
 
@@ -36,7 +36,7 @@ def test_the_example_fleet_renders_to_what_was_read(example, fleet):
 @pytest.mark.parametrize("text", ODD, ids=["line feeds", "latin-1", "empty", "tuple", "allocations only"])
 def test_odd_dumps_render_to_what_was_read(text):
     """What is rare is kept, too."""
-    with Warehouse(None) as warehouse:
+    with writing(None) as warehouse:
         load_texts(warehouse, [text, small_dump(9)])
         [one] = rendered(stored_frames(warehouse.con, [content_of({"combined": text}).dump_id]))
     assert {"combined": text} == one.files
@@ -44,7 +44,7 @@ def test_odd_dumps_render_to_what_was_read(text):
 
 def test_a_dump_that_cannot_be_rendered_says_why_and_stops_no_other():
     """A row that points at nothing is the fault of one dump."""
-    with Warehouse(None) as warehouse:
+    with writing(None) as warehouse:
         ids = load_texts(warehouse, [small_dump(number) for number in range(3)])
         warehouse.con.execute("DELETE FROM raw.instructions WHERE dump_id = ? AND instruction_id = 0", [ids[1]])
         warehouse.con.execute("UPDATE raw.hlo_values SET size_bytes = size_bytes + 1 WHERE dump_id = ?", [ids[2]])
@@ -62,6 +62,6 @@ def test_chunks_are_bounded_by_number_and_bytes(monkeypatch, dumps, size, expect
     """So many dumps, or so many bytes of text, whichever comes first; one at least."""
     monkeypatch.setattr(restore, "CHUNK_DUMPS", dumps)
     monkeypatch.setattr(restore, "CHUNK_BYTES", size)
-    with Warehouse(None) as warehouse:
+    with writing(None) as warehouse:
         ids = load_texts(warehouse, [small_dump(number) for number in range(5)])
         assert expected == [len(frames["dumps"]) for frames in chunks(warehouse.con, ids)]

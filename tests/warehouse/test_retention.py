@@ -7,8 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.warehouse.retention import compact, runs_to_prune
-from bufferhouse.warehouse.warehouse import BLOCK_SIZE, Warehouse
+from bufferhouse.warehouse.file import BLOCK_SIZE
+from bufferhouse.warehouse.open import writing
+from bufferhouse.warehouse.retention import runs_to_prune
 from tests.command_line import call
 from tests.ingests import SUFFIX, ingest, name_of, write_dumps
 from tests.synthetic import small_dump
@@ -101,7 +102,7 @@ def test_compact_gives_space_back_and_changes_no_row(own_warehouse):
     assert (0, True) == (outcome.code, own_warehouse.stat().st_size < size)
     assert before == contents(own_warehouse)
     assert views == rows(own_warehouse, described)
-    assert [] == [path for path in own_warehouse.parent.iterdir() if "compact" in path.name]
+    assert [] == [path for path in own_warehouse.parent.iterdir() if ".new" in path.name]
     assert call("build", "--warehouse", own_warehouse).out == ""
     assert 0 == call("verify", "--warehouse", own_warehouse).code
 
@@ -117,8 +118,8 @@ def test_compact_leaves_what_has_no_dump(own_warehouse):
 
 def test_the_lock_is_held_over_a_compact(warehouse, tmp_path):
     """Loading goes on behind it on the same connection, into the new file, which is of the same make."""
-    with Warehouse(warehouse) as writer:
-        compact(writer)
+    with writing(warehouse) as writer:
+        writer.compact()
         writer.con.execute("INSERT INTO meta.settings VALUES ('later', 'yes')")
         assert (tmp_path / f"{warehouse.name}.lock").read_text().startswith("process ")
     assert [("yes",)] == rows(warehouse, "SELECT value FROM meta.settings WHERE name = 'later'")
@@ -130,7 +131,7 @@ def test_the_lock_is_held_over_a_compact(warehouse, tmp_path):
 
 def test_what_a_killed_compact_left_behind_goes(warehouse):
     """A half-written copy of another process is removed by the next one."""
-    left = warehouse.with_name(f".{warehouse.name}.123.compact")
+    left = warehouse.with_name(f".{warehouse.name}.123-1.new")
     for path in (left, Path(f"{left}.wal")):
         path.write_bytes(b"half of it")
     assert 0 == call("compact", "--warehouse", warehouse).code

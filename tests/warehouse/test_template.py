@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from bufferhouse.warehouse import template
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.open import writing
 from tests.synthetic import small_dump
 from tests.warehouses import contents, load_texts
 
@@ -44,7 +44,7 @@ def cache(blanks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 def catalog(path: Path | None, *, use_blank: bool = True) -> list[tuple]:
     """What a new warehouse is: tables, views, columns and what is said of them, and what it knows of itself."""
-    with Warehouse(path, use_blank=use_blank) as warehouse:
+    with writing(path, use_blank=use_blank) as warehouse:
         own = warehouse.con.execute("SELECT * EXCLUDE built_at FROM meta.models ORDER BY ordinal").fetchall()
         settings = warehouse.con.execute("SELECT name, value FROM meta.settings ORDER BY name").fetchall()
         return [*warehouse.con.execute(CATALOG).fetchall(), *own, *settings]
@@ -61,7 +61,7 @@ def test_a_copy_is_what_is_made_from_nothing(nothing: list[tuple], tmp_path: Pat
 def test_a_copy_takes_the_same_rows(tmp_path: Path, cache: Path):
     """A dump that is loaded into a copy has the rows that it has in a warehouse from nothing."""
     for name in ("nothing", "copy"):
-        with Warehouse(tmp_path / f"{name}.duckdb", use_blank=name == "copy") as warehouse:
+        with writing(tmp_path / f"{name}.duckdb", use_blank=name == "copy") as warehouse:
             load_texts(warehouse, [small_dump(1)])
     assert contents(tmp_path / "nothing.duckdb") == contents(tmp_path / "copy.duckdb")
 
@@ -70,7 +70,7 @@ def test_a_copy_was_built_when_it_was_made(tmp_path: Path, cache: Path):
     """The models of a new warehouse are as old as it is, not as the blank one."""
     with duckdb.connect() as con:
         before = con.execute("SELECT now()").fetchone()
-    with Warehouse(tmp_path / "second.duckdb") as warehouse:
+    with writing(tmp_path / "second.duckdb") as warehouse:
         assert before < warehouse.con.execute("SELECT MIN(built_at) FROM meta.models").fetchone()
         assert before < warehouse.con.execute("SELECT MIN(applied_at) FROM meta.migrations").fetchone()
 

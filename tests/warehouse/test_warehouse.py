@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import duckdb
@@ -9,13 +10,12 @@ import pytest
 
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.ingest.pipeline import ingest
-from bufferhouse.sources.discover import discover
-from bufferhouse.warehouse.files import default_path, published_path
-from bufferhouse.warehouse.read import open_reader
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.ingest.source import Source
+from bufferhouse.warehouse.address import address_of
+from bufferhouse.warehouse.open import open_reader, writing
 from tests.command_line import call, kill_group, start
 from tests.synthetic import small_dump
-from tests.warehouses import load_parsed, load_texts, parsed, rows
+from tests.warehouses import load_parsed, load_texts, parsed, published_path, rows
 
 # Tries to open a DuckDB file for writing, as a foreign program would; prints what happened.
 FOREIGN = """
@@ -35,8 +35,8 @@ sys.stdin.readline()
 WRITER = """
 import sys
 from pathlib import Path
-from bufferhouse.warehouse.warehouse import Warehouse
-with Warehouse(Path(sys.argv[1])) as writer:
+from bufferhouse.warehouse.open import writing
+with writing(Path(sys.argv[1])) as writer:
     if "publish" in sys.argv:
         writer.publish()
     writer.con.execute("INSERT INTO meta.settings VALUES ('later', 'yes')")
@@ -72,16 +72,16 @@ def test_the_default_is_the_environment_or_here(monkeypatch):
     """$BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb in the working directory; an empty variable says nothing."""
     for value, expected in (("/w/x.duckdb", "/w/x.duckdb"), ("", "warehouse.duckdb")):
         monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", value)
-        assert Path(expected) == default_path()
+        assert expected == str(address_of(None))
 
 
 def test_a_new_warehouse_is_whole(tmp_path):
     """Opening makes the file with its schema and models; opening again changes nothing."""
     path = tmp_path / "new.duckdb"
-    with Warehouse(path):
+    with writing(path):
         pass
     before = rows(path, "SELECT model_name, built_at FROM meta.models ORDER BY ordinal")
-    with Warehouse(path):
+    with writing(path):
         pass
     assert before == rows(path, "SELECT model_name, built_at FROM meta.models ORDER BY ordinal")
     assert {"marts", "staging", "intermediate", "checks", "raw"} <= {
@@ -120,14 +120,14 @@ def test_places_that_do_not_exist_are_a_wrong_call(tmp_path):
     """Reading names the command that makes a warehouse, writing the folder that is missing."""
     with pytest.raises(UsageError, match="bufferhouse ingest SOURCE --warehouse"):
         open_reader(tmp_path / "none.duckdb")
-    with pytest.raises(UsageError, match="the folder of the warehouse does not exist"), Warehouse(tmp_path / "a" / "b"):
+    with pytest.raises(UsageError, match="the folder of the warehouse does not exist"), writing(tmp_path / "a" / "b"):
         pass
 
 
 def test_known_contents_and_refusals(warehouse):
     """What is stored is known by dump_id with its hash and signature; refusals by run, path and hash, while open."""
     good, bad = small_dump(1), b"BufferAssignment:\nnonsense\n"
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         batch = parsed([good, bad])
         load_parsed(writer, batch)
         taken, refused = (sighting.content for sighting in batch.sightings)
@@ -149,7 +149,7 @@ def test_known_contents_and_refusals(warehouse):
 
 def test_an_in_memory_warehouse_has_no_file_to_publish():
     """There is nothing to copy."""
-    with Warehouse(None) as warehouse, pytest.raises(UsageError, match="in-memory"):
+    with writing(None) as warehouse, pytest.raises(UsageError, match="in-memory"):
         warehouse.publish()
 
 
@@ -174,7 +174,7 @@ def test_without_a_published_copy_a_reader_is_told_to_wait(warehouse, beside):
 
 def test_when_nobody_writes_the_file_itself_is_read(warehouse):
     """A published copy is older than the file beside it: no note, the newest rows."""
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         writer.publish()
         load_texts(writer, [small_dump(1)])
     outcome = call("query", "SELECT COUNT(*) FROM raw.dumps", "--warehouse", warehouse, "--format", "csv")
@@ -184,14 +184,14 @@ def test_when_nobody_writes_the_file_itself_is_read(warehouse):
 def test_a_reader_keeps_the_writer_out(warehouse, beside, tmp_path):
     """DuckDB allows no writer beside a reader of the file itself: exit 3, and the reader is named."""
     process = beside(READER, warehouse)
-    with pytest.raises(WarehouseBusy, match=f"PID {process.pid}"), Warehouse(warehouse):
+    with pytest.raises(WarehouseBusy, match=f"PID {process.pid}"), writing(warehouse):
         pass
     assert 3 == call("publish", "--warehouse", warehouse).code
 
 
 def test_publishing_replaces_the_copy_in_one_step(warehouse):
     """Whoever has the old copy open keeps it; the new one has the new rows; no temporary file stays."""
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         old = writer.publish()
         assert published_path(warehouse) == old
         with duckdb.connect(str(old), read_only=True) as reader:
@@ -212,7 +212,7 @@ def test_publish_of_the_command_line_prints_the_copy(warehouse):
 
 def test_publishing_keeps_the_lock_of_the_database(warehouse):
     """The copy is made by a child process, so that DuckDB's lock holds on: a foreign writer is still kept out."""
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         assert "locked" == foreign(warehouse)
         writer.publish()
         assert "locked" == foreign(warehouse)
@@ -221,7 +221,7 @@ def test_publishing_keeps_the_lock_of_the_database(warehouse):
 
 def test_opening_the_file_a_second_time_would_lose_that_lock(warehouse):
     """The trap that publish avoids: POSIX locks go when the process closes any descriptor of the file."""
-    with Warehouse(warehouse):
+    with writing(warehouse):
         warehouse.open("rb").close()
         assert "opened" == foreign(warehouse)
 
@@ -229,7 +229,7 @@ def test_opening_the_file_a_second_time_would_lose_that_lock(warehouse):
 def test_a_warehouse_among_the_sources_is_passed_by(warehouse):
     """As when a shell expands `*` beside it: none of its files is read, and DuckDB's lock on it holds on."""
     directory = warehouse.parent
-    with Warehouse(warehouse) as writer:
+    with writing(warehouse) as writer:
         writer.publish()
     (directory / "x-buffer-assignment.txt").write_bytes(small_dump(1))
     words = ["ingest", *sorted(directory.iterdir()), "--run", "here", "--warehouse", warehouse]
@@ -244,8 +244,8 @@ def test_a_writer_that_is_handed_its_own_file_keeps_its_lock(warehouse):
     """To read it and close it again would give the lock up, and let a second writer in."""
     dump = warehouse.with_name("x-buffer-assignment.txt")
     dump.write_bytes(small_dump(1))
-    found = discover([str(warehouse), str(dump)], run_name="here")
-    with Warehouse(warehouse) as writer:
-        summary = ingest(writer, found)
+    source = Source.named([str(warehouse), str(dump)], run_name="here")
+    with writing(warehouse) as writer:
+        (summary,) = ingest([source], nullcontext(writer)).values()
         assert "locked" == foreign(warehouse)
     assert (1, 1, 0, 1) == (summary.seen, summary.new, summary.rejected, summary.ignored)

@@ -110,7 +110,7 @@ def read_comparison(
 
     Raises:
         UsageError: a word means no run or several, or no program. The message names candidates.
-        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
+        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")

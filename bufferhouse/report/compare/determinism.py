@@ -44,7 +44,7 @@ def read_determinism(path: Path | None, *, sources: Sequence[str] = (), wait: fl
     """Ask which programs differ.
 
     Raises:
-        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
+        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")

@@ -69,7 +69,7 @@ def read_blame(
 
     Raises:
         UsageError: there is no such program. The message names similar ones.
-        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
+        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")

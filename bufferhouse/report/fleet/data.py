@@ -94,7 +94,7 @@ def read_fleet(path: Path | None, *, sources: Sequence[str] = (), wait: float = 
 
     Raises:
         UsageError: a source does not exist.
-        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
+        UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
         return _fleet(con, name, note)

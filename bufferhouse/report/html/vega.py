@@ -4,7 +4,6 @@ Putting it together takes seconds, so it is kept: `python -m bufferhouse.report.
 keeps it beside the packages for all users, and who finds none there keeps it in a cache of their own.
 """
 
-import os
 import sys
 from contextlib import suppress
 from functools import cache
@@ -13,7 +12,7 @@ from pathlib import Path
 import altair as alt
 import vl_convert
 
-from bufferhouse.paths import cache_folder
+from bufferhouse.paths import cache_folder, replacing
 
 _NAME = f"vega-{alt.SCHEMA_VERSION}-{vl_convert.__version__}.js"
 
@@ -50,9 +49,8 @@ def _bundled() -> str:
 
 def _keep(kept: Path, script: str) -> None:
     kept.parent.mkdir(parents=True, exist_ok=True)
-    temporary = kept.with_suffix(f".{os.getpid()}.new")
-    temporary.write_text(script, encoding="utf-8")
-    os.replace(temporary, kept)
+    with replacing(kept) as new:
+        new.write_text(script, encoding="utf-8")
 
 
 def _installed() -> Path:

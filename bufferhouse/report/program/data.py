@@ -104,7 +104,7 @@ def read_program(
     Raises:
         NothingToShow: there is no program at all, or all dumps of the run were refused.
         UsageError: the word fits no program or several, or the run has no dump of it. The message names candidates.
-        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
+        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")

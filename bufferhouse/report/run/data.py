@@ -40,7 +40,7 @@ def read_run(path: Path | None, word: str | None, *, sources: Sequence[str] = ()
 
     Raises:
         UsageError: the word fits no run or several. The message names candidates.
-        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
+        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")

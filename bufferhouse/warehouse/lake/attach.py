@@ -1,28 +1,43 @@
 """Open a lake: attach its catalog, make it where there is none, and refuse one of another version."""
 
+import importlib.util
 import os
 import re
-import time
+from functools import cache
 from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.connection import LAKE
+from bufferhouse.engine.connection import tries
 from bufferhouse.engine.journal import guard, roll_back
 from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
-from bufferhouse.warehouse.lake import extensions
-from bufferhouse.warehouse.lake.address import ROOT, LakeAddress
-from bufferhouse.warehouse.lake.buckets import open_bucket
+from bufferhouse.sources.s3 import configuration
+from bufferhouse.warehouse.address import ROOT, LakeAddress
 
+LAKE = "bufferhouse_lake"  # the database of a lake in its connection
 _PAUSE_SECONDS = 0.1
+_BUCKET_TRIES = 9  # as bufferhouse.sources.s3 has it
 # DuckLake says so where the catalog's database is there and no lake is in it.
 _NO_LAKE = "creating a new DuckLake is explicitly disabled"
 _IN_A_BUCKET = "httpfs"  # which DuckDB wants when it reads that the files are in one
 _BUSY = ("Could not set lock", "Conflicting lock")
 _AWAY = re.compile(r"Connection refused|timeout|could not translate|starting up|shutting down|closed the connection")
+# Whatever a statement names, DuckDB neither looks for an extension by itself nor fetches one.
+_CONFIG = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+}
 # Appends of several writers are tried again by DuckLake itself: about a minute in all.
 _SETTINGS = {"ducklake_max_retry_count": 40, "ducklake_retry_wait_ms": 50, "ducklake_retry_backoff": 1.15}
+
+
+def are_installed() -> bool:
+    """Say whether the extra `lake` is installed."""
+    return all(
+        importlib.util.find_spec(f"duckdb_extension_{name}") for name in ("ducklake", "postgres_scanner", "httpfs")
+    )
 
 
 def data_path_of(con: duckdb.DuckDBPyConnection) -> str:
@@ -62,16 +77,16 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
         raise WarehouseBusy(
             f"{address} is open in another process; try again later, or wait for it with --wait SECONDS"
         )
-    con = duckdb.connect(config=extensions.CONFIG)
+    con = duckdb.connect(config=_CONFIG)
     try:
         guard(con)
         con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
-        extensions.load(con, "ducklake", *(["postgres_scanner"] if address.is_postgres else []))
+        _load(con, "ducklake", *(["postgres_scanner"] if address.is_postgres else []))
         if read_only:
             _attach_snapshot(con, address, wait)
         else:
             _attach(con, address, [], wait)
-            open_bucket(con, data_path_of(con))
+            _open_bucket(con, data_path_of(con))
         for name, value in _SETTINGS.items():
             con.execute(f"SET {name} = {value}")
     except BaseException:
@@ -118,9 +133,9 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
     if not address.is_postgres and not Path(address.catalog).absolute().parent.is_dir():
         raise UsageError(f"the folder of the lake's catalog does not exist: {Path(address.catalog).absolute().parent}")
     data_path = data_path or f"{Path(address.catalog).absolute()}.files/"
-    with duckdb.connect(config=extensions.CONFIG) as con:
-        extensions.load(con, "ducklake", *(["postgres_scanner"] if address.is_postgres else []))
-        open_bucket(con, data_path)
+    with duckdb.connect(config=_CONFIG) as con:
+        _load(con, "ducklake", *(["postgres_scanner"] if address.is_postgres else []))
+        _open_bucket(con, data_path)
         if "://" not in data_path:
             os.makedirs(data_path, exist_ok=True)
         _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait, is_new=True)
@@ -138,30 +153,33 @@ def _attach(
     if not is_new and not address.is_postgres and not Path(address.catalog).exists():
         raise _none_there(address)  # DuckDB would leave an empty file there
     words = ", ".join([*options, *([] if is_new else ["CREATE_IF_NOT_EXISTS false"])])
-    deadline = time.monotonic() + wait
-    has_bucket = False
-    while True:
+    for is_last in tries(wait, _PAUSE_SECONDS):
         try:
-            con.execute(f"ATTACH {quoted(target or str(address))} AS {LAKE} ({words})")
-            con.execute(f"USE {LAKE}")
+            _attach_once(con, f"ATTACH {quoted(target or str(address))} AS {LAKE} ({words})")
             return
         except duckdb.Error as error:
             text = str(error)
-            if _IN_A_BUCKET in text and not has_bucket:
-                extensions.load(con, "httpfs")  # most of a tenth of a second, which a lake in a folder does without
-                has_bucket = True
-                continue
             if _NO_LAKE in text:
                 raise _none_there(address) from None
             is_busy = any(mark in text for mark in _BUSY)
             if not is_busy and not _AWAY.search(text):
                 raise WarehouseError(f"{address} cannot be opened: {_reason(text)}") from None
-            if time.monotonic() >= deadline:
+            if is_last:
                 what = "is open in another process" if is_busy else "does not answer"
                 raise WarehouseBusy(
                     f"{address} {what}: {_reason(text)}; try again later, or wait for it with --wait SECONDS"
                 ) from None
-            time.sleep(_PAUSE_SECONDS)
+
+
+def _attach_once(con: duckdb.DuckDBPyConnection, statement: str) -> None:
+    try:
+        con.execute(statement)
+    except duckdb.Error as error:
+        if _IN_A_BUCKET not in str(error):
+            raise
+        _load(con, "httpfs")  # most of a tenth of a second, which a lake in a folder does without
+        con.execute(statement)
+    con.execute(f"USE {LAKE}")
 
 
 def _none_there(address: LakeAddress) -> UsageError:
@@ -174,3 +192,74 @@ def _none_there(address: LakeAddress) -> UsageError:
 def _reason(text: str) -> str:
     """Return what the server said, without the connection string that stands before it."""
     return text.rpartition(" failed: ")[2].strip().split("\n", 1)[0]
+
+
+def _load(con: duckdb.DuckDBPyConnection, *names: str) -> None:
+    """Load extensions: ducklake, postgres_scanner, httpfs.
+
+    Raises:
+        UsageError: one is not installed, or its wheel is for another version of DuckDB.
+    """
+    for name in names:
+        con.execute(f"LOAD {quoted(str(_file(name)))}")
+
+
+@cache
+def _file(name: str) -> Path:
+    spec = importlib.util.find_spec(f"duckdb_extension_{name}")
+    if spec is None or spec.origin is None:
+        raise UsageError(
+            f"a lake needs the extension {name} of DuckDB, which is not installed; install bufferhouse with its extra: "
+            "pip install -e '.[lake]'"
+        )
+    file = Path(spec.origin).parent / "extensions" / f"v{duckdb.__version__}" / f"{name}.duckdb_extension"
+    if not file.exists():
+        raise UsageError(
+            f"the wheel of the extension {name} is not for DuckDB {duckdb.__version__}; install the one of the same "
+            "version: pip install -e '.[lake]'"
+        )
+    return file
+
+
+def check_bucket(data_path: str) -> dict[str, str]:
+    """Return endpoint, region and keys for an s3:// URL, in obstore's names.
+
+    Raises:
+        UsageError: there are no keys, or it is another kind of place.
+    """
+    if not data_path.startswith("s3://"):
+        raise UsageError(f"--data-path: expected a folder or s3://BUCKET/PREFIX, found {data_path}")
+    found = configuration()
+    if "access_key_id" not in found or "secret_access_key" not in found:
+        raise UsageError(
+            f"{data_path}: expected keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the profile $AWS_PROFILE"
+        )
+    return found
+
+
+def _open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
+    """Let a writer's connection read and write below an s3:// URL, with endpoint, region and keys of `sources.s3`.
+
+    Raises:
+        UsageError: as `check_bucket`.
+    """
+    if "://" not in data_path:
+        return
+    found = check_bucket(data_path)
+    _load(con, "httpfs")
+    con.execute(f"SET http_retries = {_BUCKET_TRIES - 1}")
+    values = {
+        "KEY_ID": found["access_key_id"],
+        "SECRET": found["secret_access_key"],
+        "SESSION_TOKEN": found.get("session_token"),
+        "REGION": found.get("region", "us-east-1"),
+        "SCOPE": "s3://" + data_path.removeprefix("s3://").split("/", 1)[0],
+    }
+    if endpoint := found.get("endpoint"):
+        scheme, _, host = endpoint.rpartition("://")
+        values.update(ENDPOINT=host.rstrip("/"), URL_STYLE="path", USE_SSL=str(scheme != "http").lower())
+    words = ", ".join(f"{name} {quoted(value)}" for name, value in values.items() if value is not None)
+    try:
+        con.execute(f"CREATE TEMPORARY SECRET bufferhouse_bucket (TYPE s3, {words})")
+    except duckdb.Error as error:  # its message may quote the statement
+        raise UsageError(f"{data_path}: the keys are not such as DuckDB takes ({type(error).__name__})") from None

@@ -25,35 +25,33 @@ from bufferhouse.models.build import Progress
 from bufferhouse.models.project import Model
 from bufferhouse.paths import MODELS
 from bufferhouse.warehouse.batch_catalog import CATALOG, batch_catalog
-from bufferhouse.warehouse.lake.address import LakeAddress
-from bufferhouse.warehouse.lake.claims import Claims
-from bufferhouse.warehouse.lake.exclusive import alone
+from bufferhouse.warehouse.lake.postgres import alone
 from bufferhouse.warehouse.lake.schema import MODEL_LOADS, table_beside, tables_beside
 from bufferhouse.warehouse.restore import stored_frames
+from bufferhouse.warehouse.warehouse import Warehouse
 
 _TRIES = 10
 
 
 def build_lake(
-    con: duckdb.DuckDBPyConnection,
-    address: LakeAddress,
+    lake: Warehouse,
     directory: Path = MODELS,
     *,
-    claims: Claims | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> list[str]:
     """Build what changed, and compute stored models for loads that they have not; return what was built.
 
-    `claims` are those of this worker, whose turn it is to commit while the new models take the place of the old.
+    Where other workers commit, too, it is this one's turn while the new models take the place of the old.
 
     Raises:
         WarehouseBusy: another worker is at it, and there are models to go on with until it is done.
         ModelError, duckdb.Error: as `building.build`.
     """
-    with alone(address, "models") as is_alone:
+    con = lake.con
+    with alone(lake.address, "models") as is_alone:
         if not is_alone:
-            raise WarehouseBusy(f"another worker builds the models of {address}; loads go on with those of before")
+            raise WarehouseBusy(f"another worker builds the models of {lake.address}; loads go on with those of before")
         known = build.read(con, directory)
         deep = build.deep_fingerprints(known)
         stored = {model.name: model.name for model in known if model.is_incremental}
@@ -61,9 +59,9 @@ def build_lake(
         for tries_left in reversed(range(_TRIES)):
             try:
                 if force or not build.is_current(con, directory):
-                    built, force = _rebuild(con, known, deep, directory, claims, force, progress), False
+                    built, force = _rebuild(lake, known, deep, directory, force, progress), False
                 _drop_others(con, ())
-                _fill(con, known, deep, stored, progress)
+                _fill(lake, known, deep, stored, progress)
                 break
             except duckdb.TransactionException:  # what another worker did came between: it goes on from there
                 if not tries_left:
@@ -72,11 +70,10 @@ def build_lake(
 
 
 def _rebuild(
-    con: duckdb.DuckDBPyConnection,
+    lake: Warehouse,
     known: list[Model],
     deep: Mapping[str, str],
     directory: Path,
-    claims: Claims | None,
     force: bool,
     progress: Progress | None,
 ) -> list[str]:
@@ -85,20 +82,21 @@ def _rebuild(
     Raises:
         duckdb.TransactionException: a load came between, or another worker that builds.
     """
+    con = lake.con
     steps = build.plan(con, directory, force=force)
     changed = {step.name for step in steps if step.is_incremental and step.reason != "gone"}
     ready = {name: table_beside(name, deep[name]) for name in sorted(changed)} if _has_dumps(con) else {}
     _drop_others(con, ready.values())
-    _fill(con, known, deep, ready, progress)  # it may take hours, and nobody waits
-    with claims.commit_turn() if claims else nullcontext():
-        _fill(con, known, deep, ready, progress)  # what came meanwhile; no more comes while it is our turn
+    _fill(lake, known, deep, ready, progress)  # it may take hours, and nobody waits
+    with lake.claims.commit_turn() if lake.claims else nullcontext():
+        _fill(lake, known, deep, ready, progress)  # what came meanwhile; no more comes while it is our turn
         with transaction(con):
             # A turn, and a lock, may have ended unseen, with the session that had it.
             if not force and build.is_current(con, directory):
                 raise duckdb.TransactionException("another worker came first")
             if ready.keys() != (changed if _has_dumps(con) else set()) or _missing(con, deep, ready):
                 raise duckdb.TransactionException("a load came between")
-            built = build.take_place(con, known, directory, force=force, ready=ready)
+            built = build.take_place(con, known, directory, force=force, ready=ready, comments_on_views=False)
             _note_place(con, [step.name for step in steps if step.is_incremental], ready)
     return built
 
@@ -124,13 +122,14 @@ def _drop_others(con: duckdb.DuckDBPyConnection, wanted: Iterable[str]) -> None:
 
 
 def _fill(
-    con: duckdb.DuckDBPyConnection,
+    lake: Warehouse,
     known: list[Model],
     deep: Mapping[str, str],
     tables: Mapping[str, str],
     progress: Progress | None,
 ) -> None:
     """Compute models for the loads that their tables have not, each load in a transaction with the row that says so."""
+    con = lake.con
     missing = _missing(con, deep, tables)
     # Checks are computed where a model reads them, and nowhere else.
     built = [(model.name, model.is_incremental, None, list(model.reads), model.sql) for model in known]
@@ -138,7 +137,7 @@ def _fill(
     for load_id, names in _by_load(missing).items():
         ids = con.execute("SELECT dump_id FROM raw.dumps WHERE load_id = ? ORDER BY rowid", [load_id]).fetchall()
         frames = stored_frames(con, [dump_id for (dump_id,) in ids])
-        with batch_catalog(con, frames, built=built), transaction(con):
+        with batch_catalog(lake, frames, built=built), transaction(con):
             con.execute("UPDATE meta.settings SET value = value WHERE name = 'models'")
             there = con.execute(
                 f"SELECT model_name, fingerprint FROM {MODEL_LOADS.name} WHERE load_id = ?", [load_id]

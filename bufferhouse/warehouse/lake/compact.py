@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import duckdb
 
-from bufferhouse.engine.connection import LAKE
-from bufferhouse.warehouse.lake.attach import snapshot_of
+from bufferhouse.warehouse.lake.attach import LAKE
 
 KEPT_SECONDS = 86400.0  # how long a snapshot can be read at least, and how long a writer may take for a load
 
@@ -67,11 +66,6 @@ def compact(con: duckdb.DuckDBPyConnection, *, keep_seconds: float = KEPT_SECOND
     removed = _call(con, f"ducklake_cleanup_old_files('{LAKE}', {_limit(keep_seconds)})")
     orphans = _call(con, f"ducklake_delete_orphaned_files('{LAKE}', {begun})")
     return Compacted(before, size(con), removed, orphans)
-
-
-def name_with_snapshot(con: duckdb.DuckDBPyConnection, name: str) -> str:
-    """Return how a report calls what it was made from: the lake and the snapshot of it."""
-    return f"{name}, snapshot {snapshot_of(con)}"
 
 
 def _limit(seconds: float) -> str:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import duckdb
 from fsspec import AbstractFileSystem
 
-from bufferhouse.warehouse.lake.address import ROOT
+from bufferhouse.warehouse.address import ROOT
 
 _WHOLE_BYTES = 4 << 20  # an object up to this size is fetched by one request
 
@@ -35,7 +35,7 @@ class LakeFiles(AbstractFileSystem):
         """
         if "://" in data_path:
             from bufferhouse.sources.s3 import open_store
-            from bufferhouse.warehouse.lake.buckets import check_bucket
+            from bufferhouse.warehouse.lake.attach import check_bucket
 
             check_bucket(data_path)
             bucket, _, data_path = data_path.removeprefix("s3://").partition("/")

@@ -6,13 +6,12 @@ by the moment, which also orders them. All numbers are below 2^62, so that a fil
 
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import duckdb
 
 from bufferhouse.dump.identity import key_of
 from bufferhouse.errors import WarehouseBusy
-from bufferhouse.warehouse.lake.claims import Claims
 from bufferhouse.warehouse.lake.schema import HISTORIES
 
 _RANDOM_BITS = 10  # beside microseconds since 1970, below 2^62 until the year 2112
@@ -22,15 +21,6 @@ def moment_number(least: int = 0) -> int:
     """Return a number that grows with time, and is larger than `least`, so that a clock behind another does no harm."""
     now = (time.time_ns() // 1000) << _RANDOM_BITS
     return max(now, least + 1) + secrets.randbelow(1 << _RANDOM_BITS)
-
-
-def next_number(con: duckdb.DuckDBPyConnection, claims: Claims | None, count: int) -> int:
-    """Return the first of so many numbers in a row for loads or rejects: larger than those of all loads it can see.
-
-    Where others write, too, `claims` see to it that none of them is given the same.
-    """
-    least = moment_number(con.execute("SELECT COALESCE(MAX(load_id), 0) FROM raw.loads").fetchone()[0])
-    return least if claims is None else claims.reserve(least, count)
 
 
 def shape_id_of(shape_text: str) -> int:
@@ -52,15 +42,12 @@ def stored(table: str) -> str:
     return f"appended.{table}" if table in HISTORIES else f"raw.{table}"
 
 
-def first_said(schema: Mapping[str, object], rows: Sequence[tuple]) -> tuple[Mapping[str, object], list[tuple]]:
-    """Return columns and rows of new runs with what the history of runs has besides."""
-    import polars as pl
-
-    moment = moment_number()
-    return {**schema, "changed_id": pl.Int64, "is_whole": pl.Boolean}, [(*row, moment, False) for row in rows]
+def besides(table: str) -> str:
+    """Return what new rows have besides, for `SELECT *`: those of a new run are the first that is said of it."""
+    return f", {moment_number()} AS changed_id, FALSE AS is_whole" if table == "runs" else ""
 
 
-def change_run(con: duckdb.DuckDBPyConnection, name: str, changes: dict[str, object], *, is_whole: bool) -> None:
+def change_run(con: duckdb.DuckDBPyConnection, name: str, changes: Mapping[str, object], *, is_whole: bool) -> None:
     """Add a row that says more about a run; `is_whole` also takes back what it says no more."""
     last = con.execute(
         "SELECT COALESCE(MAX(changed_id), 0) FROM appended.runs"
@@ -75,7 +62,7 @@ def change_run(con: duckdb.DuckDBPyConnection, name: str, changes: dict[str, obj
     )
 
 
-def change_rejects(con: duckdb.DuckDBPyConnection, state: str, which: str, parameters: dict[str, object]) -> None:
+def change_rejects(con: duckdb.DuckDBPyConnection, state: str, which: str, parameters: Mapping[str, object]) -> None:
     """Add a change of state for each reject that a condition over `raw.rejects AS r` chooses."""
     last = con.execute("SELECT COALESCE(MAX(changed_id), 0) FROM appended.reject_states").fetchone()[0]
     con.execute(
@@ -105,4 +92,12 @@ def note_models(con: duckdb.DuckDBPyConnection, batch: str) -> None:
     con.execute(
         "INSERT INTO appended.model_loads SELECT c.model_name, c.fingerprint, d.load_id"
         f" FROM {batch}.main.computed AS c CROSS JOIN (SELECT DISTINCT load_id FROM {batch}.raw.dumps) AS d"
+    )
+
+
+def note_copy(con: duckdb.DuckDBPyConnection) -> None:
+    """Add, in the transaction of a copy, that all models have rows for all loads."""
+    con.execute(
+        "INSERT INTO appended.model_loads SELECT m.model_name, m.fingerprint, d.load_id FROM meta.models AS m"
+        " CROSS JOIN (SELECT DISTINCT load_id FROM raw.dumps) AS d WHERE m.is_incremental"
     )

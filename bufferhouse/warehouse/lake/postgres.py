@@ -2,12 +2,14 @@
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from bufferhouse.dump.identity import key_of
 from bufferhouse.errors import UsageError, WarehouseBusy, first_line
 from bufferhouse.paths import CHECKOUT
+from bufferhouse.warehouse.address import LakeAddress
 
 if TYPE_CHECKING:
     import psycopg
@@ -51,6 +53,27 @@ def answering() -> Iterator[None]:
     except psycopg.OperationalError as error:
         reason = first_line(error)
         raise WarehouseBusy(f"the catalog of the lake does not answer: {reason}; try again later") from None
+
+
+@contextmanager
+def alone(address: LakeAddress, what: str) -> Iterator[bool]:
+    """Yield whether this worker is the only one at it, which it stays until the end.
+
+    A session of PostgreSQL holds it, so it ends with its worker. A catalog that is a file has one worker anyway.
+
+    Raises:
+        UsageError: the package psycopg is not installed.
+        WarehouseBusy: the catalog does not answer.
+    """
+    if not address.is_postgres:
+        yield True
+        return
+    with answering():
+        session = connect(address.connection_string)
+    with closing(session):
+        with answering():
+            (is_alone,) = session.execute("SELECT pg_try_advisory_lock(%s)", [key_of("bufferhouse", what)]).fetchone()
+        yield is_alone
 
 
 def psycopg_module() -> ModuleType:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bufferhouse.warehouse.lake.address import PREFIX, LakeAddress
+from bufferhouse.warehouse.address import PREFIX, LakeAddress
 
 _ONLY_READ = "-c default_transaction_read_only=on"
 

@@ -1,13 +1,13 @@
 """Try again what met a fault that passes: a catalog that was started anew, a bucket that is too busy to answer."""
 
 import re
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
 import duckdb
 
 from bufferhouse.engine import interrupts
+from bufferhouse.engine.connection import tries
 from bufferhouse.errors import WarehouseBusy, first_line
 
 T = TypeVar("T")
@@ -44,19 +44,17 @@ def patiently(
     Raises:
         WarehouseBusy: it did not succeed for two minutes.
     """
-    pause, deadline = _FIRST_PAUSE_SECONDS, time.monotonic() + _PATIENCE_SECONDS
-    while True:
+    for is_last in tries(_PATIENCE_SECONDS, _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS):
+        interrupts.check()
         try:
             return what()
         except (duckdb.Error, WarehouseBusy) as error:
             if not passes(error) and not is_cut_off():
                 raise
-            if time.monotonic() > deadline:
+            if is_last:
                 raise away(error) from error
         failed()
-        interrupts.check()
-        time.sleep(pause)
-        pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)
+    raise AssertionError("the last try returns or raises")
 
 
 def away(error: Exception) -> WarehouseBusy:

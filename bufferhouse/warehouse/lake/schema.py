@@ -3,6 +3,10 @@
 Rows of a lake are only ever added, because DuckLake tries appends of several writers again, and nothing else. So what
 changes in a file (facts of a run, the state of a reject), or must be there once (shapes, stack frames), is a history
 in the schema `appended`, and `raw` has a view that tells how it stands.
+
+A new lake begins at the newest schema. An older one gets what is missing: tables, and columns, which are null in old
+rows. A migration that moves rows as well needs a file of the same number in `sql/migrations/lake/`, which is run behind
+it.
 """
 
 from collections.abc import Sequence
@@ -11,9 +15,12 @@ from typing import NamedTuple
 
 import duckdb
 
-from bufferhouse.engine.sql import quoted
+from bufferhouse.engine.sql import quoted, transaction
+from bufferhouse.errors import WarehouseError
+from bufferhouse.paths import MIGRATIONS
 from bufferhouse.sources.run import SOURCES
-from bufferhouse.warehouse.migrate import migrate, migrations
+from bufferhouse.warehouse.lake.attach import LAKE
+from bufferhouse.warehouse.migrate import applied_version, check_empty, migrate, migrations
 
 
 class Column(NamedTuple):
@@ -33,6 +40,7 @@ class Table(NamedTuple):
     columns: Sequence[Column]
 
 
+LAKE_MIGRATIONS = MIGRATIONS / "lake"
 HISTORIES = ("runs", "rejects", "shapes", "stack_frames")
 _BESIDE = "__"  # in no name of a model
 _CHANGED_ID = Column("changed_id", "BIGINT", False, "Orders the changes: later ones have a larger number.")
@@ -104,11 +112,6 @@ def tables_beside(con: duckdb.DuckDBPyConnection) -> list[str]:
     return [name for (name,) in rows]
 
 
-def version() -> int:
-    """Return the number of the newest schema."""
-    return max(migrations())
-
-
 def create(table: Table) -> list[str]:
     """Return the statements that create a table of a lake, with its comments."""
     columns = ", ".join(f"{c.name} {c.kind}{'' if c.is_nullable else ' NOT NULL'}" for c in table.columns)
@@ -167,3 +170,60 @@ def _rejects(columns: Sequence[str]) -> str:
         f"SELECT {', '.join(cells)} FROM appended.rejects AS r LEFT JOIN (SELECT reject_id, arg_max(state, changed_id)"
         " AS state FROM appended.reject_states GROUP BY reject_id) AS s ON r.reject_id = s.reject_id"
     )
+
+
+def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> list[int]:
+    """Apply what is missing, all of it in one transaction; return the numbers applied.
+
+    Raises:
+        WarehouseError: the lake was written by a newer version, or holds tables that are not a warehouse's.
+        duckdb.Error: it failed; nothing was changed.
+    """
+    version = applied_version(con)
+    check_version(version, name, is_reader=False)
+    missing = [number for number in migrations() if number > version]
+    if not missing:
+        return []
+    if version == 0:
+        check_empty(con, name)
+    with transaction(con):
+        for statement in _statements(con):
+            con.execute(statement)
+        for number in missing:
+            own = list(LAKE_MIGRATIONS.glob(f"{number:04}_*.sql"))
+            if version and own:
+                con.execute(own[0].read_text(encoding="utf-8"))
+            title = migrations()[number].stem[5:]
+            con.execute("INSERT INTO meta.migrations VALUES (?, ?, now())", [number, title])
+    if version == 0:
+        # A few rows at a time lie in the catalog, until they are compacted; whole files that were refused may be large.
+        where = "schema => 'appended', table_name => 'rejects'"
+        con.execute(f"CALL ducklake_set_option('{LAKE}', 'data_inlining_row_limit', 0, {where})")
+    return missing
+
+
+def check_version(version: int, name: str, *, is_reader: bool) -> None:
+    """Refuse a lake that this version cannot work with, and say the way out.
+
+    Raises:
+        WarehouseError: it is newer than this bufferhouse, or older and opened to be read.
+    """
+    known = max(migrations())
+    if version > known or (is_reader and version < known):
+        way = "any ingest migrates it" if version < known else "install the newer bufferhouse that wrote it"
+        raise WarehouseError(f"{name} has schema version {version}, this bufferhouse knows version {known}; {way}")
+
+
+def _statements(con: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return what turns the tables that are there into those of this version."""
+    there = {table.name: {column.name for column in table.columns} for table in tables_in(con)}
+    wanted = tables()
+    statements = [f"CREATE SCHEMA IF NOT EXISTS {schema}" for schema in ("raw", "meta", "appended")]
+    for table in wanted:
+        if table.name not in there:
+            statements += create(table)
+            continue
+        new = [column for column in table.columns if column.name not in there[table.name]]
+        statements += [f"ALTER TABLE {table.name} ADD COLUMN {column.name} {column.kind}" for column in new]
+        statements += comments(Table(table.name, None, new))
+    return statements + views(wanted)

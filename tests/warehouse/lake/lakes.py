@@ -7,11 +7,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.warehouse.lake import extensions
-from bufferhouse.warehouse.lake.address import LakeAddress, address_of
-from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.address import LakeAddress, address_of
+from bufferhouse.warehouse.lake.attach import are_installed
+from bufferhouse.warehouse.open import reading
 
-needs_lake = pytest.mark.skipif(not extensions.are_installed(), reason="the extra lake is not installed")
+needs_lake = pytest.mark.skipif(not are_installed(), reason="the extra lake is not installed")
 
 
 def lake_in(folder: Path) -> LakeAddress:
@@ -33,8 +33,8 @@ def moved(folder: Path, target: Path) -> LakeAddress:
 @contextmanager
 def asked(address: LakeAddress):
     """A connection that reads the newest snapshot."""
-    with reading(address) as (con, _):
-        yield con
+    with reading(address) as opened:
+        yield opened.con
 
 
 def answer(address: LakeAddress, sql: str) -> list[tuple]:

@@ -15,6 +15,7 @@ from bufferhouse.models import build
 from bufferhouse.paths import MODELS
 from bufferhouse.warehouse import load as loading
 from bufferhouse.warehouse import retention
+from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.reparse import reparse
 from bufferhouse.warehouse.warehouse import Warehouse
 from tests.models.small_models import SIZES, write_models
@@ -24,8 +25,8 @@ from tests.warehouses import load_parsed, parsed
 
 pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
+from bufferhouse.warehouse.address import LakeAddress, address_of
 from bufferhouse.warehouse.lake import build as lake_build
-from bufferhouse.warehouse.lake.address import LakeAddress, address_of
 from bufferhouse.warehouse.lake.claims import Claims
 
 pytest_plugins = ["tests.servers.lake_servers"]
@@ -63,7 +64,7 @@ def empty_lake(postgres, tmp_path_factory) -> LakeAddress:
     """A lake without rows and models, to be copied; the files of all copies lie in one folder."""
     address = address_of(f"ducklake:postgres:{postgres.make_database()}")
     address = address.with_data_path(str(tmp_path_factory.mktemp("files")))
-    with Warehouse(address, build_models=False):
+    with writing(address, build_models=False):
         return address
 
 
@@ -71,7 +72,7 @@ def empty_lake(postgres, tmp_path_factory) -> LakeAddress:
 def workers(postgres, empty_lake):
     """Two workers at a lake of their own."""
     address = address_of(f"ducklake:postgres:{postgres.make_database(empty_lake.connection_string)}")
-    with Warehouse(address, build_models=False) as builder, Warehouse(address, build_models=False) as loader:
+    with writing(address, build_models=False) as builder, writing(address, build_models=False) as loader:
         yield Workers(builder, loader)
 
 
@@ -97,7 +98,7 @@ def written(folder: Path, before: dict[str, str], after: dict[str, str]) -> tupl
 
 def bring(warehouse: Warehouse, directory: Path, **more) -> list[str]:
     """Bring the models along as this worker."""
-    return lake_build.build_lake(warehouse.con, warehouse.path, directory, claims=warehouse.claims, **more)
+    return lake_build.build_lake(warehouse, directory, **more)
 
 
 def at(monkeypatch, module, name: str, what: Callable[[], object], call: int = 1) -> list[int]:

@@ -12,6 +12,7 @@ from bufferhouse.models import project
 from bufferhouse.paths import MODELS
 from bufferhouse.warehouse.lake import build, history
 from bufferhouse.warehouse.lake.build import build_lake
+from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.warehouse import Warehouse
 from tests.synthetic import small_dump
 from tests.warehouse.lake.lakes import needs_lake
@@ -52,17 +53,17 @@ def test_a_changed_model_is_computed_beside_the_old_one(own, changed):  # noqa: 
         if len(done) == 1:
             raise KeyboardInterrupt
 
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         rows = load_two(warehouse)
         assert 2 == len(rows)
         with pytest.raises(KeyboardInterrupt):
-            build_lake(warehouse.con, own, changed, progress=stop)
+            build_lake(warehouse, changed, progress=stop)
         assert rows == warehouse.con.execute("SELECT * FROM intermediate.peaks ORDER BY ALL").fetchall()
-        assert "intermediate.peaks" in build_lake(warehouse.con, own, changed, progress=stop)
+        assert "intermediate.peaks" in build_lake(warehouse, changed, progress=stop)
         own_steps = [(count, total) for name, count, total in done if name == "intermediate.peaks"]
         assert rows == warehouse.con.execute("SELECT * FROM intermediate.peaks ORDER BY ALL").fetchall()
         assert (2, 2) == warehouse.con.execute(COVERED).fetchone()
-        assert [] == build_lake(warehouse.con, own, changed)
+        assert [] == build_lake(warehouse, changed)
         tables = warehouse.con.execute(
             "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE '%\\_\\_%' ESCAPE '\\'"
         )
@@ -73,16 +74,16 @@ def test_a_changed_model_is_computed_beside_the_old_one(own, changed):  # noqa: 
 def test_progress_counts_dumps(own, changed):  # noqa: F811
     """As that of a file does, though it is loads that are computed one after the other."""
     done = []
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         load_parsed(warehouse, parsed([small_dump(number) for number in range(3)]))
         load_parsed(warehouse, parsed([small_dump(9)], "later"), "later")
-        build_lake(warehouse.con, own, changed, progress=lambda *step: done.append(step))
+        build_lake(warehouse, changed, progress=lambda *step: done.append(step))
     assert [(3, 4), (4, 4)] == [(count, total) for name, count, total in done if name == "intermediate.peaks"]
 
 
 def test_what_was_loaded_while_models_were_built_is_computed_behind_it(own):  # noqa: F811
     """Whoever builds next finds the load without rows, whatever the reason, and fills it in, once."""
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         rows = load_two(warehouse)
         with transaction(warehouse.con):
             last = warehouse.con.execute("SELECT MAX(load_id) FROM raw.loads").fetchone()[0]
@@ -107,7 +108,7 @@ def test_a_batch_computed_by_old_models_is_not_committed(own, monkeypatch):  # n
         con.execute(f"UPDATE {batch}.main.computed SET fingerprint = 'of before'")
         told(con, batch)
 
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         monkeypatch.setattr(history, "note_models", late)
         with pytest.raises((WarehouseBusy, duckdb.Error)):
             load_two(warehouse)
@@ -125,5 +126,5 @@ def test_one_worker_builds_at_a_time(own, monkeypatch):  # noqa: F811
         yield False
 
     monkeypatch.setattr(build, "alone", never)
-    with Warehouse(own) as warehouse, pytest.raises(WarehouseBusy, match="another worker builds the models"):
+    with writing(own) as warehouse, pytest.raises(WarehouseBusy, match="another worker builds the models"):
         warehouse.build(force=True)

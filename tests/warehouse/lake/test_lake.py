@@ -7,13 +7,12 @@ import duckdb
 import pytest
 
 import bufferhouse
-from bufferhouse.engine.connection import LAKE, is_lake
 from bufferhouse.errors import WarehouseError
 from bufferhouse.warehouse import copy
+from bufferhouse.warehouse.address import LakeAddress
 from bufferhouse.warehouse.lake import compact, history
-from bufferhouse.warehouse.lake.address import LakeAddress
-from bufferhouse.warehouse.lake.attach import snapshot_of
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.lake.attach import LAKE, snapshot_of
+from bufferhouse.warehouse.open import writing
 from tests.command_line import call
 from tests.synthetic import small_dump
 from tests.warehouse.lake.lakes import answer, asked, lake_in, moved, needs_lake, stored_models
@@ -34,7 +33,7 @@ def lake(fleet, tmp_path_factory) -> LakeAddress:
 def empty_lake(tmp_path_factory) -> Path:
     """The folder of a lake without rows. To be copied, never written."""
     folder = tmp_path_factory.mktemp("empty")
-    with Warehouse(lake_in(folder)):
+    with writing(lake_in(folder)):
         return folder
 
 
@@ -60,10 +59,10 @@ def test_a_lake_holds_what_a_file_holds(lake, example_warehouse, tmp_path):
 def test_a_file_that_was_a_lake_goes_on(own, empty_lake, tmp_path):
     """Its numbers are those of the lake, and the next ones are free; it can become a lake again, with equal rows."""
     path, again = tmp_path / "copy.duckdb", moved(empty_lake, tmp_path / "again")
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         load_parsed(warehouse, parsed([small_dump(0), b"no dump at all"]))
     assert 0 == call("copy", own, path).code
-    with Warehouse(path) as warehouse:
+    with writing(path) as warehouse:
         loaded = load_parsed(warehouse, parsed([small_dump(1), b"no dump"], "more"), "more")
     assert (1, 1) == (loaded.new_count, len(loaded.rejects))
     assert [(2, 2, 2)] == rows(
@@ -82,11 +81,11 @@ def test_a_copy_that_is_not_the_same_is_not_committed(own, tmp_path, monkeypatch
     """The table is named, and the target has no rows: the same call may be made again."""
     told = copy._fingerprint
     path = tmp_path / "copy.duckdb"
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         load_parsed(warehouse, parsed([small_dump(0)]))
 
     def damaged(con: duckdb.DuckDBPyConnection, name: str, columns: list[str]) -> tuple[int, str]:
-        if name == "raw.hlo_values" and not is_lake(con):
+        if name == "raw.hlo_values" and LAKE not in con.execute("SELECT current_database()").fetchone():
             con.execute("DELETE FROM raw.hlo_values")
         return told(con, name, columns)
 
@@ -182,7 +181,7 @@ def test_the_door_of_a_lake_only_reads(lake, sql):
 
 def test_runs_change_and_keep_their_number(own):
     """A fact that is set, or taken back, and a new name; the history keeps all of it."""
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         load_parsed(warehouse, parsed([small_dump(1)]))
     for words in (
         ("set", "run", "platform=tpu", "colour=red"),
@@ -193,7 +192,7 @@ def test_runs_change_and_keep_their_number(own):
     told = "SELECT run_name, platform, host, labels FROM raw.runs"
     assert [("other", None, "h", '{"colour": "red"}')] == answer(own, told)
     assert [(4, 1)] == answer(own, "SELECT COUNT(*), COUNT(DISTINCT run_id) FROM appended.runs")
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         load_parsed(warehouse, parsed([small_dump(2)]))  # a new run of the old name
     assert [("other", 1), ("run", 1)] == answer(
         own, "SELECT run_name, COUNT(*) FROM staging.observations JOIN raw.runs USING (run_id) GROUP BY 1 ORDER BY 1"
@@ -204,7 +203,7 @@ def test_what_two_writers_say_of_a_new_run_at_once_is_joined(own):
     """A fact that one of them knows stays; the start of the better source counts, else the earlier one."""
     start = "SELECT {id}, 'run', '/root', {fact}, TIMESTAMPTZ '{at} 00:00:00+00', '{source}', '{{}}', {change}, FALSE"
     into = "(run_id, run_name, root, {}, started_at, started_at_source, labels, changed_id, is_whole)"
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         for number, (fact, cell, at, source, change) in enumerate(
             [
                 ("platform", "'cpu'", "2026-01-02", "file time", 10),
@@ -223,11 +222,11 @@ def test_what_two_writers_say_of_a_new_run_at_once_is_joined(own):
 def test_rejects_are_closed_by_rows(own):
     """A file that is repaired resolves its reject, and a reject that is replayed keeps its number."""
     bad = b"BufferAssignment:\nnonsense"
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         loaded = load_parsed(warehouse, parsed([bad, small_dump(1)]))
         assert 1 == len(loaded.rejects)
     assert 1 == call("rejects", "replay", "--all", "--warehouse", own).code
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         load_parsed(warehouse, parsed([small_dump(3)]))
     assert [("resolved", "open")] == answer(
         own, "SELECT r.state, a.state FROM raw.rejects AS r JOIN appended.rejects AS a USING (reject_id)"
@@ -236,7 +235,7 @@ def test_rejects_are_closed_by_rows(own):
 
 def test_a_shape_that_two_writers_met_is_there_once(own):
     """Its number follows from its text; equal rows of both are one."""
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         load_parsed(warehouse, parsed([small_dump(1)]))
         con = warehouse.con
         before = con.execute("SELECT COUNT(*) FROM raw.shapes").fetchone()
@@ -258,7 +257,7 @@ def test_numbers_grow_though_a_clock_is_behind():
 
 def test_compacting_leaves_few_files_and_the_same_rows(own):
     """Small files are merged, rows of a run that was removed go, old snapshots and files with them."""
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         for number in range(4):
             load_parsed(warehouse, parsed([small_dump(number)], f"run-{number}"), f"run-{number}")
             # Rows of small loads stand in the catalog until then.
@@ -267,7 +266,7 @@ def test_compacting_leaves_few_files_and_the_same_rows(own):
     stray.write_bytes(b"of a writer that was killed")
     assert 0 == call("runs", "rm", "run-0", "--warehouse", own).code
     before = answer(own, "SELECT * FROM raw.hlo_values ORDER BY ALL")
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         done = compact.compact(warehouse.con, keep_seconds=0)
     assert done.after.file_count < done.before.file_count
     assert 2 >= done.after.snapshot_count
@@ -283,7 +282,7 @@ def test_compacting_leaves_few_files_and_the_same_rows(own):
 
 def test_an_older_lake_is_brought_along(own):
     """Readers refuse it with the way out; whoever writes adds what is missing, null in old rows."""
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         load_parsed(warehouse, parsed([small_dump(1)]))
         warehouse.con.execute("DELETE FROM meta.migrations WHERE version > 1")
         warehouse.con.execute("ALTER TABLE raw.observations DROP COLUMN stack_frames_fault")
@@ -291,14 +290,14 @@ def test_an_older_lake_is_brought_along(own):
     assert (2, "") == (outcome.code, outcome.out)
     assert "has schema version 1" in outcome.err
     assert "any ingest migrates it" in outcome.err
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         assert [(None,)] == warehouse.con.execute("SELECT stack_frames_fault FROM staging.observations").fetchall()
     assert 0 == call("verify", "--warehouse", own).code
 
 
 def test_a_newer_lake_is_refused(own):
     """By readers and writers, and nothing is changed."""
-    with Warehouse(own) as warehouse:
+    with writing(own) as warehouse:
         warehouse.con.execute("INSERT INTO meta.migrations VALUES (9999, 'of the future', now())")
     for words in (("runs", "ls"), ("build",)):
         outcome = call(*words, "--warehouse", own)

@@ -8,13 +8,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.engine.connection import LAKE
 from bufferhouse.errors import UsageError
 from bufferhouse.query.door import door
-from bufferhouse.warehouse.lake.address import ROOT, address_of
+from bufferhouse.warehouse.address import ROOT, address_of
+from bufferhouse.warehouse.lake.attach import LAKE
 from bufferhouse.warehouse.lake.files import LakeFiles, _Object
 from bufferhouse.warehouse.lake.reader import bound_password, reading_address
-from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.open import reading
 from tests.command_line import CHECKOUT, call, run
 from tests.servers.lake_servers import KEYS
 from tests.warehouse.lake.lakes import lake_in, needs_lake
@@ -48,8 +48,8 @@ def test_a_data_file_is_not_written_over(lake):
     for sql in [*copies, *(f"EXPLAIN ANALYZE {copy}" for copy in copies)]:
         outcome = call("query", sql, "--warehouse", lake)
         assert (2, "") == (outcome.code, outcome.out)
-        with reading(lake) as (con, _), door(con), pytest.raises((duckdb.Error, PermissionError)):
-            con.execute(sql)
+        with reading(lake) as reader, door(reader.con), pytest.raises((duckdb.Error, PermissionError)):
+            reader.con.execute(sql)
     assert before == hashes(folder)
     assert 0 == call("query", "SELECT COUNT(*) FROM raw.uses", "--warehouse", lake).code
 
@@ -101,7 +101,8 @@ def test_readers_of_postgres_only_read(postgres, bucket, fleet, monkeypatch):
     seed = next((fleet / "seeds").glob("000*"))
     assert 0 == call("ingest", seed, "--warehouse", address, "--data-path", "s3://lake/readers").code
     names = bucket.names("readers/")
-    with bound_password(address), reading(address) as (con, _):
+    with bound_password(address), reading(address) as reader:
+        con = reader.con
         assert "PGPASSWORD" not in os.environ
         con.execute("SET threads = 4")
         assert [(1,)] == con.execute("SELECT COUNT(*) FROM raw.dumps").fetchall()  # in sessions begun by now
@@ -143,7 +144,7 @@ def test_the_session_is_one_that_only_reads(monkeypatch):
 
 def test_the_catalog_is_no_table_of_the_warehouse(lake):
     """What DuckLake knows is behind functions and names that are not asked."""
-    with reading(lake) as (con, _), door(con) as opened:
+    with reading(lake) as reader, door(reader.con) as opened:
         for sql in (f"FROM __ducklake_metadata_{LAKE}.ducklake_metadata", f"FROM ducklake_options('{LAKE}')"):
             with pytest.raises(UsageError, match="query only reads"):
                 opened.ask(sql)

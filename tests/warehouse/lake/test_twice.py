@@ -2,8 +2,8 @@
 
 import pytest
 
-from bufferhouse.warehouse.lake.address import LakeAddress
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.address import LakeAddress
+from bufferhouse.warehouse.open import writing
 from tests.command_line import call
 from tests.synthetic import small_dump
 from tests.warehouse.lake.lakes import asked, lake_in, moved, needs_lake, stored_models
@@ -20,12 +20,12 @@ def lakes(tmp_path_factory) -> tuple[LakeAddress, LakeAddress]:
     """Two lakes whose dumps two runs have seen: in the first loaded once, in the second one of them by both runs."""
     folder = tmp_path_factory.mktemp("lakes")
     (folder / "once").mkdir()
-    with Warehouse(lake_in(folder / "once")) as warehouse:
+    with writing(lake_in(folder / "once")) as warehouse:
         load_parsed(warehouse, parsed(TEXTS))
     twice = moved(folder / "once", folder / "twice")
     once = lake_in(folder / "once")
     for address, others in ((once, TEXTS), (twice, TEXTS[1:])):
-        with Warehouse(address) as warehouse:
+        with writing(address) as warehouse:
             known = warehouse.known_contents([s.content.dump_id for s in parsed(others).sightings])
             # As a worker would that does not ask what the others have loaded; a catalog that is a file has no fence.
             load_parsed(warehouse, parsed(TEXTS, "again", known), "again")

@@ -8,13 +8,13 @@ import duckdb
 import pytest
 
 from bufferhouse.commands.ingest_run import run_ingest
-from bufferhouse.warehouse.read import reading
+from bufferhouse.warehouse.open import reading
 from bufferhouse.warehouse.verify import chosen_dumps, verify
 
 pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 pytest.importorskip("duckdb_extension_ducklake", reason="the extra `lake` is not installed")
 
-from bufferhouse.warehouse.lake.address import LakeAddress, address_of
+from bufferhouse.warehouse.address import LakeAddress, address_of
 from bufferhouse.warehouse.lake.attach import open_lake
 from bufferhouse.warehouse.lake.compact import compact
 from tests.warehouse.lake.writers import (
@@ -79,7 +79,8 @@ def overlapping(directory: Path) -> list[Sequence[Path]]:
 
 def assert_proved(lake: LakeAddress, expected: Rows) -> None:
     """The lake has the rows that are expected, no dump twice, and proves every one of them, in all its snapshots."""
-    with reading(lake) as (con, _):
+    with reading(lake) as opened:
+        con = opened.con
         assert_whole(con)
         assert [] == con.execute("SELECT dump_id FROM raw.dumps GROUP BY dump_id HAVING COUNT(*) > 1").fetchall()
         assert_same(expected, tables_of(con))
@@ -122,7 +123,8 @@ def ingested_among_faults(lake: LakeAddress, directory: Path, expected: Rows, po
         assert len(bucket.names(prefix) - needed) == compact(con, keep_seconds=0).orphan_count
         compact(con, keep_seconds=0)  # removes what the one before has merged
         assert files_of(con) == bucket.names(prefix)
-    with reading(lake) as (con, _):
+    with reading(lake) as opened:
+        con = opened.con
         assert_same(expected, tables_of(con))
 
 

@@ -11,11 +11,9 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.connection import LAKE
-from bufferhouse.warehouse.lake.address import LakeAddress
-from bufferhouse.warehouse.lake.attach import open_lake
-from bufferhouse.warehouse.read import reading
-from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.warehouse.address import LakeAddress
+from bufferhouse.warehouse.lake.attach import LAKE, open_lake
+from bufferhouse.warehouse.open import reading, writing
 from schemas import TABLES
 from tests.command_line import start
 
@@ -64,7 +62,8 @@ class Reader:
 
     def look(self) -> None:
         """Look once."""
-        with reading(self.address, wait=60) as (con, _):
+        with reading(self.address, wait=60) as opened:
+            con = opened.con
             self.seen.append(assert_whole(con))
 
 
@@ -127,7 +126,7 @@ def assert_same(expected: dict[str, list[tuple]], actual: dict[str, list[tuple]]
 
 def make_empty(address: LakeAddress) -> None:
     """Make a lake with all its tables and models, and no rows."""
-    with Warehouse(address):
+    with writing(address):
         pass
 
 
@@ -148,7 +147,8 @@ def files_of(con: duckdb.DuckDBPyConnection) -> set[str]:
 def wait_for_loads(address: LakeAddress, count: int) -> None:
     """Wait until so many loads were committed."""
     while True:
-        with reading(address, wait=60) as (con, _):
+        with reading(address, wait=60) as opened:
+            con = opened.con
             if con.execute("SELECT COUNT(*) FROM raw.loads").fetchall()[0][0] >= count:
                 return
         time.sleep(0.1)

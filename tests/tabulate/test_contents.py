@@ -4,7 +4,7 @@ import pytest
 
 from bufferhouse.dump import parse_many
 from bufferhouse.dump.identity import content_of
-from bufferhouse.tabulate.worker import parse_contents
+from bufferhouse.tabulate.contents import parse_contents
 from tests.synthetic import small_dump
 
 

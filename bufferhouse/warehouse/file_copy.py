@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bufferhouse.engine.connection import lacks_space
 from bufferhouse.errors import WarehouseError, WarehouseFull
+from bufferhouse.paths import remove_leftovers, replacing
 
 
 def copy_file(source: Path, target: Path) -> None:
@@ -20,12 +21,10 @@ def copy_file(source: Path, target: Path) -> None:
         WarehouseFull: there is no space for it.
         WarehouseError: it cannot be written for another reason.
     """
-    # What a killed copy left behind: the caller holds the writer's lock, so nobody else is copying.
-    for leftover in target.parent.glob(f".{target.name}.*.tmp"):
-        leftover.unlink(missing_ok=True)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    command = ["cp", "--reflink=auto", str(source), str(temporary)]
-    try:
+    if target.parent.is_dir():
+        remove_leftovers(target)  # the caller holds the writer's lock, so nobody else is copying
+    with replacing(target, is_flushed=True) as new:
+        command = ["cp", "--reflink=auto", str(source), str(new)]
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}
         )
@@ -35,13 +34,3 @@ def copy_file(source: Path, target: Path) -> None:
             if lacks_space(reason):
                 raise WarehouseFull(f"{target} cannot be written: {reason}; make space and try again")
             raise WarehouseError(f"{target} cannot be written: {reason}")
-        flush(temporary)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def flush(path: Path) -> None:
-    """Wait until a file that no database has open here is on the disk."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())

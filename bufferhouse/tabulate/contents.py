@@ -1,6 +1,6 @@
-"""Contents to frames: what a worker process does."""
+"""Contents to tables: parsed together where they can be, each bad one refused alone."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -8,15 +8,15 @@ from bufferhouse.dump import Dump, DumpError, parse, parse_many
 from bufferhouse.dump.columns import Dumps
 from bufferhouse.dump.identity import Content
 from bufferhouse.errors import told
-from bufferhouse.tabulate.batch import Batch, merged
-from bufferhouse.tabulate.collecting import collector_paused
-from bufferhouse.tabulate.heap import give_back
+from bufferhouse.tabulate.batch import Batch, Refusal, fault_of, merged
+from bufferhouse.tabulate.memory import collector_paused, give_back
 from bufferhouse.tabulate.overlap import OverlapError
 from bufferhouse.tabulate.shape import ShapeError
-from bufferhouse.tabulate.tables import Refusal, fault_of
 from bufferhouse.tabulate.tabulator import Tabulator
 
 T, R = TypeVar("T"), TypeVar("R")
+Work = Sequence[tuple[Content, Mapping[str, bytes]]]
+"""Contents with their bytes, all that parsing needs."""
 
 
 @dataclass(slots=True)

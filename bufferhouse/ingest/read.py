@@ -1,0 +1,204 @@
+"""Read and hash dumps, and put together batches of them: about as many new contents each as one transaction loads."""
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from bufferhouse.dump.identity import content_of, read_file_name
+from bufferhouse.engine import interrupts
+from bufferhouse.errors import told
+from bufferhouse.sources.compression import CompressionError
+from bufferhouse.sources.discover import Found, read
+from bufferhouse.tabulate.batch import Refusal, Sighting
+from bufferhouse.tabulate.contents import Work
+from bufferhouse.warehouse.observations import module_text_of
+from bufferhouse.warehouse.warehouse import Warehouse
+
+Hold = Callable[[Found, Mapping[str, bytes] | Exception], bool]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What fills a batch: new contents, bytes of new text, files, and bytes of stack frames, held beside the texts.
+
+    A third of a second goes into the transaction of each, however small. It is bytes that memory hangs on.
+    """
+
+    dumps: int = 4000
+    text_bytes: int = 16 << 20
+    sightings: int = 50_000
+    held_bytes: int = 64 << 20
+
+    @classmethod
+    def of_environment(cls) -> Self:
+        """Return the usual ones, or those of $BUFFERHOUSE_BATCH_DUMPS and $BUFFERHOUSE_BATCH_BYTES."""
+        given = (os.environ.get("BUFFERHOUSE_BATCH_DUMPS"), os.environ.get("BUFFERHOUSE_BATCH_BYTES"))
+        return cls(int(given[0] or cls.dumps), int(given[1] or cls.text_bytes))
+
+    @property
+    def of_a_chunk(self) -> "Limits":
+        """What is read before it is looked up which of it is new: small enough to hold."""
+        return replace(
+            self,
+            dumps=min(1000, self.dumps),
+            text_bytes=min(4 << 20, self.text_bytes),
+            sightings=min(10_000, self.sightings),
+        )
+
+    def reached(self, dumps: int, text_bytes: int, sightings: int, held_bytes: int) -> bool:
+        """Say whether so much is enough."""
+        is_large = text_bytes >= self.text_bytes or held_bytes >= self.held_bytes
+        return is_large or dumps >= self.dumps or sightings >= self.sightings
+
+
+@dataclass(slots=True)
+class ReadBatch:
+    """Files that were read and hashed: sightings, refusals of damaged files, what cannot be read.
+
+    `known` gives SHA-256 and signature id of contents the warehouse has; only new contents keep their bytes.
+    `awaited` are contents that a batch brings which was read before and is not loaded yet, as they were sighted there.
+    """
+
+    sightings: list[Sighting] = field(default_factory=list)
+    refusals: dict[int, Refusal] = field(default_factory=dict)
+    unreadable: list[str] = field(default_factory=list)
+    known: dict[int, tuple[str, int]] = field(default_factory=dict)
+    new: dict[int, Sighting] = field(default_factory=dict)
+    awaited: dict[int, Sighting] = field(default_factory=dict)
+    new_bytes: int = 0
+    held_bytes: int = 0
+
+    def is_full(self, limits: Limits) -> bool:
+        """Say whether it is time to load the batch."""
+        return limits.reached(len(self.new), self.new_bytes, len(self.sightings), self.held_bytes)
+
+    @property
+    def work(self) -> Work:
+        """What there is to parse: each new content once."""
+        return [(sighting.content, sighting.files) for sighting in self.new.values()]
+
+    def stored(self, dump_id: int) -> str | None:
+        """Return the SHA-256 of the content with an id, where its bytes are here, on their way or in the warehouse."""
+        if dump_id in self.known:
+            return self.known[dump_id][0]
+        first = self.new.get(dump_id) or self.awaited.get(dump_id)
+        return first.content.sha256 if first else None
+
+    def take(self, sighting: Sighting) -> None:
+        """Add a sighting: of a new content, of a repeat, or of a second content with the id of another, refused."""
+        self.sightings.append(sighting)
+        self.held_bytes += sighting.held_bytes
+        content = sighting.content
+        if content.dump_id in self.refusals:
+            return
+        stored = self.stored(content.dump_id)
+        if stored is None:
+            self.new[content.dump_id] = sighting
+            self.new_bytes += sighting.text_bytes
+        elif stored == content.sha256:
+            sighting.files = None
+        else:
+            # Equal first 63 bits of two contents: the second is refused, under a key that no content has.
+            key = -1 - len(self.sightings)
+            sighting.content = content._replace(dump_id=key)
+            self.refusals[key] = Refusal("identity", "a dump_id of its own", f"that of the content {stored}")
+
+
+class Reader:
+    """Reads and hashes dumps in their order. `batch` is the one that fills, with what is refused or cannot be read.
+
+    A dump for which `hold` says so, which hears its bytes or why it cannot be read, is passed by.
+    """
+
+    def __init__(self, dumps: Sequence[Found], limits: Limits, hold: Hold | None = None) -> None:
+        self.dumps = dumps
+        self.limits = limits
+        self.hold = hold
+        self.batch = ReadBatch()
+
+    def chunks(self) -> Iterator[list[Sighting]]:
+        """Yield what was read, in pieces small enough to hold before it is known which of them are new."""
+        chunk: list[Sighting] = []
+        count = size = held = 0
+        limits = self.limits.of_a_chunk
+        for dump, files in read(self.dumps):
+            sighting = self._sighting(dump, files)
+            if sighting is None:
+                continue
+            chunk.append(sighting)
+            held += sighting.held_bytes
+            if self.batch.stored(sighting.content.dump_id) == sighting.content.sha256:
+                sighting.files = None  # a repeat: what it costs is a row
+            else:
+                count += 1
+                size += sighting.text_bytes
+            if limits.reached(count, size, len(chunk), held):
+                yield chunk
+                chunk, count, size, held = [], 0, 0, 0
+        if chunk:
+            yield chunk
+
+    def _sighting(self, dump: Found, files: Mapping[str, bytes] | Exception) -> Sighting | None:
+        """Return what was seen of a dump, None where it is held or cannot be read."""
+        try:
+            if self.hold is not None and dump.content is None and self.hold(dump, files):
+                return None
+            if not isinstance(files, Exception):
+                return _sighting(dump, files)
+        except Exception as error:
+            files = error
+        if isinstance(files, CompressionError):
+            data = {"combined": files.data}
+            self.batch.refusals[content_of(data).dump_id] = Refusal(
+                "compression", "readable compressed data", str(files), role=files.role
+            )
+            return _sighting(dump, data)
+        self.batch.unreadable.append(f"{dump.uri}: {told(files)}")
+        return None
+
+
+def _sighting(dump: Found, files: Mapping[str, bytes]) -> Sighting:
+    return Sighting(
+        dump.run_name,
+        dump.relative_path,
+        dump.uri,
+        dump.size_bytes,
+        dump.mtime_ns,
+        dump.content or content_of(files),
+        read_file_name(dump.relative_path),
+        sum(map(len, files.values())),
+        files,
+        module_text_of(dump),
+    )
+
+
+def read_batches(
+    warehouse: Warehouse,
+    dumps: Sequence[Found],
+    limits: Limits = Limits(),
+    *,
+    hold: Hold | None = None,
+    in_flight: Collection[ReadBatch] = (),
+) -> Iterator[ReadBatch]:
+    """Read and hash dumps, as `Reader` does; yield a batch when so many new contents are together that they fill it.
+
+    Most files of a fleet repeat a content, and a repeat costs a row: so it is contents that fill a batch. A batch
+    must be loaded before the next one is asked for, which looks up what is known by then, or be `in_flight` until it is
+    loaded. Batches must be loaded in their order, each after `settle`.
+    """
+    reader = Reader(dumps, limits, hold)
+    for sightings in reader.chunks():
+        interrupts.check()
+        batch = reader.batch
+        unasked = {s.content.dump_id for s in sightings} - batch.known.keys() - batch.new.keys()
+        batch.known.update(warehouse.known_contents(unasked))
+        for other in in_flight:
+            batch.awaited.update({key: other.new[key] for key in unasked & other.new.keys()})
+        for sighting in sightings:
+            batch.take(sighting)
+        if batch.is_full(limits):
+            yield batch
+            reader.batch = ReadBatch()
+    if reader.batch.sightings or reader.batch.unreadable:
+        yield reader.batch

@@ -1,0 +1,260 @@
+"""A warehouse in one file of DuckDB, or in memory: one writer at a time, rows numbered and changed in place."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from bufferhouse.engine.connection import close, close_writer, connect, no_space, settle
+from bufferhouse.engine.journal import checkpoint, guard, journal_path, roll_back, unguard
+from bufferhouse.engine.sql import quoted, transaction
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
+from bufferhouse.models import build
+from bufferhouse.models.build import Progress
+from bufferhouse.paths import remove_leftovers, replacing
+from bufferhouse.warehouse import lock
+from bufferhouse.warehouse.address import FileAddress
+from bufferhouse.warehouse.file_copy import copy_file
+from bufferhouse.warehouse.migrate import applied_version, migrate, migrations
+from bufferhouse.warehouse.template import copy_of_blank, fill_from_blank, stamp
+from bufferhouse.warehouse.warehouse import Compacted, Warehouse
+
+_STORAGE_VERSION = "v1.5.0"  # the newest this DuckDB writes: it brings zstd for long text
+BLOCK_SIZE = 65536  # bytes; a quarter of DuckDB's own suits the many small columns (docs/decisions/0006)
+# In these tables rows of a dump that have much in common stand side by side: DuckDB packs what neighbours differ in.
+_NEIGHBOURS = {
+    "raw.hlo_values": "t.size_bytes, t.offset_bytes, t.value_id",
+    "raw.live_ranges": "t.start_position, t.end_position, t.ordinal",
+    "intermediate.space_changes": "t.memory_space, t.occupied_change_bytes, t.position_in_schedule",
+    "intermediate.peak_owners": "t.size_bytes, t.owned_bytes, t.value_id",
+}
+
+
+class File(Warehouse):
+    """A file, which has one writer at a time; in memory without an address. `path` is that of the file itself."""
+
+    def __init__(self, address: FileAddress | None, **options: Any) -> None:
+        super().__init__(address, **options)
+        self.path = None if address is None else address.file
+        self._is_copy = False  # of the blank warehouse, made just now
+
+    def _open_to_write(self, stack: ExitStack) -> None:
+        if self.path is None:
+            self._connect(0.0)
+            if self.build_models and self.use_blank:
+                fill_from_blank(_make, self.con)
+        else:
+            if not self.path.absolute().parent.is_dir():
+                raise UsageError(f"the folder of the warehouse does not exist: {self.path.absolute().parent}")
+            deadline = time.monotonic() + self.wait
+            stack.enter_context(lock.WriterLock(self.path, self.wait))
+            remove_leftovers(self.path, self.address.published)
+            self._connect(max(0.0, deadline - time.monotonic()))
+            self.address.outdate_copy()
+        stack.callback(lambda: close_writer(self.con))  # whichever it is by then
+        self._prepare()
+
+    def _connect(self, wait: float) -> None:
+        is_new = self.path is not None and not (self.path.exists() and self.path.stat().st_size)
+        self._is_copy = is_new and _create(self.path, from_blank=self.build_models and self.use_blank)
+        if self.path is not None:
+            _roll_back(self.path, wait)
+        self.con = connect(self.path, read_only=False, wait=wait)
+        guard(self.con)
+        if self.path is not None and self.address.has_names:
+            self.con.close()  # after it was opened: who writes by the other name at this moment is waited for first
+            raise UsageError(
+                f"{self.path} has a second name, a hard link (find -samefile {self.path} names it): lock and log lie"
+                " beside one name, and who comes by the other does not see them; remove one, or make it a symbolic link"
+            )
+        settle(self.con)
+        self.con.execute("SET zstd_min_string_length = 64")
+
+    def _prepare(self) -> None:
+        try:
+            if self._is_copy:
+                stamp(self.con)
+            migrate(self.con, self.path)
+            if self.build_models:
+                build.build(self.con, progress=self.progress)
+        except duckdb.Error as error:
+            raise no_space(self.path, error) or WarehouseError(
+                f"{self.path} cannot be brought to this version, and is as it was: {first_line(error)}"
+            ) from error
+
+    def open_to_read(self) -> None:
+        """Read the published copy where nothing was written since, which is in no writer's way.
+
+        Else read the file itself when nobody writes, else the published copy as it is, else wait.
+        """
+        self.address.check_file()
+        published = self.address.published
+        if self.address.is_published():
+            self.con = connect(published, read_only=True, wait=self.wait)
+        else:
+            undo_left(self.path)
+            try:
+                self.con = connect(self.path, read_only=True, wait=0.0 if published.exists() else self.wait)
+                if self.address.has_names:
+                    self.note = (
+                        f"{self.path} has a second name, a hard link: what lies in a log beside that one is not seen"
+                    )
+            except WarehouseBusy:
+                if not published.exists():
+                    raise
+                self.con = connect(published, read_only=True, wait=self.wait)
+                moment = datetime.fromtimestamp(published.stat().st_mtime, UTC)
+                self.note = (
+                    f"{self.path} is being written; this is the published copy, as of {moment:%Y-%m-%d %H:%M:%S} UTC"
+                )
+        settle(self.con)
+        version, known = applied_version(self.con), max(migrations())
+        if version != known:
+            close(self.con)
+            way = "any ingest migrates it" if version < known else "install the newer bufferhouse that wrote it"
+            raise WarehouseError(
+                f"{self.path} has schema version {version}, this bufferhouse reads version {known}; {way}"
+            )
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return transaction(self.con)
+
+    def alone(self) -> AbstractContextManager[None]:
+        return nullcontext()  # it is always so
+
+    def stored(self, table: str) -> str:
+        return f"raw.{table}"
+
+    def next_number(self, table: str, column: str, count: int = 1) -> int:
+        return self.con.execute(f"SELECT COALESCE(MAX({column}), 0) + 1 FROM raw.{table}").fetchone()[0]
+
+    def shape_numbers(self, texts: Sequence[str], known: Mapping[int, int]) -> list[int]:
+        free = self.next_number("shapes", "shape_id")
+        numbers = []
+        for row in range(len(texts)):
+            numbers.append(known.get(row, free))
+            free += row not in known
+        return numbers
+
+    def run_numbers(self, names: Sequence[str]) -> list[int]:
+        first = self.next_number("runs", "run_id")
+        return list(range(first, first + len(names)))
+
+    def change_run(self, name: str, changes: Mapping[str, object], *, is_whole: bool = True) -> None:
+        assignments = ", ".join(f"{column} = ?" for column in changes)
+        self.con.execute(f"UPDATE raw.runs SET {assignments} WHERE run_name = ?", [*changes.values(), name])
+
+    def change_rejects(self, state: str, which: str, parameters: Mapping[str, object]) -> None:
+        self.con.execute(f"UPDATE raw.rejects AS r SET state = $state WHERE {which}", {**parameters, "state": state})
+
+    def build(self, *, force: bool = False, progress: Progress | None = None) -> list[str]:
+        return build.build(self.con, force=force, progress=progress)
+
+    def publish(self) -> Path:
+        """Copy the file to its published name."""
+        if self.path is None:
+            raise UsageError("an in-memory warehouse cannot be published")
+        checkpoint(self.con)
+        copy_file(self.path, self.address.published)
+        return self.address.published
+
+    def compact(self, *, keep_seconds: float | None = None) -> Compacted:
+        """Write a new file without free blocks, which takes the place of the old one in one step."""
+        if self.path is None:
+            raise UsageError("an in-memory warehouse cannot be compacted")
+        checkpoint(self.con)
+        before = self.size()
+        main = self.con.execute("SELECT current_database()").fetchone()[0]
+        with replacing(self.path, is_flushed=True) as new:
+            try:
+                self.con.execute(f"ATTACH {quoted(str(new))} AS compacted"
+                                 f" (STORAGE_VERSION '{_STORAGE_VERSION}', BLOCK_SIZE {BLOCK_SIZE})")  # fmt: skip
+                unguard(self.con)  # the new file is nobody's yet, and nothing is written to the old one
+                with transaction(self.con, keep_journal=False):
+                    self.con.execute(f'COPY FROM DATABASE "{main}" TO compacted (SCHEMA)')
+                    _copy_rows(self.con, main)
+                self.con.execute("DETACH compacted")
+            finally:
+                Path(f"{new}.wal").unlink(missing_ok=True)
+            close_writer(self.con)
+        self._connect(self.wait)
+        return Compacted(before, self.size())
+
+    def size(self) -> int:
+        return self.path.stat().st_size
+
+    def sizes(self, tables: Iterable[str]) -> Mapping[str, int]:
+        """Return the bytes of the blocks that a table's columns lie in; one that small tables share counts for each."""
+        size_of_block = self.con.execute("SELECT block_size FROM pragma_database_size()").fetchone()[0]
+        return {name: _blocks(self.con, name) * size_of_block for name in tables}
+
+    def writer(self) -> str | None:
+        return lock.writer(self.path)
+
+
+def undo_left(path: Path) -> None:
+    """Undo what a killed writer left of a checkpoint, before the file is read.
+
+    Where another writes it now, or this user may not, it stays as it is.
+    """
+    with suppress(WarehouseBusy, OSError):
+        if journal_path(path).exists():
+            with lock.WriterLock(path):
+                roll_back(path)
+
+
+def _roll_back(path: Path, wait: float) -> None:
+    """Undo a checkpoint that was cut short: nobody writes to a file that is one in part."""
+    try:
+        if roll_back(path, wait):
+            return
+    except OSError as error:
+        raise WarehouseError(f"{path} cannot be opened: {error}") from None
+    raise WarehouseBusy(f"{path} is open in another process; try again later, or wait for it with --wait SECONDS")
+
+
+def _make(path: Path) -> None:
+    with File(FileAddress(path), use_blank=False):
+        pass
+
+
+def _create(path: Path, *, from_blank: bool) -> bool:
+    """Make a database, whole or not at all: DuckDB does not open a file whose first bytes were cut short.
+
+    Return whether it is a copy of the blank warehouse.
+    """
+    config = {"storage_compatibility_version": _STORAGE_VERSION, "default_block_size": str(BLOCK_SIZE)}
+    try:
+        with replacing(path, is_flushed=True) as new:
+            is_copy = from_blank and copy_of_blank(_make, new)
+            if not is_copy:
+                duckdb.connect(str(new), config=config).close()
+        return is_copy
+    except duckdb.Error as error:
+        raise no_space(path, error) or WarehouseError(f"{path} cannot be made: {first_line(error)}") from None
+
+
+def _copy_rows(con: duckdb.DuckDBPyConnection, main: str) -> None:
+    tables = con.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $main ORDER BY ALL", {"main": main}
+    ).fetchall()
+    for schema, table in tables:
+        name = f'"{schema}"."{table}"'
+        order = _NEIGHBOURS.get(f"{schema}.{table}")
+        # Dumps that were loaded one after the other are alike, too.
+        sorting = f" LEFT JOIN raw.dumps AS d ON t.dump_id = d.dump_id ORDER BY d.rowid, {order}" if order else ""
+        con.execute(f'INSERT INTO compacted.{name} SELECT t.* FROM "{main}".{name} AS t{sorting}')
+
+
+def _blocks(con: duckdb.DuckDBPyConnection, table: str) -> int:
+    return con.execute(
+        "SELECT COUNT(DISTINCT block) FROM (SELECT unnest(list_append(additional_block_ids, block_id)) AS block"
+        f" FROM pragma_storage_info('{table}')) WHERE block >= 0"
+    ).fetchone()[0]

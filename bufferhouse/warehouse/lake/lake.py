@@ -1,0 +1,172 @@
+"""A warehouse that is a lake: many may read and write it at once, and rows are only added."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import duckdb
+
+from bufferhouse.engine.connection import close, close_writer, settle, tries
+from bufferhouse.engine.sql import quoted, transaction
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
+from bufferhouse.models import build
+from bufferhouse.models.build import Progress
+from bufferhouse.paths import MODELS
+from bufferhouse.warehouse.address import ROOT, Address
+from bufferhouse.warehouse.lake import attach, compact, history, retry, schema
+from bufferhouse.warehouse.lake.claims import Claims
+from bufferhouse.warehouse.migrate import applied_version
+from bufferhouse.warehouse.warehouse import Compacted, Warehouse
+
+if TYPE_CHECKING:
+    from bufferhouse.tabulate.batch import ParsedBatch
+
+T = TypeVar("T")
+_PATIENCE_SECONDS, _PAUSE_SECONDS = 30.0, 0.5  # while another writer brings schema and models along
+
+
+class Lake(Warehouse):
+    """A lake at the schema and the models of this version; `claims` are there where its catalog takes many writers."""
+
+    def _open_to_write(self, stack: ExitStack) -> None:
+        try:
+            self.con = attach.open_lake(self.address, read_only=False, wait=self.wait)
+        except UsageError:
+            attach.make_lake(self.address, wait=self.wait)
+            self.con = attach.open_lake(self.address, read_only=False, wait=self.wait)
+        stack.callback(close_writer, self.con)
+        if self.address.is_postgres:
+            # First of all: nobody removes rows while models are computed from them.
+            self.claims = stack.enter_context(Claims(self.address.connection_string))
+        self._prepare()
+        settle(self.con)
+
+    def _prepare(self) -> None:
+        """Bring schema and models along; of several writers that come at once one does it, the others find it done."""
+        for is_last in tries(_PATIENCE_SECONDS, _PAUSE_SECONDS):
+            try:
+                schema.migrate_lake(self.con, str(self.address))
+                if self.build_models and not build.is_current(self.con, MODELS):
+                    self.build(progress=self.progress)
+                return
+            except WarehouseBusy:
+                if self.con.execute("SELECT 1 FROM meta.models LIMIT 1").fetchall():
+                    return  # another worker builds them: until it is done, loads are computed by those of before
+                if is_last:
+                    raise
+            except duckdb.Error as error:
+                if is_last or not isinstance(error, duckdb.TransactionException):
+                    raise WarehouseError(
+                        f"{self.address} cannot be brought to this version, and is as it was: {first_line(error)}"
+                    ) from error
+
+    def open_to_read(self) -> None:
+        """Read the newest snapshot, and go on reading it."""
+        self.con = attach.open_lake(self.address, read_only=True, wait=self.wait)
+        try:
+            schema.check_version(applied_version(self.con), str(self.address), is_reader=True)
+            # Its files are read when a statement asks for them, through a file system that cannot write.
+            self.con.execute(f"SET allowed_directories = [{quoted(ROOT)}]")
+            settle(self.con)
+        except BaseException:
+            close(self.con)
+            raise
+
+    def exists(self) -> bool:
+        return attach.exists(self.address)
+
+    def _told(self, error: duckdb.Error) -> Exception | None:
+        return super()._told(error) or (retry.away(error) if retry.passes(error) else None)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        if self.claims is None:
+            return transaction(self.con)
+        from bufferhouse.warehouse.lake.commit import fenced_transaction
+
+        return fenced_transaction(self.con, self.claims)
+
+    def alone(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.claims is None else self.claims.alone(self.wait)
+
+    def may_pass(self, error: Exception) -> bool:
+        return retry.passes(error)
+
+    def persistently(self, what: Callable[[], T]) -> T:
+        return retry.patiently(what)
+
+    def load_persistently(self, parsed: "ParsedBatch", load: "Callable[[ParsedBatch], T]") -> T:
+        if self.claims is None:
+            return load(parsed)
+        from bufferhouse.warehouse.lake.commit import load_claimed
+
+        return load_claimed(self, parsed, load)
+
+    def commit_faults(self) -> tuple[int, int] | None:
+        return None if self.claims is None else (self.claims.conflicts, self.claims.retries)
+
+    def stored(self, table: str) -> str:
+        return history.stored(table)
+
+    def besides(self, table: str) -> str:
+        return history.besides(table)
+
+    def next_number(self, table: str, column: str, count: int = 1) -> int:
+        """Return numbers larger than those of all loads it can see; no other worker is given the same."""
+        loaded = self.con.execute("SELECT COALESCE(MAX(load_id), 0) FROM raw.loads").fetchone()[0]
+        least = history.moment_number(loaded)
+        return least if self.claims is None else self.claims.reserve(least, count)
+
+    def shape_numbers(self, texts: Sequence[str], known: Mapping[int, int]) -> list[int]:
+        return [known.get(row) or history.shape_id_of(text) for row, text in enumerate(texts)]
+
+    def run_numbers(self, names: Sequence[str]) -> list[int]:
+        taken = {number for (number,) in self.con.execute("SELECT DISTINCT run_id FROM appended.runs").fetchall()}
+        return [history.run_id_of(name, taken) for name in names]
+
+    def change_run(self, name: str, changes: Mapping[str, object], *, is_whole: bool = True) -> None:
+        history.change_run(self.con, name, changes, is_whole=is_whole)
+
+    def change_rejects(self, state: str, which: str, parameters: Mapping[str, object]) -> None:
+        history.change_rejects(self.con, state, which, parameters)
+
+    def build(self, *, force: bool = False, progress: Progress | None = None) -> list[str]:
+        from bufferhouse.warehouse.lake.build import build_lake
+
+        return build_lake(self, force=force, progress=progress)
+
+    def model_tables(self) -> list[str]:
+        return self.models() + schema.tables_beside(self.con)
+
+    def begin_batch(self, catalog: str) -> None:
+        history.remember_models(self.con, catalog)
+
+    def end_batch(self, catalog: str) -> None:
+        history.note_models(self.con, catalog)
+
+    def end_copy(self) -> None:
+        history.note_copy(self.con)
+
+    def publish(self) -> Address:
+        return self.address  # readers read a snapshot
+
+    def compact(self, *, keep_seconds: float | None = None) -> Compacted:
+        """Leave one copy of what is stored twice, make few large files of many small ones, forget old snapshots."""
+        from bufferhouse.warehouse.reparse import load_once
+
+        mended = load_once(self)
+        seconds = compact.KEPT_SECONDS if keep_seconds is None else keep_seconds
+        done = compact.compact(self.con, keep_seconds=seconds)
+        return Compacted(done.before.file_bytes, done.after.file_bytes, mended.count, mended.refused)
+
+    def size(self) -> int:
+        return compact.size(self.con).file_bytes
+
+    def sizes(self, tables: Iterable[str]) -> Mapping[str, int]:
+        return compact.bytes_by_table(self.con)
+
+    @property
+    def title(self) -> str:
+        return f"{self.address.name}, snapshot {attach.snapshot_of(self.con)}"
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "snapshot": attach.snapshot_of(self.con)}

@@ -1,0 +1,72 @@
+"""Open a warehouse, to write or to read. Here is chosen whether it is a file or a lake, and nowhere else."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from bufferhouse.engine.connection import close
+from bufferhouse.warehouse.address import Address, LakeAddress, address_of
+from bufferhouse.warehouse.file import File
+from bufferhouse.warehouse.warehouse import Warehouse
+
+Place = str | os.PathLike | Address
+
+
+def writing(place: Place | None, **options: Any) -> Warehouse:
+    """Return a warehouse that `with` opens for writing, in memory for None; the options are those of `Warehouse`."""
+    if place is None:
+        return File(None, **options)
+    address = address_of(place)
+    if isinstance(address, LakeAddress):
+        from bufferhouse.warehouse.lake.lake import Lake  # what a lake needs takes a while
+
+        return Lake(address, **options)
+    return File(address, **options)
+
+
+def open_reader(place: Place | None = None, *, wait: float = 0.0) -> Warehouse:
+    """Return a warehouse that is open for reading, the one of this folder for None; its `con` is to be closed.
+
+    Raises:
+        UsageError: there is no warehouse.
+        WarehouseBusy: it is being written, there is no published copy, and `wait` is over.
+        WarehouseError: it is one of another version.
+    """
+    warehouse = writing(address_of(place), wait=wait)
+    warehouse.open_to_read()
+    return warehouse
+
+
+@contextmanager
+def reading(place: Place, *, wait: float = 0.0) -> Iterator[Warehouse]:
+    """Yield what `open_reader` returns, and close it.
+
+    Raises:
+        UsageError, WarehouseBusy, WarehouseError: as `open_reader`.
+    """
+    warehouse = open_reader(place, wait=wait)
+    try:
+        yield warehouse
+    finally:
+        close(warehouse.con)
+
+
+@contextmanager
+def only_asked(place: Place, *, wait: float = 0.0) -> Iterator[Warehouse]:
+    """Yield a warehouse to look things up in, which is not made, migrated or locked; where there is none, an empty one.
+
+    Raises:
+        WarehouseBusy, WarehouseError: as `open_reader`.
+    """
+    with reading(place, wait=wait) if exists(place) else writing(None) as warehouse:
+        yield warehouse
+
+
+def exists(place: Place) -> bool:
+    """Say whether there is a warehouse.
+
+    Raises:
+        WarehouseBusy, WarehouseError: a lake does not answer.
+    """
+    return writing(place).exists()

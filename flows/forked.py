@@ -1,0 +1,62 @@
+"""Flow runs as forks of a process that has imported Prefect: what Prefect has no setting for (decision 0022).
+
+Prefect spawns a new Python for each flow run, which imports Prefect and the main module of its parent again: seconds of
+work for a pass of milliseconds. Here `multiprocessing` is replaced in the one module of Prefect that starts flow runs.
+"""
+
+import multiprocessing
+import multiprocessing.forkserver
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from threading import Lock
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import prefect.flow_engine
+
+_lock = Lock()
+
+
+@contextmanager
+def flow_runs_forked() -> Iterator[None]:
+    """Start flow runs as forks of a process that has imported Prefect, and nothing that has threads.
+
+    Each is still a process of its own, that can be cancelled or die alone.
+    """
+    context = _Context()
+    context.set_forkserver_preload(["flows.preloaded"])
+    with _main_module_hidden():
+        multiprocessing.forkserver.ensure_running()
+    own = prefect.flow_engine.multiprocessing
+    prefect.flow_engine.multiprocessing = SimpleNamespace(
+        get_context=lambda method: context, context=multiprocessing.context
+    )
+    try:
+        yield
+    finally:
+        prefect.flow_engine.multiprocessing = own
+
+
+class _Process(ForkServerProcess):
+    @staticmethod
+    def _Popen(process: Any) -> Any:
+        with _main_module_hidden():
+            return ForkServerProcess._Popen(process)
+
+
+class _Context(ForkServerContext):
+    Process = _Process
+
+
+@contextmanager
+def _main_module_hidden() -> Iterator[None]:
+    """Let a process that is started meanwhile find a main module without a name, which it need not import."""
+    with _lock:
+        own = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = own
