@@ -243,3 +243,9 @@ def decode(files: Mapping[str, bytes]) -> tuple[dict[str, str], str]:
         return {role: data.decode("utf-8") for role, data in files.items()}, "utf-8"
     except UnicodeDecodeError:
         return {role: data.decode("latin-1") for role, data in files.items()}, "latin-1"
+
+
+def peak_form(lines: int, named: int, summed: int) -> str | None:
+    """Return how peak lines are printed, of which some show no index and some a sum; None where they differ."""
+    form = "cumulative" if summed else "name" if named else "indexed"
+    return form if summed in (0, lines) and named == (lines if form == "name" else 0) else None

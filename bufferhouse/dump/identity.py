@@ -18,6 +18,11 @@ SUFFIXES = {
     "live_range": "-live-range.txt",
 }
 
+# The module text that a dump was made of lies beside it, under the same stage (DumpHloModuleIfEnabled).
+STAGE = "after_optimizations"
+_MODULE_TEXT = f"{STAGE}.txt"
+_DUMP = f"{STAGE}{SUFFIXES['allocations']}"
+
 # [<time stamp µs>.]module_<id>[.<module name>][.cl_<CL>].<stage>: FilenameFor, xla/service/dump.cc
 _FILE_NAME = re.compile(
     r"(?:(?P<stamp>[0-9]{10,18})\.)?module_(?P<id>[0-9]{1,18})"
@@ -70,6 +75,21 @@ def _moment(stamp: str) -> datetime | None:
         return datetime.fromtimestamp(int(stamp) / 1_000_000, UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def is_module_text(path: str) -> bool:
+    """Return whether a file is called like a module text."""
+    return path.endswith(_MODULE_TEXT)
+
+
+def module_text_beside(path: str) -> str | None:
+    """Return the path at which the module text of a dump lies; None for a dump that is not called as XLA calls it."""
+    return path.removesuffix(_DUMP) + _MODULE_TEXT if path.endswith(_DUMP) else None
+
+
+def dump_beside(path: str) -> str:
+    """Return the path of the dump that a module text belongs to."""
+    return path.removesuffix(_MODULE_TEXT) + _DUMP
 
 
 def program_name(module_name: str | None) -> str:

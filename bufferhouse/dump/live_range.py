@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from operator import add, gt
 
 from bufferhouse.dump import diagnose, diagnose_lines, grammar, stack_trace
-from bufferhouse.dump.columns import LARGEST_SIZE, Dump
+from bufferhouse.dump.columns import LARGEST_SIZE, Dump, peak_form
 from bufferhouse.dump.diagnose_lines import refuse, refuse_lines
 from bufferhouse.dump.errors import error_at
 
@@ -137,12 +137,6 @@ def _peak_buffers(dump: Dump, text: str, start: int, role: str) -> int:
             expected = f"the sum of the lines so far, {total}, and at most 2^53"
             raise diagnose.cell(text, start, row, grammar.PEAK, 4, expected, role=role, rule="cumulative_bytes")
     return stop
-
-
-def peak_form(lines: int, named: int, summed: int) -> str | None:
-    """Return how peak lines are printed, of which some show no index and some a sum; None where they differ."""
-    form = "cumulative" if summed else "name" if named else "indexed"
-    return form if summed in (0, lines) and named == (lines if form == "name" else 0) else None
 
 
 def _covering(dump: Dump) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from operator import gt
 
 from bufferhouse.dump import allocations, grammar, live_range, stack_trace
 from bufferhouse.dump import used_values as blocks
-from bufferhouse.dump.columns import LARGEST_SIZE, Dumps, Facts, content_end, decode, optional_ints, parts
+from bufferhouse.dump.columns import LARGEST_SIZE, Dumps, Facts, content_end, decode, optional_ints, parts, peak_form
 from bufferhouse.dump.errors import DumpError
 from bufferhouse.dump.instruction_end import LIVE_RANGE_MARK
 
@@ -245,7 +245,7 @@ def _peak_indices(
     if not names:
         return []
     summed = len(sums) - sums.count(None)
-    facts.peak_form = live_range.peak_form(len(names), indices.count(""), summed)
+    facts.peak_form = peak_form(len(names), indices.count(""), summed)
     found = live_range.recovered(names, covering) if facts.peak_form == "name" else indices
     if facts.peak_form is None or found is None or set(zip(names, found, strict=True)) != set(covering):
         return None

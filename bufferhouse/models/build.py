@@ -98,20 +98,29 @@ def take_place(
             _comment(con, step.name, by_name[step.name], has_columns=step.is_incremental or comments_on_views)
     for name, model in _point(con, known).items():
         _comment(con, name, model, has_columns=comments_on_views)
-    _write_down(con, known, project.fingerprint(directory))
+    _write_down(con, known, fingerprint(directory))
     return [step.name for step in steps if step.reason != "gone"]
+
+
+def fingerprint(directory: Path = MODELS) -> str:
+    """Return a hash over all model files: equal means that nothing has to be built."""
+    digest = hashlib.sha256()
+    for path in sorted(directory.glob("*/*.sql")):
+        digest.update(f"{path.parent.name}/{path.name}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def is_current(con: duckdb.DuckDBPyConnection, directory: Path) -> bool:
     """Return whether the models of a warehouse are those of `directory`."""
     stored = con.execute("SELECT value FROM meta.settings WHERE name = 'models'").fetchone()
-    return stored == (project.fingerprint(directory),)
+    return stored == (fingerprint(directory),)
 
 
 def read(con: duckdb.DuckDBPyConnection, directory: Path) -> list[Model]:
     """Return the models of `directory`, qualified against the tables of a warehouse, in the order of building."""
     columns = tuple((table, tuple(kinds.items())) for table, kinds in _raw_columns(con).items())
-    return list(_qualified(directory, project.fingerprint(directory), columns))
+    return list(_qualified(directory, fingerprint(directory), columns))
 
 
 @lru_cache(maxsize=2)  # a process may open many warehouses: one for each pass, one for each question of --from

@@ -52,15 +52,6 @@ class Model:
         return int(found[2]) if found else None
 
 
-def fingerprint(directory: Path = MODELS) -> str:
-    """Return a hash over all model files: equal means that nothing has to be built."""
-    digest = hashlib.sha256()
-    for path in sorted(directory.glob("*/*.sql")):
-        digest.update(f"{path.parent.name}/{path.name}\n".encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
 def read(directory: Path = MODELS) -> list[Model]:
     """Read all models in the order in which they can be built.
 

@@ -19,10 +19,11 @@ from operator import attrgetter
 from stat import S_ISLNK
 from typing import BinaryIO
 
+from bufferhouse.dump.identity import is_module_text
 from bufferhouse.errors import SourceUnavailable, UsageError, told
 from bufferhouse.sources import compression
 from bufferhouse.sources.directory import FIRST_BYTES, Entry, is_storable, storable, too_large
-from bufferhouse.sources.module_text import head_of, is_module_text
+from bufferhouse.sources.module_text import head_of
 from bufferhouse.sources.run import MOST_RUN_FILE_BYTES, RUN_FILE
 
 _MOST_TEXT_BYTES = 64 << 20  # of all run.json of an archive, which are kept while it is listed
@@ -90,7 +91,7 @@ class Archive:
             # Where the name says nothing, only the stream that just passes by can be looked into.
             looks = None if is_named else _first_bytes(member, len(FIRST_BYTES)) == FIRST_BYTES
             entry = Entry(self, path, base, member.size_bytes, member.mtime_ns, begins_like_a_dump=looks)
-            if is_named or looks or "live-range" in name or is_module_text(name):
+            if is_named or looks or "live-range" in name or is_module_text(compression.plain_name(name)):
                 kept[path] = entry
                 self.ordinals[path] = ordinal
             else:

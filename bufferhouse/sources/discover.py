@@ -11,7 +11,7 @@ from functools import partial
 from operator import methodcaller
 from typing import BinaryIO
 
-from bufferhouse.dump.identity import SUFFIXES
+from bufferhouse.dump.identity import SUFFIXES, dump_beside, is_module_text, module_text_beside
 from bufferhouse.errors import SourceUnavailable, UsageError, told
 from bufferhouse.sources import compression
 from bufferhouse.sources.compression import CompressionError
@@ -24,7 +24,6 @@ from bufferhouse.sources.directory import (
     is_storable,
     split_at_archive,
 )
-from bufferhouse.sources.module_text import dump_beside, is_module_text, names_beside
 from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, relative_to, root_of
 
 Listing = Callable[[Tree], Iterable[Entry]]
@@ -92,9 +91,9 @@ class Files:
 
 def main_of(path: str) -> str:
     """Return the path of the file that the dump of a values, live range or module text file is known by."""
-    if is_module_text(path):
-        return dump_beside(path)
     plain = compression.plain_name(path)
+    if is_module_text(plain):
+        return dump_beside(plain)
     for suffix in _SIBLINGS:
         if plain.endswith(suffix):
             return plain.removesuffix(suffix) + SUFFIXES["allocations"]
@@ -140,7 +139,9 @@ def grouped(entry: Entry, beside: Files, run_name: str, directory: str) -> Found
         sibling = _first(entry, paths, beside.siblings)
         if sibling is not None:
             parts[role] = sibling
-    module_text = _first(entry, list(names_beside(entry.path)), beside.module_texts)
+    text = module_text_beside(plain)
+    texts = [f"{text}{suffix}" for suffix in ("", *compression.SUFFIXES)] if text else []
+    module_text = _first(entry, texts, beside.module_texts)
     if module_text is not None:
         module_text.is_head_only = True
     return Found(
@@ -438,10 +439,10 @@ def _tree_of(path: str) -> Tree:
 
 def _is_candidate(entry: Entry, files: Mapping[str, Entry], beside: Files, look_inside: bool) -> bool:
     path = entry.path
-    if is_module_text(path) and has_main(path, files):
+    name = compression.plain_name(path)
+    if is_module_text(name) and has_main(path, files):
         beside.module_texts[path] = entry
         return False
-    name = compression.plain_name(path)
     if name.endswith(_SIBLINGS) and (not entry.is_explicit or has_main(path, files)):
         beside.siblings[path] = entry
         return False

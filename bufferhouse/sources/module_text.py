@@ -6,16 +6,11 @@ to the first computation where it has none.
 
 import io
 import re
-from collections.abc import Iterator
 from typing import BinaryIO
 
-from bufferhouse.dump.identity import SUFFIXES
 from bufferhouse.dump.stack_frames import FIRST_TABLE, LAST_TABLE
 from bufferhouse.sources import compression
 
-STAGE = "after_optimizations"
-ENDING = f"{STAGE}.txt"
-_DUMP_ENDING = f"{STAGE}{SUFFIXES['allocations']}"
 _PIECE_BYTES = 16 << 10
 _MOST_BYTES = 16 << 20
 # The first line of a computation stands at the margin, as nothing else before it that ends so (HloComputation::Print).
@@ -24,24 +19,6 @@ _COMPUTATION = re.compile(rb"(?!HloModule )[^ \n}][^\n]* \{\n")
 
 class HeadError(Exception):
     """The head of a module text that cannot be read, or has no end."""
-
-
-def is_module_text(path: str) -> bool:
-    """Say whether a file is called like a module text, compressed or not."""
-    return ENDING in path and compression.plain_name(path).endswith(ENDING)
-
-
-def dump_beside(path: str) -> str:
-    """Return the plain path of the dump that a module text belongs to."""
-    return compression.plain_name(path).removesuffix(ENDING) + _DUMP_ENDING
-
-
-def names_beside(path: str) -> Iterator[str]:
-    """Yield the paths at which the module text of a dump may lie: none where the dump is not called as XLA calls it."""
-    plain = compression.plain_name(path)
-    if plain.endswith(_DUMP_ENDING):
-        stem = plain.removesuffix(_DUMP_ENDING)
-        yield from (f"{stem}{ENDING}{suffix}" for suffix in ("", *compression.SUFFIXES))
 
 
 def head_of(name: str, file: BinaryIO) -> bytes | HeadError:

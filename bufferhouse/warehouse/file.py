@@ -1,22 +1,27 @@
 """A warehouse in one file of DuckDB, or in memory: one writer at a time, rows numbered and changed in place."""
 
+import errno
+import fcntl
+import os
+import socket
+import stat
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import duckdb
 
-from bufferhouse.engine.connection import close, close_writer, connect, no_space, settle
+from bufferhouse.engine.connection import close, close_writer, connect, no_space, settle, tries
 from bufferhouse.engine.journal import checkpoint, guard, journal_path, roll_back, unguard
 from bufferhouse.engine.sql import quoted, transaction
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress
 from bufferhouse.paths import remove_leftovers, replacing
-from bufferhouse.warehouse import lock
 from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.file_copy import copy_file
 from bufferhouse.warehouse.migrate import applied_version, migrate, migrations
@@ -32,6 +37,53 @@ _NEIGHBOURS = {
     "intermediate.space_changes": "t.memory_space, t.occupied_change_bytes, t.position_in_schedule",
     "intermediate.peak_owners": "t.size_bytes, t.owned_bytes, t.value_id",
 }
+
+
+class WriterLock:
+    """Context manager that holds the writer's lock beside the file; waits up to `wait` seconds for it.
+
+    The lock is the kernel's, so it is gone when its holder is, however that ended; what stands in the file is only for
+    the message. DuckDB's own lock is not enough to wait on: it is a POSIX lock, which a process loses when it opens and
+    closes the file a second time.
+
+    Raises:
+        WarehouseBusy: another process held it all that time; the message names the holder.
+        UsageError: a link lies where the lock should be, which would be written through.
+    """
+
+    def __init__(self, warehouse: Path, wait: float = 0.0) -> None:
+        self.path = FileAddress(warehouse).lock
+        self.wait = wait
+        self._descriptor: int | None = None
+
+    def __enter__(self) -> "WriterLock":
+        # Not inheritable: a worker process that outlives its parent must not go on holding the lock.
+        descriptor = _opened_lock(self.path, os.O_RDWR | os.O_CREAT)
+        for is_last in tries(self.wait):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if is_last:
+                    holder = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip() or "another process"
+                    os.close(descriptor)
+                    raise WarehouseBusy(
+                        f"{self.path.with_suffix('')} is being written by {holder}; "
+                        "try again later, or wait for it with --wait SECONDS"
+                    ) from None
+        self._descriptor = descriptor
+        with suppress(OSError):  # a full disk: the lock holds without a name in it
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._descriptor is not None:
+            os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = None
 
 
 class File(Warehouse):
@@ -51,7 +103,7 @@ class File(Warehouse):
             if not self.path.absolute().parent.is_dir():
                 raise UsageError(f"the folder of the warehouse does not exist: {self.path.absolute().parent}")
             deadline = time.monotonic() + self.wait
-            stack.enter_context(lock.WriterLock(self.path, self.wait))
+            stack.enter_context(WriterLock(self.path, self.wait))
             remove_leftovers(self.path, self.address.published)
             self._connect(max(0.0, deadline - time.monotonic()))
             self.address.outdate_copy()
@@ -196,7 +248,7 @@ class File(Warehouse):
         return {name: _blocks(self.con, name) * size_of_block for name in tables}
 
     def writer(self) -> str | None:
-        return lock.writer(self.path)
+        return writer(self.path)
 
 
 def undo_left(path: Path) -> None:
@@ -206,7 +258,7 @@ def undo_left(path: Path) -> None:
     """
     with suppress(WarehouseBusy, OSError):
         if journal_path(path).exists():
-            with lock.WriterLock(path):
+            with WriterLock(path):
                 roll_back(path)
 
 
@@ -258,3 +310,38 @@ def _blocks(con: duckdb.DuckDBPyConnection, table: str) -> int:
         "SELECT COUNT(DISTINCT block) FROM (SELECT unnest(list_append(additional_block_ids, block_id)) AS block"
         f" FROM pragma_storage_info('{table}')) WHERE block >= 0"
     ).fetchone()[0]
+
+
+def _opened_lock(path: Path, flags: int) -> int:
+    """Open a lock, which is a file of its own: whoever may write to the folder does not choose what is written to."""
+    try:
+        # Not blocking: a pipe in its place would be waited for.
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+            raise
+    else:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return descriptor
+        os.close(descriptor)
+    raise UsageError(f"{path}: expected the lock of a warehouse, a plain file, found something else; remove it")
+
+
+def writer(warehouse: Path) -> str | None:
+    """Say who writes a warehouse at this moment, None for nobody.
+
+    The lock is tried only where its file names a holder: else a writer that comes at the same moment would be refused.
+    """
+    try:
+        descriptor = _opened_lock(FileAddress(warehouse).lock, os.O_RDONLY)
+    except (OSError, UsageError):
+        return None
+    try:
+        if not (holder := os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip()):
+            return None
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return None  # it was killed: its name is still there
+    except BlockingIOError:
+        return holder
+    finally:
+        os.close(descriptor)

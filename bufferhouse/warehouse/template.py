@@ -17,7 +17,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.engine.sql import quoted
-from bufferhouse.models import project
+from bufferhouse.models.build import fingerprint
 from bufferhouse.paths import CHECKOUT, MODELS, cache_folder
 from bufferhouse.warehouse.migrate import migrations
 
@@ -97,7 +97,7 @@ def _forget_old(folder: Path) -> None:
 @cache
 def _fingerprint() -> str:
     """Return a hash of all that decides what a new warehouse is."""
-    parts = [duckdb.__version__, project.fingerprint(MODELS)]
+    parts = [duckdb.__version__, fingerprint(MODELS)]
     parts += [path.read_text(encoding="utf-8") for path in migrations().values()]
     for room in _MAKERS:
         parts += [path.read_text(encoding="utf-8") for path in sorted((CHECKOUT / "bufferhouse" / room).rglob("*.py"))]

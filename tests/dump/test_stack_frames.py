@@ -9,8 +9,9 @@ import pytest
 import zstandard
 
 from bufferhouse.dump import DumpError, stack_frames
+from bufferhouse.dump.identity import dump_beside, module_text_beside
 from bufferhouse.dump.stack_frames import read_stack_frames
-from bufferhouse.sources.module_text import HeadError, dump_beside, head_of, names_beside
+from bufferhouse.sources.module_text import HeadError, head_of
 from tests.sources.module_texts import DATA, ENDING, call_stacks, mentioned
 
 SMALL = (DATA / "jaxlib-0.10.0" / f"module_0001.jit_scalar_add.cpu_{ENDING}").read_text()
@@ -183,9 +184,8 @@ def test_what_has_no_bound_is_refused(monkeypatch):
 
 
 def test_names_lead_from_a_dump_to_its_module_text_and_back():
-    """Compressed or not; a dump that is not called as XLA calls it has none."""
+    """A dump that is not called as XLA calls it has none."""
     dump = f"/d/module_0001.jit_f.cpu_{ENDING.removesuffix('.txt')}-buffer-assignment.txt"
     text = f"/d/module_0001.jit_f.cpu_{ENDING}"
-    assert [text, f"{text}.gz", f"{text}.zst", f"{text}.xz"] == list(names_beside(f"{dump}.gz"))
-    assert {dump} == {dump_beside(name) for name in names_beside(dump)}
-    assert [] == list(names_beside("/d/notes-buffer-assignment.txt"))
+    assert (text, dump) == (module_text_beside(dump), dump_beside(text))
+    assert module_text_beside("/d/notes-buffer-assignment.txt") is None

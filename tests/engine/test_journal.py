@@ -12,8 +12,7 @@ import pytest
 
 from bufferhouse.engine.journal import HEADER_BYTES, checkpoint, guard, journal_path, put_back, roll_back
 from bufferhouse.errors import WarehouseBusy, WarehouseError
-from bufferhouse.warehouse.file import BLOCK_SIZE
-from bufferhouse.warehouse.lock import WriterLock
+from bufferhouse.warehouse.file import BLOCK_SIZE, WriterLock
 from bufferhouse.warehouse.open import open_reader, writing
 from tests.command_line import kill_group, run, start
 from tests.synthetic import small_dump

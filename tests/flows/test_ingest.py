@@ -30,7 +30,7 @@ from bufferhouse.config import load as configuration
 from bufferhouse.dump.identity import content_of
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.ingest.summary import Summary
-from bufferhouse.warehouse.lock import WriterLock
+from bufferhouse.warehouse.file import WriterLock
 from flows.ingest import _final_state, ingest, main
 from flows.parsers import chosen_workers
 from flows.steps import is_transient, step

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bufferhouse.commands.ingest_run import run_ingest
-from bufferhouse.warehouse import lock
+from bufferhouse.warehouse import file
 from tests.flows.clock import until
 from tests.ingests import write_dumps
 from tests.synthetic import small_dump
@@ -160,12 +160,12 @@ def test_a_killed_worker_and_restarts_of_server_and_postgresql(services, undistu
     order_many(services, "ingest/worker", warehouse)
     until_in_the_middle(warehouse)
     services.kill("worker")
-    until(lambda: lock.writer(warehouse) is None, "the end of the flow run's process")
+    until(lambda: file.writer(warehouse) is None, "the end of the flow run's process")
     kept = count_loaded(warehouse)
     assert 0 < kept < DUMPS
     services.begin("worker")
     number = order_many(services, "ingest/worker", warehouse)
-    until(lambda: lock.writer(warehouse), "the second run")
+    until(lambda: file.writer(warehouse), "the second run")
     services.postgres.kill()
     services.postgres.start()
     services.kill("server")
@@ -191,14 +191,14 @@ def test_a_cancelled_flow_run_ends_cleanly(services, undisturbed, by):
     warehouse = services.root / f"warehouse/cancelled-{by}.duckdb"
     number = order_many(services, f"ingest/{by}", warehouse)
     until_in_the_middle(warehouse)
-    writer = int(re.search(r"process (\d+)", lock.writer(warehouse) or "")[1])
+    writer = int(re.search(r"process (\d+)", file.writer(warehouse) or "")[1])
     # Cancelled flow runs are looked for every ten seconds: until the process is asked to end, it stands still.
     os.kill(writer, signal.SIGSTOP)
     services.ask(f"flow_runs/{number}/set_state", {"state": {"type": "CANCELLING", "name": "Cancelling"}})
     until(lambda: is_asked_to_end(writer), "somebody to cancel the flow run")
     os.kill(writer, signal.SIGCONT)
     assert "CANCELLED" == services.ended(number)["state_type"]
-    until(lambda: lock.writer(warehouse) is None, "the end of the flow run's process")
+    until(lambda: file.writer(warehouse) is None, "the end of the flow run's process")
     names = {path.name.removeprefix(warehouse.name) for path in warehouse.parent.glob(f"*cancelled-{by}*")}
     assert names <= {"", ".lock", ".wal", ".listings"}
     kept = count_loaded(warehouse)

@@ -4,8 +4,8 @@ import os
 import shutil
 import time
 
-from bufferhouse.warehouse import lock
-from bufferhouse.warehouse.lock import WriterLock
+from bufferhouse.warehouse import file
+from bufferhouse.warehouse.file import WriterLock
 from tests.command_line import call
 from tests.ingests import ingest, name_of, write_dumps
 from tests.warehouses import contents, counts, published_path, rows
@@ -78,9 +78,9 @@ def test_a_source_that_goes_away_stops_itself_alone(warehouse, tmp_path):
 
 def test_who_writes_is_said_while_it_is_held_and_not_after_a_kill(warehouse):
     """The name of a holder that was killed stands in the file, and is not believed."""
-    assert None is lock.writer(warehouse)
+    assert None is file.writer(warehouse)
     with WriterLock(warehouse) as held:
-        assert f"process {os.getpid()} on " in lock.writer(warehouse)
-    assert None is lock.writer(warehouse)
+        assert f"process {os.getpid()} on " in file.writer(warehouse)
+    assert None is file.writer(warehouse)
     held.path.write_text("process 1 on a machine that burnt down\n")
-    assert None is lock.writer(warehouse)
+    assert None is file.writer(warehouse)

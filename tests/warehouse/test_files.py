@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.errors import UsageError, WarehouseBusy
-from bufferhouse.warehouse import lock
+from bufferhouse.warehouse import file
 from bufferhouse.warehouse.address import FileAddress
-from bufferhouse.warehouse.lock import WriterLock
+from bufferhouse.warehouse.file import WriterLock
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call, kill_group, start
 from tests.ingests import write_dumps
@@ -52,7 +52,7 @@ def test_a_lock_that_is_taken_by_one_name_is_held_by_the_other(warehouse, link):
         with WriterLock(one):
             with pytest.raises(WarehouseBusy, match=f"{warehouse} is being written by process {os.getpid()} on "):
                 WriterLock(other).__enter__()
-            assert f"process {os.getpid()} on " in lock.writer(other)
+            assert f"process {os.getpid()} on " in file.writer(other)
     assert [link] == list(link.parent.iterdir())
 
 

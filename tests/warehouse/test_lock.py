@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.errors import UsageError, WarehouseBusy
-from bufferhouse.warehouse import lock
+from bufferhouse.warehouse import file
 from bufferhouse.warehouse.address import FileAddress
-from bufferhouse.warehouse.lock import WriterLock
+from bufferhouse.warehouse.file import WriterLock
 from tests.command_line import call, kill_group, start
 from tests.synthetic import small_dump
 from tests.warehouses import counts
@@ -37,7 +37,7 @@ import sys, time
 from pathlib import Path
 from bufferhouse.dump.identity import content_of
 from bufferhouse.ingest.workers import Processes
-from bufferhouse.warehouse.lock import WriterLock
+from bufferhouse.warehouse.file import WriterLock
 from tests.synthetic import small_dump
 
 files = {"combined": small_dump(1)}
@@ -188,7 +188,7 @@ def test_what_is_no_plain_file_is_no_lock(warehouse, dumps, tmp_path, kind):
     makers.get(kind, lambda name: os.symlink(other, name))(path)
     with pytest.raises(UsageError, match="expected the lock of a warehouse, a plain file"), WriterLock(warehouse):
         pass
-    assert lock.writer(warehouse) is None
+    assert file.writer(warehouse) is None
     assert 2 == call("ingest", dumps, "--warehouse", warehouse).code
     assert 0 == call("query", "SELECT 1", "--warehouse", warehouse).code
     assert ("mine" if kind == "link" else None) == (other.read_text() if other.exists() else None)

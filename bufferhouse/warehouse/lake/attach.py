@@ -12,7 +12,6 @@ from bufferhouse.engine.connection import tries
 from bufferhouse.engine.journal import guard, roll_back
 from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
-from bufferhouse.sources.s3 import configuration
 from bufferhouse.warehouse.address import ROOT, LakeAddress
 
 LAKE = "bufferhouse_lake"  # the database of a lake in its connection
@@ -221,22 +220,6 @@ def _file(name: str) -> Path:
     return file
 
 
-def check_bucket(data_path: str) -> dict[str, str]:
-    """Return endpoint, region and keys for an s3:// URL, in obstore's names.
-
-    Raises:
-        UsageError: there are no keys, or it is another kind of place.
-    """
-    if not data_path.startswith("s3://"):
-        raise UsageError(f"--data-path: expected a folder or s3://BUCKET/PREFIX, found {data_path}")
-    found = configuration()
-    if "access_key_id" not in found or "secret_access_key" not in found:
-        raise UsageError(
-            f"{data_path}: expected keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the profile $AWS_PROFILE"
-        )
-    return found
-
-
 def _open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
     """Let a writer's connection read and write below an s3:// URL, with endpoint, region and keys of `sources.s3`.
 
@@ -245,6 +228,8 @@ def _open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
     """
     if "://" not in data_path:
         return
+    from bufferhouse.warehouse.lake.files import check_bucket
+
     found = check_bucket(data_path)
     _load(con, "httpfs")
     con.execute(f"SET http_retries = {_BUCKET_TRIES - 1}")

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import duckdb
 from fsspec import AbstractFileSystem
 
+from bufferhouse.errors import UsageError
 from bufferhouse.warehouse.address import ROOT
 
 _WHOLE_BYTES = 4 << 20  # an object up to this size is fetched by one request
@@ -35,7 +36,6 @@ class LakeFiles(AbstractFileSystem):
         """
         if "://" in data_path:
             from bufferhouse.sources.s3 import open_store
-            from bufferhouse.warehouse.lake.attach import check_bucket
 
             check_bucket(data_path)
             bucket, _, data_path = data_path.removeprefix("s3://").partition("/")
@@ -156,3 +156,21 @@ def register(con: duckdb.DuckDBPyConnection) -> LakeFiles:
     files = LakeFiles()
     con.register_filesystem(files)
     return files
+
+
+def check_bucket(data_path: str) -> dict[str, str]:
+    """Return endpoint, region and keys for an s3:// URL, in obstore's names.
+
+    Raises:
+        UsageError: there are no keys, or it is another kind of place.
+    """
+    from bufferhouse.sources.s3 import configuration
+
+    if not data_path.startswith("s3://"):
+        raise UsageError(f"--data-path: expected a folder or s3://BUCKET/PREFIX, found {data_path}")
+    found = configuration()
+    if "access_key_id" not in found or "secret_access_key" not in found:
+        raise UsageError(
+            f"{data_path}: expected keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the profile $AWS_PROFILE"
+        )
+    return found
