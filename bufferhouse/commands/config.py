@@ -84,7 +84,7 @@ def runs_complete(
     wait: WaitOption = 0.0,
 ) -> None:
     """Declare runs complete: their dumps wait for no further files, and later dumps are marked as late."""
-    from bufferhouse.commands.writing import writing
+    from bufferhouse.commands.progress import writing
     from bufferhouse.warehouse.runs import complete
 
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:

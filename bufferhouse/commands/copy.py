@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from bufferhouse.commands.options import DataPathOption, WaitOption, address, guarded, progress_of, say, warehouse_path
+from bufferhouse.commands.options import DataPathOption, WaitOption, address, guarded, say, warehouse_path
+from bufferhouse.commands.progress import progress_of
 from bufferhouse.errors import counted
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from bufferhouse.commands.writing import writing
+from bufferhouse.commands.progress import Bar, writing
 from bufferhouse.config.load import Config
 from bufferhouse.engine.interrupts import remembered
 from bufferhouse.errors import counted
@@ -15,7 +15,6 @@ from bufferhouse.ingest.pipeline import plan as count_only
 from bufferhouse.ingest.source import Source, chosen_sources
 from bufferhouse.ingest.summary import Summary, total_of
 from bufferhouse.ingest.workers import Workers
-from bufferhouse.redaction import terminal
 from bufferhouse.warehouse.open import Place, only_asked
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -93,8 +92,8 @@ def _ingested(sources: Sequence[Source], writer: Iterator[Warehouse], **options:
     """Ingest, and say how far it is, or what is committed where Ctrl-C ended it."""
     by_source: dict[str, Summary] = {}
     try:
-        with remembered(), _Display(by_source) as display:
-            return ingest(sources, writer, tell=display.show, by_source=by_source, **options)
+        with remembered(), Bar() as bar:
+            return ingest(sources, writer, tell=_Display(bar, by_source).show, by_source=by_source, **options)
     except KeyboardInterrupt:
         summary = total_of(by_source)
         print(
@@ -130,40 +129,16 @@ def _say_reparsed(done: int, total: int) -> None:
 class _Display:
     """A bar on a terminal, one line a batch elsewhere; both on standard error."""
 
-    def __init__(self, by_source: Mapping[str, Summary]) -> None:
+    def __init__(self, bar: Bar, by_source: Mapping[str, Summary]) -> None:
+        self._bar = bar
         self._by_source = by_source
-        self._bar = None
-
-    def __enter__(self) -> "_Display":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
 
     def show(self, progress: Progress) -> None:
         """Say that a batch is loaded."""
         summary = total_of(self._by_source)
-        if sys.stderr.isatty():
-            self._show_bar(progress, summary)
-            return
         rejected = f", {summary.rejected} rejected" if summary.rejected else ""
-        print(
-            f"{progress.done}/{counted(progress.total, 'dump')}: {summary.new} new, {summary.known} known{rejected}",
-            file=sys.stderr,
-        )
-
-    def _show_bar(self, progress: Progress, summary: Summary) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
-
-        if self._bar is None:
-            self._bar = Bar(
-                TextColumn("dumps"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-                TextColumn("{task.description}"), console=Console(file=terminal(sys.stderr)), transient=True,
-            )  # fmt: skip
-            self._bar.add_task("", total=progress.total)
-            self._bar.start()
-        said = f"{summary.new} new, {summary.rejected} rejected"
-        self._bar.update(self._bar.task_ids[0], completed=progress.done, description=said)
+        if self._bar.is_shown:
+            self._bar.reach("dumps", progress.done, progress.total, f"{summary.new} new{rejected}")
+            return
+        dumps = counted(progress.total, "dump")
+        print(f"{progress.done}/{dumps}: {summary.new} new, {summary.known} known{rejected}", file=sys.stderr)

@@ -13,11 +13,11 @@ from bufferhouse.commands.options import (
     WarehouseOption,
     check_format,
     guarded,
-    progress_of,
     reading,
     say,
     warehouse_path,
 )
+from bufferhouse.commands.progress import back_filling, progress_of, writing
 from bufferhouse.commands.runs import removed
 from bufferhouse.errors import UsageError, counted
 
@@ -25,7 +25,6 @@ from bufferhouse.errors import UsageError, counted
 @guarded
 def publish(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
     """Copy the warehouse to its published name, so that readers need not wait for writers."""
-    from bufferhouse.commands.writing import writing
 
     path = warehouse_path(warehouse, must_exist=True)
     if path.published is None:
@@ -46,7 +45,6 @@ def build(
     output_format: Annotated[str, typer.Option("--format", help="The form of --plan: table or json.")] = "table",
 ) -> None:
     """Build the models that changed, compute changed stored models again for all dumps, and print their names."""
-    from bufferhouse.commands.writing import back_filling
     from bufferhouse.models import build as building
     from bufferhouse.query.format import formatted
     from bufferhouse.warehouse.open import writing
@@ -97,7 +95,6 @@ def compact(
     In a lake, small files are merged into large ones, and old snapshots are removed with the files that only they need.
     A content that the lake stores twice, which `check` reports, keeps one copy.
     """
-    from bufferhouse.commands.writing import writing
     from bufferhouse.report.text.figures import human_bytes
 
     seconds = None if keep is None else _seconds(keep)
@@ -132,7 +129,6 @@ def prune(
     wait: WaitOption = 0.0,
 ) -> None:
     """Remove old runs, and the contents that no other run holds."""
-    from bufferhouse.commands.writing import writing
     from bufferhouse.warehouse.retention import remove_runs, runs_to_prune
 
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:

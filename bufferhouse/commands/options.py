@@ -134,31 +134,3 @@ def reading(place: Address, wait: float = 0.0) -> Iterator[Any]:
         if warehouse.note:
             say(f"bufferhouse: {warehouse.note}")
         yield warehouse.con
-
-
-@contextmanager
-def progress_of(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that takes steps done and steps to do, and shows a bar on a terminal, elsewhere some lines."""
-    if not sys.stderr.isatty():
-        yield _lines(what)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(file=terminal(sys.stderr)), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _lines(what: str) -> Callable[[int, int], None]:
-    shown = 0
-
-    def step(done: int, total: int) -> None:
-        nonlocal shown
-        # Ten lines are enough for a log, however many steps there are.
-        if done == total or (done - shown) * 10 >= total:
-            shown = done
-            say(f"{what}: {done}/{total}")
-
-    return step

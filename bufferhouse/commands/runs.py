@@ -11,10 +11,10 @@ from bufferhouse.commands.options import (
     WarehouseOption,
     check_format,
     guarded,
-    progress_of,
     reading,
     warehouse_path,
 )
+from bufferhouse.commands.progress import progress_of, writing
 from bufferhouse.errors import UsageError, counted
 
 runs = typer.Typer(no_args_is_help=True, help="List, describe, rename and remove compiler runs.")
@@ -49,7 +49,6 @@ def runs_set(
     wait: WaitOption = 0.0,
 ) -> None:
     """Set facts of a run: columns of raw.runs, or labels of your own."""
-    from bufferhouse.commands.writing import writing
     from bufferhouse.warehouse.runs import set_facts
 
     pairs = {}
@@ -71,7 +70,6 @@ def runs_rename(
     wait: WaitOption = 0.0,
 ) -> None:
     """Rename a run."""
-    from bufferhouse.commands.writing import writing
     from bufferhouse.warehouse.runs import rename
 
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
@@ -86,7 +84,6 @@ def runs_rm(
     wait: WaitOption = 0.0,
 ) -> None:
     """Remove runs, and the contents that no other run holds."""
-    from bufferhouse.commands.writing import writing
     from bufferhouse.warehouse.retention import remove_runs
     from bufferhouse.warehouse.runs import run_id
 
@@ -170,7 +167,6 @@ def rejects_replay(
     wait: WaitOption = 0.0,
 ) -> None:
     """Parse and load rejects again with the current parser. Exit 1 if one is still refused."""
-    from bufferhouse.commands.writing import writing
     from bufferhouse.ingest.rejects import replay
 
     if bool(reject_ids) == every:

@@ -1,6 +1,5 @@
 """Connections to a file of DuckDB or in memory, and what it means when DuckDB refuses one."""
 
-import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -8,11 +7,10 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine import interrupts, journal
-from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull, first_line
+from bufferhouse.engine import faults, interrupts, journal
+from bufferhouse.errors import WarehouseBusy, WarehouseError, first_line
 
 _LAST_TASKS = 0.01  # seconds
-_NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit exceeded")
 
 
 def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnection:
@@ -28,11 +26,13 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
         try:
             return duckdb.connect(str(path), read_only=read_only)
         except duckdb.IOException as error:
-            if "Could not set lock" not in str(error):
-                raise no_space(path, error) or WarehouseError(f"{path} cannot be opened: {first_line(error)}") from None
+            if not faults.is_locked(error):
+                raise faults.no_space(path, error) or WarehouseError(
+                    f"{path} cannot be opened: {first_line(error)}"
+                ) from None
             if is_last:
                 raise WarehouseBusy(
-                    f"{path} is open in another process ({_holder(error)}); "
+                    f"{path} is open in another process ({faults.holder(error)}); "
                     "try again later, or wait for it with --wait SECONDS"
                 ) from None
         except duckdb.Error as error:
@@ -74,26 +74,6 @@ def settle(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("SET TimeZone = 'UTC'")
     con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
     con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours
-
-
-def no_space(path: object, error: Exception) -> WarehouseFull | None:
-    """Return what to raise for an error of DuckDB that says that the disk is full; None for any other."""
-    if not lacks_space(error):
-        return None
-    return WarehouseFull(
-        f"no space left for {path}: {first_line(error)}; what was committed is kept, make space and run the same "
-        "command again"
-    )
-
-
-def _holder(error: Exception) -> str:
-    found = re.search(r"PID \d+", str(error))
-    return found[0] if found else "its number is not known"
-
-
-def lacks_space(message: object) -> bool:
-    """Say whether an error is that of a full disk, a full quota or a limit on the size of files."""
-    return any(reason in str(message) for reason in _NO_SPACE)
 
 
 def tries(seconds: float, pause: float = 0.05, longest_pause: float | None = None) -> Iterator[bool]:

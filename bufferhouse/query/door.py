@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
+from bufferhouse.engine import faults
 from bufferhouse.engine.limits import OUTSIDE_BYTES, Limits, bounded_memory, interrupted_after
 from bufferhouse.engine.sql import literal
 from bufferhouse.errors import UsageError
@@ -93,7 +94,7 @@ class Door:
                 raise KeyboardInterrupt from None
             raise UsageError(f"stopped after {limits.seconds:g} s; --timeout SECONDS gives it more") from None
         except (MemoryError, duckdb.OutOfMemoryException) as error:
-            if "max_temp_directory_size" in str(error):
+            if faults.fills_temporary_files(error):
                 raise UsageError(
                     f"stopped: it needs more than {limits.temporary_bytes >> 20:,} MiB of temporary files, which is "
                     "what there is beside your other queries"
@@ -102,7 +103,7 @@ class Door:
         except (RuntimeError, OverflowError, UnicodeError) as error:
             if isinstance(error.__cause__, KeyboardInterrupt):
                 raise
-            if "allocate" in str(error):
+            if faults.lacks_memory(error):
                 raise self._too_large() from None
             raise UsageError(f"Python cannot hold a parameter or a value of the answer: {error}") from None
         except duckdb.Error as error:

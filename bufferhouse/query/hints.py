@@ -5,6 +5,8 @@ from difflib import get_close_matches
 
 import duckdb
 
+from bufferhouse.engine.faults import is_closed
+
 _TABLE = re.compile(
     r'Table with name "?([\w.]+?)"? does not exist(?:!| because schema "?(\w+)"? does not exist)', re.IGNORECASE
 )
@@ -44,7 +46,7 @@ def explained(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> str:
             more = ", …" if len(owners) > _SHOWN else ""
             message += f"\n\n{found[1]} is a column of {', '.join(owners[:_SHOWN])}{more}"
         return message
-    if "operations are disabled by configuration" in message or "disabled through configuration" in message:
+    if is_closed(message):
         message += (
             "\n\nquery reads the warehouse and nothing else; dumps that are in none can be asked with --from SOURCE"
         )

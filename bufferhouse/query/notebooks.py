@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.connection import lacks_space
+from bufferhouse.engine.faults import lacks_space
 from bufferhouse.errors import UsageError, WarehouseFull, first_line
 from bufferhouse.paths import replacing
 from bufferhouse.query.door import SEARCH_PATH

@@ -15,7 +15,8 @@ from typing import Any
 
 import duckdb
 
-from bufferhouse.engine.connection import close, close_writer, connect, no_space, settle, tries
+from bufferhouse.engine.connection import close, close_writer, connect, settle, tries
+from bufferhouse.engine.faults import no_space
 from bufferhouse.engine.journal import checkpoint, guard, journal_path, roll_back, unguard
 from bufferhouse.engine.sql import quoted, transaction
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line

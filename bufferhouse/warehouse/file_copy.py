@@ -9,7 +9,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from bufferhouse.engine.connection import lacks_space
+from bufferhouse.engine.faults import lacks_space
 from bufferhouse.errors import WarehouseError, WarehouseFull
 from bufferhouse.paths import remove_leftovers, replacing
 

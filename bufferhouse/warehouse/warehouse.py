@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from bufferhouse.engine.connection import no_space
+from bufferhouse.engine.faults import no_space
 from bufferhouse.engine.sql import registered
 from bufferhouse.models.build import Progress
 from bufferhouse.warehouse.address import Address

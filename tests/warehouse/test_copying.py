@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.engine.connection import lacks_space
+from bufferhouse.engine.faults import lacks_space
 from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull
 from bufferhouse.warehouse.file_copy import copy_file
 from tests.command_line import run

@@ -2,12 +2,12 @@
 
 import importlib.util
 import os
-import re
 from functools import cache
 from pathlib import Path
 
 import duckdb
 
+from bufferhouse.engine import faults
 from bufferhouse.engine.connection import tries
 from bufferhouse.engine.journal import guard, roll_back
 from bufferhouse.engine.sql import quoted
@@ -17,11 +17,6 @@ from bufferhouse.warehouse.address import ROOT, LakeAddress
 LAKE = "bufferhouse_lake"  # the database of a lake in its connection
 _PAUSE_SECONDS = 0.1
 _BUCKET_TRIES = 9  # as bufferhouse.sources.s3 has it
-# DuckLake says so where the catalog's database is there and no lake is in it.
-_NO_LAKE = "creating a new DuckLake is explicitly disabled"
-_IN_A_BUCKET = "httpfs"  # which DuckDB wants when it reads that the files are in one
-_BUSY = ("Could not set lock", "Conflicting lock")
-_AWAY = re.compile(r"Connection refused|timeout|could not translate|starting up|shutting down|closed the connection")
 # Whatever a statement names, DuckDB neither looks for an extension by itself nor fetches one.
 _CONFIG = {
     "autoinstall_known_extensions": "false",
@@ -157,16 +152,16 @@ def _attach(
             _attach_once(con, f"ATTACH {quoted(target or str(address))} AS {LAKE} ({words})")
             return
         except duckdb.Error as error:
-            text = str(error)
-            if _NO_LAKE in text:
+            reason = _reason(str(error))
+            if faults.is_no_lake(error):
                 raise _none_there(address) from None
-            is_busy = any(mark in text for mark in _BUSY)
-            if not is_busy and not _AWAY.search(text):
-                raise WarehouseError(f"{address} cannot be opened: {_reason(text)}") from None
+            is_busy = faults.is_locked(error)
+            if not is_busy and not faults.is_away(error):
+                raise WarehouseError(f"{address} cannot be opened: {reason}") from None
             if is_last:
                 what = "is open in another process" if is_busy else "does not answer"
                 raise WarehouseBusy(
-                    f"{address} {what}: {_reason(text)}; try again later, or wait for it with --wait SECONDS"
+                    f"{address} {what}: {reason}; try again later, or wait for it with --wait SECONDS"
                 ) from None
 
 
@@ -174,7 +169,7 @@ def _attach_once(con: duckdb.DuckDBPyConnection, statement: str) -> None:
     try:
         con.execute(statement)
     except duckdb.Error as error:
-        if _IN_A_BUCKET not in str(error):
+        if not faults.wants_buckets(error):
             raise
         _load(con, "httpfs")  # most of a tenth of a second, which a lake in a folder does without
         con.execute(statement)

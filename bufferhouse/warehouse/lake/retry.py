@@ -1,12 +1,11 @@
 """Try again what met a fault that passes: a catalog that was started anew, a bucket that is too busy to answer."""
 
-import re
 from collections.abc import Callable
 from typing import TypeVar
 
 import duckdb
 
-from bufferhouse.engine import interrupts
+from bufferhouse.engine import faults, interrupts
 from bufferhouse.engine.connection import tries
 from bufferhouse.errors import WarehouseBusy, first_line
 
@@ -14,24 +13,11 @@ T = TypeVar("T")
 
 _PATIENCE_SECONDS = 120
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.2, 5.0
-_FAULTS = (duckdb.IOException, duckdb.HTTPException, duckdb.TransactionException, duckdb.ConnectionException)
-# A connection that ended may be told as any kind of error, by whatever met it.
-_AWAY = re.compile(
-    r"closed the connection|onnection refused|terminating connection|no connection to the server|Unable to connect"
-    r"|starting up|shutting down|in recovery mode|could not receive data|could not send data|connection not open"
-    r"|Current transaction is aborted"
-)
-# What will not be answered otherwise the next time.
-_REFUSED = re.compile(r"HTTP (?:code )?4(?!08|29)\d\d|AccessDenied|NoSuchBucket|InvalidAccessKeyId|authentication")
 
 
 def passes(error: Exception) -> bool:
     """Say whether trying again can help."""
-    if isinstance(error, WarehouseBusy):
-        return True
-    text = str(error)
-    is_fault = isinstance(error, _FAULTS) or (isinstance(error, duckdb.Error) and _AWAY.search(text) is not None)
-    return is_fault and _REFUSED.search(text) is None
+    return isinstance(error, WarehouseBusy) or faults.passes(error)
 
 
 def patiently(

@@ -1,0 +1,87 @@
+"""Faults that DuckDB tells in words only: it has no class and no number for them.
+
+The words are those of DuckDB 1.5.5, DuckLake and libpq; nothing else of bufferhouse looks into a message to decide
+(docs/decisions/0025). `tests/engine/test_faults.py` makes DuckDB say each.
+"""
+
+import re
+
+import duckdb
+
+from bufferhouse.errors import WarehouseFull, first_line
+
+_NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit exceeded")
+_LOCKED = ("Could not set lock", "Conflicting lock")
+_NO_LAKE = "creating a new DuckLake is explicitly disabled"  # the catalog's database is there, and no lake is in it
+_OF_BUCKETS = "httpfs"  # the extension that a lake in a bucket wants, which is loaded for no other
+# Whatever met a connection that ended, or a server that starts, may tell it as any kind of error.
+_AWAY = re.compile(
+    r"closed the connection|onnection refused|terminating connection|no connection to the server|Unable to connect"
+    r"|starting up|shutting down|in recovery mode|could not (?:receive|send) data|connection not open|timeout"
+    r"|could not translate|Current transaction is aborted"
+)
+# What will not be answered otherwise the next time.
+_REFUSED = re.compile(r"HTTP (?:code )?4(?!08|29)\d\d|AccessDenied|NoSuchBucket|InvalidAccessKeyId|authentication")
+_MAY_PASS = (duckdb.IOException, duckdb.HTTPException, duckdb.TransactionException, duckdb.ConnectionException)
+
+
+def lacks_space(error: object) -> bool:
+    """Return whether an error is that of a full disk, a full quota or a limit on the size of files."""
+    return any(reason in str(error) for reason in _NO_SPACE)
+
+
+def no_space(path: object, error: Exception) -> WarehouseFull | None:
+    """Return the error to raise for one of DuckDB that says that the disk is full; None for any other."""
+    if not lacks_space(error):
+        return None
+    return WarehouseFull(
+        f"no space left for {path}: {first_line(error)}; what was committed is kept, make space and run the same "
+        "command again"
+    )
+
+
+def is_locked(error: Exception) -> bool:
+    """Return whether another process has the database open."""
+    return any(reason in str(error) for reason in _LOCKED)
+
+
+def holder(error: Exception) -> str:
+    """Return which process has it open."""
+    found = re.search(r"PID \d+", str(error))
+    return found[0] if found else "its number is not known"
+
+
+def is_no_lake(error: Exception) -> bool:
+    """Return whether a catalog holds no lake."""
+    return _NO_LAKE in str(error)
+
+
+def wants_buckets(error: Exception) -> bool:
+    """Return whether a lake keeps its files in a bucket, and the extension for these is not loaded."""
+    return _OF_BUCKETS in str(error)
+
+
+def is_away(error: Exception) -> bool:
+    """Return whether a server does not answer, or not any more."""
+    return _AWAY.search(str(error)) is not None
+
+
+def passes(error: Exception) -> bool:
+    """Return whether an error of DuckDB is of a fault that passes: trying again can help."""
+    is_fault = isinstance(error, _MAY_PASS) or (isinstance(error, duckdb.Error) and is_away(error))
+    return is_fault and _REFUSED.search(str(error)) is None
+
+
+def fills_temporary_files(error: Exception) -> bool:
+    """Return whether a statement needs more temporary files than it may have."""
+    return "max_temp_directory_size" in str(error)
+
+
+def lacks_memory(error: Exception) -> bool:
+    """Return whether memory for an answer could not be had, which is a plain RuntimeError."""
+    return "allocate" in str(error)
+
+
+def is_closed(error: object) -> bool:
+    """Return whether a statement asked for what the read-only door closes."""
+    return any(words in str(error) for words in ("operations are disabled by config", "disabled through config"))

@@ -1,0 +1,111 @@
+"""What DuckDB tells in words only: each kind is made to happen, so that other words of another version are noticed."""
+
+import resource
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+from bufferhouse.engine import faults
+from tests.warehouse.lake.lakes import needs_lake
+
+HOLDER = """
+import sys, duckdb
+con = duckdb.connect(sys.argv[1])
+print("held", flush=True)
+sys.stdin.readline()
+"""
+KINDS = (
+    faults.lacks_space, faults.is_locked, faults.is_no_lake, faults.wants_buckets, faults.is_away,
+    faults.fills_temporary_files, faults.is_closed,
+)  # fmt: skip
+
+
+def kinds(error: Exception) -> list:
+    """Return which kinds an error is of."""
+    return [kind for kind in KINDS if kind(error)]
+
+
+def test_a_database_of_another_process_is_locked(tmp_path):
+    """The message names the process."""
+    path = str(tmp_path / "x.duckdb")
+    holding = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert "held\n" == holding.stdout.readline()
+        with pytest.raises(duckdb.IOException) as caught:
+            duckdb.connect(path)
+    finally:
+        holding.communicate()
+    assert [faults.is_locked] == kinds(caught.value)
+    assert f"PID {holding.pid}" == faults.holder(caught.value)
+    assert "its number is not known" == faults.holder(ValueError("x"))
+
+
+def test_a_full_disk_is_told_from_other_faults(tmp_path):
+    """A limit on the size of files stands for it; the words are the system's own."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with duckdb.connect(str(tmp_path / "x.duckdb")) as con:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
+        try:
+            with pytest.raises(duckdb.Error) as caught:
+                con.execute("CREATE TABLE t AS SELECT hash(i) AS h FROM range(1000000) AS r(i); CHECKPOINT")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [faults.lacks_space] == kinds(caught.value)
+    assert "no space left for x" in str(faults.no_space("x", caught.value))
+    assert faults.no_space("x", ValueError("No such file or directory")) is None
+
+
+def test_temporary_files_that_are_full_are_told_from_memory_that_is(tmp_path):
+    """Both are an OutOfMemoryException."""
+    with duckdb.connect() as con:
+        con.execute(
+            f"SET temp_directory = '{tmp_path}'; SET max_temp_directory_size = '1MB'; SET memory_limit = '32MB'"
+        )
+        with pytest.raises(duckdb.OutOfMemoryException) as caught:
+            con.execute(
+                "CREATE TABLE t AS SELECT hash(i) AS a, hash(i + 1) AS b FROM range(10000000) AS r(i) ORDER BY a"
+            )
+    assert [faults.fills_temporary_files] == kinds(caught.value)
+
+
+def test_what_the_door_closes(tmp_path):
+    """Files and settings, each in its own words."""
+    with duckdb.connect() as con:
+        con.execute("SET enable_external_access = false; SET lock_configuration = true")
+        for sql in ("FROM read_csv('x.csv')", "COPY (SELECT 1) TO 'x.csv'"):
+            with pytest.raises(duckdb.Error) as caught:
+                con.execute(sql)
+            assert [faults.is_closed] == kinds(caught.value), sql
+
+
+@needs_lake
+def test_a_catalog_without_a_lake_and_a_server_that_is_away(tmp_path):
+    """The first is there and empty; nobody listens at the second's port."""
+    from bufferhouse.warehouse.lake import attach
+
+    duckdb.connect(str(tmp_path / "x.ducklake")).close()
+    with duckdb.connect(config=attach._CONFIG) as con:
+        attach._load(con, "ducklake", "postgres_scanner")
+        with pytest.raises(duckdb.Error) as caught:
+            con.execute(f"ATTACH 'ducklake:{tmp_path / 'x.ducklake'}' AS lake (CREATE_IF_NOT_EXISTS false)")
+        assert [faults.is_no_lake] == kinds(caught.value)
+        with pytest.raises(duckdb.Error) as caught:
+            con.execute("ATTACH 'ducklake:postgres:host=127.0.0.1 port=1 dbname=x' AS lake")
+        assert [faults.is_away] == kinds(caught.value)
+        assert faults.passes(caught.value)
+        with pytest.raises(duckdb.Error) as caught:
+            con.execute(f"ATTACH 'ducklake:{tmp_path / 'y.ducklake'}' AS lake (DATA_PATH 's3://bucket/x/')")
+        assert faults.wants_buckets(caught.value)
+
+
+def test_what_is_refused_does_not_pass():
+    """To try again is of no use where a server understood and said no."""
+    assert faults.passes(duckdb.IOException("Connection refused"))
+    for refused in ("HTTP 403", "HTTP code 404", "AccessDenied", "password authentication failed"):
+        assert not faults.passes(duckdb.IOException(refused)), refused
+    assert faults.passes(duckdb.IOException("HTTP 429"))
+    assert not faults.passes(duckdb.BinderException("no such column"))
