@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from bufferhouse.commands.progress import Bar, writing
 from bufferhouse.config.load import Config
@@ -93,7 +94,7 @@ def _ingested(sources: Sequence[Source], writer: Iterator[Warehouse], **options:
     by_source: dict[str, Summary] = {}
     try:
         with remembered(), Bar() as bar:
-            return ingest(sources, writer, tell=_Display(bar, by_source).show, by_source=by_source, **options)
+            return ingest(sources, writer, tell=partial(_show, bar, by_source), by_source=by_source, **options)
     except KeyboardInterrupt:
         summary = total_of(by_source)
         print(
@@ -126,19 +127,12 @@ def _say_reparsed(done: int, total: int) -> None:
     print(f"{done}/{counted(total, 'dump')} parsed again", file=sys.stderr)
 
 
-class _Display:
-    """A bar on a terminal, one line a batch elsewhere; both on standard error."""
-
-    def __init__(self, bar: Bar, by_source: Mapping[str, Summary]) -> None:
-        self._bar = bar
-        self._by_source = by_source
-
-    def show(self, progress: Progress) -> None:
-        """Say that a batch is loaded."""
-        summary = total_of(self._by_source)
-        rejected = f", {summary.rejected} rejected" if summary.rejected else ""
-        if self._bar.is_shown:
-            self._bar.reach("dumps", progress.done, progress.total, f"{summary.new} new{rejected}")
-            return
-        dumps = counted(progress.total, "dump")
-        print(f"{progress.done}/{dumps}: {summary.new} new, {summary.known} known{rejected}", file=sys.stderr)
+def _show(bar: Bar, by_source: Mapping[str, Summary], progress: Progress) -> None:
+    """Show that a batch is loaded: a bar on a terminal, one line a batch elsewhere; both on standard error."""
+    summary = total_of(by_source)
+    rejected = f", {summary.rejected} rejected" if summary.rejected else ""
+    if bar.is_shown:
+        bar.reach("dumps", progress.done, progress.total, f"{summary.new} new{rejected}")
+        return
+    dumps = counted(progress.total, "dump")
+    print(f"{progress.done}/{dumps}: {summary.new} new, {summary.known} known{rejected}", file=sys.stderr)

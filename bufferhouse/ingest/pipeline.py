@@ -179,11 +179,12 @@ def _parsing(writer: Warehouse, jobs: Sequence[_Job], workers: Workers, limits: 
     """
     begun: deque[_Begun] = deque()
     in_flight: deque[ReadBatch] = deque()
+    is_shared = writer.is_shared
     for number, (job, batch) in enumerate(_read(writer, jobs, limits, in_flight), 1):
         begun.append(_Begun(job, number, batch, datetime.now(UTC), workers.begin(number, batch.work)))
         in_flight.append(batch)
         # What is claimed for a batch is free when the next one is asked for.
-        while len(begun) > (0 if writer.is_shared else workers.ahead):
+        while len(begun) > (0 if is_shared else workers.ahead):
             yield begun.popleft()
             in_flight.popleft()
     while begun:

@@ -143,9 +143,8 @@ def choose(warehouse: Warehouse, source: Source, seen: Seen, summary: Summary, *
     """
     discovery = seen.discovery
     fresh = unknown_files(warehouse, discovery, summary, rehash=rehash)
-    complete = declared_complete(warehouse.con) | {
-        name for name, run in discovery.runs.items() if run.labels.get(COMPLETED)
-    }
+    complete = {name for name, run in discovery.runs.items() if run.labels.get(COMPLETED)}
+    complete |= declared_complete(warehouse.con)
     if source.is_configured:
         arrivals = Arrivals(source.rules, seen.now_ns, frozenset(complete), waiting=seen.waiting)
         arrivals.sort(fresh, {name: directory_of(dumps) for name, dumps in _by_run(fresh).items()})

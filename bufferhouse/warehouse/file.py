@@ -117,15 +117,15 @@ class File(Warehouse):
         if self.path is not None:
             _roll_back(self.path, wait)
         self.con = connect(self.path, read_only=False, wait=wait)
+        settle(self.con)
         guard(self.con)
+        self.con.execute("SET zstd_min_string_length = 64")
         if self.path is not None and self.address.has_names:
-            self.con.close()  # after it was opened: who writes by the other name at this moment is waited for first
+            close(self.con)  # after it was opened: who writes by the other name at this moment is waited for first
             raise UsageError(
                 f"{self.path} has a second name, a hard link (find -samefile {self.path} names it): lock and log lie"
                 " beside one name, and who comes by the other does not see them; remove one, or make it a symbolic link"
             )
-        settle(self.con)
-        self.con.execute("SET zstd_min_string_length = 64")
 
     def _prepare(self) -> None:
         try:

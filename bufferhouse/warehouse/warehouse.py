@@ -228,7 +228,7 @@ class Warehouse(ABC):
     def known_contents(self, dump_ids: Iterable[int]) -> dict[int, tuple[str, int]]:
         """Return SHA-256 and signature id of those of `dump_ids` whose content is stored."""
         asked = list(dump_ids)
-        return self.persistently(lambda: self._known_contents(asked))
+        return self.persistently(lambda: self._known_contents(asked)) if asked else {}
 
     def _known_contents(self, dump_ids: list[int]) -> dict[int, tuple[str, int]]:
         import pyarrow as pa
