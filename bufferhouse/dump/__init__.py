@@ -2,7 +2,7 @@
 
 Read the files in the order of a dump: `grammar` (what each line may be), `parse` (bytes to columns), `allocations`,
 `used_values` and `instruction_end` (the used values and where their only free text ends), `live_range` and
-`stack_trace` (the last sections), `tiling` (the proof that no block was skipped), `columns` (what a parsed dump is),
+`stack_trace` (the last sections), `columns` (what a parsed dump is, and the proof that no character was skipped),
 `instruction_text` (what the instruction texts say), `render` (columns to the same bytes), `diagnose` and
 `diagnose_lines` (where a refused input stops being a dump).
 """
