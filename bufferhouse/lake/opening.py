@@ -16,6 +16,7 @@ from bufferhouse.mending import mend
 from bufferhouse.quoting import quoted
 
 NAME = "bufferhouse_lake"  # of the database in a connection
+ROOT = "lakefiles://data/"  # stands for the data path where a reader has it attached
 _PAUSE_SECONDS = 0.1
 # DuckLake says so where the catalog's database is there and no lake is in it.
 _NO_LAKE = "creating a new DuckLake is explicitly disabled"
@@ -35,8 +36,10 @@ def is_lake(con: duckdb.DuckDBPyConnection) -> bool:
 
 
 def data_path_of(con: duckdb.DuckDBPyConnection) -> str:
-    """Return where the files of a lake are: a folder or a URL, with a slash behind it."""
-    return con.execute(f"SELECT data_path FROM ducklake_settings('{NAME}')").fetchone()[0]
+    """Return where the files of a lake are, as its catalog keeps it: a folder or a URL, with a slash behind it."""
+    return con.execute(
+        f"SELECT value FROM __ducklake_metadata_{NAME}.ducklake_metadata WHERE key = 'data_path' AND scope IS NULL"
+    ).fetchone()[0]
 
 
 def snapshot_of(con: duckdb.DuckDBPyConnection) -> int:
@@ -71,18 +74,30 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
     try:
         con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
         extensions.load(con, "ducklake", *(["postgres_scanner"] if address.is_postgres else []))
-        _attach(con, address, ["READ_ONLY"] if read_only else [], wait)
-        open_bucket(con, data_path_of(con))
         if read_only:
-            snapshot = snapshot_of(con)
-            con.execute(f"USE memory; DETACH {NAME}")
-            _attach(con, address, ["READ_ONLY", f"SNAPSHOT_VERSION {snapshot}"], wait)
+            _attach_snapshot(con, address, wait)
+        else:
+            _attach(con, address, [], wait)
+            open_bucket(con, data_path_of(con))
         for name, value in _SETTINGS.items():
             con.execute(f"SET {name} = {value}")
     except BaseException:
         con.close()
         raise
     return con
+
+
+def _attach_snapshot(con: duckdb.DuckDBPyConnection, address: LakeAddress, wait: float) -> None:
+    """Attach the newest snapshot, whose files are read through a file system that cannot write."""
+    from bufferhouse.lake import files
+
+    read = files.register(con)
+    options = ["READ_ONLY", f"DATA_PATH {quoted(ROOT)}", "OVERRIDE_DATA_PATH true"]
+    _attach(con, address, options, wait)
+    snapshot = snapshot_of(con)
+    read.show(data_path_of(con))
+    con.execute(f"USE memory; DETACH {NAME}")
+    _attach(con, address, [*options, f"SNAPSHOT_VERSION {snapshot}"], wait)
 
 
 def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
@@ -106,11 +121,12 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
         open_bucket(con, data_path)
         if "://" not in data_path:
             os.makedirs(data_path, exist_ok=True)
-        _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait)
+        _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait, is_new=True)
 
 
-def _attach(con: duckdb.DuckDBPyConnection, address: LakeAddress, options: list[str], wait: float) -> None:
-    is_new = any(option.startswith("DATA_PATH") for option in options)
+def _attach(
+    con: duckdb.DuckDBPyConnection, address: LakeAddress, options: list[str], wait: float, *, is_new: bool = False
+) -> None:
     if not is_new and not address.is_postgres and not Path(address.catalog).exists():
         raise _none_there(address)  # DuckDB would leave an empty file there
     words = ", ".join([*options, *([] if is_new else ["CREATE_IF_NOT_EXISTS false"])])
