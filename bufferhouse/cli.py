@@ -102,6 +102,10 @@ def _without_verbs(group: TyperInfo) -> TyperInfo:
 
 def main() -> None:
     """Run the command line."""
+    if sys.argv[1:2] == ["query"]:
+        from bufferhouse.supervising import supervised
+
+        supervised()
     atexit.register(gc.freeze)  # the search for garbage in all that was imported, when the process ends anyway
     try:
         needed(sys.argv[1:])()

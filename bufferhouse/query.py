@@ -99,14 +99,23 @@ class Door:
                     f"stopped: it needs more than {limits.temporary_bytes >> 20:,} MiB of temporary files, which is "
                     "what there is beside your other queries"
                 ) from None
-            raise UsageError(
-                f"stopped: it needs more than {limits.memory_bytes >> 20:,} MiB of memory; --memory MIB gives it more"
-            ) from None
+            raise self._too_large() from None
+        except (RuntimeError, OverflowError, UnicodeError) as error:
+            if isinstance(error.__cause__, KeyboardInterrupt):
+                raise
+            if "allocate" in str(error):
+                raise self._too_large() from None
+            raise UsageError(f"Python cannot hold a parameter or a value of the answer: {error}") from None
         except duckdb.Error as error:
             self._roll_back()
             raise UsageError(explained(self.con, error)) from None
         finally:
             self._roll_back()
+
+    def _too_large(self) -> UsageError:
+        return UsageError(
+            f"stopped: it needs more than {self.limits.memory_bytes >> 20:,} MiB of memory; --memory MIB gives it more"
+        )
 
     def _check_parameters(self, sql: str, given: Mapping[str, Any]) -> None:
         wanted = {name for statement in self.con.extract_statements(sql) for name in statement.named_parameters}

@@ -60,7 +60,7 @@ def query(
     Start with the marts: SHOW ALL TABLES lists them, DESCRIBE marts.peak_memory shows one. --list shows the questions
     of the cookbook, --run asks one. Without a statement a conversation begins; .help lists its commands.
     """
-    from bufferhouse.asked import ALL_FORMATS, answer, pairs, values
+    from bufferhouse.asked import ALL_FORMATS, answer, pairs, values, write
     from bufferhouse.cookbook import question
     from bufferhouse.limits import MIB, Limits
     from bufferhouse.query import door
@@ -90,7 +90,7 @@ def query(
             return
         text = answer(opened, sql, parameters, output_format, output)
     if text is not None:
-        print(text)
+        write(text, sys.stdout)
 
 
 def _list(output_format: str) -> None:
