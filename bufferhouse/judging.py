@@ -38,6 +38,7 @@ _CLAUSES = frozenset(
     "all and any as between by case distinct else except exists filter from group having in intersect is join lateral"
     " like limit not offset on or over pivot qualify select then union using values when where with".split()
 )
+_PLACE = re.compile(r"[./\\:*?]")  # a file or a URL, which DuckDB would read in the place of a table
 _CALLED = re.compile(r'"?(\w+)"?\s*', re.ASCII)
 _OPERATOR = re.compile(r"[-+*/%<>=!|&^~,;.:()\[\]{}?@#]+\s*", re.ASCII)
 _ONE_KIND = "expected SELECT, EXPLAIN, DESCRIBE, SUMMARIZE or PIVOT"
@@ -51,14 +52,12 @@ def known_functions() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def other_databases(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
-    """Return the names of what a connection has attached beside its warehouse: of a lake that is the catalog."""
-    return frozenset(
-        name.lower()
-        for (name,) in con.execute(
-            "SELECT database_name FROM duckdb_databases()"
-            " WHERE database_name NOT IN (current_database(), 'system', 'temp')"
-        ).fetchall()
-    )
+    """Return the names of what a connection has attached beside its warehouse: of a lake that is the catalog, too."""
+    [(own, names)] = con.execute(
+        "SELECT current_database(), list(database_name) FROM duckdb_databases()"
+        " WHERE database_name NOT IN (current_database(), 'system', 'temp')"
+    ).fetchall()
+    return frozenset([f"__ducklake_metadata_{own}".lower(), *(name.lower() for name in names or ())])
 
 
 def judged(con: duckdb.DuckDBPyConnection, sql: str, others: frozenset[str]) -> str:
@@ -155,6 +154,11 @@ def _check_table(name: str, qualifiers: list[str], others: frozenset[str]) -> No
     for word in qualifiers:
         if word.lower() in others:
             raise UsageError(f"query only reads the warehouse: expected a schema of it, found {word}")
+    if _PLACE.search(name):
+        raise UsageError(
+            f"query reads the warehouse and nothing else, no {name}; dumps that are in none can be asked with "
+            "--from SOURCE"
+        )
     if name.lower().startswith(VIEW_FAMILIES) and name.lower() not in VIEWS:
         raise UsageError(f"query only reads the warehouse: {name} is not one of the views a reader may ask")
 
@@ -172,4 +176,5 @@ def _check_pivot(sql: str, others: frozenset[str]) -> None:
             called = _CALLED.fullmatch(word)
             _check_function(called[1] if called else word.strip(), known)
         name = word.strip().strip('"')
-        _check_table(name, [name], others)
+        if _CALLED.fullmatch(word):
+            _check_table(name, [name], others)

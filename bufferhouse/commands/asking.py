@@ -3,16 +3,18 @@
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from bufferhouse.commands.shared import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
 from bufferhouse.commands.verbs import Verb
 from bufferhouse.errors import UsageError
+from bufferhouse.lake.address import LakeAddress
 
 _OPTION = re.compile(r"--[a-z-]+=")
 FromOption = Annotated[
@@ -154,13 +156,19 @@ def _converse(opened, output_format: str, given: dict[str, str], output: Path | 
         )
 
 
-def _connection(warehouse: Path | None, source: list[str] | None, wait: float):
-    from bufferhouse.commands.shared import reading
-
+@contextmanager
+def _connection(warehouse: Path | LakeAddress | None, source: list[str] | None, wait: float) -> Iterator[Any]:
     if source:
         if warehouse is not None:
             raise UsageError("expected --warehouse or --from, not both")
         from bufferhouse.memory import in_memory
 
-        return in_memory(source)
-    return reading(warehouse_path(warehouse, must_exist=True), wait)
+        with in_memory(source) as con:
+            yield con
+        return
+    from bufferhouse.commands.shared import reading
+    from bufferhouse.lake.reading_sessions import bound_password
+
+    path = warehouse_path(warehouse, must_exist=True)
+    with bound_password(path), reading(path, wait) as con:
+        yield con

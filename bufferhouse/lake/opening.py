@@ -90,14 +90,16 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
 def _attach_snapshot(con: duckdb.DuckDBPyConnection, address: LakeAddress, wait: float) -> None:
     """Attach the newest snapshot, whose files are read through a file system that cannot write."""
     from bufferhouse.lake import files
+    from bufferhouse.lake.reading_sessions import reading_address
 
+    target = reading_address(address)
     read = files.register(con)
     options = ["READ_ONLY", f"DATA_PATH {quoted(ROOT)}", "OVERRIDE_DATA_PATH true"]
-    _attach(con, address, options, wait)
+    _attach(con, address, options, wait, target)
     snapshot = snapshot_of(con)
     read.show(data_path_of(con))
     con.execute(f"USE memory; DETACH {NAME}")
-    _attach(con, address, [*options, f"SNAPSHOT_VERSION {snapshot}"], wait)
+    _attach(con, address, [*options, f"SNAPSHOT_VERSION {snapshot}"], wait, target)
 
 
 def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
@@ -125,7 +127,13 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
 
 
 def _attach(
-    con: duckdb.DuckDBPyConnection, address: LakeAddress, options: list[str], wait: float, *, is_new: bool = False
+    con: duckdb.DuckDBPyConnection,
+    address: LakeAddress,
+    options: list[str],
+    wait: float,
+    target: str | None = None,
+    *,
+    is_new: bool = False,
 ) -> None:
     if not is_new and not address.is_postgres and not Path(address.catalog).exists():
         raise _none_there(address)  # DuckDB would leave an empty file there
@@ -134,7 +142,7 @@ def _attach(
     has_bucket = False
     while True:
         try:
-            con.execute(f"ATTACH {quoted(str(address))} AS {NAME} ({words})")
+            con.execute(f"ATTACH {quoted(target or str(address))} AS {NAME} ({words})")
             con.execute(f"USE {NAME}")
             return
         except duckdb.Error as error:
