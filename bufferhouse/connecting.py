@@ -40,6 +40,7 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
 def settle(con: duckdb.DuckDBPyConnection) -> None:
     """Make a connection answer alike wherever it is opened, and stop at Ctrl-C."""
     interrupts.listen(con)
+    interrupts.stop_statements()
     con.execute("SET TimeZone = 'UTC'")
     con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
     con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours

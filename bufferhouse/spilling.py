@@ -36,10 +36,9 @@ def spill_folder(wanted_bytes: int, all_bytes: int = ALL_BYTES) -> Iterator[tupl
     try:
         yield own / "spill", share
     finally:
-        shutil.rmtree(own, ignore_errors=True)
-        os.close(lock)
-        with _of_the_user():
-            pass  # which leaves no folder without queries
+        with _of_the_user():  # whoever counts or sweeps meanwhile would meet half a folder
+            shutil.rmtree(own, ignore_errors=True)
+            os.close(lock)
 
 
 def sweep() -> None:

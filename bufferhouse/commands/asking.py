@@ -116,14 +116,16 @@ def _text_of(file: Path) -> str:
         raise UsageError(f"{file}: {error.strerror}") from None
 
 
-def _check_output(output: Path, warehouse: Path | None) -> None:
-    """Refuse to write where the warehouse lies."""
+def _check_output(output: Path, warehouse: Path | LakeAddress | None) -> None:
+    """Refuse to write where a warehouse or a lake lies."""
+    from bufferhouse.overwriting import check_target
     from bufferhouse.warehouse_files import published_path
 
     path = warehouse_path(warehouse)
     copy = published_path(path)
     if copy is not None and output.resolve() in (path.resolve(), copy.resolve()):
         raise UsageError(f"-o {output}: that is the warehouse")
+    check_target("-o", output)
     if not output.absolute().parent.is_dir():
         raise UsageError(f"-o {output}: there is no folder {output.absolute().parent}")
 

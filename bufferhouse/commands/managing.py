@@ -141,6 +141,7 @@ def rejects_show(
     wait: WaitOption = 0.0,
 ) -> None:
     """Show why a dump was refused, with the lines around the place; -o writes its bytes."""
+    from bufferhouse.overwriting import check_target
     from bufferhouse.rejects import content, explained
 
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
@@ -150,6 +151,7 @@ def rejects_show(
     if output is not None:
         for role, data in files.items():
             target = output if len(files) == 1 else output.with_name(f"{output.name}.{role}")
+            check_target("-o", target)
             target.write_bytes(data)
             print(f"written: {target}")
 

@@ -58,15 +58,28 @@ KINDS: dict[str, list[str]] = {
         *("SELECT list_transform([1], lambda x: write_log('x'))", "SELECT [write_log('x') for x in [1]]"),
         *("SELECT 1 WHERE EXISTS (FROM glob('*'))", "SELECT sum(1) FILTER (write_log('x'))"),
         *("SELECT sum(1) OVER (ORDER BY write_log('x'))", "FROM raw.dumps POSITIONAL JOIN glob('*')"),
-        *("FROM raw.dumps AS d, LATERAL (FROM glob(d.dump_id))", "SELECT 'x'.write_log()", "SELECT COLUMNS(query('x'))"),
+        *(
+            "FROM raw.dumps AS d, LATERAL (FROM glob(d.dump_id))",
+            "SELECT 'x'.write_log()",
+            "SELECT COLUMNS(query('x'))",
+        ),
         *("WITH RECURSIVE t AS (SELECT 1 UNION ALL FROM query('x')) FROM t", "SELECT DISTINCT ON (write_log('x')) 1"),
-        *("FROM raw.dumps AT (TIMESTAMP => nextval('x'))", "SELECT try(write_log('x'))", "SELECT {{'a': write_log('x')}}"),
+        *(
+            "FROM raw.dumps AT (TIMESTAMP => nextval('x'))",
+            "SELECT try(write_log('x'))",
+            "SELECT {{'a': write_log('x')}}",
+        ),
     ],
     "INSERT": ["INSERT INTO raw.dumps SELECT * FROM raw.dumps", "INSERT INTO duckdb_tables VALUES (1)"],
     "UPDATE": ["UPDATE raw.dumps SET text_bytes = 0", f"UPDATE {METADATA}.ducklake_metadata SET value = 'x'"],
     "CREATE": [
         *("CREATE TABLE raw.x AS SELECT 1", "CREATE TEMP TABLE x AS SELECT 1", "CREATE VIEW x AS SELECT 1"),
-        *("CREATE SCHEMA x", "CREATE SEQUENCE x", "CREATE TYPE x AS ENUM ('a')", "CREATE INDEX x ON raw.dumps (dump_id)"),
+        *(
+            "CREATE SCHEMA x",
+            "CREATE SEQUENCE x",
+            "CREATE TYPE x AS ENUM ('a')",
+            "CREATE INDEX x ON raw.dumps (dump_id)",
+        ),
         *("CREATE TEMP VIEW x AS FROM raw.dumps", "CREATE OR REPLACE TEMP TABLE dumps AS SELECT 1"),
         *("CREATE SECRET (TYPE s3, KEY_ID 'x', SECRET 'y')", "CREATE PERSISTENT SECRET x (TYPE s3)"),
         "CREATE TABLE x AS PIVOT raw.dumps ON file_layout USING COUNT(*)",
@@ -88,7 +101,12 @@ KINDS: dict[str, list[str]] = {
     "DROP": ["DROP TABLE raw.dumps", "DROP VIEW marts.runs", "DROP SCHEMA raw CASCADE", "DEALLOCATE p"],
     "EXPORT": ["EXPORT DATABASE '{new}'", "EXPORT DATABASE '{data}'"],
     "PRAGMA": [
-        *("PRAGMA enable_profiling", "PRAGMA database_list", "PRAGMA storage_info('raw.dumps')", "PRAGMA database_size"),
+        *(
+            "PRAGMA enable_profiling",
+            "PRAGMA database_list",
+            "PRAGMA storage_info('raw.dumps')",
+            "PRAGMA database_size",
+        ),
         *("PRAGMA memory_limit = '100GB'", "PRAGMA import_database('{file}')", "PRAGMA disable_verification"),
         "PRAGMA json_execute_serialized_sql(json_serialize_sql('FROM glob(''x'')'))",
     ],
@@ -121,7 +139,14 @@ _AROUND = (
 )  # fmt: skip
 # Functions of extensions, which a clean connection does not list.
 _OF_EXTENSIONS = (
-    *("postgres_scan", "postgres_query", "postgres_execute", "postgres_attach", "postgres_scan_pushdown", "pg_clear_cache"),
+    *(
+        "postgres_scan",
+        "postgres_query",
+        "postgres_execute",
+        "postgres_attach",
+        "postgres_scan_pushdown",
+        "pg_clear_cache",
+    ),
     *("ducklake_snapshots", "ducklake_table_info", "ducklake_options", "ducklake_settings", "ducklake_list_files"),
     *("ducklake_merge_adjacent_files", "ducklake_expire_snapshots", "ducklake_cleanup_old_files", "table_changes"),
     *("ducklake_delete_orphaned_files", "ducklake_rewrite_data_files", "ducklake_flush_inlined_data", "snapshots"),
@@ -150,7 +175,7 @@ def refused_functions() -> list[str]:
         names = con.execute("SELECT DISTINCT function_name FROM duckdb_functions() ORDER BY 1").fetchall()
     known = frozenset.union(*known_functions())
     plain = [name for (name,) in names if name.isidentifier() and not name.startswith("icu_collate")]
-    return [name for name in [*plain, *_OF_EXTENSIONS] if name not in known]
+    return [name for name in [*plain, *_OF_EXTENSIONS] if name not in known and f"pragma_{name}" not in known]
 
 
 @dataclass
@@ -238,7 +263,14 @@ def _parameters(place: Place, opened: Door) -> Count:
     count = Count(f"{place.name}: parameters of the cookbook")
     asked = question("biggest_at_peak")
     before = answer(opened, asked.sql, asked.values({"program": "no such program"}), "csv", None)
-    for text in ("x'; DELETE FROM raw.dumps; --", "x' OR 1 = 1 --", "' || write_log('x') || '", "$program", "\u200b'", "\\'"):
+    for text in (
+        "x'; DELETE FROM raw.dumps; --",
+        "x' OR 1 = 1 --",
+        "' || write_log('x') || '",
+        "$program",
+        "\u200b'",
+        "\\'",
+    ):
         found = answer(opened, asked.sql, asked.values({"program": text}), "csv", None)
         count.attempt(text, found == before)
     return count
