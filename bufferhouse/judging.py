@@ -35,8 +35,11 @@ _EXPLAIN = re.compile(
 _COMMENTS = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*", re.ASCII)
 # What may stand before a parenthesis and is no function.
 _CLAUSES = frozenset(
-    "all and any as between by case distinct else except exists filter from group having in intersect is join lateral"
-    " like limit not offset on or over pivot qualify select then union using values when where with".split()
+    (
+        *("all", "and", "any", "as", "between", "by", "case", "distinct", "else", "except", "exists", "filter", "from"),
+        *("group", "having", "in", "intersect", "is", "join", "lateral", "like", "limit", "not", "offset", "on", "or"),
+        *("over", "pivot", "qualify", "select", "then", "union", "using", "values", "when", "where", "with"),
+    )
 )
 _PLACE = re.compile(r"[./\\:*?]")  # a file or a URL, which DuckDB would read in the place of a table
 _CALLED = re.compile(r'"?(\w+)"?\s*', re.ASCII)

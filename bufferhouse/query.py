@@ -1,9 +1,9 @@
 """The read-only door for ad-hoc SQL.
 
 Two walls, each of which holds alone. What a statement may be is judged before it runs, on DuckDB's own tree
-(`judging`). And where it runs there is nothing to reach: a reading transaction on a database attached to read, no files,
-no network, no extensions, no names of Python, and settings that are locked; the files of a lake are read through a file
-system that cannot write (`lake.files`). docs/decisions/0013-what-a-reader-may-ask.md says why.
+(`judging`). And where it runs there is nothing to reach: a reading transaction on a database attached to read, no
+files, no network, no extensions, no names of Python, and settings that are locked; the files of a lake are read through
+a file system that cannot write (`lake.files`). docs/decisions/0013-what-a-reader-may-ask.md says why.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,8 +1,8 @@
 """A verb in a process of its own: what crashes there ends in a message, and what it left behind is removed.
 
-DuckDB 1.5.5 can be made to crash by a statement (a VARIANT, a list of a thousand million numbers), which no bound inside
-its own process stops. So `bufferhouse query` is two processes. The first has imported next to nothing when it forks,
-and only waits; the second does all the work, at the same terminal.
+DuckDB 1.5.5 can be made to crash by a statement (a VARIANT, a list of a thousand million numbers), which no bound
+inside its own process stops. So `bufferhouse query` is two processes. The first has imported next to nothing when it
+forks, and only waits; the second does all the work, at the same terminal.
 """
 
 import os

@@ -77,7 +77,7 @@ def test_statements_stand_below_their_kind(clean, kind):
         "EXPLAIN ANALYZE WITH x AS (SELECT 1) FROM x",
         "EXPLAIN (SELECT 1)",
         "PIVOT (SELECT 'é' AS a, 1 AS b) ON a USING sum(b)",
-        "PIVOT (SELECT 'é' AS a, 1 AS b WHERE b IN (1, 2) AND (a LIKE ('x') OR (b) = (1))) ON a USING sum(b) GROUP BY b",
+        "PIVOT (SELECT 'é' AS a, 1 AS b WHERE b IN (1, 2) AND (a LIKE ('x') OR (b) = (1))) ON a USING sum(b)",
         "SELECT list_transform([1], lambda x: x + 1), [x * 2 for x in [1]], {'a': 1}, MAP {'a': 1}['a'], [1, 2][1:2]",
         "SELECT position('a' IN 'b'), extract(year FROM DATE '2026-01-01'), trim(BOTH 'x' FROM 'y'), try(1 / 0)",
         "SELECT row_number() OVER (ORDER BY 1), sum(1) FILTER (true), count(*), 'a' SIMILAR TO 'b', current_date, user",
@@ -96,12 +96,7 @@ def test_what_only_reads_is_let_through(clean, sql):
 
 def test_deep_nesting_is_refused(clean):
     """With a message, where the tree is deeper than anything that people write."""
-    for sql in (
-        "SELECT " + "(" * 5000 + "1" + ")" * 5000,
-        "SELECT " + "-" * 900 + "1",
-        "SELECT " + "[" * 3000 + "]" * 3000,
-    ):
-        try:
+    for sql in ("SELECT " + "- " * 900 + "1", "SELECT " + "[" * 900 + "]" * 900, "SELECT 1" + " + 1" * 5000):
+        with pytest.raises(UsageError):
             judged(clean, sql, frozenset())
-        except UsageError as error:
-            assert str(error)
+    assert judged(clean, "SELECT 1" + " + 1" * 300, frozenset())

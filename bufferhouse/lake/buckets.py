@@ -27,7 +27,7 @@ def check_bucket(data_path: str) -> dict[str, str]:
 
 
 def open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
-    """Let a writer's connection read and write below an s3:// URL; endpoint, region and keys as bufferhouse.store finds them.
+    """Let a writer's connection read and write below an s3:// URL, with endpoint, region and keys of bufferhouse.store.
 
     Raises:
         UsageError: as `check_bucket`.

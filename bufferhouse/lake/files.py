@@ -1,7 +1,7 @@
 """The files of a lake as its readers see them: through a file system for DuckDB that has no way to write.
 
-DuckDB's own gives whoever may read a folder the right to write there, and whoever has a key of a bucket all that the key
-allows. Here is nothing but reading, below the data path; the keys of a bucket stay in Python, out of the reach of SQL.
+DuckDB's own gives whoever may read a folder the right to write there, and whoever has a key of a bucket all that the
+key allows. Here is nothing but reading, below the data path; keys of a bucket stay in Python, out of the reach of SQL.
 """
 
 import io

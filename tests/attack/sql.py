@@ -1,4 +1,4 @@
-"""Statements that do more than read, at every door: none is answered, and where the first wall is taken away none writes.
+"""Statements that do more than read, at every door: none is answered; without the first wall, none writes.
 
 The first wall judges a statement before it runs (`bufferhouse.judging`). The second is what the connection cannot do.
 """
