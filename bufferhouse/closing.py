@@ -1,6 +1,7 @@
 """Close a connection when no thread of DuckDB is at work."""
 
 import time
+from contextlib import suppress
 
 import duckdb
 
@@ -14,7 +15,10 @@ def close(con: duckdb.DuckDBPyConnection) -> None:
 
     DuckDB 1.5.5 now and then (twice in some 8,000 times, on busy cores) ends the process with SIGSEGV, in one of its
     own threads, while a database is taken down. So they are sent home first: `SET threads` returns when they are gone.
+    A statement that a signal made DuckDB give up goes on in them, until it is told.
     """
+    with suppress(duckdb.Error):
+        con.interrupt()
     interrupts.forget(con)
     try:
         con.execute("SET threads = 1")
