@@ -9,14 +9,13 @@ from prefect.states import Completed, Failed, State
 from pydantic import Field
 
 from bufferhouse import backfilling
-from bufferhouse import config as configuration
 from bufferhouse.errors import UsageError
-from bufferhouse.lake.address import address_of
 from bufferhouse.reading import is_there
 from bufferhouse.reparse import Reparsed
 from bufferhouse.reparse import reparse as parse_again
 from bufferhouse.report.passes import bullets, figures
 from bufferhouse.warehouse import Warehouse
+from flows import callers
 from flows.ingest import publish
 from flows.steps import EXPECTED, Held, Progress, leave_summary, step
 
@@ -65,8 +64,7 @@ def backfill(
     """
     started = time.monotonic()
     try:
-        conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = address_of(warehouse) if warehouse else conf.warehouse
+        conf, path = callers.chosen(config, settings, warehouse)
         if not is_there(path):
             raise UsageError(f"there is no warehouse at {path}; an ingest makes one")
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds

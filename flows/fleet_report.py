@@ -8,12 +8,12 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse import config as configuration
 from bufferhouse.delivering import deliver, link_to
 from bufferhouse.errors import UsageError
 from bufferhouse.lake.address import address_of, folder_of
 from bufferhouse.report.fleet import read_fleet
 from bufferhouse.report.passes import figures
+from flows import callers
 from flows.steps import EXPECTED, Held, leave_link, leave_summary, step
 
 NEWEST = "fleet.html"
@@ -60,8 +60,7 @@ def fleet_report(
     """
     started, moment = time.monotonic(), datetime.now(UTC)
     try:
-        conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = address_of(warehouse) if warehouse else conf.warehouse
+        conf, path = callers.chosen(config, settings, warehouse, target=target, url=url)
         given = target or (conf["report"]["target"] and conf.place(conf["report"]["target"]))
         place = given or str(folder_of(path) / "reports")
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds

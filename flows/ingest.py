@@ -18,13 +18,11 @@ from prefect import flow, runtime, tags
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse import config as configuration
 from bufferhouse import passes
 from bufferhouse.all_sources import chosen_sources, load_ready, total_of
 from bufferhouse.batch import ParsedBatch, Refusal
 from bufferhouse.checks import CheckResult, found_by_checks
 from bufferhouse.errors import SourceUnavailable, WarehouseBusy
-from bufferhouse.lake.address import address_of
 from bufferhouse.listings import Listings
 from bufferhouse.load import Loaded
 from bufferhouse.load import load as load_batch
@@ -34,7 +32,7 @@ from bufferhouse.report.passes import pass_summary
 from bufferhouse.report.summary import lines
 from bufferhouse.warehouse import Warehouse
 from bufferhouse.warehouse_files import is_published, published_path
-from flows import events
+from flows import callers, events
 from flows.parsers import open_parsers
 from flows.steps import EXPECTED, Held, Progress, leave_summary, log, step
 
@@ -95,8 +93,7 @@ def ingest(
     started = time.monotonic()
     by_source: dict[str, Pass] = {}
     try:
-        conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = address_of(warehouse) if warehouse else conf.warehouse
+        conf, path = callers.chosen(config, settings, warehouse, sources=sources or (), workers=workers)
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         chosen = chosen_sources(conf, sources, run, labels)
         by_source = {source.name: Pass() for source in chosen}

@@ -8,15 +8,13 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse import config as configuration
 from bufferhouse import housekeeping, verify
 from bufferhouse.checks import run_checks
 from bufferhouse.errors import UsageError
-from bufferhouse.lake.address import address_of
 from bufferhouse.reading import is_there
 from bufferhouse.report.passes import bullets, figures
 from bufferhouse.warehouse import Warehouse
-from flows import events
+from flows import callers, events
 from flows.ingest import publish
 from flows.steps import EXPECTED, Held, Progress, leave_summary, step
 
@@ -81,8 +79,7 @@ def maintain(
     """
     started = time.monotonic()
     try:
-        conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = address_of(warehouse) if warehouse else conf.warehouse
+        conf, path = callers.chosen(config, settings, warehouse)
         if not is_there(path):
             raise UsageError(f"there is no warehouse at {path}; an ingest makes one")
         keep = conf["retention"]

@@ -10,7 +10,6 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse import config as configuration
 from bufferhouse.answers import ask
 from bufferhouse.blame.gate import Verdict, judge, read_accepted
 from bufferhouse.blame.relevance import parse_threshold
@@ -22,6 +21,7 @@ from bufferhouse.report.compare_text import compare_sections
 from bufferhouse.report.gate_text import gate_sections, offender_records, stale_line
 from bufferhouse.report.passes import figures
 from bufferhouse.report.sections import markdown_text
+from flows import callers
 from flows.events import emit_regression
 from flows.steps import EXPECTED, Held, leave_summary, step
 
@@ -70,8 +70,8 @@ def regressions(
     """
     started = time.monotonic()
     try:
-        conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = str(address_of(warehouse) if warehouse else conf.warehouse)
+        conf, found_at = callers.chosen(config, settings, warehouse, accept=accept)
+        path = str(found_at)
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         wanted = conf["regressions"]
         threshold = parse_threshold(limit or wanted["limit"])

@@ -47,7 +47,7 @@ SPLIT = CHECKOUT / "examples" / "fleet" / "jaxlib-0.10.0"
 @pytest.fixture(scope="module")
 def clock(prefect_server, tmp_path_factory):
     """A served folder with two dumps of one run in it, on the server of the whole test run."""
-    clock = Clock(tmp_path_factory.mktemp("clock"), prefect_server.port, is_heard=True)
+    clock = Clock(tmp_path_factory.mktemp("clock"), prefect_server.port, is_heard=True, auth=prefect_server.auth)
     clock.config.write_text(CONFIG)
     write_dumps(clock.drop / "r1", [1, 2])
     clock.start()
