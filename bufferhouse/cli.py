@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 from typer.models import CommandInfo, TyperInfo
 
-from bufferhouse import __version__
+from bufferhouse import __version__, outgoing
 from bufferhouse.commands import (
     asking,
     cataloging,
@@ -103,6 +103,7 @@ def _without_verbs(group: TyperInfo) -> TyperInfo:
 def main() -> None:
     """Run the command line."""
     atexit.register(gc.freeze)  # the search for garbage in all that was imported, when the process ends anyway
+    outgoing.guard()
     try:
         needed(sys.argv[1:])()
     except BrokenPipeError:

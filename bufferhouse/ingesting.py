@@ -17,6 +17,7 @@ from bufferhouse.ingest import plan as count_only
 from bufferhouse.interrupts import remembered
 from bufferhouse.listings import Listings
 from bufferhouse.load import load
+from bufferhouse.outgoing import terminal
 from bufferhouse.parsing import own_parsers
 from bufferhouse.passes import Pass, Seen, look
 from bufferhouse.reading import only_asked
@@ -167,7 +168,7 @@ class _progress:
         if self._bar is None:
             self._bar = Progress(
                 TextColumn("dumps"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-                TextColumn("{task.description}"), console=Console(stderr=True), transient=True,
+                TextColumn("{task.description}"), console=Console(file=terminal(sys.stderr)), transient=True,
             )  # fmt: skip
             self._task = self._bar.add_task("", total=total)
             self._bar.start()

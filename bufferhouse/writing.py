@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bufferhouse.building import Progress
 from bufferhouse.lake.address import LakeAddress
+from bufferhouse.outgoing import terminal
 from bufferhouse.warehouse import Warehouse
 
 
@@ -55,4 +56,4 @@ def _bar():
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("dumps back-filled"))
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    return Progress(*columns, console=Console(file=terminal(sys.stderr)), transient=True)

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from bufferhouse import backfilling
 from bufferhouse.errors import UsageError
+from bufferhouse.outgoing import cleaned
 from bufferhouse.reading import is_there
 from bufferhouse.reparse import Reparsed
 from bufferhouse.reparse import reparse as parse_again
@@ -80,6 +81,8 @@ def backfill(
             published = publish(Held(writer)) if should_publish else "no"
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
+    except Exception as error:
+        raise cleaned(error)  # noqa: B904  most often it is the same
     progress.reach(1, 1)
     rows = {
         "work": work,

@@ -15,6 +15,7 @@ from bufferhouse.checks import CheckResult
 from bufferhouse.config import Config
 from bufferhouse.freshness import freshness, is_stale, stale_after
 from bufferhouse.housekeeping import moment_text
+from bufferhouse.outgoing import redacted
 from bufferhouse.passes import Pass
 
 REJECTS = "bufferhouse.rejects"
@@ -116,4 +117,13 @@ def _emit(event: str, name: str, message: str, **payload: Any) -> None:
     """Hand an event to Prefect's own thread, which tells the server with flow run, deployment and tags as related."""
     # The resource names the event, too: an automation that is quiet about a stale source still hears of its rejects.
     labels = {"prefect.resource.id": f"{event}.{name}", "prefect.resource.name": name}
-    emit_event(event, labels, payload={"message": message, **payload})
+    told = {key: _redacted(value) for key, value in {"message": message, **payload}.items()}
+    emit_event(event, {key: redacted(label) for key, label in labels.items()}, payload=told)
+
+
+def _redacted(value: Any) -> Any:
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, list):
+        return [_redacted(one) for one in value]
+    return {key: _redacted(one) for key, one in value.items()} if isinstance(value, dict) else value

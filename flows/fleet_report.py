@@ -11,6 +11,7 @@ from pydantic import Field
 from bufferhouse.delivering import deliver, link_to
 from bufferhouse.errors import UsageError
 from bufferhouse.lake.address import address_of, folder_of
+from bufferhouse.outgoing import cleaned
 from bufferhouse.report.fleet import read_fleet
 from bufferhouse.report.passes import figures
 from flows import callers
@@ -70,7 +71,10 @@ def fleet_report(
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
     except OSError as error:
-        return Failed(message=f"{place}: {error.strerror or error}", data=UsageError(str(error)))
+        fault = UsageError(f"{place}: {error.strerror or error}")
+        return Failed(message=str(fault), data=fault)
+    except Exception as error:
+        raise cleaned(error)  # noqa: B904  most often it is the same
     seen_at = url or conf["report"]["url"]
     links = {name: link_to(where, name, seen_at) for name, where in places.items()}
     facts = fleet.overview

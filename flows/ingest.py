@@ -18,7 +18,7 @@ from prefect import flow, runtime, tags
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse import passes
+from bufferhouse import outgoing, passes
 from bufferhouse.all_sources import chosen_sources, load_ready, total_of
 from bufferhouse.batch import ParsedBatch, Refusal
 from bufferhouse.checks import CheckResult, found_by_checks
@@ -26,6 +26,7 @@ from bufferhouse.errors import SourceUnavailable, WarehouseBusy
 from bufferhouse.listings import Listings
 from bufferhouse.load import Loaded
 from bufferhouse.load import load as load_batch
+from bufferhouse.outgoing import cleaned
 from bufferhouse.parsing import OpenParsers
 from bufferhouse.passes import Pass, Source
 from bufferhouse.report.passes import pass_summary
@@ -34,6 +35,7 @@ from bufferhouse.warehouse import Warehouse
 from bufferhouse.warehouse_files import is_published, published_path
 from flows import callers, events
 from flows.parsers import open_parsers
+from flows.server import own_authentication
 from flows.steps import EXPECTED, Held, Progress, leave_summary, log, step
 
 
@@ -110,6 +112,8 @@ def ingest(
     except EXPECTED as error:
         # Were it raised, Prefect would log its traceback and pickle it into the storage of results.
         return Failed(message=str(error), data=error)
+    except Exception as error:
+        raise cleaned(error)  # noqa: B904  most often it is the same
     total = total_of(by_source)
     total.seconds = round(time.monotonic() - started, 3)
     events.tell_rejects(conf, by_source)
@@ -198,6 +202,7 @@ def main() -> int:
 
     Exits as `bufferhouse ingest` does: 0 good, 1 something was refused, 2 usage, 3 the warehouse is busy.
     """
+    outgoing.guard()
     parser = argparse.ArgumentParser(
         prog="python -m flows.ingest", description="Load dumps into the warehouse as a Prefect flow."
     )
@@ -208,7 +213,7 @@ def main() -> int:
     parser.add_argument("--config", help="the configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml here")
     call = parser.parse_args()
     try:
-        with tags("bufferhouse", "ingest"):
+        with own_authentication(), tags("bufferhouse", "ingest"):
             state = ingest(
                 call.sources or None,
                 warehouse=call.warehouse,

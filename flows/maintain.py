@@ -11,6 +11,7 @@ from pydantic import Field
 from bufferhouse import housekeeping, verify
 from bufferhouse.checks import run_checks
 from bufferhouse.errors import UsageError
+from bufferhouse.outgoing import cleaned
 from bufferhouse.reading import is_there
 from bufferhouse.report.passes import bullets, figures
 from bufferhouse.warehouse import Warehouse
@@ -107,6 +108,8 @@ def maintain(
             published = publish(writer) if should_publish and not (faults or failed) else "no"
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
+    except Exception as error:
+        raise cleaned(error)  # noqa: B904  most often it is the same
     progress.reach(4, 4)
     rows = {
         "runs removed": len(pruned.runs),

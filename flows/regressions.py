@@ -14,6 +14,7 @@ from bufferhouse.answers import ask
 from bufferhouse.blame.gate import Verdict, judge, read_accepted
 from bufferhouse.blame.relevance import parse_threshold
 from bufferhouse.lake.address import address_of
+from bufferhouse.outgoing import cleaned
 from bufferhouse.reading import reading
 from bufferhouse.report.compare import Comparison, read_comparison
 from bufferhouse.report.compare_sections import title
@@ -84,6 +85,8 @@ def regressions(
             found.append((comparison, judge(comparison.rows, threshold, accepted)))
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
+    except Exception as error:
+        raise cleaned(error)  # noqa: B904  most often it is the same
     # An entry is stale if no comparison needs it.
     stale = [entry for entry in accepted if all(entry in verdict.stale for _, verdict in found)]
     parts = []

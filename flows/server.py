@@ -16,7 +16,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, get_current_settings, temporary_settings
+from prefect.settings import (
+    PREFECT_API_AUTH_STRING,
+    PREFECT_API_URL,
+    PREFECT_SERVER_API_AUTH_STRING,
+    get_current_settings,
+    temporary_settings,
+)
 
 from bufferhouse.errors import UsageError
 from flows.gate import origins
@@ -64,6 +70,17 @@ def server(port: int) -> Iterator[str]:
         if child:
             child.terminate()
             child.wait()
+
+
+@contextmanager
+def own_authentication() -> Iterator[None]:
+    """Give the temporary server of a flow run an authentication string of its own, where no server is configured."""
+    if get_current_settings().api.url:
+        yield
+        return
+    auth = f"bufferhouse:{secrets.token_urlsafe(32)}"
+    with temporary_settings({PREFECT_API_AUTH_STRING: auth, PREFECT_SERVER_API_AUTH_STRING: auth}):
+        yield
 
 
 def authentication() -> str:

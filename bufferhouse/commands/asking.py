@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from bufferhouse.commands.shared import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
+from bufferhouse.commands.shared import WaitOption, WarehouseOption, check_format, guarded, say, show, warehouse_path
 from bufferhouse.commands.verbs import Verb
 from bufferhouse.errors import UsageError
 
@@ -90,7 +90,7 @@ def query(
             return
         text = answer(opened, sql, parameters, output_format, output)
     if text is not None:
-        print(text)
+        show(text, output_format)
 
 
 def _list(output_format: str) -> None:
@@ -102,7 +102,7 @@ def _list(output_format: str) -> None:
         (one.name, one.sentence, " ".join(f"{p.name}={shown(p.default)}" for p in one.parameters.values()))
         for one in questions().values()
     ]
-    print(formatted(("question", "what it asks", "parameters"), rows, output_format))
+    show(formatted(("question", "what it asks", "parameters"), rows, output_format), output_format)
 
 
 def _text_of(file: Path) -> str:
@@ -140,7 +140,7 @@ def _converse(opened, output_format: str, given: dict[str, str], output: Path | 
 
     if given or output is not None:
         raise UsageError("expected one statement, as an argument, with -f FILE or with --run QUESTION")
-    shell = Shell(opened, print, say, output_format)
+    shell = Shell(opened, show, say, output_format)
     if sys.stdin.isatty():
         converse(shell)
         return

@@ -1,11 +1,11 @@
 """Parts of a report that are words and a table: in Markdown, as JSON, on a page. On a terminal: `terminal_text`."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
+from bufferhouse import tables
 from bufferhouse.answers import Answer, Record
 from bufferhouse.report.columns import Column, said
 from bufferhouse.report.figures import counted
@@ -59,7 +59,7 @@ def json_text(about: Mapping[str, Any], answers: Mapping[str, Answer]) -> str:
 
 def plain_json(found: Any) -> str:
     """Return an object as JSON; times are text in ISO 8601."""
-    return json.dumps(found, indent=1, ensure_ascii=False, default=_iso)
+    return tables.plain_json(found, _iso)
 
 
 def marked(text: str) -> str:

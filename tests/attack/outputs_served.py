@@ -1,0 +1,1 @@
+def strangers(folder): yield from ()
