@@ -38,6 +38,7 @@ _NAME = re.compile(
 _VALUE = re.compile(
     r"""\\?'(?:[^'\\]|\\.|'')*'?|\\?"(?:[^"\\]|\\.)*"?|\{[^}]*\}?|(?:\\.|(?![&;,]\s*[\w%.\-]+=)\S)+""", re.DOTALL
 )
+_QUOTED = re.compile(r"(\\?['\"]).*\1", re.DOTALL)
 _REST = re.compile(r"[^\r\n]*")
 _PATTERNS = tuple(
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), shown)
@@ -191,7 +192,8 @@ def _without_values(text: str) -> Iterator[str]:
             continue
         value = (_REST if _HEADER.fullmatch(name) and sign == ":" else _VALUE).match(text, match.end())
         if value and value[0]:
-            yield text[start : match.end()]
-            yield HIDDEN
+            quoted = _QUOTED.fullmatch(value[0])
+            mark = quoted[1] if quoted else ""
+            yield f"{text[start : match.end()]}{mark}{HIDDEN}{mark}"
             start = value.end()
     yield text[start:]

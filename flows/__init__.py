@@ -11,10 +11,11 @@ from bufferhouse import outgoing
 # request is tried again for four minutes while the server is away, so that no flow run fails that has begun. A server
 # we start stores the states of task runs once a second: one transaction for each was most of what a task cost. No web
 # page may ask a server that Prefect starts for a flow run without one.
+NO_PAGES = "http://127.0.0.1"
 for _name, _value in {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": "http://127.0.0.1",
+    "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": NO_PAGES,
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "60",
     "PREFECT_CLIENT_MAX_RETRIES": "7",
     "PREFECT_API_REQUEST_TIMEOUT": "30",

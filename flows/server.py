@@ -25,6 +25,7 @@ from prefect.settings import (
 )
 
 from bufferhouse.errors import UsageError
+from flows import NO_PAGES
 from flows.gate import origins
 
 _START_SECONDS = 120.0
@@ -113,12 +114,13 @@ def _private(path: str, flags: int) -> int:
 
 
 def _start(port: int, auth: str) -> subprocess.Popen:
+    pages = os.environ["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"]
     return subprocess.Popen(
         [sys.executable, "-m", "flows.gate", "--host", "127.0.0.1", "--port", str(port)],
         stdout=subprocess.DEVNULL,
         env={
-            "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": origins(port),
             **os.environ,
+            "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": origins(port) if pages == NO_PAGES else pages,
             **_SERVICES,
             "PREFECT_SERVER_API_AUTH_STRING": auth,
         },

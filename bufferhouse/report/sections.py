@@ -8,7 +8,7 @@ from typing import Any
 from bufferhouse import tables
 from bufferhouse.answers import Answer, Record
 from bufferhouse.report.columns import Column, said
-from bufferhouse.report.figures import counted
+from bufferhouse.report.figures import counted, printable
 from bufferhouse.tables import formatted
 
 FORMATS = ("table", "markdown", "json")
@@ -64,7 +64,7 @@ def plain_json(found: Any) -> str:
 
 def marked(text: str) -> str:
     """Return text as Markdown that shows it and does nothing else. Table cells have their bars escaped later."""
-    return "".join(f"\\{char}" if char in "\\`*_[]<>#&~" else char for char in text)
+    return "".join(f"\\{char}" if char in "\\`*_[]<>#&~" else char for char in printable(text))
 
 
 def _markdown(section: Section, exact: bool) -> str:

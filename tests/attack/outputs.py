@@ -215,8 +215,7 @@ def _printed(folder: Path, is_short: bool) -> Count:
         ["verify", "--warehouse", path],
         ["prune", "--keep-runs", "1", "--plan", "--warehouse", path],
     ]
-    forms = ["table", "markdown", "json"]
-    for form in forms:
+    for form in ["table", "markdown", "json"]:
         shape = ["--format", form, "--warehouse", path]
         calls += [["report", "fleet", *shape], ["report", "run", "b", *shape], ["report", "program", "jit_1", *shape]]
         calls += [["compare", "a", "b", *shape], ["blame", "jit_1", *shape], ["determinism", "a", "b", *shape]]
@@ -233,7 +232,7 @@ def _printed(folder: Path, is_short: bool) -> Count:
         said = stream.split("\n%% end")
         assert len(calls) + 1 == len(said), done.stderr[-2000:]
         for words, text in zip(calls, said, strict=False):
-            about = f"{words[:2]}: {obeyed(text)!r}"
+            about = f"{[word[:12] for word in words[:5]]}: {obeyed(text)!r}"
             count.attempt(about, not obeyed(text) and "Traceback" not in text)
     if not is_short:
         for words in calls[:1] + calls[-12:]:

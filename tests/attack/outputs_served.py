@@ -1,1 +1,0 @@
-def strangers(folder): yield from ()

@@ -1,1 +1,0 @@
-def secrets(folder, is_short): yield from ()
