@@ -20,6 +20,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.ingesting import run_ingest
+from bufferhouse.outgoing import redacted
 from bufferhouse.report.compare import read_comparison
 from bufferhouse.report.compare_page import compare_page
 from bufferhouse.report.figures import printable
@@ -31,9 +32,11 @@ from bufferhouse.report.run import read_run
 from bufferhouse.report.run_page import run_page
 from bufferhouse.runs import NUMBERS, TEXTS
 from tests.attack.counts import Count
-from tests.attack.outputs_served import strangers
-from tests.attack.outputs_told import secrets
+from tests.clock import Clock, free_port
+from tests.commands import CHECKOUT
 from tests.pages import HOSTILE, Parts
+from tests.secrets_told import FORMS, HARMLESS, SECRET, told
+from tests.strangers import answers, artifacts_of_secrets, forbidden_choices
 from tests.synthetic import Slot, dump_text
 
 # What a terminal obeys: colours and hidden text, titles and clipboards (OSC), C1 forms of both, turned text.
@@ -61,9 +64,10 @@ def attack(is_short: bool) -> Iterator[Count]:
         folder = Path(name)
         yield _pages(folder, is_short)
         yield _printed(folder, is_short)
-        yield from secrets(folder, is_short)
-        if not is_short:  # a server takes half a minute of a processor
-            yield from strangers(folder)
+        yield _redacted()
+        if not is_short:  # each takes half a minute of a processor
+            yield _told(folder)
+            yield from _served(folder)
 
 
 def hostile_warehouse(folder: Path, word: str) -> Path:
@@ -225,7 +229,7 @@ def _printed(folder: Path, is_short: bool) -> Count:
     calls += [["query", "--warehouse", path], [*["compare", "a", "b", "--fail-over", "1%,1B"], "--warehouse", path]]
     done = subprocess.run(
         [sys.executable, "-c", _SEVERAL],
-        input=json.dumps(calls), capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=600,
+        input=json.dumps(calls), capture_output=True, text=True, cwd=CHECKOUT, timeout=600,
         env={**os.environ, "COLUMNS": "300"},
     )  # fmt: skip
     for stream in (done.stdout, done.stderr):
@@ -246,7 +250,7 @@ def _on_a_terminal(words: list[str]) -> str:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "bufferhouse.cli", *words], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
-        cwd=Path(__file__).parents[2], env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"},
+        cwd=CHECKOUT, env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"},
     )  # fmt: skip
     os.close(theirs)
     found = b""
@@ -258,3 +262,42 @@ def _on_a_terminal(words: list[str]) -> str:
     os.close(ours)
     process.wait()
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", found.decode("utf-8", "replace"))
+
+
+def _redacted() -> Count:
+    """Each form in which a secret is written, as it is and inside a sentence; and what must be told as it is."""
+    count = Count("secrets in messages")
+    for form in FORMS:
+        for text in (form, f"batch 3: expected this, found {form}", f"[{form}]\n{form}"):
+            count.attempt(f"{text} became {redacted(text)}", SECRET not in redacted(text))
+    for text in HARMLESS:
+        count.attempt(f"{text} became {redacted(text)}", text == redacted(text))
+    return count
+
+
+def _told(folder: Path) -> Count:
+    """What verbs say of addresses with passwords, and of servers that tell the keys they were asked with."""
+    count = Count("secrets in what verbs say")
+    for what, text in told(folder):
+        count.attempt(f"{what}: {text}", SECRET not in text and "Traceback" not in text and "panicked" not in text)
+    return count
+
+
+def _served(folder: Path) -> Iterator[Count]:
+    """A server as `serve` starts it: requests of strangers, choices that are no caller's, secrets in its records."""
+    clock = Clock(folder / "served", free_port())
+    clock.drop.mkdir(parents=True)
+    clock.config.write_text('[schedule]\ningest = "off"\n[[sources]]\nname = "drop"\npaths = ["drop"]\n')
+    clock.start()
+    try:
+        for name, tried in (
+            ("requests of strangers", answers(clock.port, clock.authentication)),
+            ("choices of callers", forbidden_choices(clock)),
+            ("secrets in Prefect's records", artifacts_of_secrets(clock)),
+        ):
+            count = Count(name)
+            for what, is_held in tried:
+                count.attempt(what, is_held)
+            yield count
+    finally:
+        clock.stop()
