@@ -32,13 +32,15 @@ _TOLD = re.compile(
 _HEADER = re.compile(r"(?:proxy|)authorization|(?:set|)cookie")
 _STATED = re.compile(r".*(?:passw(?:or)?d|secret|sessiontoken)")  # PASSWORD '…', as SQL states it
 _NAME = re.compile(
-    r"(?:(?P<option>(?<![\w-])--)|(?<![\w%.\-]))(?P<name>[\w%][\w%.\-]{0,99})(?P<quoted>\\?[\"'])?"
+    r"(?:(?P<option>(?<![\w-])--)|(?<![\w%.\-]))(?P<name>[\w%][\w%.\-]{0,99})(?P<quoted>\\*[\"'])?"
     r"(?P<sign>\s*(?:=>|:=|=|:)\s*|\s+(?=['\"])|(?(option)\s+|(?!)))"
 )
 _VALUE = re.compile(
-    r"""\\?'(?:[^'\\]|\\.|''|'(?=\w))*'?|\\?"(?:[^"\\]|\\.|"(?=\w))*"?|\{[^}]*\}?|(?:\\.|(?![&;,]\s*[\w%.\-]+=)\S)+""", re.DOTALL
+    r"""\\*'(?:[^'\\]|\\.|''|'(?=\w))*'?|\\*"(?:[^"\\]|\\.|"(?=\w))*"?|\{[^}]*\}?"""
+    r"""|(?:\\+\s|\\.|(?![&;,]\s*[\w%.\-]+=)\S)+""",
+    re.DOTALL,
 )
-_QUOTED = re.compile(r"(\\?['\"]).*\1", re.DOTALL)
+_QUOTED = re.compile(r"(\\*['\"]).*\1", re.DOTALL)
 _REST = re.compile(r"[^\r\n]*")
 _PATTERNS = tuple(
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), shown)

@@ -95,7 +95,7 @@ def forbidden_choices(clock: Clock) -> Iterator[tuple[str, bool]]:
             asked = {"state": {"type": "SCHEDULED"}, "parameters": {**found["parameters"], **choice}}
             ordered.append((flow, choice, clock.ask(f"deployments/{found['id']}/create_flow_run", asked)["id"]))
     for flow, choice, number in ordered:
-        run = until(lambda number=number: _ended(clock, number), f"the end of a run of {flow}")
+        run = until(lambda number=number: ended_run(clock, number), f"the end of a run of {flow}")
         message = run["state"]["message"] or ""
         is_held = run["state_type"] == "FAILED" and "what is served decides that" in message
         yield f"{flow} with {choice}: {run['state_type']}, {message}", is_held
@@ -105,7 +105,8 @@ def _deployment(clock: Clock, flow: str) -> dict | None:
     return next(iter(clock.ask("deployments/filter", {"flows": {"name": {"any_": [flow]}}})), None)
 
 
-def _ended(clock: Clock, number: str) -> dict | None:
+def ended_run(clock: Clock, number: str) -> dict | None:
+    """Return a flow run that has ended."""
     run = clock.ask(f"flow_runs/{number}")
     return run if run["state_type"] in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED") else None
 

@@ -22,7 +22,7 @@ FLOORS = {
     **dict.fromkeys(("bufferhouse.archives", "bufferhouse.places", "bufferhouse.waiting", "bufferhouse.collecting"), 1),
     **dict.fromkeys(("bufferhouse.listings", "bufferhouse.siblings", "bufferhouse.module_texts"), 1),
     **dict.fromkeys(("bufferhouse.contents", "bufferhouse.validate", "bufferhouse.tables", "bufferhouse.runs"), 1),
-    "bufferhouse.lake.address": 0,
+    **dict.fromkeys(("bufferhouse.lake.address", "bufferhouse.outgoing"), 0),
     "bufferhouse.report": REPORT,
     **dict.fromkeys(("bufferhouse.cli", "bufferhouse.commands", "flows"), DOOR),
 }
