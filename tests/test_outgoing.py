@@ -22,7 +22,7 @@ def test_a_secret_is_hidden_however_it_is_written(form: str):
     """In every form that libraries, servers and people use, alone, in a sentence, in a list; once hidden it stays."""
     for text in (form, f"expected this, found {form}; try again", f"[{form}]\n{form}", repr(form), json.dumps([form])):
         assert SECRET not in redacted(text)
-        assert redacted(text) == redacted(redacted(text))
+    assert redacted(form) == redacted(redacted(form))
 
 
 @pytest.mark.parametrize("text", HARMLESS)
