@@ -315,7 +315,6 @@ def test_a_newer_lake_is_refused(own):
         ("ducklake:postgres:dbname=x password=secret", "$PGPASSWORD"),
         ("ducklake:postgres:dbname=x sslpassword=secret", "$PGPASSWORD"),
         ("ducklake:postgres:postgresql://h/x?pass%77ord=secret", "$PGPASSWORD"),
-        ("ducklake:postgres:postgresql://u:secret@h/x", "$PGPASSWORD"),
         ("ducklake:postgres:postgresql://me:secret@host/x", "$PGPASSWORD"),
         ("ducklake:/nowhere/lake.ducklake", "there is no lake at ducklake:/nowhere/lake.ducklake"),
     ],
