@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+from bufferhouse import redaction
+
+_redact = redaction.redactor()
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -53,10 +56,10 @@ def counted(count: int, thing: str) -> str:
 def printable(text: str, limit: int | None = None) -> str:
     """Return text of a dump without what a terminal or a browser would obey, at most `limit` characters long.
 
-    Control characters, marks that turn the direction of text and lone surrogates are written as escapes. Too long a
-    text loses its middle: names that count differ at their end.
+    It tells no secret. Control characters, marks that turn the direction of text and lone surrogates are written as
+    escapes. Too long a text loses its middle: names that count differ at their end.
     """
-    text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    text = redaction.printable(_redact(text))
     if limit is None or len(text) <= limit:
         return text
     tail = limit // 2

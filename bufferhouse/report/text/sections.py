@@ -1,15 +1,15 @@
 """Parts of a report that are words and a table: in Markdown, as JSON, on a page. On a terminal: `terminal_text`."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
+from bufferhouse.query import format as tables
 from bufferhouse.query.format import formatted
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.text.columns import Column, said
-from bufferhouse.report.text.figures import counted
+from bufferhouse.report.text.figures import counted, printable
 
 FORMATS = ("table", "markdown", "json")
 
@@ -59,12 +59,12 @@ def json_text(about: Mapping[str, Any], answers: Mapping[str, Answer]) -> str:
 
 def plain_json(found: Any) -> str:
     """Return an object as JSON; times are text in ISO 8601."""
-    return json.dumps(found, indent=1, ensure_ascii=False, default=_iso)
+    return tables.plain_json(found, _iso)
 
 
 def marked(text: str) -> str:
     """Return text as Markdown that shows it and does nothing else. Table cells have their bars escaped later."""
-    return "".join(f"\\{char}" if char in "\\`*_[]<>#&~" else char for char in text)
+    return "".join(f"\\{char}" if char in "\\`*_[]<>#&~" else char for char in printable(text))
 
 
 def _markdown(section: Section, exact: bool) -> str:
