@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bufferhouse.dump.stack_frames import StackFrame
+from bufferhouse.errors import told
 from bufferhouse.frames import Batch
 from bufferhouse.identity import Content, FileName
 
@@ -53,6 +54,11 @@ class Refusal:
     def __str__(self) -> str:
         place = f"{self.line}:{self.column}: " if self.line is not None else ""
         return f"{place}expected {self.expected}, found {self.found}"
+
+
+def fault_of(step: str, error: Exception) -> Refusal:
+    """Return why a content is refused on which a step of this program fails."""
+    return Refusal(f"internal:{step}", "what this version can work with", told(error))
 
 
 @dataclass(slots=True)

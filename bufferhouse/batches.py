@@ -8,6 +8,7 @@ from bufferhouse import interrupts
 from bufferhouse.batch import Refusal, Sighting
 from bufferhouse.collecting import collector_paused
 from bufferhouse.compression import CompressionError
+from bufferhouse.errors import told
 from bufferhouse.identity import Content, content_of, read_file_name
 from bufferhouse.observing import module_text_of
 from bufferhouse.parsing import Work
@@ -116,18 +117,22 @@ def read_chunks(dumps: Sequence[Found], batch: list[ReadBatch], hold: Hold | Non
     chunk: list[Sighting] = []
     count = size = 0
     for dump, files in read(dumps):
-        if hold is not None and dump.content is None and hold(dump, files):
-            continue
+        try:
+            if hold is not None and dump.content is None and hold(dump, files):
+                continue
+            sighting = None if isinstance(files, Exception) else _sighting(dump, files)
+        except Exception as error:
+            files = error
         if isinstance(files, CompressionError):
             data = {"combined": files.data}
             batch[0].refusals[content_of(data).dump_id] = Refusal(
                 "compression", "readable compressed data", str(files), role=files.role
             )
-            files = data
+            sighting = _sighting(dump, data)
         elif isinstance(files, Exception):
-            batch[0].unreadable.append(f"{dump.uri}: {getattr(files, 'strerror', None) or files}")
+            batch[0].unreadable.append(f"{dump.uri}: {told(files)}")
             continue
-        chunk.append(_sighting(dump, files))
+        chunk.append(sighting)
         if batch[0].has(chunk[-1].content):
             chunk[-1].files = None  # a repeat: what it costs is a row
         else:

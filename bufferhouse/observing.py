@@ -10,6 +10,7 @@ from bufferhouse.batch import ModuleText, Sighting
 from bufferhouse.collecting import collector_paused
 from bufferhouse.dump import DumpError
 from bufferhouse.dump.stack_frames import StackFrame, read_stack_frames
+from bufferhouse.errors import told
 from bufferhouse.identity import facts_of_name, key_of
 from bufferhouse.module_texts import HeadError
 from bufferhouse.registering import registered
@@ -59,6 +60,8 @@ def module_text_of(dump: Found) -> ModuleText | None:
             found.stack_frames = read_stack_frames(head)
         except DumpError as error:
             found.fault = str(error)
+        except Exception as error:
+            found.fault = f"expected tables of stack frames, found: {told(error)}"
     if found.stack_frames:
         found.stack_frames_id = stack_frames_id(found.stack_frames)
     return found

@@ -1,7 +1,7 @@
 """Frames through the contracts: which dumps break which one, and where."""
 
 from bufferhouse.batch import Refusal
-from bufferhouse.frames import Batch
+from bufferhouse.frames import SHAPE_COLUMNS, Batch
 
 
 def breaches(batch: Batch) -> dict[int, Refusal]:
@@ -38,14 +38,17 @@ def breaches(batch: Batch) -> dict[int, Refusal]:
 
 
 def without(batch: Batch, dump_ids: set[int]) -> Batch:
-    """Return the batch without the rows of some dumps."""
+    """Return the batch without the rows of some dumps, and the shapes that only they mention."""
     import polars as pl
 
     if not dump_ids:
         return batch
-    return Batch(
-        {
-            table: frame.filter(~pl.col("dump_id").is_in(list(dump_ids))) if "dump_id" in frame.columns else frame
-            for table, frame in batch.frames.items()
-        }
-    )
+    frames = {
+        table: frame.filter(~pl.col("dump_id").is_in(list(dump_ids))) if "dump_id" in frame.columns else frame
+        for table, frame in batch.frames.items()
+    }
+    shapes = frames["shapes"]
+    others = [frames[table][name] for table, names in SHAPE_COLUMNS.items() if table != "shapes" for name in names]
+    is_used = shapes["shape_id"].is_in(pl.concat([column.alias("shape_id") for column in others]).unique().implode())
+    frames["shapes"] = shapes.filter(is_used)
+    return Batch(frames).with_shape_ids(is_used.cum_sum().cast(pl.Int64) - 1)
