@@ -81,7 +81,11 @@ class Archive:
                 continue
             name = path.rsplit("/", 1)[-1].rsplit("!", 1)[-1]
             if name == RUN_FILE:
-                self._keep_text(path, member)
+                self.texts[path] = _first_bytes(member, MOST_RUN_FILE_BYTES + 1)
+                self.text_bytes += len(self.texts[path])
+                if self.text_bytes > _MOST_TEXT_BYTES:
+                    self.refused.append(f"{self.path}: expected at most {_MOST_TEXT_BYTES} bytes in {RUN_FILE} files")
+                    break
             is_named = "buffer-assignment" in name
             # Where the name says nothing, only the stream that just passes by can be looked into.
             looks = None if is_named else _first_bytes(member, len(FIRST_BYTES)) == FIRST_BYTES
@@ -99,12 +103,6 @@ class Archive:
             elif "buffer-assignment" in path:
                 self.refused.append(f"{path}: the link leads to no dump in the archive")
         yield from kept.values()
-
-    def _keep_text(self, path: str, member: _Member) -> None:
-        self.texts[path] = _first_bytes(member, MOST_RUN_FILE_BYTES + 1)
-        self.text_bytes += len(self.texts[path])
-        if self.text_bytes > _MOST_TEXT_BYTES:
-            raise tarfile.ReadError(f"expected at most {_MOST_TEXT_BYTES} bytes in its {RUN_FILE}, found more")
 
     def _keep_link(self, path: str, link: str) -> None:
         target = self._place(link)
