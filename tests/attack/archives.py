@@ -330,6 +330,6 @@ def _together(archives: dict[Path, bool], folder: Path) -> Count:
         found.update(new=summary.new, lines=len(summary.unreadable), runs=len(summary.runs))
 
     fault = _within(10 * _HANG_SECONDS, ingest)
-    is_loaded = found.get("new") == 3 and found["lines"] >= 100
+    is_loaded = found.get("new", 0) >= 3 and found["lines"] >= 100
     count.attempt(f"{fault or found}", fault is None and is_loaded)
     return count
