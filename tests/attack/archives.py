@@ -148,7 +148,9 @@ def sparse() -> Iterator[tuple[str, bytes]]:
     """Yield maps of holes that are broken, or as long as they say."""
     for number, cells in enumerate(["1,2,3", "x,y", "0," + str(2**70), "-1,-1", "9" * 5000 + ",1", "0,1," * 200_000]):
         yield f"sparse map {number}", pax(GNU_sparse_map=cells, GNU_sparse_size="99999999999") + member()
-    for number, data in enumerate([b"1000000000\n", b"-5\n", b"x\n", b"", b"2\n0\n", b"9" * 5000 + b"\n", b"1\n" * 9000]):
+    for number, data in enumerate(
+        [b"1000000000\n", b"-5\n", b"x\n", b"", b"2\n0\n", b"9" * 5000 + b"\n", b"1\n" * 9000]
+    ):
         records = {"GNU_sparse_realsize": str(2**60)}
         yield f"sparse 1.0 {number}", holes("10", **records) + member(data=data)
     yield "sparse 0.0", pax(GNU_sparse_size=str(2**62), GNU_sparse_offset="0", GNU_sparse_numblocks="9") + member()
@@ -194,7 +196,10 @@ def zips() -> Iterator[tuple[str, bytes]]:
         return bytes(data)
 
     utf8 = struct.pack("<H", 0x800)
-    yield "a name that is no UTF-8", with_bytes((at + 8, utf8), (local + 6, utf8), (at + 46, b"\xff"), (local + 30, b"\xff"))
+    yield (
+        "a name that is no UTF-8",
+        with_bytes((at + 8, utf8), (local + 6, utf8), (at + 46, b"\xff"), (local + 30, b"\xff")),
+    )
     yield "a name that is another", with_bytes((local + 30, b"x"))
     yield "a name with a zero", with_bytes((at + 46, b"\0"), (local + 30, b"\0"))
     yield "encrypted", with_bytes((at + 8, b"\1\0"), (local + 6, b"\1\0"))
@@ -239,7 +244,10 @@ def bombs(limit_bytes: int) -> Iterator[tuple[str, bytes]]:
     yield "bomb.tar.gz", gzip.compress(good(1) + header(size=limit_bytes + (1 << 20))) + zeros
     frames = zstandard.ZstdCompressor(level=1).compress(bytes(min(limit_bytes, 64 << 20)))
     yield f"bomb-{ODD}.zst", frames * (limit_bytes // min(limit_bytes, 64 << 20) + 1)
-    yield f"bomb-{ODD}.xz", lzma.compress(bytes(min(limit_bytes + 1, 64 << 20)), preset=0) * (limit_bytes // (64 << 20) + 1)
+    yield (
+        f"bomb-{ODD}.xz",
+        lzma.compress(bytes(min(limit_bytes + 1, 64 << 20)), preset=0) * (limit_bytes // (64 << 20) + 1),
+    )
 
 
 def _deflated(count: int) -> Iterator[bytes]:
