@@ -5,7 +5,7 @@ in-place operation, or a must-alias). There the occupied bytes at an instant are
 minus the overlap of each pair that touches. Where this premise breaks (branches of a `conditional` in VMEM, libtpu
 0.0.51) the models sweep address segments instead; `has_strict_overlap` says where.
 
-What the models compare is bounded by the values of a dump: a forged one could make them compare the square of its length.
+What the models compare is bounded by the values of a dump: a forged one could make them compare the square of those.
 """
 
 from bisect import bisect_left, bisect_right
@@ -130,9 +130,9 @@ class _Disjoint:
     def add(self, low: int, high: int) -> bool:
         """Add a range; say False, and add nothing, where another one has some of its bytes."""
         number, piece, place = self._find(low)
-        before = piece[place - 1 : place] or (self.pieces[number - 1][-1:] if number else [])
-        after = piece[place : place + 1] or (self.pieces[number + 1][:1] if number + 1 < len(self.pieces) else [])
-        if any(other_high > low for _, other_high in before) or any(other_low < high for other_low, _ in after):
+        before = piece[place - 1] if place else self._neighbour(number - 1, -1)
+        after = piece[place] if place < len(piece) else self._neighbour(number + 1, 0)
+        if (before and before[1] > low) or (after and after[0] < high):
             return False
         piece.insert(place, (low, high))
         if len(piece) > _LONGEST_PIECE:
@@ -150,9 +150,13 @@ class _Disjoint:
             del self.pieces[number], self.firsts[number]
 
     def _find(self, low: int) -> tuple[int, list[tuple[int, int]], int]:
-        number = bisect_right(self.firsts, low) - 1
+        number = bisect_right(self.firsts, low) - 1 if len(self.firsts) > 1 else 0
         piece = self.pieces[number]
-        return number, piece, bisect_left(piece, (low, -1))
+        return number, piece, bisect_left(piece, (low,))
+
+    def _neighbour(self, number: int, place: int) -> tuple[int, int] | None:
+        """Return the last range of the piece before, or the first of the piece behind, where there is one."""
+        return self.pieces[number][place] if 0 <= number < len(self.pieces) and self.pieces[number] else None
 
 
 _LONGEST_PIECE = 1000

@@ -1,7 +1,7 @@
 """Archives that lie: sizes, times, names, maps of holes, links, and compression that has no end.
 
-Each is read by itself, and then all of them in one ingest: what stands before the lie is loaded, what lies is named, and
-nothing else happens.
+Each is read by itself, and then all of them in one ingest: what stands before the lie is loaded, what lies is named,
+and nothing else happens.
 """
 
 import gzip

@@ -1,7 +1,7 @@
 """Dumps changed with their structure in mind, through parser, tables, models, checks, marts and back to bytes.
 
-Half of them are damaged as in `tests.fuzz`, and seldom a dump any more. The other half are dumps still, of a program that
-no compiler would write: other slots and live ranges, numbers up to the limits of the format, odd names, escapes and
+Some are damaged as in `tests.fuzz`, and seldom a dump any more. The others are dumps still, of a program that no
+compiler would write: other slots and live ranges, numbers up to the limits of the format, odd names, escapes and
 shapes. Whatever is accepted comes back byte for byte, and every mart can be read; the rest are rejects with a rule.
 """
 
