@@ -13,7 +13,8 @@ from bufferhouse.identity import Content, FileName
 class ModuleText:
     """What was found at the head of the module text beside a dump: tables of stack frames, a fault, or neither.
 
-    Size and time are None where the file could not be read, so that the next ingest tries again.
+    Size and time are None where the file could not be read, so that the next ingest tries again. `held_bytes` is about
+    what the tables take in memory.
     """
 
     source_uri: str
@@ -22,6 +23,7 @@ class ModuleText:
     stack_frames_id: int | None = None
     stack_frames: list[StackFrame] | None = None
     fault: str | None = None
+    held_bytes: int = 0
 
 
 @dataclass(slots=True)

@@ -64,6 +64,7 @@ def module_text_of(dump: Found) -> ModuleText | None:
             found.fault = f"expected tables of stack frames, found: {told(error)}"
     if found.stack_frames:
         found.stack_frames_id = stack_frames_id(found.stack_frames)
+        found.held_bytes = 4 * len(head) + 8 * sum([len(frame.call_stack) for frame in found.stack_frames])
     return found
 
 
