@@ -170,7 +170,10 @@ def is_of_content(error: Exception) -> bool:
     if isinstance(error, duckdb.Error):
         # The catalog of a lake may be gone: no dump is to blame for that.
         return isinstance(error, (*REFUSING, duckdb.IntegrityError)) and not passes(error)
-    ours = (UsageError, WarehouseError, WarehouseBusy, ModelError, SourceUnavailable)
+    from pandera.errors import SchemaErrors  # half a second, which only a fault pays for
+
+    # A breach of a contract that no row shows is one of all rows.
+    ours = (SchemaErrors, UsageError, WarehouseError, WarehouseBusy, ModelError, SourceUnavailable)
     return not isinstance(error, (*ours, OSError, MemoryError))
 
 
