@@ -214,7 +214,9 @@ _LARGEST = 2**63 - 1
 
 def storable(mtime_ns: int) -> int:
     """Return a time in nanoseconds as the warehouse can keep it: beyond the year 2262 all are the last."""
-    return min(max(mtime_ns, -_LARGEST), _LARGEST)
+    if -_LARGEST <= mtime_ns <= _LARGEST:
+        return mtime_ns
+    return _LARGEST if mtime_ns > 0 else -_LARGEST
 
 
 def is_storable(size_bytes: int) -> bool:
