@@ -2,9 +2,11 @@
 
 import time
 
+from contextlib import suppress
+
 import duckdb
 
-from bufferhouse import interrupts
+from bufferhouse import interrupts, journal
 
 _LAST_TASKS = 0.01  # seconds
 
@@ -22,3 +24,13 @@ def close(con: duckdb.DuckDBPyConnection) -> None:
         time.sleep(_LAST_TASKS)  # settings are locked, or the transaction broke: what they still do is short
     finally:
         con.close()
+
+
+def close_writer(con: duckdb.DuckDBPyConnection) -> None:
+    """Take the log into the file, and close a connection that wrote it; where that fails, the log stays."""
+    interrupts.forget(con)
+    try:
+        with suppress(duckdb.Error, OSError):
+            journal.checkpoint(con)
+    finally:
+        close(con)

@@ -12,6 +12,7 @@ import polars as pl
 from bufferhouse.copying import flush
 from bufferhouse.errors import UsageError
 from bufferhouse.frames import SHAPE_COLUMNS
+from bufferhouse.journal import checkpoint
 from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.opening import is_lake
 from bufferhouse.quoting import quoted
@@ -129,7 +130,7 @@ def compact(warehouse: Warehouse, *, keep_seconds: float | None = None) -> Compa
         return Compacted(done.before.file_bytes, done.after.file_bytes, mended.count, mended.refused)
     if path is None:
         raise UsageError("an in-memory warehouse cannot be compacted")
-    warehouse.con.execute("CHECKPOINT")
+    checkpoint(warehouse.con)
     before = path.stat().st_size
     for leftover in path.parent.glob(f".{path.name}.*.compact*"):
         leftover.unlink(missing_ok=True)  # of one that was killed: this one holds the lock
@@ -141,6 +142,7 @@ def compact(warehouse: Warehouse, *, keep_seconds: float | None = None) -> Compa
         with transaction(warehouse.con):
             warehouse.con.execute(f'COPY FROM DATABASE "{main}" TO compacted (SCHEMA)')
             _copy_rows(warehouse.con, main)
+        checkpoint(warehouse.con)
         warehouse.con.execute("DETACH compacted")
         flush(temporary)
         warehouse.replace_file(temporary)

@@ -7,6 +7,7 @@ import duckdb
 
 from bufferhouse.copying import copy_file
 from bufferhouse.errors import WarehouseError
+from bufferhouse.journal import checkpoint
 from bufferhouse.layout import MIGRATIONS
 from bufferhouse.transaction import transaction
 
@@ -59,7 +60,7 @@ def migrate(con: duckdb.DuckDBPyConnection, path: Path | None = None, directory:
         check_empty(con, str(path or "the database"))
     copy = None
     if version and path is not None:
-        con.execute("CHECKPOINT")  # else the newest rows stand in the log beside the file
+        checkpoint(con)  # else the newest rows stand in the log beside the file
         copy = path.with_name(f"{path.name}.before-{missing[-1]:04}")
         copy_file(path, copy)
     with transaction(con):

@@ -5,6 +5,8 @@ from contextlib import contextmanager, suppress
 
 import duckdb
 
+from bufferhouse.journal import commit
+
 
 @contextmanager
 def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
@@ -12,7 +14,7 @@ def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
     con.execute("BEGIN")
     try:
         yield
-        con.execute("COMMIT")
+        commit(con)
     except BaseException:
         # After a fatal error (a full disk in COMMIT) DuckDB answers nothing more, and the file has the old state: the
         # first error is the one to hear.

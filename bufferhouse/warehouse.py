@@ -11,14 +11,14 @@ import duckdb
 
 from bufferhouse import building, migrate
 from bufferhouse.blank import copy_of_blank, fill_from_blank, stamp
-from bufferhouse.closing import close
+from bufferhouse.closing import close_writer
 from bufferhouse.connecting import connect, first_line, no_space, settle
 from bufferhouse.copying import copy_file, flush
-from bufferhouse.errors import UsageError, WarehouseError
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.journal import checkpoint, guard, roll_back
 from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.claims import Claims
 from bufferhouse.lock import WriterLock
-from bufferhouse.mending import mend
 from bufferhouse.registering import registered
 from bufferhouse.transaction import transaction
 from bufferhouse.warehouse_files import file_of, outdate_copy, published_path
@@ -72,16 +72,14 @@ class Warehouse:
                 if not self.path.absolute().parent.is_dir():
                     raise UsageError(f"the folder of the warehouse does not exist: {self.path.absolute().parent}")
                 deadline = time.monotonic() + self.wait
-                lock = stack.enter_context(WriterLock(self.path, self.wait))
-                if lock.was_left:
-                    mend(self.path)
+                stack.enter_context(WriterLock(self.path, self.wait))
                 self._connect(max(0.0, deadline - time.monotonic()))
                 outdate_copy(self.path)
             else:
                 self._connect(0.0)
                 if self.build_models and self.use_blank:
                     fill_from_blank(_make, self.con)
-            stack.callback(lambda: close(self.con))
+            stack.callback(lambda: close_writer(self.con))
             self._prepare()
             self._stack = stack.pop_all()
         return self
@@ -115,13 +113,10 @@ class Warehouse:
     def _connect(self, wait: float) -> None:
         is_new = self.path is not None and not (self.path.exists() and self.path.stat().st_size)
         self._is_copy = is_new and _create(self.path, from_blank=self.build_models and self.use_blank)
-        try:
-            self.con = connect(self.path, read_only=False, wait=wait)
-        except WarehouseError as error:
-            if "computed checksum" not in str(error):
-                raise
-            mend(self.path)  # nobody's name is there, or somebody read the file when it was mended
-            self.con = connect(self.path, read_only=False, wait=wait)
+        if self.path is not None:
+            _roll_back(self.path, wait)
+        self.con = connect(self.path, read_only=False, wait=wait)
+        guard(self.con)
         settle(self.con)
         self.con.execute("SET zstd_min_string_length = 64")
 
@@ -137,7 +132,7 @@ class Warehouse:
         """Put a whole new file in the place of the warehouse, in one step; the writer's lock is held throughout."""
         if not isinstance(self.path, Path):
             raise UsageError("only a warehouse that is a file has one")
-        close(self.con)
+        close_writer(self.con)
         os.replace(new, self.path)
         self._connect(self.wait)
 
@@ -212,10 +207,22 @@ class Warehouse:
             raise UsageError("an in-memory warehouse cannot be published")
         if isinstance(self.path, LakeAddress):
             return self.path
-        self.con.execute("CHECKPOINT")
+        checkpoint(self.con)
         target = published_path(self.path)
         copy_file(self.path, target)
         return target
+
+
+def _roll_back(path: Path, wait: float) -> None:
+    """Undo a checkpoint that was cut short: nobody writes to a file that is one in part."""
+    try:
+        if roll_back(path, wait):
+            return
+    except OSError as error:
+        raise WarehouseError(f"{path} cannot be opened: {error}") from None
+    raise WarehouseBusy(
+        f"{path} is open in another process; try again later, or wait for it with --wait SECONDS"
+    )
 
 
 def _make(path: Path) -> None:

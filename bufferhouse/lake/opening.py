@@ -9,10 +9,10 @@ from weakref import WeakKeyDictionary
 import duckdb
 
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.journal import guard, roll_back
 from bufferhouse.lake import extensions
 from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.buckets import open_bucket
-from bufferhouse.mending import mend
 from bufferhouse.quoting import quoted
 
 NAME = "bufferhouse_lake"  # of the database in a connection
@@ -65,10 +65,11 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
         WarehouseBusy: the catalog does not answer, or another process has the catalog file open, for `wait` seconds.
         WarehouseError: the catalog refuses, or is none.
     """
-    if not address.is_postgres and Path(f"{address.catalog}.wal").exists():
-        mend(Path(address.catalog))  # its last user may have been killed; whoever has it open now keeps it as it is
+    if not address.is_postgres and not _is_rolled_back(address, 0.0 if read_only else wait) and not read_only:
+        raise WarehouseBusy(f"{address} is open in another process; try again later, or wait for it with --wait SECONDS")
     con = duckdb.connect(config=extensions.CONFIG)
     try:
+        guard(con)
         con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
         extensions.load(con, "ducklake", *(["postgres_scanner"] if address.is_postgres else []))
         _attach(con, address, ["READ_ONLY"] if read_only else [], wait)
@@ -83,6 +84,13 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
         con.close()
         raise
     return con
+
+
+def _is_rolled_back(address: LakeAddress, wait: float) -> bool:
+    try:
+        return roll_back(Path(address.catalog), wait)
+    except OSError:
+        return False  # this user may only read
 
 
 def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:

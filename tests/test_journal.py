@@ -11,7 +11,7 @@ import pytest
 
 from bufferhouse.errors import WarehouseError
 from bufferhouse.lock import WriterLock
-from bufferhouse.mending import mend, mend_here
+from bufferhouse.journal import checkpoint, guard, journal_path, put_back, roll_back
 from bufferhouse.reading import open_reader
 from bufferhouse.warehouse import BLOCK_SIZE, Warehouse
 from tests.commands import kill_group, run, start
