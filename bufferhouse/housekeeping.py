@@ -12,7 +12,7 @@ import polars as pl
 from bufferhouse.copying import flush
 from bufferhouse.errors import UsageError
 from bufferhouse.frames import SHAPE_COLUMNS
-from bufferhouse.journal import checkpoint
+from bufferhouse.journal import checkpoint, unguard
 from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lake.opening import is_lake
 from bufferhouse.quoting import quoted
@@ -139,10 +139,10 @@ def compact(warehouse: Warehouse, *, keep_seconds: float | None = None) -> Compa
         main = warehouse.con.execute("SELECT current_database()").fetchone()[0]
         warehouse.con.execute(f"ATTACH {quoted(str(temporary))} AS compacted"
                               f" (STORAGE_VERSION '{STORAGE_VERSION}', BLOCK_SIZE {BLOCK_SIZE})")  # fmt: skip
-        with transaction(warehouse.con):
+        unguard(warehouse.con)  # the new file is nobody's yet, and nothing is written to the old one
+        with transaction(warehouse.con, keep_journal=False):
             warehouse.con.execute(f'COPY FROM DATABASE "{main}" TO compacted (SCHEMA)')
             _copy_rows(warehouse.con, main)
-        checkpoint(warehouse.con)
         warehouse.con.execute("DETACH compacted")
         flush(temporary)
         warehouse.replace_file(temporary)

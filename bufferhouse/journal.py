@@ -37,6 +37,12 @@ def guard(con) -> None:
     con.execute("PRAGMA disable_checkpoint_on_shutdown")
 
 
+def unguard(con) -> None:
+    """Let DuckDB make checkpoints by itself again."""
+    con.execute("RESET checkpoint_threshold")
+    con.execute("PRAGMA enable_checkpoint_on_shutdown")
+
+
 def commit(con) -> None:
     """Commit a transaction; DuckDB takes a log that has become long into the file in the same go.
 
@@ -66,20 +72,20 @@ def checkpoint(con) -> None:
         OSError: the journal cannot be written, and the log stays.
     """
     for name, file in _files(con):
-        with suppress(FileNotFoundError):
-            if file.with_name(f"{file.name}.wal").stat().st_size:
-                journal = _keep(con, name, file)
-                con.execute(f'CHECKPOINT "{name}"')
-                journal.unlink()
+        log = file.with_name(f"{file.name}.wal")
+        if log.exists() and log.stat().st_size:
+            journal = _keep(con, name, file)
+            con.execute(f'CHECKPOINT "{name}"')
+            journal.unlink()
 
 
 def _files(con) -> list[tuple[str, Path]]:
     """Return name and path of the databases that a connection writes: the catalog of a lake may be one."""
     rows = con.execute(
-        "SELECT database_name, path FROM duckdb_databases()"
-        " WHERE path IS NOT NULL AND type = 'duckdb' AND NOT internal AND NOT readonly"
+        "SELECT CASE type WHEN 'ducklake' THEN '__ducklake_metadata_' ELSE '' END || database_name, path"
+        " FROM duckdb_databases() WHERE type IN ('duckdb', 'ducklake') AND NOT internal AND NOT readonly"
     ).fetchall()
-    return [(name, Path(path)) for name, path in rows]
+    return [(name, Path(path)) for name, path in rows if path and os.path.isfile(path)]
 
 
 def _keep(con, name: str, file: Path) -> Path:
@@ -94,10 +100,14 @@ def _keep(con, name: str, file: Path) -> Path:
         text += _ENTRY.pack(place, size) + os.pread(own, size, place)
     journal = journal_path(file)
     descriptor = os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-    with open(descriptor, "wb") as writing:
-        writing.write(hashlib.sha256(text).digest() + text)
-        writing.flush()
-        os.fsync(descriptor)
+    try:
+        with open(descriptor, "wb") as writing:
+            writing.write(hashlib.sha256(text).digest() + text)
+            writing.flush()
+            os.fsync(descriptor)
+    except BaseException:
+        journal.unlink()
+        raise
     folder = os.open(journal.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(folder)
