@@ -1,7 +1,6 @@
 """Close a connection when no thread of DuckDB is at work."""
 
 import time
-
 from contextlib import suppress
 
 import duckdb

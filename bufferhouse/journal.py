@@ -2,8 +2,8 @@
 
 A checkpoint puts pieces of metadata where blocks have room, and so writes blocks anew whose other pieces the checkpoint
 before needs, which stands until the header is written. The kernel ends the write of a killed process between two pages,
-a power cut anywhere: then DuckDB 1.5.5 refuses the file for the checksum of such a block. Nothing else that the standing
-checkpoint needs is overwritten.
+a power cut anywhere: then DuckDB 1.5.5 refuses the file for the checksum of such a block. Nothing else that the
+standing checkpoint needs is overwritten.
 
 So a writer's connection makes no checkpoint of its own accord (`guard`), and `checkpoint` first keeps these blocks in
 `<file>.journal`. Whoever opens the file next puts them back, byte for byte, if the header is still that of the journal

@@ -15,7 +15,7 @@ from bufferhouse.journal import journal_path, roll_back
 from bufferhouse.lake.address import LakeAddress
 from bufferhouse.lock import WriterLock
 from bufferhouse.warehouse import Warehouse
-from bufferhouse.warehouse_files import file_of, is_published, published_path
+from bufferhouse.warehouse_files import file_of, has_names, is_published, published_path
 
 
 def open_reader(path: Path | LakeAddress, *, wait: float = 0.0) -> tuple[duckdb.DuckDBPyConnection, str | None]:
@@ -46,6 +46,8 @@ def open_reader(path: Path | LakeAddress, *, wait: float = 0.0) -> tuple[duckdb.
         undo_left(path)
         try:
             con = connect(path, read_only=True, wait=0.0 if published.exists() else wait)
+            if has_names(path):
+                note = f"{path} has a second name, a hard link: what lies in a log beside that one is not seen"
         except WarehouseBusy:
             if not published.exists():
                 raise

@@ -21,7 +21,7 @@ from bufferhouse.lake.claims import Claims
 from bufferhouse.lock import WriterLock
 from bufferhouse.registering import registered
 from bufferhouse.transaction import transaction
-from bufferhouse.warehouse_files import file_of, outdate_copy, published_path
+from bufferhouse.warehouse_files import file_of, has_names, outdate_copy, published_path
 
 STORAGE_VERSION = "v1.5.0"  # the newest this DuckDB writes: it brings zstd for long text
 BLOCK_SIZE = 65536  # bytes; a quarter of DuckDB's own suits the many small columns (docs/decisions/0006)
@@ -117,6 +117,12 @@ class Warehouse:
             _roll_back(self.path, wait)
         self.con = connect(self.path, read_only=False, wait=wait)
         guard(self.con)
+        if self.path is not None and has_names(self.path):
+            self.con.close()  # after it was opened: who writes by the other name at this moment is waited for first
+            raise UsageError(
+                f"{self.path} has a second name, a hard link (find -samefile {self.path} names it): lock and log lie beside"
+                " one name, and who comes by the other does not see them; remove one, or make it a symbolic link"
+            )
         settle(self.con)
         self.con.execute("SET zstd_min_string_length = 64")
 
@@ -220,9 +226,7 @@ def _roll_back(path: Path, wait: float) -> None:
             return
     except OSError as error:
         raise WarehouseError(f"{path} cannot be opened: {error}") from None
-    raise WarehouseBusy(
-        f"{path} is open in another process; try again later, or wait for it with --wait SECONDS"
-    )
+    raise WarehouseBusy(f"{path} is open in another process; try again later, or wait for it with --wait SECONDS")
 
 
 def _make(path: Path) -> None:

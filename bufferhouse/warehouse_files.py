@@ -31,6 +31,14 @@ def file_of(path: Path) -> Path:
     return file
 
 
+def has_names(file: Path) -> bool:
+    """Say whether a file is there under several names."""
+    try:
+        return file.stat().st_nlink > 1
+    except FileNotFoundError:
+        return False
+
+
 def lock_path(path: Path) -> Path:
     """Return where the writer's lock of a warehouse lies."""
     return _beside(path, ".lock")

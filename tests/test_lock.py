@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.errors import WarehouseBusy
+from bufferhouse import lock
+from bufferhouse.errors import UsageError, WarehouseBusy
 from bufferhouse.lock import WriterLock
+from bufferhouse.warehouse_files import lock_path
 from tests.commands import call, kill_group, start
 from tests.synthetic import small_dump
 from tests.warehouses import counts
@@ -33,6 +35,7 @@ sys.stdin.readline()
 PARENT = """
 import multiprocessing, os, sys, time
 from pathlib import Path
+from bufferhouse import lock
 from bufferhouse.lock import WriterLock
 from bufferhouse.workers import executor
 
@@ -170,3 +173,20 @@ def test_workers_end_with_their_parent_and_hold_no_lock(tmp_path):
         wait_until(lambda: all(map(gone, workers)))
     finally:
         kill_group(process)
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "pipe", "folder"])
+def test_what_is_no_plain_file_is_no_lock(warehouse, dumps, tmp_path, kind):
+    """Whoever may write to the folder does not choose which file of this user is emptied, nor lets one wait for ever."""
+    path, other = lock_path(warehouse), tmp_path / "other"
+    path.unlink(missing_ok=True)
+    if kind == "link":
+        other.write_text("mine")
+    makers = {"pipe": os.mkfifo, "folder": os.mkdir}
+    makers.get(kind, lambda name: os.symlink(other, name))(path)
+    with pytest.raises(UsageError, match="expected the lock of a warehouse, a plain file"), WriterLock(warehouse):
+        pass
+    assert lock.writer(warehouse) is None
+    assert 2 == call("ingest", dumps, "--warehouse", warehouse).code
+    assert 0 == call("query", "SELECT 1", "--warehouse", warehouse).code
+    assert ("mine" if kind == "link" else None) == (other.read_text() if other.exists() else None)

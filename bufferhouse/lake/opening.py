@@ -66,7 +66,9 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
         WarehouseError: the catalog refuses, or is none.
     """
     if not address.is_postgres and not _is_rolled_back(address, 0.0 if read_only else wait) and not read_only:
-        raise WarehouseBusy(f"{address} is open in another process; try again later, or wait for it with --wait SECONDS")
+        raise WarehouseBusy(
+            f"{address} is open in another process; try again later, or wait for it with --wait SECONDS"
+        )
     con = duckdb.connect(config=extensions.CONFIG)
     try:
         guard(con)
