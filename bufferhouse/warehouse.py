@@ -120,8 +120,8 @@ class Warehouse:
         if self.path is not None and has_names(self.path):
             self.con.close()  # after it was opened: who writes by the other name at this moment is waited for first
             raise UsageError(
-                f"{self.path} has a second name, a hard link (find -samefile {self.path} names it): lock and log lie beside"
-                " one name, and who comes by the other does not see them; remove one, or make it a symbolic link"
+                f"{self.path} has a second name, a hard link (find -samefile {self.path} names it): lock and log lie"
+                " beside one name, and who comes by the other does not see them; remove one, or make it a symbolic link"
             )
         settle(self.con)
         self.con.execute("SET zstd_min_string_length = 64")

@@ -177,7 +177,7 @@ def test_workers_end_with_their_parent_and_hold_no_lock(tmp_path):
 
 @pytest.mark.parametrize("kind", ["link", "dangling link", "pipe", "folder"])
 def test_what_is_no_plain_file_is_no_lock(warehouse, dumps, tmp_path, kind):
-    """Whoever may write to the folder does not choose which file of this user is emptied, nor lets one wait for ever."""
+    """Whoever may write to the folder neither chooses a file of this user to be emptied nor lets one wait."""
     path, other = lock_path(warehouse), tmp_path / "other"
     path.unlink(missing_ok=True)
     if kind == "link":
