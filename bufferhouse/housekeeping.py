@@ -132,8 +132,6 @@ def compact(warehouse: Warehouse, *, keep_seconds: float | None = None) -> Compa
         raise UsageError("an in-memory warehouse cannot be compacted")
     checkpoint(warehouse.con)
     before = path.stat().st_size
-    for leftover in path.parent.glob(f".{path.name}.*.compact*"):
-        leftover.unlink(missing_ok=True)  # of one that was killed: this one holds the lock
     temporary = path.with_name(f".{path.name}.{os.getpid()}.compact")
     try:
         main = warehouse.con.execute("SELECT current_database()").fetchone()[0]

@@ -21,7 +21,7 @@ from bufferhouse.lake.claims import Claims
 from bufferhouse.lock import WriterLock
 from bufferhouse.registering import registered
 from bufferhouse.transaction import transaction
-from bufferhouse.warehouse_files import file_of, has_names, outdate_copy, published_path
+from bufferhouse.warehouse_files import file_of, has_names, outdate_copy, published_path, sweep
 
 STORAGE_VERSION = "v1.5.0"  # the newest this DuckDB writes: it brings zstd for long text
 BLOCK_SIZE = 65536  # bytes; a quarter of DuckDB's own suits the many small columns (docs/decisions/0006)
@@ -73,6 +73,7 @@ class Warehouse:
                     raise UsageError(f"the folder of the warehouse does not exist: {self.path.absolute().parent}")
                 deadline = time.monotonic() + self.wait
                 stack.enter_context(WriterLock(self.path, self.wait))
+                sweep(self.path)
                 self._connect(max(0.0, deadline - time.monotonic()))
                 outdate_copy(self.path)
             else:
@@ -239,8 +240,6 @@ def _create(path: Path, *, from_blank: bool) -> bool:
 
     Return whether it is a copy of the blank warehouse.
     """
-    for leftover in path.parent.glob(f".{path.name}.*.new*"):
-        leftover.unlink(missing_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     config = {"storage_compatibility_version": STORAGE_VERSION, "default_block_size": str(BLOCK_SIZE)}
     try:

@@ -25,7 +25,7 @@ _SERVICES = {
 def server(port: int) -> Iterator[str]:
     """Yield the URL of the server in use: the one configured, one that answers on the port, or a new one.
 
-    A new one ends with this process.
+    A new one ends with this process, also where that is killed.
 
     Raises:
         UsageError: it does not start.
@@ -53,7 +53,12 @@ def server(port: int) -> Iterator[str]:
 
 def _start(port: int) -> subprocess.Popen:
     return subprocess.Popen(
-        [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"],
+        # Else a server would stay behind when this process is killed.
+        [
+            *(sys.executable, "-m", "flows.with_parent", "prefect"),
+            *("server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"),
+        ],
+        stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         env={**os.environ, **_SERVICES},
     )

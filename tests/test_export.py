@@ -118,7 +118,16 @@ def test_names_that_lead_out_or_meet_become_safe_ones(warehouse, tmp_path):
     found = hashes(tmp_path / "out")
     assert {hashlib.sha256(small_dump(n)).hexdigest() for n in range(len(names))} == set(found.values())
     assert len(names) == len({name.casefold() for name in found})
-    assert {"run/Good", "run/good.2", "run/deep", "run/deep.2/er", "run/x/__/good", "run/__/__/x.txt", "run/a_b", "run/_/etc/x"} <= set(found)
+    assert {
+        "run/Good",
+        "run/good.2",
+        "run/deep",
+        "run/deep.2/er",
+        "run/x/__/good",
+        "run/__/__/x.txt",
+        "run/a_b",
+        "run/_/etc/x",
+    } <= set(found)
     assert f"{len(names)} files written to {tmp_path / 'out'}, 8 of them under another name\n" == outcome.out
     assert "renamed: 'run/x/../good' is written as 'run/x/__/good'\n" in outcome.err
     assert 8 == outcome.err.count("renamed: ")

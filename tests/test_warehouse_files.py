@@ -166,3 +166,17 @@ def test_a_file_with_two_names_is_not_written(warehouse, tmp_path):
     assert before == warehouse.read_bytes()
     other.unlink()
     assert 0 == call("ingest", tmp_path / "run", "--warehouse", warehouse).code
+
+
+def test_what_killed_commands_left_goes_with_the_next_writer(warehouse, tmp_path):
+    """Of this warehouse alone, and nothing that only looks like it."""
+    (tmp_path / "run").mkdir()
+    stay = {f".{warehouse.stem}2.duckdb.12.compact", f".{warehouse.name}.notes.tmp", f"{warehouse.name}.12.compact"}
+    go = {f".{warehouse.name}.{end}" for end in ("12.compact", "12.compact.wal", "7.new", "7.new.wal", "9.tmp")}
+    go.add(f".{published_path(warehouse).name}.9.tmp")
+    for name in stay | go:
+        (warehouse.parent / name).write_text("")
+    with Warehouse(warehouse):
+        pass
+    left = {path.name for path in warehouse.parent.iterdir()}
+    assert (stay, set()) == (stay & left, go & left)

@@ -33,7 +33,7 @@ def attack(is_short: bool) -> Iterator[Count]:
     """Yield one count: kills, each with what was running."""
     os.environ["BUFFERHOUSE_BATCH_DUMPS"] = "4"  # for the processes that are killed: many commits
     with tempfile.TemporaryDirectory() as name:
-        yield _kills(Path(name), 3 if is_short else 100)
+        yield _kills(Path(name), 2 if is_short else 100)
     del os.environ["BUFFERHOUSE_BATCH_DUMPS"]
 
 
