@@ -95,11 +95,15 @@ def _keep(con, name: str, file: Path) -> Path:
     sizes = con.execute("SELECT block_size FROM pragma_database_size() WHERE database_name = $name", {"name": name})
     [(size,)] = sizes.fetchall()
     own = _descriptor(file)
-    text = os.pread(own, HEADER_BYTES, 0)
+    parts = [os.pread(own, HEADER_BYTES, 0)]
     for place in (HEADER_BYTES + number * size for number in numbers):
-        text += _ENTRY.pack(place, size) + os.pread(own, size, place)
+        block = os.pread(own, size, place)  # nothing, where the file does not have it yet
+        parts += _ENTRY.pack(place, len(block)), block
+    text = b"".join(parts)
     journal = journal_path(file)
-    descriptor = os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    descriptor = os.open(
+        journal, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666
+    )
     try:
         with open(descriptor, "wb") as writing:
             writing.write(hashlib.sha256(text).digest() + text)
@@ -135,7 +139,7 @@ def roll_back(file: Path, wait: float = 0.0) -> bool:
         OSError: the file or its folder cannot be written to.
     """
     journal = journal_path(file)
-    if not journal.exists():
+    if not journal.is_file():
         return True
     words = [sys.executable, "-I", "-S", __file__, str(file), str(journal), str(wait)]
     done = subprocess.run(words, capture_output=True, text=True, errors="replace")
@@ -156,6 +160,8 @@ def put_back(file: Path, journal: Path, wait: float = 0.0) -> int:
             if time.monotonic() >= deadline:
                 return _BUSY
             time.sleep(_PAUSE_SECONDS)
+    if not journal.is_file():
+        return 0  # another process came first
     written = journal.read_bytes()
     digest, text = written[:_DIGEST_BYTES], written[_DIGEST_BYTES:]
     # One that is not whole was cut short before its checkpoint began; behind another header the checkpoint is done.
