@@ -45,7 +45,7 @@ def _kills(folder: Path, wanted: int) -> Count:
     while count.tried < wanted:
         if number % _RUNS == 0:
             path = folder / str(number // _RUNS) / "w.duckdb"
-            path.parent.mkdir()
+            path.parent.mkdir(exist_ok=True)
             with Warehouse(path):
                 pass
         verb = chance.choice(["ingest"] * 6 + ["compact", "publish"])
