@@ -217,11 +217,13 @@ def export(
     parquet: Annotated[
         Path | None, typer.Option("--parquet", help="Write tables and marts as Parquet files into this folder.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
     """Write the original files back, byte for byte, as OUTPUT/<run>/<relative path>.
 
+    Names that no file system takes, that lead out of OUTPUT, or that meet become safe ones, and are listed.
     With --parquet the tables of raw and the marts instead, as DIR/raw/<table>.parquet and DIR/marts/<mart>.parquet.
     """
     from bufferhouse.warehouse.export import choose, export
@@ -240,8 +242,11 @@ def export(
     if output is None:
         raise UsageError("expected a folder to write into, with -o DIR")
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("dumps") as step:
-        count = export(con, choose(con, dump_id=dump_id, run=run), output, progress=step)
-    print(f"{count} files written to {output}")
+        done = export(con, choose(con, dump_id=dump_id, run=run), output, force=force, progress=step)
+    for wanted, given in done.renamed:
+        say(f"renamed: {wanted!r} is written as {given!r}")
+    renamed = f", {len(done.renamed)} of them under another name" if done.renamed else ""
+    print(f"{done.file_count} files written to {output}{renamed}")
 
 
 @guarded

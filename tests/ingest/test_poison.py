@@ -64,7 +64,7 @@ STEPS = {
     "read": ("bufferhouse.sources.directory._content", of_path, None),
     "decompressed": ("bufferhouse.sources.compression.opened", of_path, None),
     "hashed": ("bufferhouse.ingest.batching.content_of", of_bytes, None),
-    "cut for others": ("bufferhouse.tabulate.worker.together.sections", of_bytes, "read alone"),
+    "cut for others": ("bufferhouse.tabulate.worker.parse_many.sections", of_bytes, "read alone"),
     "parsed": ("bufferhouse.tabulate.worker.parse", of_bytes, "reader"),
     "taken into a batch": (
         "bufferhouse.tabulate.tabulator.Tabulator.add_all",
