@@ -24,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install extras demo docs test check golden corpus fuzz attack soak bench lock clean
+.PHONY: help install extras demo docs test quick check golden corpus fuzz attack soak bench lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,8 +42,12 @@ docs: $(STAMP) ## Draw the house and take the pictures of the documents anew, in
 	$(BIN)/python -m docs.house
 	$(BIN)/python -m docs.pictures
 
-test: $(STAMP) ## Run all tests, a process per core (PYTEST_FLAGS=... adds options)
+test: $(EXTRAS) ## Run all tests, a process per core (PYTEST_FLAGS=... adds options)
 	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
+
+quick: $(STAMP) ## Run the tests of reading, tabulating and SQL, in less than a minute
+	$(BIN)/python -m pytest -q --numprocesses auto -m 'not soak and not slow and not browser' \
+		tests/dump tests/tabulate tests/schemas tests/engine tests/config tests/compare tests/system/test_floors.py
 
 check: $(STAMP) ## Lint, check the format, and check that the lock file names no registry
 	$(BIN)/ruff check .
