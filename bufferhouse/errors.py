@@ -1,4 +1,4 @@
-"""Errors that end a command, each with its exit code and the way out in its message; and pieces of such messages."""
+"""Errors that end a command, each with its exit code and the way out in its message; and pieces of messages."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -32,6 +32,15 @@ class SourceUnavailable(Exception):
 
 class ClusterUnavailable(SourceUnavailable):
     """The cluster that should parse does not answer, or gave up: exit 3. What was committed is kept."""
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count and its noun in the number that agrees: 1 run, 1,200 dumps, 2 entries, 3 batches."""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{count:,} {noun[:-1]}ies"
+    return f"{count:,} {noun}{'es' if noun.endswith(('s', 'x', 'ch', 'sh')) else 's'}"
 
 
 def first_line(error: object) -> str:

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import duckdb
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Record, ask
-from bufferhouse.report.text.figures import counted
 
 _SHOWN_REJECTS = 10
 LOADING = "load dumps with: bufferhouse ingest SOURCE"

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import duckdb
 
-from bufferhouse.errors import UsageError, did_you_mean
+from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.nothing import nothing_of
-from bufferhouse.report.text.figures import counted, printable
+from bufferhouse.report.text.figures import printable
 
 _SHOWN_CANDIDATES = 12
 

@@ -175,10 +175,10 @@ def test_the_report_fits_the_terminal(
             for series in space.series
             if series.has_moved
         ]
-        # At the end of a line, or before what made most of it.
+        # At the end of a line, or before the main cause.
         net = re.compile(r"  ((?:[+-][0-9.]+|±0) [KMGi]*B)(?:  +(?:–|[a-z][a-z ]+ [+-][0-9.]+ [KMGi]*B))?$")
         assert nets == [found[1] for line in lines if (found := net.search(line))]
-        assert width < 160 or [line for line in lines if line.endswith("  net change  most of it")]
+        assert width < 160 or [line for line in lines if line.endswith("  net change  main cause")]
 
 
 def test_figures_in_the_columns_are_those_of_the_mart(example_warehouse: Path, monkeypatch: pytest.MonkeyPatch):

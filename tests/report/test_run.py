@@ -149,7 +149,7 @@ def test_the_report_fits_the_terminal(tpu: Run, width: int, monkeypatch: pytest.
     assert [] == [line for line in text.splitlines() if cell_len(line) > width]
     for row in tpu.records("run_programs", memory_space=0):
         assert f"{row['reserved_bytes']:,} B" in text
-    assert ("no room for: " in text) == (width < 200)
+    assert ("columns left out (terminal too narrow): " in text) == (width < 200)
 
 
 def test_markdown_has_the_figures_of_the_terminal(tpu: Run, monkeypatch: pytest.MonkeyPatch):

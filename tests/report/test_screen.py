@@ -114,7 +114,7 @@ def test_what_has_no_room_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch):
         text = terminal_text("report", [section])
         assert width >= max(map(len, text.splitlines()))
         assert "5.0 GiB" in text
-        assert (left_out is None) == ("no room for" not in text)
+        assert (left_out is None) == ("columns left out" not in text)
         assert left_out is None or left_out in text.splitlines()[-1]
     assert "change, op_name" in text
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.nothing import REJECTS, NothingToShow, held_by, nothing_of
 from bufferhouse.report.opening import opened
-from bufferhouse.report.text.figures import counted, printable
+from bufferhouse.report.text.figures import printable
 
 STRETCHES = 400  # of the schedule in the timeline: about one for each three pixels of a wide page
 MAP_VALUES = 20_000  # drawn in the allocation map

@@ -3,6 +3,7 @@
 import html
 from collections.abc import Sequence
 
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.html.blocks import bytes_bar, footer, note, tiles
 from bufferhouse.report.html.charts import Chart
@@ -20,7 +21,7 @@ from bufferhouse.report.program.words import (
     subtitle,
 )
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import counted, exact_bytes, human_bytes
+from bufferhouse.report.text.figures import exact_bytes, human_bytes
 
 _PEAK = [
     Column("value_name", "value"),

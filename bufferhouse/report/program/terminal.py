@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from bufferhouse.errors import counted
 from bufferhouse.report.program.data import Program, Space
 from bufferhouse.report.program.words import balance_rows, map_note, notes, peak_note, space_heading, subtitle
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import counted, exact_bytes, human_bytes, printable, sparkline
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, sparkline
 from bufferhouse.report.text.screen import terminal_text
 from bufferhouse.report.text.sections import Section, json_text, markdown_text
 

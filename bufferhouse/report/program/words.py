@@ -1,7 +1,8 @@
 """What is said of one program in words: the same on a terminal, in Markdown and on the page."""
 
+from bufferhouse.errors import counted
 from bufferhouse.report.program.data import PARTS, Program, Space
-from bufferhouse.report.text.figures import counted, exact_bytes, human_bytes, printable, space_title
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title
 
 BalanceRow = tuple[str, int, list[int | None]]
 

@@ -1,10 +1,11 @@
 """What is said of a run: its sections, the same on a terminal, in Markdown and on the page."""
 
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.fleet.terminal import reject_line
 from bufferhouse.report.run.data import Run
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import counted, human_bytes, printable, space_title
+from bufferhouse.report.text.figures import human_bytes, printable, space_title
 from bufferhouse.report.text.screen import terminal_text
 from bufferhouse.report.text.sections import Section, json_text, markdown_text
 

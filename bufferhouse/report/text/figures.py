@@ -45,11 +45,6 @@ def exact_bytes(count: int | None, *, signed: bool = False) -> str:
     return "–" if count is None else f"{count:{'+' if signed and count else ''},} B"
 
 
-def counted(count: int, thing: str) -> str:
-    """Return a count and its noun, with an s where it needs one: 1 run, 1,200 dumps."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
-
-
 def printable(text: str, limit: int | None = None) -> str:
     """Return text of a dump without what a terminal or a browser would obey, at most `limit` characters long.
 

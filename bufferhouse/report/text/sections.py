@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
+from bufferhouse.errors import counted
 from bufferhouse.query.format import formatted
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.text.columns import Column, said
-from bufferhouse.report.text.figures import counted
 
 FORMATS = ("table", "markdown", "json")
 
