@@ -14,7 +14,7 @@ def cache_folder() -> Path:
     """Return where one user keeps what can be made anew.
 
     Raises:
-        RuntimeError: nobody is at home to have one.
+        RuntimeError: the user has no home directory.
     """
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "bufferhouse"

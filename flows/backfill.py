@@ -9,7 +9,7 @@ from prefect.states import Completed, Failed, State
 from pydantic import Field
 
 from bufferhouse.config import load as configuration
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, counted
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import backfilling
 from bufferhouse.warehouse.lake.address import address_of
@@ -95,4 +95,4 @@ def backfill(
     leave_summary("backfill-summary", "\n\n".join(parts), "What the backfill did.")
     if done.refused:
         return Completed(name="Completed with rejects", message=f"{len(done.refused)} of {len(ids)} kept their rows")
-    return Completed(message=f"{done.count} dumps: {work}", data=rows)
+    return Completed(message=f"{counted(done.count, 'dump')}: {work}", data=rows)

@@ -12,6 +12,7 @@ import duckdb
 from prefect.events import emit_event
 
 from bufferhouse.config.load import Config
+from bufferhouse.errors import counted
 from bufferhouse.ingest.freshness import freshness, is_stale, stale_after
 from bufferhouse.ingest.source import Pass
 from bufferhouse.models.checks import CheckResult
@@ -29,7 +30,7 @@ def emit_rejects(source: str, rejects: Sequence[str], *, seen: int, threshold: i
     _emit(
         REJECTS,
         source,
-        f"source {source}: {len(rejects)} of {seen} dumps were refused, more than {threshold}",
+        f"source {source}: {len(rejects)} of {counted(seen, 'dump')} refused, more than {threshold}",
         source=source,
         rejected=len(rejects),
         seen=seen,
@@ -59,7 +60,7 @@ def emit_failed_check(check: str, *, offenders: int, first: str, severity: str =
     _emit(
         FAILED_CHECK,
         check,
-        f"check {check} ({severity}) found {offenders} offenders: {first}",
+        f"check {check} ({severity}) found {counted(offenders, 'offender')}: {first}",
         check=check,
         severity=severity,
         offenders=offenders,

@@ -19,7 +19,7 @@ from prefect.states import Completed, Failed, State
 from pydantic import Field
 
 from bufferhouse.config import load as configuration
-from bufferhouse.errors import SourceUnavailable, WarehouseBusy
+from bufferhouse.errors import SourceUnavailable, WarehouseBusy, counted
 from bufferhouse.ingest import source as passes
 from bufferhouse.ingest.all_sources import chosen_sources, load_ready, total_of
 from bufferhouse.ingest.archive_listings import Listings
@@ -183,13 +183,13 @@ def _final_state(summary: Pass, failing_share: float, by_source: Mapping[str, Pa
         return Failed(message="; ".join(one.fault for one in faults), data=faults[0].error)
     refused = summary.rejected + summary.known_rejected + len(summary.unreadable)
     if summary.seen and refused / summary.seen > failing_share:
-        return Failed(
-            message=f"{refused} of {summary.seen} dumps were refused or not readable, more than {failing_share:.0%}"
-        )
+        said = f"{refused} of {counted(summary.seen, 'dump')} refused or not readable"
+        return Failed(message=f"{said}, more than {failing_share:.0%}")
     if summary.exit_code:
+        said = f"{summary.rejected} of {counted(summary.seen, 'dump')} refused"
         return Completed(
             name="Completed with rejects",
-            message=f"{summary.rejected} of {summary.seen} dumps were refused, {len(summary.unreadable)} not readable",
+            message=f"{said}, {len(summary.unreadable)} not readable",
             data=summary.told(),
         )
     waiting = f", {len(summary.waiting)} waiting" if summary.waiting else ""

@@ -9,7 +9,7 @@ from prefect.states import Completed, Failed, State
 from pydantic import Field
 
 from bufferhouse.config import load as configuration
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, counted
 from bufferhouse.models.checks import run_checks
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import retention, verify
@@ -125,12 +125,14 @@ def maintain(
         "seconds": f"{time.monotonic() - started:.1f}",
     }
     faulty = [f"dump {fault.dump_id}: {fault.what}" for fault in faults]
-    offending = [f"{one.name}: {one.offender_count} offenders, {one.first}" for one in failed]
+    offending = [f"{one.name}: {counted(one.offender_count, 'offender')}, {one.first}" for one in failed]
     parts = [figures(rows), *bullets("Removed", pruned.runs), *bullets("Not proved", faulty)]
     parts += bullets("Checks failed", offending)
     leave_summary("maintain-summary", "\n\n".join(parts), "What the maintenance did.")
     if faults:
-        return Failed(message=f"{len(faults)} of {proved} dumps do not prove themselves; nothing was published")
+        return Failed(message=f"{len(faults)} of {counted(proved, 'dump')} not proved; nothing was published")
     if failed:
-        return Failed(message=f"{len(failed)} checks failed: {'; '.join(offending[:3])}; nothing was published")
-    return Completed(message=f"{len(pruned.runs)} runs removed, {proved} dumps proved", data=rows)
+        return Failed(
+            message=f"{counted(len(failed), 'check')} failed: {'; '.join(offending[:3])}; nothing was published"
+        )
+    return Completed(message=f"{counted(len(pruned.runs), 'run')} removed, {counted(proved, 'dump')} proved", data=rows)

@@ -13,6 +13,7 @@ from pydantic import Field
 from bufferhouse.compare.gate import Verdict, judge, read_accepted
 from bufferhouse.compare.threshold import parse_threshold
 from bufferhouse.config import load as configuration
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import ask
 from bufferhouse.report.compare.data import Comparison, read_comparison
 from bufferhouse.report.compare.gate import gate_sections, offender_records, stale_line
@@ -27,7 +28,7 @@ from flows.steps import EXPECTED, Held, leave_summary, step
 
 _TOLD = (
     "program_label", "program_id", "memory_space", "before_bytes", "after_bytes", "delta_bytes", "main_cause",
-    "main_cause_bytes",
+    "main_cause_label", "main_cause_bytes",
 )  # fmt: skip
 
 
@@ -102,12 +103,14 @@ def regressions(
     }
     said = "\n\n".join([figures(rows), *(stale_line(entry) for entry in stale)])
     leave_summary("regressions-summary", said, "How many programs grew.")
-    return Completed(message=f"{rows['regressions']} regressions in {len(found)} comparisons", data=dict(rows))
+    return Completed(
+        message=f"{counted(rows['regressions'], 'regression')} in {counted(len(found), 'comparison')}", data=dict(rows)
+    )
 
 
 def _tell(comparison: Comparison, verdict: Verdict, limit: str) -> None:
     offenders = [{name: row[name] for name in _TOLD} for row in offender_records(comparison, verdict)]
     if offenders:
         before, after = comparison.before["run_name"], comparison.after["run_name"]
-        message = f"run {after}: {len(offenders)} programs grew by {limit} since {before}"
+        message = f"run {after}: {counted(len(offenders), 'program')} grew by {limit} since {before}"
         emit_regression(after, before, message, offenders)

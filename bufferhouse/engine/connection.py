@@ -46,7 +46,7 @@ def close(con: duckdb.DuckDBPyConnection) -> None:
     """Close a connection, and the database with the last of its connections. A closed one stays closed.
 
     DuckDB 1.5.5 now and then (twice in some 8,000 times, on busy cores) ends the process with SIGSEGV, in one of its
-    own threads, while a database is taken down. So they are sent home first: `SET threads` returns when they are gone.
+    own threads, while a database is taken down. `SET threads` ends them first: it returns when they are gone.
     """
     interrupts.forget(con)
     try:

@@ -45,7 +45,7 @@ def history_path() -> Path:
 
 
 class Shell:
-    """A conversation through a door; `say` takes what is printed for people, `show` what is answered."""
+    """An interactive shell over a door; `say` prints messages, `show` prints answers."""
 
     def __init__(
         self, door: Door, show: Callable[[str], None], say: Callable[[str], None], form: str = "table"
@@ -66,7 +66,7 @@ class Shell:
         }
 
     def obey(self, text: str) -> bool:
-        """Carry out a whole statement or a command; return whether the conversation goes on.
+        """Carry out a whole statement or a command; return whether the shell goes on.
 
         Raises:
             UsageError: it cannot be carried out as it was given.

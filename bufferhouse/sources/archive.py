@@ -173,7 +173,7 @@ def _content(member: _Member) -> bytes | Exception:
     except _DAMAGE as error:
         return OSError(f"damaged in the archive: {error}")
     if len(data) != member.size_bytes:
-        return OSError(f"{len(data)} bytes in the archive, which promised {member.size_bytes}")
+        return OSError(f"expected {member.size_bytes} bytes in the archive, found {len(data)}")
     return data
 
 

@@ -168,7 +168,7 @@ def test_a_run_of_rejects_is_compared_with_nothing(changed: Path, tmp_path: Path
     page = tmp_path / "page.html"
     said = call("report", "compare", "seeds", "broken", "--warehouse", changed, "--html", page)
     assert 0 == said.code
-    assert "No dump of the run after could be read; see them with: bufferhouse rejects ls" in said.out
+    assert "No dump of the run after could be read; list its rejects with: bufferhouse rejects ls" in said.out
     assert "No dump of the run after could be read" in page.read_text()
     for runs in (("seeds", "broken"), ("broken", "seeds")):
         side = "after" if runs[1] == "broken" else "before"

@@ -53,7 +53,7 @@ def matched_section(row: Record, where: Mapping[str, Any], records: Sequence[Rec
     differing = sum(bool(one["difference_bytes"]) for one in records)
     lines = [
         f"{counted(len(records), 'pair')} of values at both peaks, the biggest differences first: {differing:,} with "
-        f"different bytes, {len(records) - differing:,} with equal bytes. A byte that values share is owned by one of them.",
+        f"different bytes, {len(records) - differing:,} with equal bytes. A shared byte is owned by one value.",
         *_left(records, "after_owned_bytes"),
     ]
     name = f"matched-{space_key(row)}-{row['status_rank']}"

@@ -103,7 +103,7 @@ def _movers(space: Space) -> str:
             cells.append(_cause(series))
         rows.append((series.label, cells))
     hidden = len(space.runs) - len(runs)
-    caption = f"The newest {len(runs)} of {len(space.runs)} runs" if hidden else ""
+    caption = f"The newest {len(runs)} of {counted(len(space.runs), 'run')}" if hidden else ""
     return html_table(f"What moved: {title(space)}", ["program", *headings], rows, caption, last_texts=has_cause)
 
 

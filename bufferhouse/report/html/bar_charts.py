@@ -6,6 +6,7 @@ from typing import Any
 
 import altair as alt
 
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.html.charts import Chart, distinct
 from bufferhouse.report.text.figures import human_bytes, printable, tick_bytes
@@ -95,5 +96,6 @@ def _chart(
         source=source,
         where=dict(where),
         texts={"program": label},
-        description=f"Bar chart of {count} programs, {description}. The table that follows has the same figures.",
+        description=f"Bar chart of {counted(count, 'program')}, {description}. "
+        "The table that follows has the same figures.",
     )

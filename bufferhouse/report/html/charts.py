@@ -8,6 +8,7 @@ from typing import Any
 
 import altair as alt
 
+from bufferhouse.errors import counted
 from bufferhouse.report.fleet.data import Space
 from bufferhouse.report.text.figures import human_bytes, printable
 
@@ -62,7 +63,7 @@ def trend_chart(space: Space, title: str) -> Chart | None:
         where={"platform": space.platform, "track": space.track, "memory_space": space.memory_space},
         texts={"run": ("run_id", run_texts), "program": ("series_rank", labels)},
         description=f"Line chart, {title}: reserved bytes and occupied peak of {', '.join(labels.values())}, "
-        f"over {len(runs)} runs. The table that follows has the same figures.",
+        f"over {counted(len(runs), 'run')}. The table that follows has the same figures.",
     )
 
 

@@ -154,7 +154,7 @@ def test_stats_count_what_is_in_a_lake(lake, example_warehouse):
 def test_nothing_is_published(lake):
     """Publishing says that it is not needed, and is no failure: a script may do it for either kind."""
     outcome = call("publish", "--warehouse", lake)
-    assert (0, f"{lake} needs no published copy: its readers read snapshots, and wait for nobody\n") == (
+    assert (0, f"{lake} needs no published copy: its readers read snapshots and never wait\n") == (
         outcome.code,
         outcome.out,
     )
