@@ -201,7 +201,7 @@ def test_runs_change_and_keep_their_number(own):
 
 
 def test_what_two_writers_say_of_a_new_run_at_once_is_joined(own):
-    """A fact that one of them knows stays; of two starts the stronger source's stands, else the first."""
+    """A fact that one of them knows stays; the start of the better source counts, else the earlier one."""
     start = "SELECT {id}, 'run', '/root', {fact}, TIMESTAMPTZ '{at} 00:00:00+00', '{source}', '{{}}', {change}, FALSE"
     into = "(run_id, run_name, root, {}, started_at, started_at_source, labels, changed_id, is_whole)"
     with Warehouse(own) as warehouse:
