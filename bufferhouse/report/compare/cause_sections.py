@@ -28,8 +28,8 @@ _CAUSES = [
 _ROLLUP = [
     Column("group_label", "", limit=80),
     Column("delta_bytes", "change", "change"),
-    Column("risen_bytes", "more", "change", rank=1),
-    Column("fallen_bytes", "less", "change", rank=1),
+    Column("risen_bytes", "growth", "change", rank=1),
+    Column("fallen_bytes", "decrease", "change", rank=1),
     Column("program_count", "programs", "count", rank=2),
     Column("value_count", "values", "count", rank=2),
 ]

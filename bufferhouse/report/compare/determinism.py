@@ -23,10 +23,10 @@ _COLUMNS = [
     Column("least_reserved_bytes", "least reserved", "bytes"),
     Column("most_reserved_bytes", "most reserved", "bytes"),
     Column("reserved_spread_bytes", "difference", "bytes"),
-    Column("occupied_spread_bytes", "of the peak", "bytes", rank=2),
+    Column("occupied_spread_bytes", "peak difference", "bytes", rank=2),
     Column("compiler_version", "compiler", rank=2),
-    Column("least_run_name", "least in", rank=4),
-    Column("most_run_name", "most in", rank=3),
+    Column("least_run_name", "run with the least", rank=4),
+    Column("most_run_name", "run with the most", rank=3),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Bars of programs: how large they are in a run, and what changed between two."""
+"""Bar charts of programs: their size in a run, and their change between two runs."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ def size_chart(rows: Sequence[Record], where: Mapping[str, Any], title: str) -> 
 
 
 def change_chart(rows: Sequence[Record], where: Mapping[str, Any], title: str) -> Chart | None:
-    """Return how far bytes rose or fell in the programs that changed most; None for fewer than two.
+    """Return the changes of the programs that changed most; None for fewer than two.
 
     `rows` are records of `compare_programs`, those that equal `where`.
     """

@@ -1,4 +1,4 @@
-"""Parts of a report that are words and a table: in Markdown, as JSON, on a page. On a terminal: `terminal_text`."""
+"""Sections of a report, sentences and a table each: in Markdown, as JSON, on a page; `terminal_text` prints them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,10 @@ FORMATS = ("table", "markdown", "json")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, what is said below it, and a table of records.
+    """A heading, some lines, and a table of records.
 
-    `name` is the table's on a page. `source` is the answer that holds the records, those that equal `where`. Where only
-    the first `shown` rows of a table are printed, how many are left is said; None prints all.
+    `name` is the id of the table on a page. The table shows those records of the answer `source` that
+    equal `where`. The first `shown` rows are printed, and a line counts the others; None prints all.
     """
 
     title: str
@@ -38,9 +38,9 @@ class Section:
 
     @property
     def left(self) -> str:
-        """What is said of the rows that are not printed; empty where all are."""
+        """The line about the rows that are not printed; empty if all are."""
         left = len(self.records) - len(self.printed)
-        return f"{counted(left, 'more row')}: --format json has them, and so has the page of --html" if left else ""
+        return f"{counted(left, 'more row')}: see --format json or the page of --html" if left else ""
 
 
 def markdown_text(title: str, sections: Sequence[Section], *, exact: bool = False) -> str:
@@ -63,7 +63,7 @@ def plain_json(found: Any) -> str:
 
 
 def marked(text: str) -> str:
-    """Return text as Markdown that shows it and does nothing else. Table cells have their bars escaped later."""
+    """Return Markdown that shows exactly this text. Bars in table cells are escaped later."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>#&~" else char for char in text)
 
 
