@@ -82,8 +82,8 @@ def _lines(row: Record, said: Callable[..., str]) -> list[str]:
         )
     if row["reordered_count"]:
         lines.append(
-            f"The schedule changed: {row['reordered_count']:,} of {counted(row['ordered_count'], 'matched value')} "
-            "start in another order."
+            f"The schedule changed: another order for {row['reordered_count']:,} of "
+            f"{counted(row['ordered_count'], 'matched value')}."
         )
     return lines
 

@@ -108,9 +108,8 @@ def _status_section(comparison: Comparison, space: Record, status: str, exact: b
     where = {"platform": space["platform"], "memory_space": space["memory_space"], "status": status}
     lines = []
     if status == "changed":
-        takes = "takes" if space["risen_count"] == 1 else "take"
-        more = f"{counted(space['risen_count'], 'program')} {takes} more, {space['fallen_count']:,} less"
-        lines = [f"{more}; relevant changes first, then by size."]
+        grew = f"{counted(space['risen_count'], 'program')} grew, {space['fallen_count']:,} shrank"
+        lines = [f"{grew}; relevant changes first, then by size."]
         if not any(row["reason"] for row in rows):
             columns = columns[:-1]
     name = f"{status.replace(' ', '-')}-{space_key(space)}"

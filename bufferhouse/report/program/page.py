@@ -61,8 +61,8 @@ _MODES = {
 }
 _HELP = (
     "Drag or use the arrow keys to move. + and − zoom, and so does the wheel after a click on the map: with Shift in "
-    "time only, with Alt in bytes only. 0 shows everything; N and P go to the next and the previous value. A click pins a "
-    "value below."
+    "time only, with Alt in bytes only. 0 shows everything; N and P go to the next and the previous value. A click "
+    "pins a value below."
 )
 
 
@@ -155,8 +155,8 @@ def _timeline(program: Program, space: Space, charts: list[Chart]) -> str:
         charts.append(chart)
         parts.append(chart_place(len(charts), chart))
         parts.append(
-            '<p class="soft">Filled: occupied, each byte once. Line: listed, as XLA counts, shared bytes for each of '
-            "their values. Dashed: reserved.</p>"
+            '<p class="soft">Filled: occupied, each byte counted once. Line: listed, as XLA counts, shared bytes '
+            "counted for each of their values. Dashed: reserved.</p>"
         )
     headings = ["figure", "bytes", "position"]
     figures = [("reserved", "reserved_bytes", None), ("occupied peak", "occupied_peak_bytes", "occupied_peak_position")]
