@@ -1,4 +1,4 @@
-"""What identifies a dump, a program and a file: hashes, and what XLA writes into file names.
+"""The identity of a dump, a program and a file: hashes, and the facts in XLA's file names.
 
 A module id or a jit name identifies nothing by itself: most names stand several times in their own directory.
 """
@@ -29,7 +29,7 @@ _RECOMPILE_SUFFIX = re.compile(r"(?:__XlaMustCompile.*|_+|[._][0-9]+)$", re.DOTA
 
 @dataclass(frozen=True, slots=True)
 class FileName:
-    """What a file name says; None for what it does not say."""
+    """The facts in a file name; None for a missing fact."""
 
     module_id: int | None = None
     module_name: str | None = None
@@ -64,7 +64,7 @@ def _read_stem(stem: str) -> FileName:
 
 
 def _moment(stamp: str) -> datetime | None:
-    """Return the time of a number of microseconds since 1970, None beyond the calendar: then it was no time stamp."""
+    """Return the time of microseconds since 1970; None beyond the calendar, for a number that is no time stamp."""
     try:
         return datetime.fromtimestamp(int(stamp) / 1_000_000, UTC)
     except (ValueError, OverflowError):
@@ -72,7 +72,7 @@ def _moment(stamp: str) -> datetime | None:
 
 
 def program_name(module_name: str | None) -> str:
-    """Return a module name without the suffixes that count recompiles, `(unnamed)` where there is none."""
+    """Return a module name without the suffixes that count recompiles; `(unnamed)` without a name."""
     name = module_name or ""
     while name and (match := _RECOMPILE_SUFFIX.search(name)):
         name = name[: match.start()]

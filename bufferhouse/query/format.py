@@ -1,4 +1,4 @@
-"""Rows as text: for people in a terminal, for other programs, for documents."""
+"""Rows as text: for a terminal, for other programs, for documents."""
 
 import csv
 import io
@@ -42,7 +42,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return text of a dump without what a terminal would obey."""
+    """Return text of a dump without control sequences for a terminal."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 

@@ -178,7 +178,7 @@ def _content(member: _Member) -> bytes | Exception:
 
 
 class _Header(tarfile.TarInfo):
-    """Raises where tarfile ends without a word: an archive that breaks off between members, or turns into rubbish."""
+    """Raises where tarfile ends silently: at an archive that breaks off between members, or turns into garbage."""
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> tarfile.TarInfo:

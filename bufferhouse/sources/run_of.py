@@ -1,4 +1,4 @@
-"""Which run a file belongs to: the nearest directory that says so, else the one it lies in."""
+"""The run of a file: the nearest directory with a run.json, else the directory of the file."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ class Places:
         return directory
 
     def describe(self, dumps: Sequence[Found], directories: Mapping[str, tuple[Tree, str]]) -> dict[str, Run]:
-        """Return what is known about each run; the oldest of its dumps dates one that nobody dated."""
+        """Return the facts of each run; the oldest dump dates a run without a date."""
         stamps: dict[str, list] = {}
         mtimes: dict[str, int] = {}
         for dump in dumps:

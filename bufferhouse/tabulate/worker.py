@@ -32,7 +32,7 @@ TOGETHER = 64
 
 @collector_paused()
 def parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> ParsedContents:
-    """Parse and tabulate contents; a bad one stops itself alone."""
+    """Parse and tabulate contents; a bad one does not affect the others."""
     parsing = _Parsing()
     text_bytes = 0
     for content, files in work:
