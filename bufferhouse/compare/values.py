@@ -47,7 +47,7 @@ def owned_bytes(alive: Sequence[Value]) -> dict[int, int]:
 
     The value that starts first owns its whole slot, and of values that start together the larger one; each later value
     owns the bytes that are still free. A value therefore owns the same bytes in both compilations, whatever values
-    share its slot later. (`peak_buffers_v1` gives a shared byte to the value that starts last, which needs the memory now.)
+    share its slot later. (`peak_buffers_v1` gives a shared byte to the value that starts last: it needs the byte now.)
     """
     allocations: dict[int, list[Value]] = {}
     for value in alive:
