@@ -41,7 +41,7 @@ from flows.steps import EXPECTED, Held, Progress, leave_summary, log, step
 
 @step(name="discover", task_run_name="discover {name}")
 def discover(name: str, source: Held, listings: Held) -> Held:
-    """List what is in one source: a walk, no dump is read."""
+    """List the files of one source; no dump is read."""
     return Held(passes.look(source.value, listings.value))
 
 
@@ -131,7 +131,7 @@ def ingest(
 
 
 def _look(source: Source, listings: Listings, result: Pass) -> passes.Seen | None:
-    """List a source; None where that cannot be done, which stops no other source."""
+    """List a source; None if that fails, which does not stop the other sources."""
     try:
         return discover(source.name[:80], Held(source), Held(listings)).value
     except EXPECTED as error:
@@ -146,7 +146,7 @@ def _load_all(
     by_source: dict[str, Pass],
     parsers: OpenParsers,
 ) -> tuple[int, list[CheckResult]]:
-    """Load what is new and ready in all sources; return how many batches there were, and what checks found."""
+    """Load the new and ready dumps of all sources; return the number of batches, and the findings of checks."""
     progress = Progress("ingest-progress", "Share of the new dumps that is loaded.")
     refusals: list[Refusal] = []
     names = {id(one): name for name, one in by_source.items()}

@@ -1,4 +1,4 @@
-"""The flow `maintain`: forget old runs, give space back, prove a sample, publish."""
+"""The flow `maintain`: remove old runs, free space, prove a sample, publish."""
 
 import time
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ _DAY_SECONDS = 86400
 
 @step(name="prune")
 def prune(writer: Held, keep_runs: int | None, older_than_days: float | None) -> Held:
-    """Remove the runs that are beyond a limit, and what no other run sees."""
+    """Remove the runs beyond a limit, and the contents that no other run holds."""
     if keep_runs is None and older_than_days is None:
         return Held(retention.Pruned([], 0, 0))
     chosen = retention.runs_to_prune(writer.value.con, keep_runs=keep_runs, older_than_days=older_than_days)
@@ -34,13 +34,13 @@ def prune(writer: Held, keep_runs: int | None, older_than_days: float | None) ->
 
 @step(name="compact")
 def compact(writer: Held, keep_seconds: float) -> Held:
-    """Write the warehouse anew without free space, forget old snapshots of a lake, and mend what is stored twice."""
+    """Write the warehouse again without free space; in a lake remove old snapshots and second copies of contents."""
     return Held(retention.compact(writer.value, keep_seconds=keep_seconds))
 
 
 @step(name="verify")
 def prove(writer: Held, sample: int) -> Held:
-    """Prove some dumps, chosen at random: how many, and what does not hold."""
+    """Prove some dumps, chosen at random; return their number and the faults."""
     ids = verify.chosen_dumps(writer.value.con, sample=sample)
     return Held((len(ids), verify.verify(writer.value.con, ids)))
 

@@ -1,4 +1,4 @@
-"""The flow `regressions`: the two newest runs of each platform and track, compared; growth over the limit is told."""
+"""The flow `regressions`: compare the two newest runs of each platform and track; growth over the limit is an event."""
 
 import time
 from collections.abc import Mapping
@@ -62,12 +62,12 @@ def regressions(
 
     Args:
         warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
-        limit: What is a regression, such as 5%,16MiB; else as configured, else 5%,16MiB.
+        limit: The growth that counts as a regression, such as 5%,16MiB; else as configured, else 5%,16MiB.
         metric: reserved, occupied, temp or footprint; else as configured, else reserved.
         accept: A TOML file of growth that was accepted; else as configured.
         wait_seconds: How long to wait for a writer, where there is no published copy; else as configured, else 300.
         config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
-        settings: Values that take the place of configured ones, such as regressions.limit=1%.
+        settings: Values that replace configured ones, such as regressions.limit=1%.
     """
     started = time.monotonic()
     try:

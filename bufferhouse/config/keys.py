@@ -212,7 +212,7 @@ SOURCE: dict[str, Key] = {
     "exclude": Key(texts, [], "No files that match one of these globs."),
     "look_inside": Key(flag, False, "Take files that begin like a dump too, whatever they are called."),
     "settle": Key(duration, 10.0, "A file is read when it has not changed for this long."),
-    "marker": Key(text, None, "The name of a file that says: all that lies here or below is complete."),
+    "marker": Key(text, None, "The name of a file that marks its folder and all below as complete."),
     "grace": Key(duration, 600.0, "How long a dump in several files waits for those that are missing."),
     "schedule": Key(schedule, None, "When to look into this source; else as all."),
     "stale": Key(quiet, None, "Nothing new for longer than this is an event, or off; else as all."),
