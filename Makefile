@@ -38,7 +38,8 @@ demo: $(STAMP) ## Ingest examples/fleet and show what its memory did
 	$(BIN)/python -m flows.ingest examples/fleet --warehouse $(DEMO_WAREHOUSE)
 	$(BIN)/bufferhouse report fleet --warehouse $(DEMO_WAREHOUSE) --html $(DEMO_PAGE)
 
-docs: $(STAMP) ## Take the pictures of the documents anew, in headless Chromium; look at them before committing
+docs: $(STAMP) ## Draw the house and take the pictures of the documents anew, in headless Chromium; look before committing
+	$(BIN)/python -m docs.house
 	$(BIN)/python -m docs.pictures
 
 test: $(STAMP) ## Run all tests, a process per core (PYTEST_FLAGS=... adds options)

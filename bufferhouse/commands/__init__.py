@@ -1,1 +1,1 @@
-"""The verbs of the command line, one function each; nothing heavy is imported at module top."""
+"""A function for each verb: its options, its help, what it prints. Nothing heavy is imported at module top."""

@@ -1,4 +1,4 @@
-"""Why the memory of a program differs between two compilations: causes whose bytes sum to the difference, exactly.
+"""Why two compilations take other memory: causes whose bytes sum to the difference, exactly.
 
 In: two runs, or all runs of one program. Out: pairs of programs, causes with bytes and values, the verdict of the gate.
 

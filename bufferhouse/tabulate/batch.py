@@ -2,64 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
-# Tables a dump fills, each with its columns and their types: what the contracts declare, which a test compares.
-_I, _T, _B, _L = pl.Int64, pl.String, pl.Boolean, pl.List(pl.Int64)
-COLUMNS: dict[str, dict[str, pl.DataType]] = {
-    "dumps": {
-        "dump_id": _I, "sha256": _T, "text_bytes": _I, "load_id": _I, "signature_id": _I, "entry_signature": _T,
-        "file_layout": _T, "text_encoding": _T, "used_values_state": _T, "live_range_state": _T, "total_bytes": _I,
-        "total_human": _T, "max_position": _I, "reported_peak_position": _I, "has_pointer": _B, "has_page": _B,
-        "is_glued": _B, "has_instruction_texts": _B, "has_instruction_space": _B, "peak_form": _T, "none_form": _T,
-        "stack_trace": _T,
-    },
-    "dump_files": {"dump_id": _I, "role": _T, "sha256": _T, "text_bytes": _I, "trailing_newlines": _I},
-    "allocations": {
-        "dump_id": _I, "allocation_index": _I, "size_bytes": _I, "memory_space": _I, "page": _I, "pointer": _T,
-        "is_constant": _B, "is_thread_local": _B, "is_maybe_live_out": _B, "parameter_number": _I,
-        "parameter_shape_index": _T, "parameter_shape_id": _I, "output_shape_id": _I, "has_strict_overlap": _B,
-    },
-    "hlo_values": {
-        "dump_id": _I, "value_id": _I, "instruction_id": _I, "shape_index": _T, "is_phi": _B, "memory_space": _I,
-        "shape_id": _I, "allocation_index": _I, "offset_bytes": _I, "size_bytes": _I, "logical_bytes": _I,
-        "physical_bytes": _I, "uses_state": _T, "instruction_text_id": _I,
-    },
-    "cross_color_values": {"dump_id": _I, "allocation_index": _I, "ordinal": _I, "value_id": _I, "memory_space": _I},
-    "positions": {"dump_id": _I, "value_id": _I, "ordinal": _I, "instruction_id": _I, "shape_index": _T},
-    "uses": {
-        "dump_id": _I, "value_id": _I, "ordinal": _I, "instruction_id": _I, "operand_number": _I,
-        "operand_shape_index": _T,
-    },
-    "instructions": {"dump_id": _I, "instruction_id": _I, "instruction_name": _T, "schedule_position": _I},
-    "instruction_texts": {
-        "dump_id": _I, "instruction_text_id": _I, "instruction_id": _I, "opcode": _T, "op_name": _T,
-        "source_file": _T, "source_line": _I, "stack_frame_id": _I, "custom_call_target": _T,
-        "result_shape_id": _I, "operand_instruction_ids": _L, "instruction_text": _T,
-    },
-    "schedule": {"dump_id": _I, "schedule_position": _I, "instruction_id": _I},
-    "live_ranges": {
-        "dump_id": _I, "ordinal": _I, "instruction_id": _I, "shape_index": _T, "start_position": _I,
-        "end_position": _I,
-    },
-    "peak_buffers": {
-        "dump_id": _I, "ordinal": _I, "instruction_id": _I, "shape_index": _T, "listed_bytes": _I,
-        "cumulative_bytes": _I,
-    },
-    "shapes": {
-        "shape_id": _I, "shape_text": _T, "element_type": _T, "dims": _L, "layout": _T, "tiles": _T,
-        "layout_memory_space": _I, "element_bits": _I, "logical_bytes": _I, "physical_bytes": _I, "tuple_arity": _I,
-    },
-}  # fmt: skip
+from schemas import TABLES
 
-
+_ONLY_AT_LOAD = {"runs", "loads", "observations", "stack_frames", "rejects"}
+# Tables that a dump fills, each with its columns and their types, in the order of the contracts.
+COLUMNS: dict[str, dict[str, Any]] = {
+    table: {name: column.dtype for name, column in contract.columns.items()}
+    for table, contract in TABLES.items()
+    if table not in _ONLY_AT_LOAD
+}
 # Columns that hold a number of `shapes`.
 SHAPE_COLUMNS = {
-    "allocations": ("parameter_shape_id", "output_shape_id"),
-    "hlo_values": ("shape_id",),
-    "instruction_texts": ("result_shape_id",),
-    "shapes": ("shape_id",),
+    table: names
+    for table, columns in COLUMNS.items()
+    if (names := tuple(name for name in columns if name.endswith("shape_id")))
 }
 
 
@@ -87,7 +47,9 @@ def merged(batches: Sequence[Batch]) -> Batch:
     distinct = shapes.unique("shape_text", keep="first", maintain_order=True)
     numbers = dict(zip(distinct["shape_text"], range(len(distinct)), strict=True))
     renumbered = [
-        batch.with_shape_ids(pl.Series([numbers[text] for text in batch.frames["shapes"]["shape_text"]], dtype=_I))
+        batch.with_shape_ids(
+            pl.Series([numbers[text] for text in batch.frames["shapes"]["shape_text"]], dtype=pl.Int64)
+        )
         for batch in batches
     ]
     frames = {table: pl.concat([batch.frames[table] for batch in renumbered]) for table in COLUMNS}

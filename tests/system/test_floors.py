@@ -1,19 +1,14 @@
-"""The floors of the house, derived from its folders: who may import whom, and what `--help` must not load.
-
-A room is a folder of `bufferhouse/`, or `schemas/`, or `flows/`; a module directly in `bufferhouse/` is a room of its
-own. A room stands above all that it imports, imports inside functions counted.
-"""
+"""The floors of the house, derived from its folders: who may import whom, and what `--help` must not load."""
 
 import ast
 import sys
-from collections import defaultdict
-from pathlib import Path
 
 import pytest
 import sqlglot
 
 from bufferhouse.models.project import LAYERS, read
 from bufferhouse.paths import REPORTS
+from docs.house import MODULES, PICTURE, below, floors, imports, module_graph, picture, room, room_graph
 from tests.command_line import CHECKOUT, run
 
 MOST_FLOORS = 12
@@ -33,65 +28,11 @@ WITH_NOTHING = {"dump", "bufferhouse.errors", "bufferhouse.paths", "bufferhouse.
 HEAVY = ("duckdb", "polars", "pandera", "prefect", "sqlglot", "pyarrow", "altair", "vl_convert", "obstore", "zstandard")
 
 
-def module_name(path: Path) -> str:
-    name = ".".join(path.relative_to(CHECKOUT).with_suffix("").parts)
-    return name.removesuffix(".__init__")
-
-
-MODULES = {
-    module_name(path): path
-    for folder in ("bufferhouse", "schemas", "flows")
-    for path in sorted((CHECKOUT / folder).rglob("*.py"))
-}
-
-
-def imports(name: str) -> set[str]:
-    """All modules that a module imports anywhere in it; of our own the module, not the name in it."""
-    found = set()
-    for node in ast.walk(ast.parse(MODULES[name].read_text())):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{name} imports relatively"
-            inside = {f"{node.module}.{alias.name}" for alias in node.names}
-            found.update((inside & MODULES.keys()) or {node.module})
-    return found
-
-
 def package(name: str) -> str:
     return name.split(".")[0]
 
 
-def room(name: str) -> str:
-    """Return the room of a module: a folder of the core by its own name, else the package or the module itself."""
-    parts = name.split(".")
-    if parts[0] != "bufferhouse" or len(parts) == 1:
-        return parts[0]
-    is_folder = len(parts) > 2 or MODULES[name].name == "__init__.py"
-    return parts[1] if is_folder else name
-
-
-def below(graph: dict[str, set[str]], start: str) -> set[str]:
-    """Return all that is reached from one node."""
-    found, to_do = set(), [start]
-    while to_do:
-        new = graph[to_do.pop()] - found
-        found |= new
-        to_do += new
-    return found
-
-
-def own_imports(name: str) -> set[str]:
-    return {other for other in imports(name) if other in MODULES and other != name}
-
-
-MODULE_GRAPH = defaultdict(set, {name: own_imports(name) for name in MODULES})
-ROOM_GRAPH: dict[str, set[str]] = defaultdict(set)
-for importer, imported in MODULE_GRAPH.items():
-    ROOM_GRAPH[room(importer)] |= {room(other) for other in imported} - {room(importer)}
-
-
-@pytest.mark.parametrize("graph", [ROOM_GRAPH, MODULE_GRAPH], ids=["rooms", "modules"])
+@pytest.mark.parametrize("graph", [room_graph(), module_graph()], ids=["rooms", "modules"])
 def test_nothing_is_imported_in_a_circle(graph):
     """No room, and no module, reaches itself by what it imports, at the top or inside a function."""
     circles = {name for name in list(graph) if name in below(graph, name)}
@@ -100,11 +41,12 @@ def test_nothing_is_imported_in_a_circle(graph):
 
 def test_the_house_has_few_floors():
     """From the ground to the command line there are at most twelve floors."""
+    assert max(floors(room_graph()).values()) <= MOST_FLOORS
 
-    def floor(name: str) -> int:
-        return 1 + max((floor(other) for other in ROOM_GRAPH[name]), default=0)
 
-    assert max(floor(name) for name in list(ROOM_GRAPH)) <= MOST_FLOORS
+def test_the_picture_of_the_house_is_drawn_from_the_code():
+    """docs/images/house.svg is what the imports of today draw; `make docs` draws it anew."""
+    assert picture() == PICTURE.read_text()
 
 
 @pytest.mark.parametrize("folder", MOST_FILES)

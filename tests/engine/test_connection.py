@@ -53,6 +53,9 @@ def test_a_connection_in_a_broken_transaction_is_closed():
 
 
 def test_a_closed_connection_stays_closed():
+    """To close it once more is no error, and opens nothing."""
     con = duckdb.connect()
     con.close()
     close(con)
+    with pytest.raises(duckdb.ConnectionException):
+        con.execute("SELECT 1")
