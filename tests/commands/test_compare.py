@@ -166,7 +166,7 @@ def test_nothing_need_be_stored(fleet: Path, compare):
         (["--format", "xml"], "xml"),
         (["--fail-over", "much"], "expected a limit such as 5%"),
         (["--relevant", "5"], "expected a limit such as 5%"),
-        (["--accept", "a.toml"], "--accept: expected --fail-over with it"),
+        (["--accept", "a.toml"], "--accept: expected --fail-over beside it"),
         (["--fail-over", "5%", "--accept", "/no/such.toml"], "/no/such.toml: No such file"),
         (["--program", "jit_cnn_trian_step"], "did you mean 'jit_cnn_train_step'"),
         (["--from", "."], "expected --warehouse or --from, not both"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.compare.causes import former
+from bufferhouse.compare.causes import former, short
 from bufferhouse.compare.compare import compare_runs
 from bufferhouse.query.statements import ask
 from bufferhouse.report.fleet.data import Fleet, read_fleet
@@ -66,6 +66,6 @@ def test_every_form_names_the_causes(report: Fleet, example_warehouse: Path, mon
     assert causes == {series.main_cause for space in report.spaces for series in space.series if series.main_cause}
     for cause, size in causes:
         rounded, whole = human_bytes(size, signed=True), exact_bytes(size, signed=True)
-        assert (f"{cause} {rounded}", whole) in cells
-        assert all(f"{cause} {rounded}" in text for text in shown.values())
-        assert all(f"{cause} {whole}" in text for text in exact.values())
+        assert (f"{short(cause)} {rounded}", whole) in cells
+        assert all(f"{short(cause)} {rounded}" in text for text in shown.values())
+        assert all(f"{short(cause)} {whole}" in text for text in exact.values())
