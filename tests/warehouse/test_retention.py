@@ -64,7 +64,7 @@ def test_older_than_counts_days_from_now(warehouse, tmp_path):
         moment = (datetime.now(UTC) - timedelta(days=days)).isoformat()
         ingest(warehouse, tmp_path / name, "--label", f"started_at={moment}")
     plan = call("prune", "--older-than", "30d", "--plan", "--warehouse", warehouse)
-    assert (0, "would remove run old\n1 runs would be removed\n") == (plan.code, plan.out)
+    assert (0, "would remove run old\n1 run would be removed\n") == (plan.code, plan.out)
     assert ["old", "young"] == runs_of(warehouse)
     assert 0 == call("prune", "--older-than", 30, "--warehouse", warehouse).code
     assert ["young"] == runs_of(warehouse)
