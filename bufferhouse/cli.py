@@ -64,6 +64,10 @@ def _main(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 def main() -> None:
     """Run the command line."""
+    if sys.argv[1:2] == ["query"]:
+        from bufferhouse.query.supervisor import supervised
+
+        supervised()
     try:
         app()
     except BrokenPipeError:

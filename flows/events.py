@@ -18,7 +18,7 @@ from bufferhouse.ingest.source import Pass
 from bufferhouse.models.checks import CheckResult
 from bufferhouse.warehouse.retention import moment_text
 
-REJECTS = "bufferhouse.ingest.rejects"
+REJECTS = "bufferhouse.rejects"
 STALE_SOURCE = "bufferhouse.stale-source"
 FAILED_CHECK = "bufferhouse.failed-check"
 REGRESSION = "bufferhouse.regression"

@@ -83,6 +83,11 @@ def told(verb: Callable) -> Callable:
         except (WarehouseBusy, SourceUnavailable) as error:
             say(f"bufferhouse: {error}")
             raise typer.Exit(3) from None
+        except UnicodeEncodeError as error:
+            if "surrogates" not in error.reason:
+                raise
+            say(f"bufferhouse: expected words in UTF-8, found {error.object[:200]!r}")
+            raise typer.Exit(2) from None
         except BrokenPipeError:
             raise
         except OSError as error:

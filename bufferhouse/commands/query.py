@@ -3,16 +3,18 @@
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
 from bufferhouse.errors import UsageError
+from bufferhouse.warehouse.lake.address import LakeAddress
 
 _OPTION = re.compile(r"--[a-z-]+=")
 FromOption = Annotated[
@@ -69,7 +71,7 @@ def query(
     from bufferhouse.engine.limits import MIB, Limits
     from bufferhouse.query.cookbook import question
     from bufferhouse.query.door import door
-    from bufferhouse.query.output import ALL_FORMATS, answer, pairs, values
+    from bufferhouse.query.output import ALL_FORMATS, answer, pairs, values, write
 
     check_format(output_format, *ALL_FORMATS)
     if output_format == "parquet" and output is None:
@@ -96,7 +98,7 @@ def query(
             return
         text = answer(opened, sql, parameters, output_format, output)
     if text is not None:
-        print(text)
+        write(text, sys.stdout)
 
 
 def _list(output_format: str) -> None:
@@ -120,14 +122,16 @@ def _text_of(file: Path) -> str:
         raise UsageError(f"{file}: {error.strerror}") from None
 
 
-def _check_output(output: Path, warehouse: Path | None) -> None:
-    """Raise a UsageError for an output in place of the warehouse, or in a missing folder."""
+def _check_output(output: Path, warehouse: Path | LakeAddress | None) -> None:
+    """Raise a UsageError for an output in place of a warehouse or a lake, or in a missing folder."""
     from bufferhouse.warehouse.files import published_path
+    from bufferhouse.warehouse.target import check_target
 
     path = warehouse_path(warehouse)
     copy = published_path(path)
     if copy is not None and output.resolve() in (path.resolve(), copy.resolve()):
         raise UsageError(f"-o {output}: expected another file, found the warehouse")
+    check_target("-o", output)
     if not output.absolute().parent.is_dir():
         raise UsageError(f"-o {output}: there is no folder {output.absolute().parent}")
 
@@ -160,13 +164,19 @@ def _converse(opened, output_format: str, given: dict[str, str], output: Path | 
         )
 
 
-def _connection(warehouse: Path | None, source: list[str] | None, wait: float):
-    from bufferhouse.commands.options import reading
-
+@contextmanager
+def _connection(warehouse: Path | LakeAddress | None, source: list[str] | None, wait: float) -> Iterator[Any]:
     if source:
         if warehouse is not None:
             raise UsageError("expected --warehouse or --from, not both")
         from bufferhouse.ingest.in_memory import in_memory
 
-        return in_memory(source)
-    return reading(warehouse_path(warehouse, must_exist=True), wait)
+        with in_memory(source) as con:
+            yield con
+        return
+    from bufferhouse.commands.options import reading
+    from bufferhouse.warehouse.lake.reader import bound_password
+
+    path = warehouse_path(warehouse, must_exist=True)
+    with bound_password(path), reading(path, wait) as con:
+        yield con

@@ -147,6 +147,7 @@ def rejects_show(
 ) -> None:
     """Show why a dump was refused, with the lines around the fault."""
     from bufferhouse.ingest.rejects import content, explained
+    from bufferhouse.warehouse.target import check_target
 
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
         files = content(con, reject_id)
@@ -155,6 +156,7 @@ def rejects_show(
     if output is not None:
         for role, data in files.items():
             target = output if len(files) == 1 else output.with_name(f"{output.name}.{role}")
+            check_target("-o", target)
             target.write_bytes(data)
             print(f"written: {target}")
 

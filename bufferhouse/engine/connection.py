@@ -2,6 +2,7 @@
 
 import re
 import time
+from contextlib import suppress
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -46,8 +47,11 @@ def close(con: duckdb.DuckDBPyConnection) -> None:
     """Close a connection, and the database with the last of its connections. A closed one stays closed.
 
     DuckDB 1.5.5 now and then (twice in some 8,000 times, on busy cores) ends the process with SIGSEGV, in one of its
-    own threads, while a database is taken down. `SET threads` ends them first: it returns when they are gone.
+    own threads, while a database is taken down. `SET threads` ends them first: it returns when they are gone. A
+    statement that DuckDB gave up at a signal goes on in these threads until it is interrupted.
     """
+    with suppress(duckdb.Error):
+        con.interrupt()
     interrupts.forget(con)
     try:
         con.execute("SET threads = 1")
@@ -67,6 +71,7 @@ def is_lake(con: duckdb.DuckDBPyConnection) -> bool:
 def settle(con: duckdb.DuckDBPyConnection) -> None:
     """Make a connection answer alike wherever it is opened, and stop at Ctrl-C."""
     interrupts.listen(con)
+    interrupts.stop_statements()
     con.execute("SET TimeZone = 'UTC'")
     con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
     con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours

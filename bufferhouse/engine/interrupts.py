@@ -10,10 +10,12 @@ So the signal itself wakes a thread here, which interrupts what runs on the conn
 long work asks, too.
 """
 
+import os
 import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -22,11 +24,14 @@ from weakref import WeakSet
 
 AGAIN_SECONDS = 0.1  # between two interrupts
 _END = b"\0"  # no signal has this number
+_STOPPING = (bytes([signal.SIGINT]), bytes([signal.SIGTERM]))
 
+_ends: list[socket.socket] = []  # of `stop_statements`; a forked process has none of its thread, and makes its own
 _came = False
 _heard = threading.Event()  # by somebody who does not forgive it
 _in_use: WeakSet = WeakSet()
 _looking = threading.RLock()  # the handler of signals may meet its own thread here
+os.register_at_fork(after_in_child=_ends.clear)
 
 
 @contextmanager
@@ -50,6 +55,42 @@ def remembered() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         _came = False
         _heard.clear()
+
+
+def stop_statements() -> None:
+    """Let Ctrl-C and SIGTERM stop the statements of this process from now on, whoever handles the signal.
+
+    For notebooks and flows, which handle signals themselves: what comes of it stays theirs to say. A statement is
+    stopped as long as the main thread stands in it. Does nothing outside the main thread, nor where somebody else wants
+    to be woken by signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    before = signal.set_wakeup_fd(-1)
+    if before != -1:
+        signal.set_wakeup_fd(before, warn_on_full_buffer=False)
+        return
+    if not _ends:
+        _ends[:] = socket.socketpair()
+        _ends[1].setblocking(False)
+        threading.Thread(target=_stop_where_main_stands, args=(_ends[0],), daemon=True, name="Ctrl-C").start()
+    signal.set_wakeup_fd(_ends[1].fileno(), warn_on_full_buffer=False)
+
+
+def _stop_where_main_stands(woken: socket.socket) -> None:
+    main = threading.main_thread().ident
+    while True:
+        if woken.recv(1) not in _STOPPING:
+            continue
+        place = _place_of(main)
+        while place is not None and _place_of(main) == place:
+            _interrupt()  # again and again: the statement may have been about to begin
+            time.sleep(AGAIN_SECONDS)
+
+
+def _place_of(thread: int) -> tuple[int, int] | None:
+    frame = sys._current_frames().get(thread)
+    return None if frame is None else (id(frame), frame.f_lasti)
 
 
 def check() -> None:

@@ -21,7 +21,7 @@ import duckdb
 from bufferhouse.engine.interrupts import AGAIN_SECONDS, waking
 
 MIB, GIB = 1 << 20, 1 << 30
-OUTSIDE_BYTES = 1 << 30  # what the process may take beyond DuckDB's own bound: vectors, threads, rows of the answer
+OUTSIDE_BYTES = 512 * MIB  # what the process may take beyond DuckDB's own bound: vectors, threads, the answer as text
 GRACE_SECONDS = 5.0  # between the interrupt and giving up
 _END = b"\0"  # no signal has this number
 

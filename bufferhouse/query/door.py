@@ -1,44 +1,31 @@
 """The read-only door for ad-hoc SQL.
 
-The barrier is the engine's own: a reading transaction, no files, no network, no extensions, no names of Python, and
-settings that are locked. What is said here about a statement before it runs gives better messages, and keeps out the
-few functions of DuckDB that change its state or open a file of their own though they stand in a SELECT.
+Two walls, each of which holds alone. What a statement may be is judged before it runs, on DuckDB's own tree
+(`guard`). And where it runs there is nothing to reach: a reading transaction on a database attached to read, no
+files, no network, no extensions, no names of Python, and settings that are locked; the files of a lake are read through
+a file system that cannot write (`lake.files`). docs/decisions/0013-what-a-reader-may-ask.md says why.
 """
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import duckdb
 
 from bufferhouse.engine.connection import is_lake
 from bufferhouse.engine.limits import OUTSIDE_BYTES, Limits, bounded_memory, interrupted_after
+from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError
+from bufferhouse.query.guard import judged, other_databases
 from bufferhouse.query.hints import explained
-from bufferhouse.warehouse.lake.attach import data_path_of
+from bufferhouse.query.spill import spill_folder
+from bufferhouse.warehouse.lake.attach import ROOT
 
 SEARCH_PATH = "marts,staging,raw"
-_ALLOWED = {
-    duckdb.StatementType.SELECT,
-    duckdb.StatementType.EXPLAIN,
-    duckdb.StatementType.RELATION,
-}
-# They change the state of the connection, write to a place of their own, or run SQL that is not seen here.
-_REFUSED_FUNCTIONS = frozenset(
-    (
-        *("checkpoint", "force_checkpoint", "query", "json_execute_serialized_sql"),
-        *("enable_logging", "disable_logging", "enable_profiling", "disable_profiling"),
-        *("truncate_duckdb_logs", "write_log"),
-        *("arrow_scan", "arrow_scan_dumb", "pandas_scan", "python_map_function"),
-    )
-)
-# They ask or change the catalog of a lake, beside its snapshot.
-_REFUSED_FAMILIES = ("ducklake_", "postgres_")
-_CHUNK = 2048
+_CHUNK = 2048  # rows
+_BATCH = 65536  # rows, which make a row group of Parquet
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,55 +36,25 @@ class Answer:
     rows: list[tuple]
 
 
-def check_statement(con: duckdb.DuckDBPyConnection, sql: str) -> str:
-    """Return the one statement of `sql` if it only reads.
-
-    DuckDB itself says what kind of statement a text is; DESCRIBE, SUMMARIZE, PIVOT and FROM-first count as SELECT.
-
-    Raises:
-        UsageError: the text is no SQL, holds several statements, or one that does not only read.
-    """
-    try:
-        statements = con.extract_statements(sql)
-    except duckdb.Error as error:
-        raise UsageError(str(error)) from None
-    kinds = [statement.type for statement in statements]
-    _check_functions(sql)
-    if kinds == [duckdb.StatementType.CREATE, duckdb.StatementType.SELECT] and not statements[0].query:
-        # A PIVOT over whatever values there are: DuckDB itself puts a temporary type of these values in front of it.
-        return sql
-    if len(statements) != 1:
-        raise UsageError(f"expected one statement, found {len(statements)}")
-    if kinds[0] not in _ALLOWED:
-        raise UsageError(
-            f"query only reads: expected SELECT, EXPLAIN, DESCRIBE, SUMMARIZE or PIVOT, found {kinds[0].name}"
-        )
-    return statements[0].query
-
-
-def _check_functions(sql: str) -> None:
-    # DuckDB's names have no escapes: a function that is called stands in the text by its letters. Offsets are of bytes.
-    text = sql.encode()
-    starts = [start for start, _ in duckdb.tokenize(sql)]
-    ends = [*starts[1:], len(text)]
-    words = [text[start:end].decode(errors="replace") for start, end in zip(starts, ends, strict=False)]
-    for word, following in pairwise(words):
-        # A comment behind a name belongs to the slice of the name.
-        name = word.strip().split("/*")[0].split("--")[0].strip().strip('"').lower()
-        if (name in _REFUSED_FUNCTIONS or name.startswith(_REFUSED_FAMILIES)) and following.startswith("("):
-            raise UsageError(f"query only reads: the function {name} does more than that")
-
-
 class Door:
     """Answers statements on a connection that is locked down; made by `door`."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, limits: Limits, give_up: Callable[[], None] | None) -> None:
         self.con = con
         self.limits = limits
+        self._others = other_databases(con)
         self._give_up = give_up
 
     def ask(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Answer:
         """Return what one reading statement answers.
+
+        Raises:
+            UsageError: as `told`.
+        """
+        return self.told(sql, parameters, lambda answer: answer)
+
+    def told(self, sql: str, parameters: Mapping[str, Any] | None, tell: Callable[[Answer], T]) -> T:
+        """Return what `tell` makes of the answer of one reading statement, within the same limits.
 
         Raises:
             UsageError: the statement is refused, DuckDB cannot run it, or it takes more than the limits.
@@ -112,25 +69,25 @@ class Door:
                         f"the answer has more than {self.limits.rows:,} rows; put a LIMIT behind the statement, or "
                         "allow more with --max-rows"
                     )
-            return Answer(columns, rows)
+            return tell(Answer(columns, rows))
 
-    def arrow(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Return the same as an Arrow table.
+    def batches(self, sql: str, parameters: Mapping[str, Any] | None, tell: Callable[[Any], None]) -> None:
+        """Let `tell` read the answer batch by batch, from an Arrow reader: however long it is, little is in memory.
 
         Raises:
-            UsageError: as `ask`.
+            UsageError: as `told`.
         """
         with self._running(sql, parameters) as cursor:
-            return cursor.to_arrow_table()
+            tell(cursor.to_arrow_reader(_BATCH))
 
     @contextmanager
     def _running(self, sql: str, parameters: Mapping[str, Any] | None) -> Iterator[duckdb.DuckDBPyConnection]:
         limits = self.limits
-        statement = check_statement(self.con, sql)
-        self._check_parameters(sql, parameters or {})
         watch = interrupted_after(self.con, limits.seconds, self._give_up)
         try:
             with bounded_memory(limits.memory_bytes + OUTSIDE_BYTES), watch as ctrl_c:
+                statement = judged(self.con, sql, self._others)
+                self._check_parameters(sql, parameters or {})
                 self.con.execute("BEGIN TRANSACTION READ ONLY")
                 yield self.con.execute(statement, dict(parameters) if parameters else None)
         except duckdb.InterruptException:
@@ -140,16 +97,26 @@ class Door:
         except (MemoryError, duckdb.OutOfMemoryException) as error:
             if "max_temp_directory_size" in str(error):
                 raise UsageError(
-                    f"stopped: it needs more than {limits.temporary_bytes >> 20:,} MiB of temporary files"
+                    f"stopped: it needs more than {limits.temporary_bytes >> 20:,} MiB of temporary files, which is "
+                    "what there is beside your other queries"
                 ) from None
-            raise UsageError(
-                f"stopped: it needs more than {limits.memory_bytes >> 20:,} MiB of memory; --memory MIB gives it more"
-            ) from None
+            raise self._too_large() from None
+        except (RuntimeError, OverflowError, UnicodeError) as error:
+            if isinstance(error.__cause__, KeyboardInterrupt):
+                raise
+            if "allocate" in str(error):
+                raise self._too_large() from None
+            raise UsageError(f"Python cannot hold a parameter or a value of the answer: {error}") from None
         except duckdb.Error as error:
             self._roll_back()
             raise UsageError(explained(self.con, error)) from None
         finally:
             self._roll_back()
+
+    def _too_large(self) -> UsageError:
+        return UsageError(
+            f"stopped: it needs more than {self.limits.memory_bytes >> 20:,} MiB of memory; --memory MIB gives it more"
+        )
 
     def _check_parameters(self, sql: str, given: Mapping[str, Any]) -> None:
         wanted = {name for statement in self.con.extract_statements(sql) for name in statement.named_parameters}
@@ -176,17 +143,10 @@ def door(
     `give_up` is called, from another thread, when a statement neither ends nor answers to an interrupt in its time.
     """
     limits = limits or Limits()
-    directory = tempfile.mkdtemp(prefix="bufferhouse-")
-
-    def clean_and_give_up() -> None:
-        shutil.rmtree(directory, ignore_errors=True)
-        give_up()
-
-    try:
-        lock_down(con, limits, directory)
-        yield Door(con, limits, clean_and_give_up if give_up else None)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    with spill_folder(limits.temporary_bytes) as (directory, temporary_bytes):
+        limits = replace(limits, temporary_bytes=temporary_bytes)
+        lock_down(con, limits, str(directory))
+        yield Door(con, limits, give_up)
 
 
 def lock_down(con: duckdb.DuckDBPyConnection, limits: Limits, directory: str) -> None:
@@ -196,8 +156,8 @@ def lock_down(con: duckdb.DuckDBPyConnection, limits: Limits, directory: str) ->
     """
     held = con.execute("SELECT CAST(COALESCE(SUM(memory_usage_bytes), 0) AS BIGINT) FROM duckdb_memory()").fetchone()[0]
     if is_lake(con):
-        # Its files are read when a statement asks for them; nothing is written there, as the lake is attached to read.
-        con.execute(f"SET allowed_directories = [{_literal(data_path_of(con))}]")
+        # Its files are read when a statement asks for them, through a file system that cannot write.
+        con.execute(f"SET allowed_directories = [{quoted(ROOT)}]")
     for name, value in {
         "search_path": SEARCH_PATH,
         "temp_directory": directory,
@@ -211,10 +171,4 @@ def lock_down(con: duckdb.DuckDBPyConnection, limits: Limits, directory: str) ->
         "enable_external_access": False,
         "lock_configuration": True,
     }.items():
-        con.execute(f"SET {name} = {_literal(value)}")
-
-
-def _literal(value: str | int | bool) -> str:
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return str(value).lower()
+        con.execute(f"SET {name} = {quoted(value) if isinstance(value, str) else str(value).lower()}")

@@ -4,11 +4,13 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, TextIO
 
 from bufferhouse.errors import UsageError
 from bufferhouse.query.door import Door
 from bufferhouse.query.format import FORMATS, formatted
 
+_PIECE = 1 << 16  # characters
 ALL_FORMATS = (*FORMATS, "parquet")
 _WORDS = {"null": None, "true": True, "false": False}
 
@@ -52,19 +54,35 @@ def answer(door: Door, sql: str, parameters: Mapping[str, object], form: str, ou
         UsageError: the statement is refused, or cannot be answered; nothing was written.
     """
     if output is None:
-        found = door.ask(sql, parameters)
-        return formatted(found.columns, found.rows, form)
-    # Text is made before the file is: what fails leaves none behind, and of what was there nothing is lost.
+        return door.told(sql, parameters, lambda found: formatted(found.columns, found.rows, form))
+    # Of what was there nothing is lost when this fails, and nothing new is left behind.
     temporary = output.with_name(f".{output.name}.{os.getpid()}.new")
     try:
         if form == "parquet":
-            import pyarrow.parquet as pq
-
-            pq.write_table(door.arrow(sql, parameters), temporary, compression="zstd")
+            door.batches(sql, parameters, lambda batches: _write_parquet(batches, temporary))
         else:
-            found = door.ask(sql, parameters)
-            temporary.write_text(formatted(found.columns, found.rows, form) + "\n")
+            door.told(sql, parameters, lambda found: _write(formatted(found.columns, found.rows, form), temporary))
         os.replace(temporary, output)
     finally:
         temporary.unlink(missing_ok=True)
     return None
+
+
+def _write(text: str, path: Path) -> None:
+    with path.open("w") as file:
+        write(text, file)
+
+
+def write(text: str, file: TextIO) -> None:
+    """Write a text and a line feed behind it, piece by piece: as bytes, the whole would be in memory once more."""
+    for start in range(0, len(text), _PIECE):
+        file.write(text[start : start + _PIECE])
+    file.write("\n")
+
+
+def _write_parquet(batches: Any, path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(path, batches.schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)

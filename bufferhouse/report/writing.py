@@ -3,14 +3,16 @@
 from pathlib import Path
 
 from bufferhouse.errors import UsageError
+from bufferhouse.warehouse.target import check_target
 
 
 def check_page_path(path: Path) -> None:
     """Raise a UsageError for a page whose folder does not exist, before any work is done.
 
     Raises:
-        UsageError: its folder does not exist.
+        UsageError: its folder does not exist, or a warehouse or a lake is there.
     """
+    check_target("--html", path)
     if not path.absolute().parent.is_dir():
         raise UsageError(f"the folder of the page does not exist: {path.absolute().parent}")
 

@@ -26,6 +26,8 @@ class Finder:
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Finder())
+from bufferhouse import supervising
+supervising.supervised = lambda: None  # what is looked at is the process that works
 from bufferhouse.cli import main
 main()
 """
@@ -46,6 +48,8 @@ def watch():
             os.kill(os.getpid(), signal.SIGINT)
             return
 
+from bufferhouse import supervising
+supervising.supervised = lambda: None  # what is looked at is the process that works
 from bufferhouse.cli import main
 threading.Thread(target=watch, daemon=True).start()
 main()
@@ -108,6 +112,63 @@ def test_ctrl_c_ends_a_verb_in_its_statement(endless_warehouse, tmp_path, verb):
     said = [line.split(" after ")[0] for line in outcome.err.splitlines() if not line.startswith("tables: ")]
     assert ["bufferhouse: interrupted"] == said
     assert [] == list(tmp_path.rglob(".*"))
+
+
+# A notebook that gets Ctrl-C in one endless step, and then the next cell.
+NOTEBOOK = """
+import os, signal, sys, threading, time
+import bufferhouse
+
+con = bufferhouse.connect(sys.argv[1])
+try:
+    threading.Timer(1, os.kill, [os.getpid(), signal.SIGINT]).start()
+    try:
+        con.sql(sys.argv[2]).fetchall()
+    except Exception:  # of DuckDB, which comes first now and then
+        time.sleep(1)
+except KeyboardInterrupt:
+    pass
+print("stopped")
+time.sleep(1)  # nobody types faster
+print(con.execute("SELECT COUNT(*) FROM range(100000)").fetchall())
+con.close()
+"""
+# A flow that a server cancels: it handles the signal itself.
+CANCELLED = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from bufferhouse.warehouse.read import reading
+
+class Cancelled(Exception):
+    pass
+
+def cancel(number, frame):
+    raise Cancelled
+
+signal.signal(signal.SIGTERM, cancel)
+try:
+    try:
+        with reading(Path(sys.argv[1])) as (con, _):
+            threading.Timer(1, os.kill, [os.getpid(), signal.SIGTERM]).start()
+            con.execute(sys.argv[2])
+    except Exception:  # of DuckDB, which comes first now and then
+        time.sleep(1)
+except Cancelled:
+    pass
+print("stopped")
+"""
+
+
+def test_ctrl_c_stops_a_statement_in_a_notebook(example_warehouse):
+    """Soon, also in one endless step, and the connection answers on."""
+    outcome = run(example_warehouse, ENDLESS, code=NOTEBOOK)
+    assert (0, "stopped\n[(100000,)]\n", "") == (outcome.code, outcome.out, outcome.err)
+
+
+def test_a_flow_that_is_cancelled_stops_its_statement(example_warehouse):
+    """Whoever handles SIGTERM goes on doing so."""
+    outcome = run(example_warehouse, ENDLESS, code=CANCELLED)
+    assert (0, "stopped\n", "") == (outcome.code, outcome.out, outcome.err)
 
 
 def test_an_interrupt_is_raised_at_once_and_remembered():

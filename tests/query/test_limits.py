@@ -154,3 +154,57 @@ def test_an_answer_is_not_written_over_the_warehouse(own_warehouse, temporary):
         )
     assert before == own_warehouse.read_bytes()
     assert 2 == call("query", "SELECT 1", "--warehouse", own_warehouse, "-o", "/no/such/folder/x.csv").code
+
+
+def test_nothing_is_written_over_a_database(own_warehouse, tmp_path):
+    """Whatever its name, through links, too; nor over what lies beside one, or a file of a lake."""
+    other = tmp_path / "other.page"
+    shutil.copy(own_warehouse, other)
+    (tmp_path / "link.html").symlink_to(other)
+    (tmp_path / "hard.html").hardlink_to(other)
+    of_a_lake = tmp_path / "ducklake-01a204c0-baa2-75a0-a15d-0b53cd8f5b6e.parquet"
+    of_a_lake.write_bytes(b"kept")
+    before = other.read_bytes()
+    targets = [other, tmp_path / "link.html", tmp_path / "hard.html", tmp_path / "other.page.wal", of_a_lake]
+    for target in targets:
+        for words in (["query", "SELECT 1", "-o"], ["report", "fleet", "--html"]):
+            outcome = call(*words, target, "--warehouse", own_warehouse)
+            assert (2, "") == (outcome.code, outcome.out)
+            assert f"{words[-1]} {target}: that " in outcome.err
+    assert (before, b"kept") == (other.read_bytes(), of_a_lake.read_bytes())
+    assert not (tmp_path / "other.page.wal").exists()
+
+
+# `bufferhouse` in a process, and behind its messages the most memory in MB that it and its worker had.
+MEASURED = """
+import resource, subprocess, sys
+done = subprocess.run([sys.executable, "-m", "bufferhouse.cli", *sys.argv[1:]], stdout=subprocess.DEVNULL)
+print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+"""
+WIDE = {
+    "text": ["SELECT repeat('x', 1000) AS a FROM range(900000)"],
+    "json": ["SELECT " + ", ".join(f"range AS c{n}" for n in range(200)) + " FROM range(400000)", "--format", "json"],
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_an_answer_is_told_within_the_limits(example_warehouse, temporary, name):
+    """What Python makes of rows counts as well: a wide answer is refused, and the process stays below 1 GB."""
+    outcome = run("query", *WIDE[name], "--warehouse", example_warehouse, "--memory", "256", code=MEASURED)
+    code, megabytes = map(int, outcome.out.split())
+    assert (2, "bufferhouse: stopped: it needs more than 256 MiB of memory; --memory MIB gives it more\n") == (
+        code,
+        outcome.err,
+    )
+    assert 1000 > megabytes
+
+
+def test_a_long_answer_goes_to_parquet_batch_by_batch(example_warehouse, temporary, tmp_path):
+    """It need not fit into memory."""
+    wide = "SELECT " + ", ".join(f"hash(range + {n}) AS c{n}" for n in range(40)) + " FROM range(500000)"
+    words = ["query", wide, "--format", "parquet", "-o", tmp_path / "wide.parquet", "--memory", "100"]
+    outcome = run(*words, "--warehouse", example_warehouse, code=MEASURED)
+    code, megabytes = map(int, outcome.out.split())
+    assert (0, "") == (code, outcome.err)
+    assert (1 << 27) < (tmp_path / "wide.parquet").stat().st_size
+    assert 700 > megabytes

@@ -19,7 +19,7 @@ HOMES = {
     "typer": {"bufferhouse.cli", "commands"},
     "sqlglot": {"models", "query"},
     "altair": {"report"},
-    "obstore": {"sources"},
+    "obstore": {"sources", "warehouse"},
     "psycopg": {"warehouse"},
 }
 # Rooms that know nothing of the database, and those that need the standard library only.

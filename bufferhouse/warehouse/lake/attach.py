@@ -15,6 +15,7 @@ from bufferhouse.warehouse.lake.address import LakeAddress
 from bufferhouse.warehouse.lake.buckets import open_bucket
 from bufferhouse.warehouse.repair import mend
 
+ROOT = "lakefiles://data/"  # stands for the data path where a reader has it attached
 _PAUSE_SECONDS = 0.1
 # DuckLake says so where the catalog's database is there and no lake is in it.
 _NO_LAKE = "creating a new DuckLake is explicitly disabled"
@@ -26,8 +27,10 @@ _SETTINGS = {"ducklake_max_retry_count": 40, "ducklake_retry_wait_ms": 50, "duck
 
 
 def data_path_of(con: duckdb.DuckDBPyConnection) -> str:
-    """Return where the files of a lake are: a folder or a URL, with a slash behind it."""
-    return con.execute(f"SELECT data_path FROM ducklake_settings('{LAKE}')").fetchone()[0]
+    """Return where the files of a lake are, as its catalog keeps it: a folder or a URL, with a slash behind it."""
+    return con.execute(
+        f"SELECT value FROM __ducklake_metadata_{LAKE}.ducklake_metadata WHERE key = 'data_path' AND scope IS NULL"
+    ).fetchone()[0]
 
 
 def snapshot_of(con: duckdb.DuckDBPyConnection) -> int:
@@ -62,18 +65,32 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
     try:
         con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
         extensions.load(con, "ducklake", *(["postgres_scanner"] if address.is_postgres else []))
-        _attach(con, address, ["READ_ONLY"] if read_only else [], wait)
-        open_bucket(con, data_path_of(con))
         if read_only:
-            snapshot = snapshot_of(con)
-            con.execute(f"USE memory; DETACH {LAKE}")
-            _attach(con, address, ["READ_ONLY", f"SNAPSHOT_VERSION {snapshot}"], wait)
+            _attach_snapshot(con, address, wait)
+        else:
+            _attach(con, address, [], wait)
+            open_bucket(con, data_path_of(con))
         for name, value in _SETTINGS.items():
             con.execute(f"SET {name} = {value}")
     except BaseException:
         con.close()
         raise
     return con
+
+
+def _attach_snapshot(con: duckdb.DuckDBPyConnection, address: LakeAddress, wait: float) -> None:
+    """Attach the newest snapshot, whose files are read through a file system that cannot write."""
+    from bufferhouse.warehouse.lake import files
+    from bufferhouse.warehouse.lake.reader import reading_address
+
+    target = reading_address(address)
+    read = files.register(con)
+    options = ["READ_ONLY", f"DATA_PATH {quoted(ROOT)}", "OVERRIDE_DATA_PATH true"]
+    _attach(con, address, options, wait, target)
+    snapshot = snapshot_of(con)
+    read.show(data_path_of(con))
+    con.execute(f"USE memory; DETACH {LAKE}")
+    _attach(con, address, [*options, f"SNAPSHOT_VERSION {snapshot}"], wait, target)
 
 
 def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
@@ -97,11 +114,18 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
         open_bucket(con, data_path)
         if "://" not in data_path:
             os.makedirs(data_path, exist_ok=True)
-        _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait)
+        _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait, is_new=True)
 
 
-def _attach(con: duckdb.DuckDBPyConnection, address: LakeAddress, options: list[str], wait: float) -> None:
-    is_new = any(option.startswith("DATA_PATH") for option in options)
+def _attach(
+    con: duckdb.DuckDBPyConnection,
+    address: LakeAddress,
+    options: list[str],
+    wait: float,
+    target: str | None = None,
+    *,
+    is_new: bool = False,
+) -> None:
     if not is_new and not address.is_postgres and not Path(address.catalog).exists():
         raise _none_there(address)  # DuckDB would leave an empty file there
     words = ", ".join([*options, *([] if is_new else ["CREATE_IF_NOT_EXISTS false"])])
@@ -109,7 +133,7 @@ def _attach(con: duckdb.DuckDBPyConnection, address: LakeAddress, options: list[
     has_bucket = False
     while True:
         try:
-            con.execute(f"ATTACH {quoted(str(address))} AS {LAKE} ({words})")
+            con.execute(f"ATTACH {quoted(target or str(address))} AS {LAKE} ({words})")
             con.execute(f"USE {LAKE}")
             return
         except duckdb.Error as error:

@@ -10,22 +10,32 @@ from bufferhouse.warehouse.lake import extensions
 _TRIES = 9  # as bufferhouse.sources.s3 has it
 
 
-def open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
-    """Let a connection read and write below an s3:// URL; endpoint, region and keys as `sources.s3` finds them.
+def check_bucket(data_path: str) -> dict[str, str]:
+    """Return endpoint, region and keys for an s3:// URL, in obstore's names.
 
     Raises:
-        UsageError: there are no keys.
+        UsageError: there are no keys, or it is another kind of place.
     """
-    if "://" not in data_path:
-        return
     if not data_path.startswith("s3://"):
         raise UsageError(f"--data-path: expected a folder or s3://BUCKET/PREFIX, found {data_path}")
-    extensions.load(con, "httpfs")
     found = configuration()
     if "access_key_id" not in found or "secret_access_key" not in found:
         raise UsageError(
             f"{data_path}: expected keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the profile $AWS_PROFILE"
         )
+    return found
+
+
+def open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
+    """Let a writer's connection read and write below an s3:// URL, with endpoint, region and keys of `sources.s3`.
+
+    Raises:
+        UsageError: as `check_bucket`.
+    """
+    if "://" not in data_path:
+        return
+    found = check_bucket(data_path)
+    extensions.load(con, "httpfs")
     con.execute(f"SET http_retries = {_TRIES - 1}")
     values = {
         "KEY_ID": found["access_key_id"],

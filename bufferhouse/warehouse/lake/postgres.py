@@ -24,7 +24,7 @@ def connect(catalog: str) -> "psycopg.Connection":
         UsageError: psycopg is not installed.
         psycopg.OperationalError: PostgreSQL does not answer, or refuses who connects.
     """
-    psycopg = _psycopg()
+    psycopg = psycopg_module()
     con = psycopg.connect(
         catalog,
         autocommit=True,
@@ -45,7 +45,7 @@ def answering() -> Iterator[None]:
         UsageError: psycopg is not installed.
         WarehouseBusy: PostgreSQL does not answer.
     """
-    psycopg = _psycopg()
+    psycopg = psycopg_module()
     try:
         yield
     except psycopg.OperationalError as error:
@@ -53,12 +53,17 @@ def answering() -> Iterator[None]:
         raise WarehouseBusy(f"the catalog of the lake does not answer: {reason}; try again later") from None
 
 
-def _psycopg() -> ModuleType:
+def psycopg_module() -> ModuleType:
+    """Return the package psycopg.
+
+    Raises:
+        UsageError: it is not installed.
+    """
     try:
         import psycopg
     except ModuleNotFoundError:
         raise UsageError(
-            "writing to a lake in PostgreSQL needs psycopg, which is not installed; install bufferhouse with its "
+            "a lake in PostgreSQL needs psycopg, which is not installed; install bufferhouse with its "
             "extra: pip install -e '.[lake]'"
         ) from None
     return psycopg

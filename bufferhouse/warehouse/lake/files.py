@@ -1,0 +1,158 @@
+"""The files of a lake as its readers see them: through a file system for DuckDB that has no way to write.
+
+DuckDB's own gives whoever may read a folder the right to write there, and whoever has a key of a bucket all that the
+key allows. Here is nothing but reading, below the data path; keys of a bucket stay in Python, out of the reach of SQL.
+"""
+
+import io
+import os
+from typing import Any, BinaryIO
+
+import duckdb
+from fsspec import AbstractFileSystem
+
+from bufferhouse.warehouse.lake.attach import ROOT
+
+_WHOLE_BYTES = 4 << 20  # an object up to this size is fetched by one request
+
+
+class LakeFiles(AbstractFileSystem):
+    """Files below one folder, or one prefix of a bucket, to be read by their names: nothing is listed or written."""
+
+    protocol = ROOT.partition(":")[0]
+    cachable = False
+
+    def __init__(self) -> None:
+        super().__init__(use_listings_cache=False)
+        self._place: str | None = None
+        self._store: Any = None
+
+    def show(self, data_path: str) -> None:
+        """Show the files below a data path: a folder or an s3:// URL, with a slash behind it.
+
+        Raises:
+            UsageError: there are no keys of the bucket, or it is another kind of place.
+        """
+        if "://" in data_path:
+            from bufferhouse.sources.s3 import open_store
+            from bufferhouse.warehouse.lake.buckets import check_bucket
+
+            check_bucket(data_path)
+            bucket, _, data_path = data_path.removeprefix("s3://").partition("/")
+            self._store = open_store(bucket)
+        self._place = data_path
+
+    def open(self, path: str, mode: str = "rb", **options: Any) -> BinaryIO:
+        """Open a file to read.
+
+        Raises:
+            PermissionError: it would be written, or lies elsewhere.
+        """
+        if mode != "rb":
+            raise PermissionError(f"{path}: the files of a lake are only read")
+        place = self._found(path)
+        if self._store is None:
+            return _File(place)
+        return _object(self._store, place)
+
+    def info(self, path: str, **options: Any) -> dict[str, Any]:
+        """Return name, size and moment of a file."""
+        place = self._found(path)
+        if self._store is None:
+            about = os.stat(place)
+            return {"name": path, "type": "file", "size": about.st_size, "mtime": about.st_mtime}
+        import obstore
+
+        about = obstore.head(self._store, place)
+        return {"name": path, "type": "file", "size": about["size"], "mtime": about["last_modified"].timestamp()}
+
+    def modified(self, path: str) -> Any:
+        """Return when a file was written: none is ever changed."""
+        from datetime import UTC, datetime
+
+        return datetime.fromtimestamp(0, UTC)
+
+    def glob(self, path: str, **options: Any) -> list[str]:
+        """Return the path itself: names are known from the catalog."""
+        return [path]
+
+    def _found(self, path: str) -> str:
+        name = path.removeprefix(ROOT)
+        if self._place is None or "://" in name or name.startswith("/") or ".." in name.split("/"):
+            raise PermissionError(f"{path}: not below the data path of the lake")
+        return self._place + name
+
+
+def _object(store: Any, key: str) -> BinaryIO:
+    import obstore
+
+    size = obstore.head(store, key)["size"]
+    if size <= _WHOLE_BYTES:
+        return io.BytesIO(bytes(obstore.get(store, key).bytes()))
+    return _Object(store, key, size)
+
+
+class _Ranges(io.RawIOBase):
+    """What is read by ranges: each read of DuckDB is one."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self._size, self._at = size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        end = self._size if size < 0 else min(self._at + size, self._size)
+        found = self._range(self._at, end) if end > self._at else b""
+        self._at += len(found)
+        return found
+
+    def _range(self, start: int, end: int) -> bytes:
+        raise NotImplementedError
+
+
+class _File(_Ranges):
+    """A file of a folder. DuckDB drops files without closing them, which one of Python's would warn of."""
+
+    def __init__(self, path: str) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        super().__init__(os.fstat(self._descriptor).st_size)
+
+    def close(self) -> None:
+        if not self.closed and hasattr(self, "_descriptor"):
+            os.close(self._descriptor)
+        super().close()
+
+    def _range(self, start: int, end: int) -> bytes:
+        return os.pread(self._descriptor, end - start, start)
+
+
+class _Object(_Ranges):
+    """An object of a bucket."""
+
+    def __init__(self, store: Any, key: str, size: int) -> None:
+        super().__init__(size)
+        self._store, self._key = store, key
+
+    def _range(self, start: int, end: int) -> bytes:
+        import obstore
+
+        return bytes(obstore.get_range(self._store, self._key, start=start, end=end))
+
+
+def register(con: duckdb.DuckDBPyConnection) -> LakeFiles:
+    """Let a connection know such a file system, empty yet."""
+    files = LakeFiles()
+    con.register_filesystem(files)
+    return files

@@ -1,0 +1,73 @@
+"""Sessions of readers with the PostgreSQL of a lake's catalog: they can only read, and the password stays theirs."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bufferhouse.warehouse.lake.address import PREFIX, LakeAddress
+
+_ONLY_READ = "-c default_transaction_read_only=on"
+
+
+def reading_address(address: LakeAddress) -> str:
+    """Return how DuckDB attaches a lake for somebody who reads: PostgreSQL itself refuses what writes.
+
+    Raises:
+        UsageError: psycopg is not installed.
+    """
+    if not address.is_postgres:
+        return str(address)
+    from bufferhouse.warehouse.lake.postgres import psycopg_module
+
+    conninfo = psycopg_module().conninfo
+    parts = conninfo.conninfo_to_dict(address.connection_string)
+    own = parts.pop("options", None) or os.environ.get("PGOPTIONS", "")
+    return f"{PREFIX}postgres:{conninfo.make_conninfo('', **parts, options=f'{own} {_ONLY_READ}'.strip())}"
+
+
+@contextmanager
+def bound_password(address: object) -> Iterator[None]:
+    """Give $PGPASSWORD to the catalog's host alone, meanwhile: libpq would send it to whatever host it is told.
+
+    It lies in a file of memory, which no path names, in the form of $PGPASSFILE. Where there is no such file (macOS) it
+    stays where it was. For a process that does nothing else: the environment is that of all its threads.
+    """
+    password = os.environ.get("PGPASSWORD")
+    if not password or not isinstance(address, LakeAddress) or not address.is_postgres or not _has_memory_files():
+        yield
+        return
+    file = os.memfd_create("passwords", os.MFD_CLOEXEC)
+    try:
+        os.fchmod(file, 0o600)
+        os.write(file, "".join(f"{_field(host)}:*:*:*:{_field(password)}\n" for host in _hosts(address)).encode())
+        before = os.environ.get("PGPASSFILE")
+        os.environ["PGPASSFILE"] = f"/proc/self/fd/{file}"
+        del os.environ["PGPASSWORD"]
+        try:
+            yield
+        finally:
+            os.environ["PGPASSWORD"] = password
+            del os.environ["PGPASSFILE"]
+            if before is not None:
+                os.environ["PGPASSFILE"] = before
+    finally:
+        os.close(file)
+
+
+def _has_memory_files() -> bool:
+    return hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd")
+
+
+def _hosts(address: LakeAddress) -> set[str]:
+    from bufferhouse.warehouse.lake.postgres import psycopg_module
+
+    parts = psycopg_module().conninfo.conninfo_to_dict(address.connection_string)
+    hosts = parts.get("host") or parts.get("hostaddr") or os.environ.get("PGHOST") or os.environ.get("PGHOSTADDR") or ""
+    # libpq says localhost for its own socket, whether that is named or not.
+    return {host or "localhost" for host in str(hosts).split(",")} | (
+        {"localhost"} if str(hosts).startswith(("/", "@")) else set()
+    )
+
+
+def _field(text: str) -> str:
+    return text.replace("\\", "\\\\").replace(":", "\\:")
