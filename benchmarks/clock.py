@@ -153,7 +153,7 @@ class Served(Clock):
         """Return the number of the process of Prefect's server."""
         pid = self.process.pid
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        (server,) = (int(one) for one in children if b"prefect" in Path(f"/proc/{one}/cmdline").read_bytes())
+        (server,) = (int(one) for one in children if b"flows.gate" in Path(f"/proc/{one}/cmdline").read_bytes())
         return server
 
     def spent(self) -> dict[str, float]:
@@ -187,7 +187,11 @@ def core_seconds(warehouse: Path, folder: Path) -> float:
 def task_seconds(clock: Served) -> float:
     """Return CPU seconds of one task that does nothing, client and server together."""
     words = [sys.executable, "-c", _TASKS, str(clock.server())]
-    environment = {**clock.environment, "PREFECT_API_URL": clock.url}
+    environment = {
+        **clock.environment,
+        "PREFECT_API_URL": clock.url,
+        "PREFECT_API_AUTH_STRING": clock.authentication,
+    }
     return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout)
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from bufferhouse import redaction
 from bufferhouse.commands import (
     compare,
     config,
@@ -64,6 +65,7 @@ def _main(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 def main() -> None:
     """Run the command line."""
+    redaction.guard()
     if sys.argv[1:2] == ["query"]:
         from bufferhouse.query.supervisor import supervised
 

@@ -1,20 +1,30 @@
-"""Errors that end a command, each with its exit code and the way out in its message; and pieces of messages."""
+"""Errors that end a command, each with its exit code and the way out in its message, which holds no secret.
+
+And the pieces that messages share.
+"""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from bufferhouse.redaction import redacted
+
 _SHOWN = 80  # characters of a name in a message
 
 
-class UsageError(Exception):
+class _Told(Exception):
+    def __init__(self, *words: object) -> None:
+        super().__init__(*(redacted(word) if isinstance(word, str) else word for word in words))
+
+
+class UsageError(_Told):
     """The call cannot be carried out as it was given: exit 2."""
 
 
-class WarehouseError(Exception):
+class WarehouseError(_Told):
     """The warehouse is not what this version can work with: exit 2."""
 
 
-class WarehouseBusy(Exception):
+class WarehouseBusy(_Told):
     """Another process holds the warehouse: exit 3. Trying again later can help."""
 
 
@@ -22,11 +32,11 @@ class WarehouseFull(WarehouseBusy):
     """There is no space left where the warehouse lies: exit 3, like one that is busy. What was committed is kept."""
 
 
-class ModelError(Exception):
+class ModelError(_Told):
     """A model does not read what it names, or is not written as models are: file, line and column are in the text."""
 
 
-class SourceUnavailable(Exception):
+class SourceUnavailable(_Told):
     """A source does not answer, also after several tries: exit 3. Trying again later can help."""
 
 

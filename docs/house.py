@@ -17,7 +17,7 @@ from bufferhouse.paths import CHECKOUT
 PICTURE = Path(__file__).parent / "images" / "house.svg"
 WIDTH, ROOM_WIDTH, ROOM_HEIGHT, FLOOR_HEIGHT = 1000, 236, 46, 84
 # Every room may use these; arrows to them would say nothing.
-_GROUND = {"bufferhouse.errors", "bufferhouse.paths", "bufferhouse.version"}
+_GROUND = {"bufferhouse.errors", "bufferhouse.paths", "bufferhouse.redaction", "bufferhouse.version"}
 
 
 def module_name(path: Path) -> str:

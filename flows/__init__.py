@@ -1,13 +1,21 @@
 """The clock: Prefect flows over the same functions as the command line. Prefect is imported here and nowhere else."""
 
+import logging
 import os
+import traceback
+from typing import Any
+
+from bufferhouse import redaction
 
 # Before Prefect reads them: nothing leaves the machine, a slow machine may take its time to start a server, and a
 # request is tried again for four minutes while the server is away, so that no flow run fails that has begun. A server
-# we start stores the states of task runs once a second: one transaction for each was most of what a task cost.
+# we start stores the states of task runs once a second: one transaction for each was most of what a task cost. No web
+# page may ask a server that Prefect starts for a flow run without one.
+NO_PAGES = "http://127.0.0.1"
 for _name, _value in {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": NO_PAGES,
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "60",
     "PREFECT_CLIENT_MAX_RETRIES": "7",
     "PREFECT_API_REQUEST_TIMEOUT": "30",
@@ -15,3 +23,18 @@ for _name, _value in {
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
 }.items():
     os.environ.setdefault(_name, _value)
+
+
+def _told(*words: Any, **facts: Any) -> logging.LogRecord:
+    """Return a record of a log; those of Prefect's loggers, ours among them, tell no secret, tracebacks included."""
+    record = _made(*words, **facts)
+    if record.name.startswith("prefect"):
+        record.msg, record.args = redaction.said(record.getMessage()), ()
+        if record.exc_info and record.exc_info[0]:
+            record.exc_text = redaction.said("".join(traceback.format_exception(*record.exc_info)).rstrip())
+            record.exc_info = None
+    return record
+
+
+_made = logging.getLogRecordFactory()
+logging.setLogRecordFactory(_told)

@@ -8,15 +8,15 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.config import load as configuration
 from bufferhouse.errors import UsageError, counted
+from bufferhouse.redaction import cleaned
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import backfilling
-from bufferhouse.warehouse.lake.address import address_of
 from bufferhouse.warehouse.read import is_there
 from bufferhouse.warehouse.reparse import Reparsed
 from bufferhouse.warehouse.reparse import reparse as parse_again
 from bufferhouse.warehouse.warehouse import Warehouse
+from flows import callers
 from flows.ingest import publish
 from flows.steps import EXPECTED, Held, Progress, leave_summary, step
 
@@ -65,8 +65,7 @@ def backfill(
     """
     started = time.monotonic()
     try:
-        conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = address_of(warehouse) if warehouse else conf.warehouse
+        conf, path = callers.chosen(config, settings, warehouse)
         if not is_there(path):
             raise UsageError(f"there is no warehouse at {path}; an ingest makes one")
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
@@ -82,6 +81,8 @@ def backfill(
             published = publish(Held(writer)) if should_publish else "no"
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
+    except Exception as error:
+        raise cleaned(error)  # noqa: B904  most often it is the same
     progress.reach(1, 1)
     rows = {
         "work": work,

@@ -16,6 +16,7 @@ from bufferhouse.errors import counted
 from bufferhouse.ingest.freshness import freshness, is_stale, stale_after
 from bufferhouse.ingest.source import Pass
 from bufferhouse.models.checks import CheckResult
+from bufferhouse.redaction import redacted
 from bufferhouse.warehouse.retention import moment_text
 
 REJECTS = "bufferhouse.rejects"
@@ -117,4 +118,13 @@ def _emit(event: str, name: str, message: str, **payload: Any) -> None:
     """Hand an event to Prefect's own thread, which sends it with flow run, deployment and tags as related resources."""
     # The resource names the event, too: an automation that is quiet about a stale source still hears of its rejects.
     labels = {"prefect.resource.id": f"{event}.{name}", "prefect.resource.name": name}
-    emit_event(event, labels, payload={"message": message, **payload})
+    told = {key: _redacted(value) for key, value in {"message": message, **payload}.items()}
+    emit_event(event, {key: redacted(label) for key, label in labels.items()}, payload=told)
+
+
+def _redacted(value: Any) -> Any:
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, list):
+        return [_redacted(one) for one in value]
+    return {key: _redacted(one) for key, one in value.items()} if isinstance(value, dict) else value

@@ -8,12 +8,13 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.config import load as configuration
 from bufferhouse.errors import UsageError
+from bufferhouse.redaction import cleaned
 from bufferhouse.report.deliver import deliver, link_to
 from bufferhouse.report.fleet.data import read_fleet
 from bufferhouse.report.flow_summary import figures
 from bufferhouse.warehouse.lake.address import address_of, folder_of
+from flows import callers
 from flows.steps import EXPECTED, Held, leave_link, leave_summary, step
 
 NEWEST = "fleet.html"
@@ -60,8 +61,7 @@ def fleet_report(
     """
     started, moment = time.monotonic(), datetime.now(UTC)
     try:
-        conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = address_of(warehouse) if warehouse else conf.warehouse
+        conf, path = callers.chosen(config, settings, warehouse, target=target, url=url)
         given = target or (conf["report"]["target"] and conf.place(conf["report"]["target"]))
         place = given or str(folder_of(path) / "reports")
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
@@ -71,7 +71,10 @@ def fleet_report(
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
     except OSError as error:
-        return Failed(message=f"{place}: {error.strerror or error}", data=UsageError(str(error)))
+        fault = UsageError(f"{place}: {error.strerror or error}")
+        return Failed(message=str(fault), data=fault)
+    except Exception as error:
+        raise cleaned(error)  # noqa: B904  most often it is the same
     seen_at = url or conf["report"]["url"]
     links = {name: link_to(where, name, seen_at) for name, where in places.items()}
     facts = fleet.overview

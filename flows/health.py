@@ -10,6 +10,8 @@ import sys
 import urllib.error
 import urllib.request
 
+from bufferhouse.redaction import said
+
 
 def main() -> int:
     """Return 0 if the server answers that it is healthy, else print the reason and return 1."""
@@ -20,7 +22,7 @@ def main() -> int:
         with urllib.request.urlopen(f"{url}/health", timeout=5) as answer:
             return int(answer.status != 200)
     except OSError as error:
-        print(f"bufferhouse: {url}/health does not answer: {error}", file=sys.stderr)
+        print(said(f"bufferhouse: {url}/health does not answer: {error}"), file=sys.stderr)
         return 1
 
 

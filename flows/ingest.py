@@ -18,7 +18,7 @@ from prefect import flow, runtime, tags
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.config import load as configuration
+from bufferhouse import redaction
 from bufferhouse.errors import SourceUnavailable, WarehouseBusy, counted
 from bufferhouse.ingest import source as passes
 from bufferhouse.ingest.all_sources import chosen_sources, load_ready, total_of
@@ -26,16 +26,17 @@ from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.source import Pass, Source
 from bufferhouse.ingest.workers import OpenParsers
 from bufferhouse.models.checks import CheckResult, found_by_checks
+from bufferhouse.redaction import cleaned
 from bufferhouse.report.flow_summary import pass_summary
 from bufferhouse.report.summary import lines
 from bufferhouse.tabulate.tables import ParsedBatch, Refusal
 from bufferhouse.warehouse.files import is_published, published_path
-from bufferhouse.warehouse.lake.address import address_of
 from bufferhouse.warehouse.load import Loaded
 from bufferhouse.warehouse.load import load as load_batch
 from bufferhouse.warehouse.warehouse import Warehouse
-from flows import events
+from flows import callers, events
 from flows.parsers import open_parsers
+from flows.server import own_authentication
 from flows.steps import EXPECTED, Held, Progress, leave_summary, log, step
 
 
@@ -95,8 +96,7 @@ def ingest(
     started = time.monotonic()
     by_source: dict[str, Pass] = {}
     try:
-        conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = address_of(warehouse) if warehouse else conf.warehouse
+        conf, path = callers.chosen(config, settings, warehouse, sources=sources or (), workers=workers)
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         chosen = chosen_sources(conf, sources, run, labels)
         by_source = {source.name: Pass() for source in chosen}
@@ -113,6 +113,8 @@ def ingest(
     except EXPECTED as error:
         # Were it raised, Prefect would log its traceback and pickle it into the storage of results.
         return Failed(message=str(error), data=error)
+    except Exception as error:
+        raise cleaned(error)  # noqa: B904  most often it is the same
     total = total_of(by_source)
     total.seconds = round(time.monotonic() - started, 3)
     events.tell_rejects(conf, by_source)
@@ -201,6 +203,7 @@ def main() -> int:
 
     Exits as `bufferhouse ingest` does: 0 good, 1 something was refused, 2 usage, 3 the warehouse is busy.
     """
+    redaction.guard()
     parser = argparse.ArgumentParser(
         prog="python -m flows.ingest", description="Load dumps into the warehouse as a Prefect flow."
     )
@@ -211,7 +214,7 @@ def main() -> int:
     parser.add_argument("--config", help="the configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml here")
     call = parser.parse_args()
     try:
-        with tags("bufferhouse", "ingest"):
+        with own_authentication(), tags("bufferhouse", "ingest"):
             state = ingest(
                 call.sources or None,
                 warehouse=call.warehouse,

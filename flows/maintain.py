@@ -8,15 +8,14 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.config import load as configuration
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.models.checks import run_checks
+from bufferhouse.redaction import cleaned
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import retention, verify
-from bufferhouse.warehouse.lake.address import address_of
 from bufferhouse.warehouse.read import is_there
 from bufferhouse.warehouse.warehouse import Warehouse
-from flows import events
+from flows import callers, events
 from flows.ingest import publish
 from flows.steps import EXPECTED, Held, Progress, leave_summary, step
 
@@ -81,8 +80,7 @@ def maintain(
     """
     started = time.monotonic()
     try:
-        conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = address_of(warehouse) if warehouse else conf.warehouse
+        conf, path = callers.chosen(config, settings, warehouse)
         if not is_there(path):
             raise UsageError(f"there is no warehouse at {path}; an ingest makes one")
         keep = conf["retention"]
@@ -110,6 +108,8 @@ def maintain(
             published = publish(writer) if should_publish and not (faults or failed) else "no"
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
+    except Exception as error:
+        raise cleaned(error)  # noqa: B904  most often it is the same
     progress.reach(4, 4)
     rows = {
         "runs removed": len(pruned.runs),

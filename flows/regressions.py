@@ -12,9 +12,9 @@ from pydantic import Field
 
 from bufferhouse.compare.gate import Verdict, judge, read_accepted
 from bufferhouse.compare.threshold import parse_threshold
-from bufferhouse.config import load as configuration
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import ask
+from bufferhouse.redaction import cleaned
 from bufferhouse.report.compare.data import Comparison, read_comparison
 from bufferhouse.report.compare.gate import gate_sections, offender_records, stale_line
 from bufferhouse.report.compare.sections import title
@@ -23,6 +23,7 @@ from bufferhouse.report.flow_summary import figures
 from bufferhouse.report.text.sections import markdown_text
 from bufferhouse.warehouse.lake.address import address_of
 from bufferhouse.warehouse.read import reading
+from flows import callers
 from flows.events import emit_regression
 from flows.steps import EXPECTED, Held, leave_summary, step
 
@@ -71,8 +72,8 @@ def regressions(
     """
     started = time.monotonic()
     try:
-        conf = configuration.load(configuration.find(config), flags=settings or ())
-        path = str(address_of(warehouse) if warehouse else conf.warehouse)
+        conf, found_at = callers.chosen(config, settings, warehouse, accept=accept)
+        path = str(found_at)
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         wanted = conf["regressions"]
         threshold = parse_threshold(limit or wanted["limit"])
@@ -85,6 +86,8 @@ def regressions(
             found.append((comparison, judge(comparison.rows, threshold, accepted)))
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
+    except Exception as error:
+        raise cleaned(error)  # noqa: B904  most often it is the same
     # An entry is stale if no comparison needs it.
     stale = [entry for entry in accepted if all(entry in verdict.stale for _, verdict in found)]
     parts = []

@@ -1,23 +1,40 @@
-"""A Prefect server of our own on loopback, where none is configured."""
+"""A Prefect server of our own on loopback, where none is configured.
 
+Whoever talks to it needs its authentication string: that of Prefect's settings, else one that is made once and kept in
+`$PREFECT_HOME/bufferhouse-auth`, a file that only its user may read.
+"""
+
+import base64
 import os
+import secrets
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
-from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_settings
+from prefect.settings import (
+    PREFECT_API_AUTH_STRING,
+    PREFECT_API_URL,
+    PREFECT_SERVER_API_AUTH_STRING,
+    get_current_settings,
+    temporary_settings,
+)
 
 from bufferhouse.errors import UsageError
+from flows import NO_PAGES
+from flows.gate import origins
 
 _START_SECONDS = 120.0
+_AUTH_FILE = "bufferhouse-auth"
 # Services for many workers: on SQLite they get in the way of the others' transactions, and log that at length.
 _SERVICES = {
     "PREFECT_SERVER_SERVICES_LATE_RUNS_ENABLED": "false",
     "PREFECT_SERVER_SERVICES_FOREMAN_ENABLED": "false",
+    "PREFECT_SERVER_UI_ENABLED": "false",
 }
 
 
@@ -28,22 +45,27 @@ def server(port: int) -> Iterator[str]:
     A new one ends with this process.
 
     Raises:
-        UsageError: it does not start.
+        UsageError: it does not start, or the one on the port wants another authentication string.
     """
     if url := get_current_settings().api.url:
         yield str(url)
         return
-    url = f"http://127.0.0.1:{port}/api"
-    child = None if _answers(url) else _start(port)
+    url, auth = f"http://127.0.0.1:{port}/api", authentication()
+    child = None if _status(f"{url}/health") == 200 else _start(port, auth)
     try:
         deadline = time.monotonic() + _START_SECONDS
-        while child and not _answers(url):
+        while child and _status(f"{url}/health") != 200:
             if child.poll() is not None or time.monotonic() > deadline:
                 raise UsageError(f"no Prefect server starts on port {port}; give another with --port")
             time.sleep(0.2)
+        if _status(f"{url}/admin/version", auth) == 401:
+            raise UsageError(
+                f"the Prefect server on port {port} wants another authentication string; give it in "
+                "$PREFECT_API_AUTH_STRING, or another port with --port"
+            )
         # Flow runs are processes of their own, and read it there.
-        os.environ["PREFECT_API_URL"] = url
-        with temporary_settings({PREFECT_API_URL: url}):
+        os.environ.update({"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": auth})
+        with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: auth}):
             yield url
     finally:
         if child:
@@ -51,17 +73,67 @@ def server(port: int) -> Iterator[str]:
             child.wait()
 
 
-def _start(port: int) -> subprocess.Popen:
+@contextmanager
+def own_authentication() -> Iterator[None]:
+    """Give the temporary server of a flow run an authentication string of its own, where no server is configured."""
+    if get_current_settings().api.url:
+        yield
+        return
+    auth = f"bufferhouse:{secrets.token_urlsafe(32)}"
+    with temporary_settings({PREFECT_API_AUTH_STRING: auth, PREFECT_SERVER_API_AUTH_STRING: auth}):
+        yield
+
+
+def authentication() -> str:
+    """Return the authentication string of a server of ours, `user:password`.
+
+    Raises:
+        UsageError: the file that keeps it is not ours alone.
+    """
+    settings = get_current_settings()
+    if given := settings.server.api.auth_string or settings.api.auth_string:
+        return given.get_secret_value()
+    path = Path(settings.home) / _AUTH_FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f".{_AUTH_FILE}.{secrets.token_hex(8)}.tmp")
+    with open(new, "x", opener=_private) as file:
+        file.write(f"bufferhouse:{secrets.token_urlsafe(32)}")
+    try:
+        with suppress(FileExistsError):  # whoever came first has made it
+            os.link(new, path)
+    finally:
+        new.unlink()
+    about = path.lstat()
+    if not path.is_file() or path.is_symlink() or about.st_uid != os.getuid() or about.st_mode & 0o077:
+        raise UsageError(f"{path}: expected a file that only its user may read; remove it, and a new one is made")
+    return path.read_text(encoding="ascii")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _start(port: int, auth: str) -> subprocess.Popen:
+    pages = os.environ["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"]
     return subprocess.Popen(
-        [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"],
+        [sys.executable, "-m", "flows.gate", "--host", "127.0.0.1", "--port", str(port)],
         stdout=subprocess.DEVNULL,
-        env={**os.environ, **_SERVICES},
+        env={
+            **os.environ,
+            "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": origins(port) if pages == NO_PAGES else pages,
+            **_SERVICES,
+            "PREFECT_SERVER_API_AUTH_STRING": auth,
+        },
     )
 
 
-def _answers(url: str) -> bool:
+def _status(url: str, auth: str = "") -> int:
+    """Return the status of an answer; 0 where nobody answers."""
+    sent = {"authorization": f"Basic {base64.b64encode(auth.encode()).decode()}"} if auth else {}
     try:
-        with urllib.request.urlopen(f"{url}/health", timeout=5) as answer:
-            return answer.status == 200
+        with urllib.request.urlopen(urllib.request.Request(url, headers=sent), timeout=5) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
     except OSError:
-        return False
+        return 0

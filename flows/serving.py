@@ -3,6 +3,7 @@
 import asyncio
 import multiprocessing
 import multiprocessing.forkserver
+import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,7 @@ from prefect.states import Cancelled
 
 from bufferhouse.config.load import Config
 from bufferhouse.ingest.spawning import main_module_hidden
+from flows import callers
 from flows.backfill import backfill
 from flows.fleet_report import fleet_report
 from flows.ingest import ingest
@@ -88,6 +90,7 @@ def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 1
 
     `poll_seconds` is how often the server is asked what is due.
     """
+    os.environ[callers.SERVED] = callers.served(conf, settings)  # flow runs are processes of their own
     with flow_runs_forked():
         # Prefect's settings are in the context, and a thread has none of its own.
         watch = partial(copy_context().run, _pass_over_overtaken, poll_seconds)

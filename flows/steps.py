@@ -3,10 +3,11 @@
 import random
 import time
 from collections.abc import Callable, Sequence
+from functools import partial, wraps
 from typing import Any
 
 import httpx
-from prefect import get_run_logger, task
+from prefect import Task, get_run_logger, task
 from prefect.artifacts import (
     create_link_artifact,
     create_markdown_artifact,
@@ -18,6 +19,7 @@ from prefect.settings import PREFECT_API_REQUEST_TIMEOUT, PREFECT_CLIENT_MAX_RET
 from prefect.states import State
 
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.redaction import cleaned, redacted
 
 EXPECTED = (UsageError, WarehouseError, ModelError, WarehouseBusy, SourceUnavailable)  # messages that say all there is
 _PERMANENT = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -41,7 +43,8 @@ def is_transient(_task: Any, _run: Any, state: State) -> bool:
     return isinstance(error, WarehouseBusy | SourceUnavailable | OSError) and not isinstance(error, _PERMANENT)
 
 
-step = task(
+_task = partial(
+    task,
     cache_policy=NO_CACHE,
     persist_result=False,
     retries=3,
@@ -50,6 +53,22 @@ step = task(
     retry_condition_fn=is_transient,
     log_prints=False,
 )
+
+
+def step(**options: Any) -> Callable[[Callable], Task]:
+    """Return what makes a task of a function: an error that it raises tells no secret."""
+
+    def make(function: Callable) -> Task:
+        @wraps(function)
+        def call(*words: Any, **facts: Any) -> Any:
+            try:
+                return function(*words, **facts)
+            except Exception as error:
+                raise cleaned(error)  # noqa: B904  most often it is the same
+
+        return _task(call, **options)
+
+    return make
 
 
 def patiently(call: Callable[[], Any], patience: float = _PATIENCE_SECONDS) -> Any:
@@ -73,19 +92,19 @@ def log(
 ) -> None:
     """Write a line of a flow run's log that says source, run and batch: in its text, and as fields of JSON logs."""
     shown = ", ".join(runs[:_SHOWN_RUNS]) + (f" and {len(runs) - _SHOWN_RUNS} more" if len(runs) > _SHOWN_RUNS else "")
-    facts = {"source": source, "run": shown or None, "batch": batch}
+    facts = {"source": source and redacted(source), "run": shown or None, "batch": batch}
     where = ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact is not None)
     get_run_logger().log(level, f"{where}: {message}" if where else message, extra={**facts, "runs": list(runs)})
 
 
 def leave_summary(key: str, markdown: str, description: str) -> None:
     """Leave the summary of a flow run, as soon as the server can take it."""
-    patiently(lambda: create_markdown_artifact(markdown, key=key, description=description))
+    patiently(lambda: create_markdown_artifact(redacted(markdown), key=key, description=description))
 
 
 def leave_link(key: str, link: str, text: str, description: str) -> None:
     """Leave a link, as soon as the server can take it."""
-    patiently(lambda: create_link_artifact(link, link_text=text, key=key, description=description))
+    patiently(lambda: create_link_artifact(redacted(link), link_text=text, key=key, description=description))
 
 
 class Progress:

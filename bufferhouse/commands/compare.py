@@ -9,6 +9,7 @@ from bufferhouse.commands.options import WaitOption, WarehouseOption, check_form
 from bufferhouse.commands.query import FromOption
 from bufferhouse.commands.report import BytesOption, ReportFormatOption, asked_path, checked
 from bufferhouse.errors import UsageError
+from bufferhouse.redaction import give
 
 BeforeArgument = Annotated[str, typer.Argument(help="The run before: its name, or the beginning of it.")]
 AfterArgument = Annotated[str, typer.Argument(help="The run after.")]
@@ -91,7 +92,7 @@ def compare(
         accepted = [entry for entry in accepted if any(entry.covers(row) for row in comparison.rows)]
     verdict = judge(comparison.rows, limit, accepted) if limit else None
     gate = (verdict, limit) if verdict else None
-    print(compare_text(comparison, output_format, by=by or [], exact=exact, gate=gate))
+    give(compare_text(comparison, output_format, by=by or [], exact=exact, gate=gate))
     if verdict and not verdict.is_passed:
         raise typer.Exit(1)
 
@@ -116,7 +117,7 @@ def blame(
     blamed = read_blame(path, program, metric=metric, memory_space=memory_space, sources=source or [], wait=wait)
     if blamed.note:
         say(f"bufferhouse: {blamed.note}")
-    print(blame_text(blamed, output_format, exact=exact))
+    give(blame_text(blamed, output_format, exact=exact))
 
 
 @guarded
@@ -134,7 +135,7 @@ def determinism(
     found = read_determinism(path, sources=source or [], wait=wait)
     if found.note:
         say(f"bufferhouse: {found.note}")
-    print(determinism_text(found, output_format, exact=exact))
+    give(determinism_text(found, output_format, exact=exact))
 
 
 def _check(option: str, given: str, known: tuple[str, ...]) -> None:

@@ -14,6 +14,7 @@ from bufferhouse.commands.options import (
     say,
     warehouse_path,
 )
+from bufferhouse.redaction import redacted
 
 config = typer.Typer(no_args_is_help=True, help="Check the configuration.")
 ConfigOption = Annotated[
@@ -49,7 +50,7 @@ def config_check(
     values = {f"{section}.{key}": value for section, keys in found.sections.items() for key, value in keys.items()}
     for source in found.sources:
         values.update({f"sources.{source['name']}.{key}": value for key, value in source.items() if key != "name"})
-    rows = [(name, shown(value), found.origins[name]) for name, value in values.items()]
+    rows = [(name, redacted(shown(value)), found.origins[name]) for name, value in values.items()]
     print(formatted(("key", "value", "from"), rows, output_format))
     if path is None:
         say("bufferhouse: there is no bufferhouse.toml in the working directory; these are the defaults")

@@ -19,6 +19,7 @@ from bufferhouse.ingest.pipeline import plan as count_only
 from bufferhouse.ingest.source import Pass, Seen, look
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.ingest.workers import own_parsers
+from bufferhouse.redaction import terminal
 from bufferhouse.sources import discover as finding
 from bufferhouse.tabulate.tables import ParsedBatch
 from bufferhouse.warehouse.files import is_published
@@ -168,7 +169,7 @@ class _progress:
         if self._bar is None:
             self._bar = Progress(
                 TextColumn("dumps"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-                TextColumn("{task.description}"), console=Console(stderr=True), transient=True,
+                TextColumn("{task.description}"), console=Console(file=terminal(sys.stderr)), transient=True,
             )  # fmt: skip
             self._task = self._bar.add_task("", total=total)
             self._bar.start()

@@ -13,6 +13,7 @@ import typer
 
 from bufferhouse.engine import interrupts
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.redaction import said, terminal
 from bufferhouse.warehouse.lake.address import LakeAddress, address_of
 
 
@@ -51,7 +52,14 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # making space helps, so the 
 
 def say(message: str) -> None:
     """Write a message to standard error."""
-    print(message, file=sys.stderr)
+    print(said(message), file=sys.stderr)
+
+
+def show(text: str, form: str) -> None:
+    """Write an answer to standard output: CSV as it is, but where people see it."""
+    from bufferhouse.query.output import write
+
+    write(text, terminal(sys.stdout) if form == "csv" and not sys.stdout.isatty() else sys.stdout)
 
 
 def guarded(verb: Callable) -> Callable:
@@ -149,7 +157,7 @@ def progress_of(what: str) -> Iterator[Callable[[int, int], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Console(file=terminal(sys.stderr)), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
+from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, show, warehouse_path
 from bufferhouse.errors import UsageError
 from bufferhouse.warehouse.lake.address import LakeAddress
 
@@ -71,7 +71,7 @@ def query(
     from bufferhouse.engine.limits import MIB, Limits
     from bufferhouse.query.cookbook import question
     from bufferhouse.query.door import door
-    from bufferhouse.query.output import ALL_FORMATS, answer, pairs, values, write
+    from bufferhouse.query.output import ALL_FORMATS, answer, pairs, values
 
     check_format(output_format, *ALL_FORMATS)
     if output_format == "parquet" and output is None:
@@ -98,7 +98,7 @@ def query(
             return
         text = answer(opened, sql, parameters, output_format, output)
     if text is not None:
-        write(text, sys.stdout)
+        show(text, output_format)
 
 
 def _list(output_format: str) -> None:
@@ -110,7 +110,7 @@ def _list(output_format: str) -> None:
         (one.name, one.sentence, " ".join(f"{p.name}={shown(p.default)}" for p in one.parameters.values()))
         for one in questions().values()
     ]
-    print(formatted(("question", "what it asks", "parameters"), rows, output_format))
+    show(formatted(("question", "what it asks", "parameters"), rows, output_format), output_format)
 
 
 def _text_of(file: Path) -> str:
@@ -150,7 +150,7 @@ def _converse(opened, output_format: str, given: dict[str, str], output: Path | 
 
     if given or output is not None:
         raise UsageError("expected one statement, as an argument, with -f FILE or with --run QUESTION")
-    shell = Shell(opened, print, say, output_format)
+    shell = Shell(opened, show, say, output_format)
     if sys.stdin.isatty():
         converse(shell)
         return

@@ -10,6 +10,7 @@ import typer
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
 from bufferhouse.commands.query import FromOption
 from bufferhouse.errors import UsageError
+from bufferhouse.redaction import give
 
 HtmlOption = Annotated[Path | None, typer.Option("--html", help="Write the report as one self-contained HTML page.")]
 ReportFormatOption = Annotated[str, typer.Option("--format", help="table, markdown or json.")]
@@ -169,7 +170,7 @@ def _deliver(text: str, note: str | None, page: Callable[[], str], html: Path | 
 
     if note:
         say(f"bufferhouse: {note}")
-    print(text)
+    give(text)
     if html is not None:
         write_page(html, page())
         # Standard output holds the report alone where a program may read it.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bufferhouse.errors import counted
 from bufferhouse.models.build import Progress
+from bufferhouse.redaction import terminal
 from bufferhouse.warehouse.lake.address import LakeAddress
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -56,4 +57,4 @@ def _bar():
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("dumps back-filled"))
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    return Progress(*columns, console=Console(file=terminal(sys.stderr)), transient=True)

@@ -3,8 +3,11 @@
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
+from typing import Any
+
+from bufferhouse.redaction import printable
 
 FORMATS = ("table", "csv", "json", "markdown")
 
@@ -25,7 +28,8 @@ def _cell(value: object) -> str:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
-    cells = [[_printable(_cell(value)) for value in row] for row in rows]
+    cells = [[printable(_cell(value)) for value in row] for row in rows]
+    columns = [printable(name) for name in columns]
     widths = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(columns)]
     is_number = [
         bool(rows) and all(isinstance(row[i], int | float | None) and not isinstance(row[i], bool) for row in rows)
@@ -39,11 +43,6 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
         ).rstrip()
 
     return "\n".join([line(columns), line(["-" * width for width in widths]), *map(line, cells)])
-
-
-def _printable(text: str) -> str:
-    """Return text of a dump without control sequences for a terminal."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _csv(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
@@ -62,11 +61,21 @@ def _json(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
             return value.hex()
         return value if isinstance(value, int | float | str | list | dict | None) else str(value)
 
-    return json.dumps([dict(zip(columns, map(plain, row), strict=True)) for row in rows], indent=1, ensure_ascii=False)
+    return plain_json([dict(zip(columns, map(plain, row), strict=True)) for row in rows])
+
+
+def plain_json(found: Any, default: Callable[[Any], Any] | None = None) -> str:
+    """Return an object as JSON whose text is readable; what is not printable stands there as an escape of JSON."""
+    written = json.dumps(found, indent=1, ensure_ascii=False, default=default)
+    return "\n".join(line if line.isprintable() else _escaped(line) for line in written.split("\n"))
+
+
+def _escaped(line: str) -> str:
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line)
 
 
 def _markdown(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
     def line(parts: Sequence[str]) -> str:
-        return "| " + " | ".join(part.replace("|", "\\|").replace("\n", " ") for part in parts) + " |"
+        return "| " + " | ".join(printable(part.replace("|", "\\|").replace("\n", " ")) for part in parts) + " |"
 
     return "\n".join([line(columns), line(["---"] * len(columns)), *(line([_cell(v) for v in row]) for row in rows)])

@@ -45,13 +45,13 @@ def history_path() -> Path:
 
 
 class Shell:
-    """An interactive shell over a door; `say` prints messages, `show` prints answers."""
+    """An interactive shell over a door; `say` prints messages, `show` prints answers in their form."""
 
     def __init__(
-        self, door: Door, show: Callable[[str], None], say: Callable[[str], None], form: str = "table"
+        self, door: Door, show: Callable[[str, str], None], say: Callable[[str], None], form: str = "table"
     ) -> None:
         self.door = door
-        self.show = show
+        self._show = show
         self.say = say
         self.form = form
         self._commands: dict[str, tuple[Callable[[list[str]], None], str]] = {
@@ -84,6 +84,10 @@ class Shell:
             raise UsageError(f"there is no command {command}; .help lists them")
         self._commands[command][0](words)
         return True
+
+    def show(self, text: str) -> None:
+        """Print what is answered."""
+        self._show(text, self.form)
 
     def _help(self, words: list[str]) -> None:
         self.show("\n".join([text for _, text in self._commands.values()] + ["A statement ends in ;"]))

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from bufferhouse.errors import SourceUnavailable, UsageError
+from bufferhouse.redaction import redacted, remember
 
+_ENDPOINT = re.compile(r"https?://[!-~]+")
 _REFUSED = re.compile(r"status code: 4(?!08|29)\d\d")  # what the server will not answer otherwise the next time
 _SECRETS = ("access_key_id", "secret_access_key", "session_token")
 _PROFILE_KEYS = {
@@ -58,6 +60,10 @@ def configuration() -> dict[str, str]:
     ):
         if os.environ.get(variable):
             found[name] = os.environ[variable]
+    if "endpoint" in found and not _ENDPOINT.fullmatch(found["endpoint"]):
+        raise UsageError(f"the S3 endpoint: expected http://HOST:PORT or https://HOST, found {found['endpoint']}")
+    for name in _SECRETS[1:]:
+        remember(found.get(name))
     return found
 
 
@@ -117,5 +123,5 @@ def reason_of(error: Exception) -> str:
     first = next((line.strip() for line in str(error).split("\n") if line.strip()), type(error).__name__)
     said = [match[1] for name in ("Code", "Message") if (match := re.search(rf"<{name}>([^<]*)</{name}>", str(error)))]
     if said and "Expired" in said[0]:
-        return f"{': '.join(said)}; renew the credentials and try again"
-    return ": ".join([first[:500], *said])
+        return f"{redacted(': '.join(said))}; renew the credentials and try again"
+    return ": ".join([redacted(first)[:500], *map(redacted, said)])

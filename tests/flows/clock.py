@@ -1,5 +1,6 @@
 """A folder, a configuration and `bufferhouse serve` over them, for tests of the clock."""
 
+import base64
 import json
 import os
 import re
@@ -32,6 +33,11 @@ def free_port() -> int:
         return one.getsockname()[1]
 
 
+def basic(auth: str) -> str:
+    """Return an authentication string as the header takes it."""
+    return base64.b64encode(auth.encode()).decode()
+
+
 def until(holds: Callable[[], Any], what: str, patience: float = PATIENCE_SECONDS) -> Any:
     """Return what `holds` returns as soon as that is true; fail when it takes too long."""
     deadline = time.monotonic() + patience
@@ -46,13 +52,15 @@ class Clock:
     """What is served: the folder dumps are dropped into, the warehouse, and where Prefect answers.
 
     Where nobody answers on the port yet, `bufferhouse serve` starts a server of its own there. With `is_heard` the
-    addresses that its processes contact are written to a file, which takes a little time of each.
+    addresses that its processes contact are written to a file, which takes a little time of each. `auth` is the
+    authentication string of the server; a server of its own makes one.
     """
 
     root: Path
     port: int
     is_heard: bool = False
     process: subprocess.Popen | None = None
+    auth: str | None = None
 
     @property
     def drop(self) -> Path:
@@ -79,7 +87,13 @@ class Clock:
         """The environment of a process beside the served ones: no server is configured but in Prefect's own home."""
         own = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "BUFFERHOUSE_"))}
         path = heard(self.contacts) if self.is_heard else {"PYTHONPATH": str(CHECKOUT)}
-        return {**own, "PREFECT_HOME": str(self.root / "prefect"), **path}
+        auth = {"PREFECT_API_AUTH_STRING": self.auth} if self.auth else {}
+        return {**own, "PREFECT_HOME": str(self.root / "prefect"), **auth, **path}
+
+    @property
+    def authentication(self) -> str:
+        """The authentication string of the server."""
+        return self.auth or (self.root / "prefect" / "bufferhouse-auth").read_text()
 
     def start(self) -> None:
         """Start `bufferhouse serve`, and wait until a Prefect server answers."""
@@ -110,7 +124,8 @@ class Clock:
     def ask(self, what: str, body: dict | None = None) -> Any:
         """Ask the server's API."""
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}/{what}", data, {"content-type": "application/json"})
+        sent = {"content-type": "application/json", "authorization": f"Basic {basic(self.authentication)}"}
+        request = urllib.request.Request(f"{self.url}/{what}", data, sent)
         for pause in (1, 2, 4, 8, None):
             try:
                 with urllib.request.urlopen(request, timeout=60) as answer:

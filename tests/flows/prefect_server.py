@@ -14,17 +14,22 @@ from tests.system.heard import heard
 
 @dataclass(frozen=True, slots=True)
 class PrefectServer:
-    """Where the server answers, the directory of its files (results would lie in `storage`), and whom it contacted."""
+    """Where the server answers, the directory of its files (results would lie in `storage`), and whom it contacted.
+
+    `auth` is its authentication string.
+    """
 
     url: str
     port: int
     home: Path
     contacts: Path
+    auth: str
 
     @property
     def environment(self) -> dict[str, str]:
         """The environment of a child process that uses this server, instead of starting one of its own."""
-        return {**os.environ, "PREFECT_API_URL": self.url, "PREFECT_HOME": str(self.home)}
+        own = {"PREFECT_API_URL": self.url, "PREFECT_API_AUTH_STRING": self.auth, "PREFECT_HOME": str(self.home)}
+        return {**os.environ, **own}
 
     def stored_results(self) -> list[Path]:
         """Return the files of Prefect's storage of results."""
@@ -52,8 +57,9 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prefect
             for name, value in {**heard(home / "contacts"), "PREFECT_HOME": str(home)}.items():
                 starting.setenv(name, value)
             url = stack.enter_context(server(port))
+        auth = os.environ.pop("PREFECT_API_AUTH_STRING")
         os.environ.pop("PREFECT_API_URL")  # only processes that are given `environment` are to use it
-        yield PrefectServer(url, port, home, home / "contacts")
+        yield PrefectServer(url, port, home, home / "contacts", auth)
         # What is still to be told would be tried again for minutes once the server is gone.
         APILogWorker.instance().drain()
         EventsWorker.drain_all()

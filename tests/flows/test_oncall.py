@@ -46,6 +46,12 @@ stale = "off"
 name = "quiet"
 paths = ["{dumps}/quiet"]
 stale = "1h"
+
+[[sources]]
+name = "many"
+paths = ["{dumps}/many"]
+schedule = "0 0 29 2 *"
+stale = "off"
 """
 
 

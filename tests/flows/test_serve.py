@@ -13,6 +13,7 @@ import pytest
 
 from tests.command_line import CHECKOUT
 from tests.flows.clock import Clock, figures, until
+from tests.flows.strangers import PLACES, answers, ended_run
 from tests.ingests import name_of, write_dumps
 from tests.synthetic import small_dump
 from tests.system.heard import contacts, strangers
@@ -47,7 +48,7 @@ SPLIT = CHECKOUT / "examples" / "fleet" / "jaxlib-0.10.0"
 @pytest.fixture(scope="module")
 def clock(prefect_server, tmp_path_factory):
     """A served folder with two dumps of one run in it, on the server of the whole test run."""
-    clock = Clock(tmp_path_factory.mktemp("clock"), prefect_server.port, is_heard=True)
+    clock = Clock(tmp_path_factory.mktemp("clock"), prefect_server.port, is_heard=True, auth=prefect_server.auth)
     clock.config.write_text(CONFIG)
     write_dumps(clock.drop / "r1", [1, 2])
     clock.start()
@@ -208,6 +209,24 @@ def test_deployments_of_prefect_yaml_on_a_worker_load_the_same_rows(clock, tmp_p
             "SELECT dump_id, value_id, size_bytes FROM raw.hlo_values ORDER BY ALL",
         ):
             assert clock.published(sql) == con.execute(sql).fetchall()
+
+
+def test_strangers_are_refused(clock):
+    """Requests without the authentication string, to a foreign name or of a foreign page, and sockets, are refused."""
+    assert [] == [what for what, is_held in answers(clock.port, clock.authentication) if not is_held]
+
+
+def test_a_caller_may_choose_no_place(clock):
+    """A flow run that names a place which is not configured fails, and says which is; figures may be chosen."""
+    found = clock.ask("deployments/name/fleet_report/bufferhouse")
+    numbers = []
+    for choice in (*PLACES["fleet_report"], {"history": False}):
+        asked = {"state": {"type": "SCHEDULED"}, "parameters": {**found["parameters"], **choice}}
+        numbers.append(clock.ask(f"deployments/{found['id']}/create_flow_run", asked)["id"])
+    ended = [until(lambda number=number: ended_run(clock, number), "the end of a flow run") for number in numbers]
+    assert ["FAILED", "FAILED", "FAILED", "COMPLETED"] == [run["state_type"] for run in ended]
+    assert ended[0]["state"]["message"].startswith("target: expected report.target of the configuration, found s3://")
+    assert all("what is served decides that" in run["state"]["message"] for run in ended[:3])
 
 
 def test_nothing_but_loopback_was_contacted(clock, prefect_server):

@@ -40,7 +40,7 @@ def talk(example_warehouse, tmp_path_factory):
     shown: list[str] = []
     con, _ = open_reader(Path(shutil.copy(example_warehouse, tmp_path_factory.mktemp("talk") / "copy.duckdb")))
     with con, door(con) as opened:
-        shell = Shell(opened, shown.append, shown.append)
+        shell = Shell(opened, lambda text, form: shown.append(text), shown.append)
 
         def obey(text: str) -> str:
             shown.clear()

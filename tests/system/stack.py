@@ -23,7 +23,12 @@ from tests.flows.clock import Clock, until
 from tests.servers.postgres import Postgres, give, unprivileged
 from tests.system.image import ROOT, context, service_environment, words
 
-SECRETS = {"postgres_password": "it's a secret", "aws_credentials": "", "store_keys": "{}"}
+SECRETS = {
+    "postgres_password": "it's a secret",
+    "prefect_auth": "us er:it's another\n",
+    "aws_credentials": "",
+    "store_keys": "{}",
+}
 _PLACES = re.compile(r"(?<![\w/.:])/(app|dumps|warehouse|reports|config|run/secrets|tmp)(?![\w-])")
 
 
@@ -46,6 +51,7 @@ def reachable_python(root: Path) -> Path:
 class Stack(Clock):
     """The services, each started and ended alone. `root` holds what the containers would."""
 
+    auth: str | None = SECRETS["prefect_auth"].strip()
     postgres: Postgres = None
     processes: dict[str, subprocess.Popen] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
@@ -101,18 +107,20 @@ class Stack(Clock):
 
     def begin(self, service: str, *more: str) -> subprocess.Popen:
         """Start a service, with more words behind its command if need be, in a process group of its own."""
+        *command, script = map(self.placed, words(service))
         with (self.root / f"{service}.log").open("a") as log:
             self.processes[service] = subprocess.Popen(
-                [*unprivileged(), *map(self.placed, words(service)), *more], env=self.environment_of(service),
+                [*unprivileged(), *command, " ".join([script.rstrip(), *more])], env=self.environment_of(service),
                 cwd=self.root / "app", stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         return self.processes[service]
 
     def run(self, service: str, *command: str) -> str:
         """Run a service, or another command in its place, to its end; return what it said."""
+        own = {"PREFECT_API_AUTH_STRING": self.authentication} if command else {}
         done = subprocess.run(
-            [*unprivileged(), *(command or map(self.placed, words(service)))], env=self.environment_of(service),
-            cwd=self.root / "app", capture_output=True, text=True, timeout=240,
+            [*unprivileged(), *(command or map(self.placed, words(service)))], cwd=self.root / "app",
+            env={**self.environment_of(service), **own}, capture_output=True, text=True, timeout=240,
         )  # fmt: skip
         assert 0 == done.returncode, done.stdout + done.stderr
         return done.stdout + done.stderr

@@ -169,7 +169,7 @@ def test_every_variable_is_one_that_somebody_reads():
 
 def test_secrets_are_files_that_are_neither_in_the_image_nor_in_the_checkout():
     """Each is a file outside, read where it is used; none is a variable, and Docker does not get the folder."""
-    assert {"postgres_password", "aws_credentials", "store_keys"} == set(COMPOSE["secrets"])
+    assert {"postgres_password", "prefect_auth", "aws_credentials", "store_keys"} == set(COMPOSE["secrets"])
     for name, secret in COMPOSE["secrets"].items():
         assert f"${{BUFFERHOUSE_SECRETS:-../secrets}}/{name}" == secret["file"]
         assert f"`{name}`" in README
@@ -181,7 +181,7 @@ def test_secrets_are_files_that_are_neither_in_the_image_nor_in_the_checkout():
         name
         for service in SERVICES.values()
         for name in service.get("environment", {})
-        if re.search("PASSWORD$|SECRET|KEY", name)
+        if re.search("PASSWORD$|SECRET|KEY|AUTH_STRING", name)
     ]
 
 

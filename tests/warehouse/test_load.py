@@ -126,7 +126,7 @@ def test_a_load_that_fails_leaves_nothing(warehouse):
 
 def test_the_row_of_a_load_counts_what_it_brought(warehouse):
     """Seen, new, known, rejected and bytes stand in raw.loads, with the version of the parser."""
-    from bufferhouse import __version__
+    from bufferhouse.version import __version__
 
     texts = [small_dump(1), small_dump(1), small_dump(2), b"BufferAssignment:\nnonsense\n"]
     with Warehouse(warehouse) as writer:

@@ -5,7 +5,7 @@ import json
 import duckdb
 import pytest
 
-from bufferhouse import __version__
+from bufferhouse.version import __version__
 from bufferhouse.warehouse.reparse import outdated, reparse
 from bufferhouse.warehouse.warehouse import Warehouse
 from tests.command_line import call

@@ -134,7 +134,7 @@ def test_known_contents_and_refusals(warehouse):
         signature = batch.signature_ids[taken.dump_id]
         known = writer.known_contents([taken.dump_id, refused.dump_id, 5])
         assert {taken.dump_id: (taken.sha256, signature)} == known
-        from bufferhouse import __version__
+        from bufferhouse.version import __version__
 
         spoken = {("run", "1-buffer-assignment.txt", refused.sha256)}
         assert spoken == writer.known_refusals([refused.sha256, taken.sha256], __version__)

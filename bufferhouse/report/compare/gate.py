@@ -99,9 +99,8 @@ def _message(row: Record, limit: Threshold) -> str:
 
 
 def _command(level: str, message: str) -> str:
-    # What GitHub would take for the end of a command.
-    escaped = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return f"::{level} title=bufferhouse::{escaped}"
+    # What GitHub would take for the end of a command is not printable, or a sign of its own.
+    return f"::{level} title=bufferhouse::{printable(message).replace('%', '%25')}"
 
 
 def _record(comparison: Comparison, row: Compared) -> Record:

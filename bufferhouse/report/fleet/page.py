@@ -134,7 +134,7 @@ def _cause(series: Series) -> str:
     if not series.main_cause:
         return '<td class="text soft" data-key="">–</td>'
     exact = exact_bytes(series.main_cause[1], signed=True)
-    return f'<td class="text words" title="{exact}">{cause_said(series, human_bytes)}</td>'
+    return f'<td class="text words" title="{exact}">{text(cause_said(series, human_bytes))}</td>'
 
 
 def _way(change: int) -> str:

@@ -14,7 +14,7 @@ from bufferhouse.errors import counted
 from bufferhouse.report.fleet.data import Fleet, Record, Series, Space
 from bufferhouse.report.fleet.tables import fleet_tables
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
-from bufferhouse.report.text.screen import FALL, RISE, console, fitted, lines_of, print_section
+from bufferhouse.report.text.screen import FALL, RISE, console, fitted, line, lines_of, print_section
 
 _GAP = 2
 _NAME_SHARE = 3  # the names take at most a third of the width
@@ -35,17 +35,17 @@ def fleet_screen(fleet: Fleet, *, exact: bool = False) -> str:
     """Return the report as lines that fit the terminal; `exact` writes all bytes to the byte."""
     screen, shown = console(), exact_bytes if exact else human_bytes
     with screen.capture() as captured:
-        for line in overview_lines(fleet):
-            screen.print(Text(line))
+        for said in overview_lines(fleet):
+            screen.print(line(said))
         for space in fleet.spaces:
             screen.print()
             _print_space(screen, space, shown)
         for section in fleet_tables(fleet):
             screen.print()
             print_section(screen, replace(section, shown=_SHOWN), exact)
-        for line in advice(fleet):
+        for said in advice(fleet):
             screen.print()
-            screen.print(Text(line))
+            screen.print(line(said))
     return lines_of(captured.get())
 
 
@@ -157,14 +157,14 @@ class _Fit:
 
 def _print_space(screen: Console, space: Space, shown: Bytes) -> None:
     fit = _fit(space, screen.width, shown)
-    screen.print(Text(title(space), style="bold"))
+    screen.print(line(title(space), "bold"))
     hidden = len(space.runs) - len(fit.columns)
     newest = f"; the newest {len(fit.columns)} of {len(space.runs)} runs" if hidden else ""
     screen.print(Text(f"reserved bytes: {moved_line(space)}{newest}", style="dim"))
     if space.series:
         screen.print(_table(space, fit))
     if rest := left_out(space):
-        screen.print(Text(rest, style="dim"))
+        screen.print(line(rest, "dim"))
 
 
 def _fit(space: Space, width: int, shown: Bytes) -> _Fit:
@@ -280,12 +280,15 @@ def _table(space: Space, fit: _Fit) -> Table:
     if fit.causes:
         table.add_column(_CAUSE_HEADING, no_wrap=True)
     for row, series in enumerate(space.series):
-        cells = [Text(fitted(series.label, fit.name)), *(_coloured(column.cells[row]) for column in fit.columns)]
+        cells = [
+            Text(fitted(printable(series.label), fit.name)),
+            *(_coloured(column.cells[row]) for column in fit.columns),
+        ]
         if fit.has_trend:
             cells.append(Text(_trend(series, space.runs)))
         if fit.nets:
             cells.append(Text(fit.nets[row], style=_net_style(series)))
         if fit.causes:
-            cells.append(Text(fit.causes[row]))
+            cells.append(line(fit.causes[row]))
         table.add_row(*cells)
     return table

@@ -9,12 +9,13 @@ import base64
 import hashlib
 import html
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 from bufferhouse.query.statements import Answer
+from bufferhouse.redaction import redactor
 from bufferhouse.report.html.charts import Chart
 from bufferhouse.report.html.vega import vega
 from bufferhouse.report.text.figures import printable
@@ -97,7 +98,7 @@ def _policy(scripts: Sequence[str]) -> str:
 
 def _data(name: str, value: object) -> str:
     """Return a block of JSON that no browser runs, and that no text in it can end."""
-    written = json.dumps(_plain(value), ensure_ascii=True, separators=(",", ":"))
+    written = json.dumps(_plain(value, redactor()), ensure_ascii=True, separators=(",", ":"))
     for char in "<>&":
         written = written.replace(char, f"\\u{ord(char):04x}")
     return f'<script type="application/json" id="{name}">{written}</script>'
@@ -116,16 +117,18 @@ def _embedded(answer: Answer, shares_texts: bool) -> dict[str, Any]:
     return {"columns": answer.columns, "texts": texts, "rows": list(zip(*columns, strict=True))}
 
 
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, str | float | bool):
+def _plain(value: Any, redact: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if value is None or isinstance(value, float | bool):
         return value
     if isinstance(value, int):
         return str(value) if abs(value) > _EXACT_IN_JAVASCRIPT else value
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _plain(item, redact) for key, item in value.items()}
     if isinstance(value, datetime | date):
         return value.isoformat()
-    return [_plain(item) for item in value]
+    return [_plain(item, redact) for item in value]
 
 
 def _asset(name: str) -> str:

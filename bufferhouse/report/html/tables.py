@@ -70,7 +70,7 @@ def answer_table(
         for record in records[:first]
     ]
     body = "\n".join(f"<tr>{''.join(cells)}</tr>" for cells in rows)
-    return _framed(label, head, body, caption, f' id="{name}"')
+    return _framed(label, head, body, caption, f' id="{html.escape(name)}"')
 
 
 def answer_source(columns: Sequence[Column], source: str, where: dict[str, Any] | None = None) -> dict[str, Any]:

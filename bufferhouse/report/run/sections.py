@@ -134,7 +134,7 @@ def notes(run: Run) -> list[str]:
 
 def space_key(space: Record) -> str:
     """Return the end of the names of tables about a memory space."""
-    return f"{space['platform'] or 'unknown'}-{space['memory_space']}"
+    return printable(f"{space['platform'] or 'unknown'}-{space['memory_space']}")
 
 
 def space_heading(space: Record) -> str:

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+from bufferhouse import redaction
+
+_redact = redaction.redactor()
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -48,10 +51,10 @@ def exact_bytes(count: int | None, *, signed: bool = False) -> str:
 def printable(text: str, limit: int | None = None) -> str:
     """Return text of a dump without control sequences for a terminal or a browser, at most `limit` characters long.
 
-    Control characters, marks that change the direction of text and lone surrogates are written as escapes. A text that
-    is too long loses its middle, as the names of instructions differ at their ends.
+    It holds no secret. Control characters, marks that change the direction of text and lone surrogates are written as
+    escapes. A text that is too long loses its middle, as the names of instructions differ at their ends.
     """
-    text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    text = redaction.printable(_redact(text))
     if limit is None or len(text) <= limit:
         return text
     tail = limit // 2

@@ -34,17 +34,22 @@ def terminal_text(title: str, sections: Sequence[Section], *, exact: bool = Fals
     """Return a report as lines that fit the terminal; `exact` writes all bytes to the byte."""
     screen = console()
     with screen.capture() as captured:
-        screen.print(Text(title, style="bold"))
+        screen.print(line(title, "bold"))
         for section in sections:
             screen.print()
             print_section(screen, section, exact)
     return lines_of(captured.get())
 
 
+def line(text: str, style: str = "") -> Text:
+    """Return a line as a screen takes it, without what a terminal would obey."""
+    return Text(printable(text), style=style)
+
+
 def lines_of(captured: str) -> str:
     """Return captured output without the blanks that fill its lines."""
     lines = captured.rstrip("\n").split("\n")
-    return "\n".join(_TRAILING.sub(lambda end: end[0].replace(" ", ""), line) for line in lines)
+    return "\n".join(_TRAILING.sub(lambda end: end[0].replace(" ", ""), one) for one in lines)
 
 
 def fitted(text: str, width: int) -> str:
@@ -58,9 +63,9 @@ def fitted(text: str, width: int) -> str:
 def print_section(screen: Console, section: Section, exact: bool) -> None:
     """Print a heading, the lines below it, and as many columns of its table as fit."""
     if section.title:
-        screen.print(Text(section.title, style="bold"))
-    for line in section.lines:
-        screen.print(Text(line))
+        screen.print(line(section.title, "bold"))
+    for said_of_it in section.lines:
+        screen.print(line(said_of_it))
     if not section.columns:
         return
     cells = [

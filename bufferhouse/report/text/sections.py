@@ -1,15 +1,16 @@
 """Sections of a report, sentences and a table each: in Markdown, as JSON, on a page; `terminal_text` prints them."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
 from bufferhouse.errors import counted
+from bufferhouse.query import format as tables
 from bufferhouse.query.format import formatted
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.text.columns import Column, said
+from bufferhouse.report.text.figures import printable
 
 FORMATS = ("table", "markdown", "json")
 
@@ -59,12 +60,12 @@ def json_text(about: Mapping[str, Any], answers: Mapping[str, Answer]) -> str:
 
 def plain_json(found: Any) -> str:
     """Return an object as JSON; times are text in ISO 8601."""
-    return json.dumps(found, indent=1, ensure_ascii=False, default=_iso)
+    return tables.plain_json(found, _iso)
 
 
 def marked(text: str) -> str:
     """Return Markdown that shows exactly this text. Bars in table cells are escaped later."""
-    return "".join(f"\\{char}" if char in "\\`*_[]<>#&~" else char for char in text)
+    return "".join(f"\\{char}" if char in "\\`*_[]<>#&~" else char for char in printable(text))
 
 
 def _markdown(section: Section, exact: bool) -> str:

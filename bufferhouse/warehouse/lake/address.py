@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bufferhouse.errors import UsageError
+from bufferhouse.redaction import redacted
 
 PREFIX = "ducklake:"
 _POSTGRES = "postgres:"
 _OTHER = re.compile(r"[a-z]\w+:")
-_PASSWORD = re.compile(r"\bpassword\s*=|://[^/@\s]*:[^/@\s]*@", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def address_of(text: str | os.PathLike) -> Path | LakeAddress:
     if catalog in ("", _POSTGRES) or (_OTHER.match(catalog) and not catalog.startswith(_POSTGRES)):
         found = catalog.split(":")[0] if catalog not in ("", _POSTGRES) else "no catalog"
         raise UsageError(f"--warehouse: expected ducklake:postgres:dbname=… host=… or ducklake:FILE, found {found}")
-    if _PASSWORD.search(catalog):
+    if redacted(catalog) != catalog:
         raise UsageError(
             "--warehouse: expected a catalog without a password, which $PGPASSWORD or the file $PGPASSFILE holds"
         )

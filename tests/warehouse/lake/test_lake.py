@@ -314,6 +314,8 @@ def test_a_newer_lake_is_refused(own):
         ("ducklake:postgres:", "found no catalog"),
         ("ducklake:mysql:db=x", "found mysql"),
         ("ducklake:postgres:dbname=x password=secret", "$PGPASSWORD"),
+        ("ducklake:postgres:dbname=x sslpassword=secret", "$PGPASSWORD"),
+        ("ducklake:postgres:postgresql://h/x?pass%77ord=secret", "$PGPASSWORD"),
         ("ducklake:postgres:postgresql://me:secret@host/x", "$PGPASSWORD"),
         ("ducklake:/nowhere/lake.ducklake", "there is no lake at ducklake:/nowhere/lake.ducklake"),
     ],

@@ -1,0 +1,108 @@
+"""What whoever starts a flow run of a deployment may choose: figures and names, and no place that is not configured.
+
+A caller in Python or on the command line may choose everything: it is the user of the machine. What comes to a process
+by Prefect's server comes from whoever may talk to that.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from prefect.context import FlowRunContext
+
+from bufferhouse import config as configuration
+from bufferhouse.config.load import VARIABLE, Config
+from bufferhouse.errors import UsageError
+from bufferhouse.warehouse.lake.address import LakeAddress, address_of
+
+SERVED = "BUFFERHOUSE_SERVED"  # a variable: the configuration that is served, and what was set over it
+# Values that are neither a place nor an address, and cost no more than a pass that is configured.
+_FREE = {
+    *("warehouse.wait", "warehouse.publish", "report.history", "regressions.limit", "regressions.metric"),
+    *(f"thresholds.{key}" for key in ("failing_share", "rejects", "stale", "failed_check")),
+    *(f"retention.{key}" for key in ("keep_runs", "older_than", "compact", "snapshots", "verify_sample")),
+}
+
+
+class Chosen(NamedTuple):
+    """The configuration and the warehouse of a flow run."""
+
+    conf: Config
+    warehouse: Path | LakeAddress
+
+
+def served(conf: Config, settings: Sequence[str]) -> str:
+    """Return what flow runs of a configuration are held to, as the variable SERVED takes it."""
+    return json.dumps({"config": conf.path and str(Path(conf.path).absolute()), "settings": list(settings)})
+
+
+def chosen(
+    config: str | None,
+    settings: Sequence[str] | None,
+    warehouse: str | None,
+    *,
+    sources: Iterable[str] = (),
+    workers: int | None = None,
+    **places: str | None,
+) -> Chosen:
+    """Return what a flow run works with; `places` are other parameters that name one.
+
+    Raises:
+        UsageError: it cannot be carried out, or is not for the one who started it to choose.
+    """
+    settings = list(settings or ())
+    if not _is_deployed():
+        conf = configuration.load(configuration.find(config), flags=settings)
+        return Chosen(conf, address_of(warehouse) if warehouse else conf.warehouse)
+    held = json.loads(os.environ.get(SERVED) or "{}") or {"config": os.environ.get(VARIABLE) or config, "settings": []}
+    if config and Path(config).absolute() != Path(held["config"] or "").absolute():
+        raise _refused("config", held["config"], config)
+    more = [one for one in settings if one not in held["settings"]]
+    for one in more:
+        if one.partition("=")[0].lower() not in _FREE:
+            raise _refused("settings", f"one of {', '.join(sorted(_FREE))}", one)
+    conf = configuration.load(configuration.find(held["config"]), flags=[*held["settings"], *more])
+    path = address_of(warehouse) if warehouse else conf.warehouse
+    if path != conf.warehouse and not _are_beside(path, conf.warehouse):
+        raise _refused("warehouse", f"{conf.warehouse}, or a file beside it", warehouse)
+    for one in sources:
+        if conf.source(one) is None and not any(_is_below(one, root) for root in _roots(conf)):
+            raise _refused("sources", "a configured source, or what lies in one", one)
+    if workers is not None and workers > (most := conf["warehouse"]["workers"] or os.cpu_count() or 1):
+        raise _refused("workers", f"at most {most}", workers)
+    for name, given in places.items():
+        section = "regressions" if name == "accept" else "report"
+        if given is not None and given != conf[section][name]:
+            raise _refused(name, f"{section}.{name} of the configuration", given)
+    return Chosen(conf, path)
+
+
+def _is_deployed() -> bool:
+    context = FlowRunContext.get()
+    return bool(context and context.flow_run and context.flow_run.deployment_id)
+
+
+def _refused(name: str, expected: object, found: object) -> UsageError:
+    return UsageError(f"{name}: expected {expected}, found {found}; what is served decides that (docs/security.md)")
+
+
+def _are_beside(one: Path | LakeAddress, other: Path | LakeAddress) -> bool:
+    if isinstance(one, LakeAddress) or isinstance(other, LakeAddress) or one.is_symlink():
+        return False
+    return one.absolute().parent.resolve() == other.absolute().parent.resolve()
+
+
+def _roots(conf: Config) -> Iterable[str]:
+    """Yield the folders, buckets and archives of the configured sources; of a glob, what stands before it."""
+    for source in conf.sources:
+        for path in map(conf.place, source["paths"]):
+            parts = path.split("/")
+            globs = [i for i, part in enumerate(parts) if set("*?[") & set(part)]
+            yield "/".join(parts[: globs[0]] if globs else parts)
+
+
+def _is_below(path: str, root: str) -> bool:
+    given, allowed = PurePosixPath(path), PurePosixPath(root)
+    return ".." not in given.parts and bool(allowed.parts) and given.is_relative_to(allowed)

@@ -1,0 +1,98 @@
+"""What leaves for people: without secrets, and without what a terminal obeys."""
+
+import json
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bufferhouse.errors import UsageError
+from bufferhouse.query.format import formatted
+from bufferhouse.redaction import HIDDEN, cleaned, lines, printable, redacted, remember
+from tests.attack.outputs import CONTROLS, obeyed
+from tests.command_line import CHECKOUT, run
+from tests.system.secrets_told import FORMS, HARMLESS, SECRET
+
+SEED = min((CHECKOUT / "examples/fleet/seeds").glob("*.txt"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_secret_is_hidden_however_it_is_written(form: str):
+    """In every form that libraries, servers and people use, alone, in a sentence, in a list; once hidden it stays."""
+    for text in (form, f"expected this, found {form}; try again", f"[{form}]\n{form}", repr(form), json.dumps([form])):
+        assert SECRET not in redacted(text)
+    assert redacted(form) == redacted(redacted(form))
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_secret_is_told_as_it_is(text: str):
+    """Paths with @, ports, users and words that begin like secrets stay."""
+    assert text == redacted(text)
+
+
+def test_a_secret_that_is_known_is_hidden_wherever_it_stands(monkeypatch: pytest.MonkeyPatch):
+    """Values of the environment that are secrets, and those that were read, in the forms of URLs and headers too."""
+    monkeypatch.setenv("PGPASSWORD", "se cret/ä")
+    monkeypatch.setenv("PREFECT_API_AUTH_STRING", "user:word-of-mouth")
+    remember("read from a file")
+    text = "a se cret/ä b se%20cret%2F%C3%A4 c word-of-mouth d read from a file e c2UgY3JldC/DpA== f"
+    assert f"a {HIDDEN} b {HIDDEN} c {HIDDEN} d {HIDDEN} e {HIDDEN} f" == redacted(text)
+
+
+def test_errors_tell_no_secret():
+    """Those that end a command are redacted when they are made; others are made anew, an OSError as one."""
+    assert f"http://{HIDDEN}@h: away" == str(UsageError(f"http://u:{SECRET}@h: away"))
+    told = cleaned(OSError(5, f"password={SECRET}", "x"))
+    assert (OSError, 5, f"password={HIDDEN}") == (type(told), told.errno, told.strerror)
+    assert f"ValueError: password={HIDDEN}" == str(cleaned(ValueError(f"password={SECRET}")))
+    harmless = ValueError("nothing")
+    assert harmless is cleaned(harmless)
+
+
+@given(st.text())
+def test_nothing_that_a_terminal_obeys_is_left(text: str):
+    """Every character that is not printable is an escape; of a text in lines, all but line feeds and tabs."""
+    assert printable(text).isprintable()
+    assert lines(text).replace("\n", "").replace("\t", "").isprintable()
+    assert text.count("\n") == lines(text).count("\n")
+
+
+@given(st.text())
+def test_json_is_the_same_data_in_printable_characters(text: str):
+    """What is not printable stands in JSON as an escape of JSON, so that programs read what was there."""
+    written = formatted(["name"], [(text,)], "json")
+    assert [{"name": text}] == json.loads(written)
+    assert "" == obeyed(written)
+
+
+def test_whatever_a_command_prints_is_printable():
+    """Errors of the command line itself, of a statement, and an answer whose heading and cell are hostile."""
+    for words in (
+        [CONTROLS.replace("\x00", "")],
+        ["query", f"SELECT '{CONTROLS}' AS \"{CONTROLS}\"", "--from", str(SEED)],
+    ):
+        outcome = run(*words)
+        assert "" == obeyed(outcome.out + outcome.err)
+        assert "\\x1b" in outcome.out + outcome.err
+
+
+def test_logs_of_flows_tell_no_secret():
+    """A record of Prefect's loggers is redacted when it is made, its traceback too; those of others stay."""
+    import flows  # noqa: F401  sets how records are made
+
+    heard: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: heard.append(logging.Formatter().format(record))
+    for name in ("prefect.flow_runs.test", "others.test"):
+        logger = logging.getLogger(name)
+        logger.propagate = False
+        logger.addHandler(handler)
+        try:
+            raise ValueError(f"password={SECRET} {CONTROLS}")
+        except ValueError:
+            logger.exception("found %s", f"http://u:{SECRET}@h")
+        logger.removeHandler(handler)
+    assert 2 == len(heard)
+    assert (False, True) == tuple(SECRET in text for text in heard)
+    assert "" == obeyed(heard[0])
