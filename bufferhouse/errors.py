@@ -20,6 +20,17 @@ class UsageError(_Told):
     """The call cannot be carried out as it was given: exit 2."""
 
 
+def told(error: BaseException) -> str:
+    """Return an error in one short line of text: what a file made some library say may be long, and odd."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    line = first_line(error)[:_LONGEST_TOLD].encode("utf-8", "backslashreplace").decode()
+    return line if line and isinstance(error, UsageError | OSError) else f"{type(error).__name__}: {line}"
+
+
+_LONGEST_TOLD = 300
+
+
 class WarehouseError(_Told):
     """The warehouse is not what this version can work with: exit 2."""
 

@@ -42,7 +42,7 @@ _SERVICES = {
 def server(port: int) -> Iterator[str]:
     """Yield the URL of the server in use: the one configured, one that answers on the port, or a new one.
 
-    A new one ends with this process.
+    A new one ends with this process, also where that is killed.
 
     Raises:
         UsageError: it does not start, or the one on the port wants another authentication string.
@@ -116,7 +116,12 @@ def _private(path: str, flags: int) -> int:
 def _start(port: int, auth: str) -> subprocess.Popen:
     pages = os.environ["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"]
     return subprocess.Popen(
-        [sys.executable, "-m", "flows.gate", "--host", "127.0.0.1", "--port", str(port)],
+        # Else a server would stay behind when this process is killed.
+        [
+            *(sys.executable, "-m", "flows.with_parent", "flows.gate"),
+            *("--host", "127.0.0.1", "--port", str(port)),
+        ],
+        stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         env={
             **os.environ,

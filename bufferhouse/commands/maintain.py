@@ -218,11 +218,13 @@ def export(
     parquet: Annotated[
         Path | None, typer.Option("--parquet", help="Write tables and marts as Parquet files into this folder instead.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
     """Write the original files again, byte for byte, as OUTPUT/<run>/<relative path>.
 
+    File names that a file system refuses, that lead out of OUTPUT or that collide are replaced by safe ones and listed.
     With --parquet the command writes the tables of raw and the marts instead, as DIR/raw/<table>.parquet and
     DIR/marts/<mart>.parquet.
     """
@@ -242,8 +244,11 @@ def export(
     if output is None:
         raise UsageError("expected a folder to write into, with -o DIR")
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("dumps") as step:
-        count = export(con, choose(con, dump_id=dump_id, run=run), output, progress=step)
-    print(f"{counted(count, 'file')} written to {output}")
+        done = export(con, choose(con, dump_id=dump_id, run=run), output, force=force, progress=step)
+    for wanted, given in done.renamed:
+        say(f"renamed: {wanted!r} is written as {given!r}")
+    renamed = f", {len(done.renamed):,} under another name" if done.renamed else ""
+    print(f"{counted(done.file_count, 'file')} written to {output}{renamed}")
 
 
 @guarded

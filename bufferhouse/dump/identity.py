@@ -24,7 +24,8 @@ _FILE_NAME = re.compile(
     r"(?:\.(?P<name>.+?))?(?:\.cl_(?P<revision>[0-9]+))?"
     r"\.(?P<stage>(?:(?P<target>cpu|sm_[0-9a-z.]+?|gfx[0-9a-z:+\-]*?)_(?:gpu_)?)?after_optimizations)"
 )
-_RECOMPILE_SUFFIX = re.compile(r"(?:__XlaMustCompile.*|_+|[._][0-9]+)$", re.DOTALL)
+_MUST_COMPILE = "__XlaMustCompile"
+_RECOMPILES_BACKWARDS = re.compile(r"(?:\n?(?:_|[0-9]++[._]))*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,9 @@ def _moment(stamp: str) -> datetime | None:
 
 def program_name(module_name: str | None) -> str:
     """Return a module name without the suffixes that count recompiles; `(unnamed)` without a name."""
-    name = module_name or ""
-    while name and (match := _RECOMPILE_SUFFIX.search(name)):
-        name = name[: match.start()]
-    return name or "(unnamed)"
+    name = (module_name or "").split(_MUST_COMPILE, 1)[0]
+    # One match from behind; from the front each place would be matched up to the end.
+    return name[: len(name) - _RECOMPILES_BACKWARDS.match(name[::-1]).end()] or "(unnamed)"
 
 
 # The columns of raw.observations that follow from the name of a file and the signature of its dump.

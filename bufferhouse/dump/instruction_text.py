@@ -202,7 +202,7 @@ def unescaped(text: str | None) -> str | None:
     if text.count("\\") == text.count("\\'"):  # the only escape of most op_names
         return text.replace("\\'", "'")
     plain = _ESCAPE.sub(
-        lambda m: bytes([int(m[1], 8) & 0xFF]) if m[1][:1].isdigit() else _PLAIN_ESCAPES.get(m[1], m[1]),
+        lambda m: bytes([int(m[1], 8) & 0xFF]) if m[1][0] in b"01234567" else _PLAIN_ESCAPES.get(m[1], m[1]),
         text.encode(),
     )
     try:

@@ -14,6 +14,7 @@ from bufferhouse.dump.instruction_text import unescaped
 
 FIRST_TABLE = b"FileNames\n"
 LAST_TABLE = b"StackFrames\n"
+LONGEST_LINE = 1 << 16  # a pattern remembers each escape that it passes, in hundreds of bytes
 MOST_CALLERS = 1 << 22  # callers of all frames together: a forged chain of frames would have the square of its length
 
 _NAME = re.compile(r'([1-9][0-9]{0,8}) "((?:[^"\\]|\\.)*)"')
@@ -86,6 +87,8 @@ def _rows(lines: list[str], start: int, form: re.Pattern, expected: str) -> Iter
             if place == len(lines) - 1:
                 break
             return
+        if len(lines[place]) > LONGEST_LINE:
+            raise _fault(lines, place, f"a line of at most {LONGEST_LINE} characters")
         match = form.fullmatch(lines[place])
         if match is None or int(match[1]) != number:
             raise _fault(lines, place, f"{expected}, numbered {number}" if match else expected)

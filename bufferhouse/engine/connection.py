@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import duckdb
 
-from bufferhouse.engine import interrupts
+from bufferhouse.engine import interrupts, journal
 from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull, first_line
 
 LAKE = "bufferhouse_lake"  # the database of a lake in its connection
@@ -59,6 +59,16 @@ def close(con: duckdb.DuckDBPyConnection) -> None:
         time.sleep(_LAST_TASKS)  # settings are locked, or the transaction broke: what they still do is short
     finally:
         con.close()
+
+
+def close_writer(con: duckdb.DuckDBPyConnection) -> None:
+    """Take the log into the file, and close a connection that wrote it; where that fails, the log stays."""
+    interrupts.forget(con)
+    try:
+        with suppress(duckdb.Error, OSError):
+            journal.checkpoint(con)
+    finally:
+        close(con)
 
 
 def is_lake(con: duckdb.DuckDBPyConnection) -> bool:

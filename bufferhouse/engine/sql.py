@@ -5,6 +5,8 @@ from contextlib import contextmanager, suppress
 
 import duckdb
 
+from bufferhouse.engine.journal import commit
+
 
 def quoted(text: str) -> str:
     """Return a text as a literal of SQL."""
@@ -27,12 +29,12 @@ def registered(con: duckdb.DuckDBPyConnection, name: str, table: object) -> Iter
 
 
 @contextmanager
-def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Commit what is done inside, or roll it back when it raises."""
+def transaction(con: duckdb.DuckDBPyConnection, *, keep_journal: bool = True) -> Iterator[None]:
+    """Commit what is done inside, or roll it back when it raises; with a journal (`journal`) where it is a file."""
     con.execute("BEGIN")
     try:
         yield
-        con.execute("COMMIT")
+        commit(con) if keep_journal else con.execute("COMMIT")
     except BaseException:
         # After a fatal error (a full disk in COMMIT) DuckDB answers nothing more, and the file has the old state: the
         # first error is the one to hear.

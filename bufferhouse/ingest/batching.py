@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from bufferhouse.dump.identity import Content, content_of, read_file_name
 from bufferhouse.engine import interrupts
+from bufferhouse.errors import told
 from bufferhouse.ingest.workers import Work
 from bufferhouse.sources.compression import CompressionError
 from bufferhouse.sources.discover import Found, read
@@ -21,6 +22,7 @@ _MOST_SIGHTINGS = 50_000
 _CHUNK_SIGHTINGS = 10_000
 _CHUNK_DUMPS = min(1000, BATCH_DUMPS)
 _CHUNK_BYTES = min(4 << 20, BATCH_BYTES)
+_MOST_HELD_BYTES = 64 << 20  # of stack frames, which a batch holds beside its texts
 
 
 @dataclass(slots=True)
@@ -38,11 +40,13 @@ class ReadBatch:
     new: dict[int, Sighting] = field(default_factory=dict)
     awaited: dict[int, Sighting] = field(default_factory=dict)
     new_bytes: int = 0
+    held_bytes: int = 0
 
     @property
     def is_full(self) -> bool:
         """Say whether it is time to load the batch."""
-        return len(self.new) >= BATCH_DUMPS or self.new_bytes >= BATCH_BYTES or len(self.sightings) >= _MOST_SIGHTINGS
+        is_large = self.new_bytes >= BATCH_BYTES or self.held_bytes >= _MOST_HELD_BYTES
+        return is_large or len(self.new) >= BATCH_DUMPS or len(self.sightings) >= _MOST_SIGHTINGS
 
     @property
     def work(self) -> Work:
@@ -114,28 +118,34 @@ def _next(chunks: Iterator[list[Sighting]]) -> list[Sighting] | None:
 def read_chunks(dumps: Sequence[Found], batch: list[ReadBatch], hold: Hold | None = None) -> Iterator[list[Sighting]]:
     """Read and hash dumps, in pieces small enough to hold before it is known which of them are new."""
     chunk: list[Sighting] = []
-    count = size = 0
+    count = size = held = 0
     for dump, files in read(dumps):
-        if hold is not None and dump.content is None and hold(dump, files):
-            continue
+        try:
+            if hold is not None and dump.content is None and hold(dump, files):
+                continue
+            sighting = None if isinstance(files, Exception) else _sighting(dump, files)
+        except Exception as error:
+            files = error
         if isinstance(files, CompressionError):
             data = {"combined": files.data}
             batch[0].refusals[content_of(data).dump_id] = Refusal(
                 "compression", "readable compressed data", str(files), role=files.role
             )
-            files = data
+            sighting = _sighting(dump, data)
         elif isinstance(files, Exception):
-            batch[0].unreadable.append(f"{dump.uri}: {getattr(files, 'strerror', None) or files}")
+            batch[0].unreadable.append(f"{dump.uri}: {told(files)}")
             continue
-        chunk.append(_sighting(dump, files))
+        chunk.append(sighting)
+        held += sighting.module_text.held_bytes if sighting.module_text is not None else 0
         if batch[0].has(chunk[-1].content):
             chunk[-1].files = None  # a repeat: what it costs is a row
         else:
             count += 1
             size += chunk[-1].text_bytes
-        if count >= _CHUNK_DUMPS or size >= _CHUNK_BYTES or len(chunk) >= _CHUNK_SIGHTINGS:
+        is_large = size >= _CHUNK_BYTES or held >= _MOST_HELD_BYTES
+        if is_large or count >= _CHUNK_DUMPS or len(chunk) >= _CHUNK_SIGHTINGS:
             yield chunk
-            chunk, count, size = [], 0, 0
+            chunk, count, size, held = [], 0, 0, 0
     if chunk:
         yield chunk
 
@@ -158,6 +168,7 @@ def _sighting(dump: Found, files: Mapping[str, bytes]) -> Sighting:
 def sort_in(batch: ReadBatch, sighting: Sighting) -> None:
     """Put a sighting into the batch, as a new content, a repeat, or a refused collision of two contents."""
     batch.sightings.append(sighting)
+    batch.held_bytes += sighting.module_text.held_bytes if sighting.module_text is not None else 0
     content = sighting.content
     if content.dump_id in batch.refusals:
         return

@@ -108,7 +108,6 @@ def look(source: Source, listings: Listings | None = None) -> Seen:
         exclude=source.exclude,
         places=Named(source.pattern, source.labels) if source.pattern else None,
         look_inside=source.look_inside,
-        is_lenient=source.is_configured,
         **({"entries_of": listings.entries} if listings else {}),
     )
     return seen

@@ -38,6 +38,7 @@ class Summary:
         self.bytes += loaded.text_bytes
         self.reject_lines += [f"{s.source_uri}:{refusal}" if refusal.line else f"{s.source_uri}: {refusal}"
                               for s, refusal in loaded.rejects]  # fmt: skip
+        self.unreadable += loaded.unreadable
         self.head_faults += loaded.head_faults
         for name, count in loaded.warnings.items():
             self.warnings[name] = self.warnings.get(name, 0) + count

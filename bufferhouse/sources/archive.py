@@ -1,9 +1,11 @@
 """Tar and zip files as trees: members are called `archive!member`.
 
 A tar is streamed, twice: to list its members, and to read those that are wanted. Nothing but one member is held at a
-time, however large the archive is.
+time, however large the archive is. What a header says is believed only where it can be so, and an odd member stops
+itself alone.
 """
 
+import io
 import posixpath
 import tarfile
 import zipfile
@@ -12,22 +14,24 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import pairwise
+from operator import attrgetter
 from stat import S_ISLNK
 from typing import BinaryIO
 
+from bufferhouse.errors import SourceUnavailable, UsageError, told
 from bufferhouse.sources import compression
-from bufferhouse.sources.directory import FIRST_BYTES, Entry, too_large
-from bufferhouse.sources.module_text import HeadError, head_of, is_module_text
+from bufferhouse.sources.directory import FIRST_BYTES, Entry, is_storable, storable, too_large
+from bufferhouse.sources.module_text import head_of, is_module_text
+from bufferhouse.sources.run import MOST_RUN_FILE_BYTES, RUN_FILE
 
-_TEXT_NAME = "run.json"
-_MOST_TEXT_BYTES = 16 << 20
+_MOST_TEXT_BYTES = 64 << 20  # of all run.json of an archive, which are kept while it is listed
+_LONGEST_NAME = 4096  # characters: PATH_MAX
 _DRAINED_BYTES = 1 << 20
 _MOST_HEADER_BYTES = 1 << 20  # a long name needs no more; a forged header could ask for any amount of memory
 _LONG_HEADERS = (
     tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK,
 )  # fmt: skip
-# RuntimeError is what zipfile raises for a password and, as NotImplementedError, for a method it does not know.
-_DAMAGE = (*compression.DAMAGE, tarfile.TarError, zipfile.BadZipFile, RuntimeError, OSError)
 
 
 @dataclass(slots=True)
@@ -49,6 +53,7 @@ class Archive:
     opened: Callable[[], BinaryIO] | None = None
     refused: list[str] = field(default_factory=list)
     texts: dict[str, bytes] = field(default_factory=dict)
+    text_bytes: int = 0
     links: dict[str, str] = field(default_factory=dict)
     ordinals: dict[str, int] = field(default_factory=dict)  # which of the members with one name is the last
 
@@ -68,14 +73,19 @@ class Archive:
         for ordinal, member in enumerate(self._members()):
             path = self._place(member.name)
             if path is None:
-                self.refused.append(f"{self.base}{member.name}: the name leaves the archive")
+                reason = "leaves the archive" if len(member.name) <= _LONGEST_NAME else f"is {len(member.name)} long"
+                self.refused.append(f"{self.base}{member.name[:_LONGEST_NAME]}: the name {reason}")
                 continue
             if member.link is not None:
                 self._keep_link(path, member.link)
                 continue
             name = path.rsplit("/", 1)[-1].rsplit("!", 1)[-1]
-            if name == _TEXT_NAME:
-                self.texts[path] = _first_bytes(member, _MOST_TEXT_BYTES)
+            if name == RUN_FILE:
+                self.texts[path] = _first_bytes(member, MOST_RUN_FILE_BYTES + 1)
+                self.text_bytes += len(self.texts[path])
+                if self.text_bytes > _MOST_TEXT_BYTES:
+                    self.refused.append(f"{self.path}: expected at most {_MOST_TEXT_BYTES} bytes in {RUN_FILE} files")
+                    break
             is_named = "buffer-assignment" in name
             # Where the name says nothing, only the stream that just passes by can be looked into.
             looks = None if is_named else _first_bytes(member, len(FIRST_BYTES)) == FIRST_BYTES
@@ -103,6 +113,8 @@ class Archive:
 
     def _place(self, name: str) -> str | None:
         """Return the path of a member, None where its name leaves the archive or is none."""
+        if len(name) > _LONGEST_NAME:
+            return None
         parts = [part for part in name.split("/") if part not in ("", ".")]
         if name.startswith("/") or ".." in parts or not parts:
             return None
@@ -112,7 +124,7 @@ class Archive:
         """Return nothing: no member is named explicitly."""
         return None
 
-    def text(self, path: str) -> bytes | None:
+    def text(self, path: str, most_bytes: int) -> bytes | None:
         """Return a member that was kept while listing."""
         return self.texts.get(self.base + path.removeprefix(self.base).lstrip("/"))
 
@@ -142,74 +154,142 @@ class Archive:
         try:
             with self.opened() if self.opened else open(self.path, "rb") as raw:
                 yield from _zipped(raw) if self.path.endswith(".zip") else _tarred(self.path, raw)
-        except _DAMAGE as error:
+        except (UsageError, SourceUnavailable):
+            raise
+        except Exception as error:
             if not quiet:
-                self.refused.append(f"{self.path}: the archive is damaged: {error}")
+                self.refused.append(f"{self.path}: the archive is damaged: {_reason(error)}")
+
+
+def _reason(error: Exception) -> str:
+    """Return what is said of damage: the libraries' own words where they meant to say something."""
+    is_meant = isinstance(error, (*compression.DAMAGE, tarfile.TarError, zipfile.BadZipFile, RuntimeError, OSError))
+    return str(error) if is_meant else told(error)
 
 
 def _first_bytes(member: _Member, count: int) -> bytes:
     try:
         with member.opened() as file:
             return file.read(min(count, member.size_bytes))
-    except _DAMAGE:
+    except (UsageError, SourceUnavailable):
+        raise
+    except Exception:
         return b""
 
 
-def _head(member: _Member, path: str) -> bytes | HeadError | OSError:
-    try:
-        with member.opened() as file:
-            return head_of(path, file)
-    except _DAMAGE as error:
-        return OSError(f"damaged in the archive: {error}")
+def _head(member: _Member, path: str) -> bytes | Exception:
+    return _soundly(member, partial(head_of, path))
 
 
 def _content(member: _Member) -> bytes | Exception:
     limit = compression.limit_bytes()
     if member.size_bytes > limit:
         return too_large(limit)
-    try:
-        with member.opened() as file:
-            data = file.read(member.size_bytes + 1)
-    except _DAMAGE as error:
-        return OSError(f"damaged in the archive: {error}")
-    if len(data) != member.size_bytes:
+    data = _soundly(member, lambda file: file.read(member.size_bytes + 1))
+    if not isinstance(data, Exception) and len(data) != member.size_bytes:
         return OSError(f"expected {member.size_bytes} bytes in the archive, found {len(data)}")
     return data
 
 
+def _soundly(member: _Member, read: Callable[[BinaryIO], bytes | Exception]) -> bytes | Exception:
+    """Return what is read of a member, or what prevents it."""
+    try:
+        with member.opened() as file:
+            return read(file)
+    except (UsageError, SourceUnavailable):
+        raise
+    except Exception as error:
+        return OSError(f"damaged in the archive: {_reason(error)}")
+
+
 class _Header(tarfile.TarInfo):
-    """Raises where tarfile ends silently: at an archive that breaks off between members, or turns into garbage."""
+    """Raises where tarfile ends silently: at an archive that breaks off between members, or turns into garbage.
+
+    The map of a sparse member is ignored: the member has its stated size, and no dump has holes.
+    """
+
+    is_sparse = False
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> tarfile.TarInfo:
         try:
-            return super().fromtarfile(archive)
+            header = super().fromtarfile(archive)
         except tarfile.EOFHeaderError:
             raise
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(f"expected a member or the end, found {error}") from None
+        return _checked(header)
 
     @classmethod
     def frombuf(cls, *block: object) -> tarfile.TarInfo:
-        header = super().frombuf(*block)
+        header = _checked(super().frombuf(*block))
         if header.type in _LONG_HEADERS and header.size > _MOST_HEADER_BYTES:
             raise tarfile.ReadError(f"expected a header, found one of {header.size} bytes")
         return header
+
+    def _proc_sparse(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        """Go past the further headers of an old sparse member (Documentation/intern.texi of GNU tar)."""
+        _, is_extended, _ = self._sparse_structs
+        while is_extended:
+            block = archive.fileobj.read(tarfile.BLOCKSIZE)
+            is_extended = len(block) == tarfile.BLOCKSIZE and block[_EXTENDED_AT]
+        self.is_sparse = True
+        self.offset_data = archive.fileobj.tell()
+        archive.offset = self.offset_data + self._block(self.size)
+        return self
+
+    def _pass_over_map(self, header: "_Header", *_: object) -> None:
+        header.is_sparse = True
+
+    _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _pass_over_map
+
+
+_EXTENDED_AT = 504  # in a block of a sparse map: whether another one follows
+
+
+def _checked(header: tarfile.TarInfo) -> tarfile.TarInfo:
+    if not is_storable(header.size):
+        raise tarfile.ReadError(f"expected the size of a member, found {header.size}")
+    return header
+
+
+class _Forward(io.RawIOBase):
+    """A stream that tarfile can seek: forward alone, and not beyond its end."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self.place = 0
+
+    def tell(self) -> int:
+        return self.place
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.stream.read(size)
+        self.place += len(data)
+        return data
+
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        if whence != io.SEEK_SET or place < self.place:
+            raise tarfile.StreamError("seeking backwards is not allowed")
+        while self.place < place:
+            if not self.read(min(place - self.place, _DRAINED_BYTES)):
+                raise tarfile.ReadError("unexpected end of data")
+        return place
 
 
 def _tarred(path: str, raw: BinaryIO) -> Iterator[_Member]:
     name = path.removesuffix(".tgz") + ".tar.gz" if path.endswith(".tgz") else path
     with (
         closing(compression.opened(name, raw)) as stream,
-        tarfile.open(fileobj=stream, mode="r|", tarinfo=_Header) as archive,
+        tarfile.open(fileobj=_Forward(stream), mode="r:", tarinfo=_Header) as archive,
     ):
         for header in archive:
             if header.isreg() or header.issym() or header.islnk():
                 yield _Member(
                     header.name,
                     header.size,
-                    int(header.mtime) * 10**9,
-                    partial(archive.extractfile, header),
+                    _moment(header.mtime),
+                    _refuse_holes if header.is_sparse else partial(archive.extractfile, header),
                     header.linkname if header.islnk() else _led_to(header.name, header.linkname, header.issym()),
                 )
             # A stream of a million members must not keep a million of them.
@@ -219,8 +299,21 @@ def _tarred(path: str, raw: BinaryIO) -> Iterator[_Member]:
             pass
 
 
+def _moment(seconds: float) -> int:
+    """Return the time of a tar header, in nanoseconds; 0 for what is none."""
+    try:
+        return storable(int(seconds) * 10**9)
+    except (ValueError, OverflowError):
+        return 0
+
+
+def _refuse_holes() -> BinaryIO:
+    raise OSError("a sparse member, which no dump is")
+
+
 def _zipped(raw: BinaryIO) -> Iterator[_Member]:
     with zipfile.ZipFile(raw) as archive:
+        _check_apart(archive.infolist())
         for info in archive.infolist():
             if info.is_dir():
                 continue
@@ -228,10 +321,19 @@ def _zipped(raw: BinaryIO) -> Iterator[_Member]:
                 mtime_ns = int(datetime(*info.date_time, tzinfo=UTC).timestamp()) * 10**9
             except ValueError:
                 mtime_ns = 0  # some writers leave month and day at 0
-            link = None
+            opened = partial(archive.open, info)
+            member = _Member(info.filename, info.file_size, mtime_ns, opened)
             if S_ISLNK(info.external_attr >> 16):
-                link = _led_to(info.filename, archive.read(info).decode("utf-8", "surrogateescape"), True)
-            yield _Member(info.filename, info.file_size, mtime_ns, partial(archive.open, info), link)
+                target = _first_bytes(member, _LONGEST_NAME).decode("utf-8", "surrogateescape")
+                member.link = _led_to(info.filename, target, True)
+            yield member
+
+
+def _check_apart(infos: list[zipfile.ZipInfo]) -> None:
+    """Raise where two members share bytes: a small file could hold any amount of members that are large."""
+    for one, other in pairwise(sorted(infos, key=attrgetter("header_offset"))):
+        if one.header_offset + one.compress_size >= other.header_offset:
+            raise zipfile.BadZipFile(f"{one.filename[:_LONGEST_NAME]} and {other.filename[:_LONGEST_NAME]} overlap")
 
 
 def _led_to(name: str, link: str, is_link: bool) -> str | None:

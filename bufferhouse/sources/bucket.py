@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import SourceUnavailable, UsageError
 from bufferhouse.sources.compression import limit_bytes
 from bufferhouse.sources.directory import FIRST_BYTES, Entry, too_large
 from bufferhouse.sources.module_text import HeadError, head_of
@@ -91,12 +91,19 @@ class Bucket:
         """Return the one object as a file, which is fetched piece by piece."""
         return io.BufferedReader(_RemoteFile(self._opened(), self._key(self.url)), _PIECE_BYTES)
 
-    def text(self, path: str) -> bytes | None:
-        """Return the bytes of a small object, None where there is none."""
+    def text(self, path: str, most_bytes: int) -> bytes | None:
+        """Return the first bytes of an object, None where there is none."""
+        import obstore
+
         try:
-            return self._get(path)
+            found = obstore.get(self._opened(), self._key(path))
+            if found.meta["size"] <= most_bytes:
+                return bytes(found.bytes())
+            return bytes(obstore.get_range(self._opened(), self._key(path), start=0, length=most_bytes))
         except FileNotFoundError:
             return None
+        except Exception as error:
+            raise unavailable(path, error) from None
 
     def begins_like_a_dump(self, entry: Entry) -> bool:
         """Look at the first line; what may not be looked at and is not called like a dump is none."""
@@ -134,6 +141,10 @@ class Bucket:
             return OSError(reason_of(error))
         except UsageError as error:
             return OSError(str(error).removeprefix(f"{entry.path}: "))
+        except SourceUnavailable:
+            raise
+        except Exception as error:
+            return error
 
     def _head(self, path: str) -> bytes | HeadError:
         with io.BufferedReader(_RemoteFile(self._opened(), self._key(path), _HEAD_BYTES), _HEAD_BYTES) as file:

@@ -10,7 +10,7 @@ from typing import BinaryIO
 import zstandard
 
 SUFFIXES = (".gz", ".zst", ".xz")
-LIMIT_BYTES = 4 << 30
+LIMIT_BYTES = 256 << 20  # seven times the largest dump that was seen; reading one takes some 12 times its bytes
 _CHUNK = 1 << 20
 
 
@@ -43,7 +43,7 @@ def opened(name: str, file: BinaryIO) -> BinaryIO:
 
 
 def limit_bytes() -> int:
-    """Return how large one file may be: $BUFFERHOUSE_DUMP_LIMIT bytes, else 4 GiB."""
+    """Return how large one file may be: $BUFFERHOUSE_DUMP_LIMIT bytes, else 256 MiB."""
     return int(os.environ.get("BUFFERHOUSE_DUMP_LIMIT") or LIMIT_BYTES)
 
 
@@ -56,18 +56,19 @@ def decompressed(name: str, data: bytes, limit: int | None = None) -> bytes:
     if not name.endswith(SUFFIXES):
         return data
     limit = limit_bytes() if limit is None else limit
-    content = io.BytesIO()
-    try:
-        if name.endswith(".zst"):
-            _check_frames(data)
-        file = opened(name, io.BytesIO(data))
-        while piece := file.read(_CHUNK):
-            content.write(piece)
-            if content.tell() > limit:
-                raise CompressionError(f"more than {limit} bytes; BUFFERHOUSE_DUMP_LIMIT raises the limit", data)
-    except DAMAGE as error:
-        raise CompressionError(f"{name.rsplit('.', 1)[1]} data that is damaged: {error}", data) from None
-    return content.getvalue()
+    # Closed where it fails: an error that is kept would keep all that was read until then.
+    with io.BytesIO() as content:
+        try:
+            if name.endswith(".zst"):
+                _check_frames(data)
+            file = opened(name, io.BytesIO(data))
+            while piece := file.read(_CHUNK):
+                content.write(piece)
+                if content.tell() > limit:
+                    raise CompressionError(f"more than {limit} bytes; BUFFERHOUSE_DUMP_LIMIT raises the limit", data)
+        except DAMAGE as error:
+            raise CompressionError(f"{name.rsplit('.', 1)[1]} data that is damaged: {error}", data) from None
+        return content.getvalue()
 
 
 # What the decompressors raise on damaged input.

@@ -12,7 +12,7 @@ from bufferhouse.dump.grammar import FIRST_LINE
 from bufferhouse.dump.identity import Content
 from bufferhouse.errors import UsageError
 from bufferhouse.sources.compression import limit_bytes
-from bufferhouse.sources.module_text import HeadError, head_of
+from bufferhouse.sources.module_text import head_of
 
 FIRST_BYTES = FIRST_LINE.encode()
 ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".zip")
@@ -74,8 +74,12 @@ class Tree(Protocol):
     def beside(self, path: str) -> Entry | None:
         """Return a file next to one that was named explicitly, None where there is none."""
 
-    def text(self, path: str) -> bytes | None:
-        """Return a small file that describes others (run.json), None where there is none."""
+    def text(self, path: str, most_bytes: int) -> bytes | None:
+        """Return the first bytes of a small file that describes others (run.json), None where there is none.
+
+        Raises:
+            OSError: it cannot be read, or is no file.
+        """
 
     def begins_like_a_dump(self, entry: Entry) -> bool:
         """Say whether a file begins with the line `BufferAssignment:`."""
@@ -101,7 +105,7 @@ class Directory:
             yield from self._walk(self.base, os.path.realpath(self.base).rstrip("/") + "/")
         for path in self.only or ():
             stat = os.stat(path)
-            yield Entry(self, path, os.path.dirname(path) or ".", stat.st_size, stat.st_mtime_ns, True)
+            yield Entry(self, path, os.path.dirname(path) or ".", stat.st_size, storable(stat.st_mtime_ns), True)
 
     def _walk(self, directory: str, root: str) -> Iterator[Entry]:
         # A pile of what is left of each directory, not a generator in a generator: every file would pass through all.
@@ -117,10 +121,10 @@ class Directory:
                     self.refused.append(f"{item.path}: {error.strerror}")
                     continue
                 if stat is not None and S_ISREG(stat.st_mode):
-                    yield Entry(self, item.path, self.base, stat.st_size, stat.st_mtime_ns)
+                    yield Entry(self, item.path, self.base, stat.st_size, storable(stat.st_mtime_ns))
                 elif stat is not None and S_ISLNK(stat.st_mode):
                     # A dangling link: reading it reports that, if its name is that of a dump.
-                    yield Entry(self, item.path, self.base, 0, stat.st_mtime_ns)
+                    yield Entry(self, item.path, self.base, 0, storable(stat.st_mtime_ns))
             else:
                 pile.pop()
 
@@ -144,13 +148,15 @@ class Directory:
         if not os.path.isfile(path):
             return None
         stat = os.stat(path)
-        return Entry(self, path, os.path.dirname(path) or ".", stat.st_size, stat.st_mtime_ns, True)
+        return Entry(self, path, os.path.dirname(path) or ".", stat.st_size, storable(stat.st_mtime_ns), True)
 
-    def text(self, path: str) -> bytes | None:
-        """Return the bytes of a small file, None where there is none."""
+    def text(self, path: str, most_bytes: int) -> bytes | None:
+        """Return the first bytes of a file, None where there is none; a pipe or a device is not opened."""
         try:
+            if not S_ISREG(os.stat(path).st_mode):
+                raise OSError("expected a file, found a directory, a pipe or a device")
             with open(path, "rb") as file:
-                return file.read()
+                return file.read(most_bytes)
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -174,25 +180,25 @@ class Directory:
                 continue
             try:
                 data, stat = _content(entry.path, entry.size_bytes)
-            except OSError as error:
+            except Exception as error:
                 yield entry, error
             else:
                 # Under its old size and time the new content would be taken for known, and never be read again.
-                is_same = (stat.st_size, stat.st_mtime_ns) == (entry.size_bytes, entry.mtime_ns)
+                is_same = (stat.st_size, storable(stat.st_mtime_ns)) == (entry.size_bytes, entry.mtime_ns)
                 yield entry, data if is_same and len(data) == stat.st_size else StillWritten()
 
 
-def _head(path: str) -> bytes | HeadError | OSError:
+def _head(path: str) -> bytes | Exception:
     try:
         with open(path, "rb") as file:
             return head_of(path, file)
-    except OSError as error:
+    except Exception as error:
         return error
 
 
 def _content(path: str, size_bytes: int) -> tuple[bytes, os.stat_result]:
     """Return the bytes of a file and what it is after the reading; takes half the time of open() and read()."""
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe that took its place is not waited for
     try:
         data = os.read(handle, size_bytes + 1)
         if len(data) < size_bytes:  # one call gives 2 GiB at most
@@ -201,6 +207,21 @@ def _content(path: str, size_bytes: int) -> tuple[bytes, os.stat_result]:
         return data, os.fstat(handle)
     finally:
         os.close(handle)
+
+
+_LARGEST = 2**63 - 1
+
+
+def storable(mtime_ns: int) -> int:
+    """Return a time in nanoseconds as the warehouse can keep it: beyond the year 2262 all are the last."""
+    if -_LARGEST <= mtime_ns <= _LARGEST:
+        return mtime_ns
+    return _LARGEST if mtime_ns > 0 else -_LARGEST
+
+
+def is_storable(size_bytes: int) -> bool:
+    """Say whether a size is one: what an archive says may be anything."""
+    return 0 <= size_bytes <= _LARGEST
 
 
 def split_at_archive(path: str) -> tuple[str, str | None]:

@@ -2,18 +2,28 @@
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import partial
 from operator import methodcaller
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import SourceUnavailable, UsageError, told
 from bufferhouse.sources import compression
 from bufferhouse.sources.compression import CompressionError
-from bufferhouse.sources.directory import ARCHIVE_SUFFIXES, Directory, Entry, Found, Tree, split_at_archive, tree_of
+from bufferhouse.sources.directory import (
+    ARCHIVE_SUFFIXES,
+    Directory,
+    Entry,
+    Found,
+    Tree,
+    is_storable,
+    split_at_archive,
+    tree_of,
+)
 from bufferhouse.sources.grouping import Files, grouped, has_main, main_of, parted
-from bufferhouse.sources.run import Run
+from bufferhouse.sources.run import Run, RunFault
 from bufferhouse.sources.run_of import Places, relative_to, root_of
 from bufferhouse.sources.spool import Place, Waiting
 from bufferhouse.tabulate.collecting import collector_paused
@@ -47,7 +57,6 @@ def discover(
     exclude: Sequence[str] = (),
     places: Places | None = None,
     look_inside: bool = True,
-    is_lenient: bool = False,
     entries_of: Listing = methodcaller("entries"),
 ) -> Discovery:
     """Find the dumps of files, globs, directories, archives and s3:// URLs, directories recursively.
@@ -56,10 +65,12 @@ def discover(
     `BufferAssignment:`; a file named explicitly is always one. Archives are opened where they are named, and where a
     walk finds them and no dump. A run is a directory with dumps in it, or the nearest one above with a `run.json`;
     with `run_name` all dumps are of that run; `places` says it in another way. Without `look_inside` names alone
-    decide. With `is_lenient` a run.json that cannot be read refuses its own run only. `entries_of` lists a tree.
+    decide. `entries_of` lists a tree. What cannot be looked at is refused alone; a run.json that cannot be read leaves
+    out the dumps of its run.
 
     Raises:
-        UsageError: a source does not exist, two runs have one name, or a run.json cannot be read.
+        UsageError: a source does not exist, two runs have one name, or a label means nothing.
+        SourceUnavailable: a bucket does not answer.
     """
     found = Discovery()
     listed = partial(_listed, found=found, include=include, exclude=exclude, entries_of=entries_of)
@@ -74,13 +85,17 @@ def discover(
     found.ignored_count += beside.ignored_count
     runs = places or Places(run_name, labels, _common_base(candidates) if run_name else None)
     directories: dict[str, tuple[Tree, str]] = {}
+    faults: Counter[str] = Counter()
     for entry in candidates:
         try:
             place = runs.of(entry)
-        except UsageError as error:
-            if not is_lenient:
-                raise
-            found.refused.append(f"{entry.path}: {error}")
+        except SourceUnavailable:
+            raise
+        except RunFault as fault:
+            faults[str(fault)] += 1
+            continue
+        except Exception as error:
+            found.refused.append(f"{entry.path}: {told(error)}")
             continue
         if place is None:
             found.ignored_count += 1
@@ -93,7 +108,9 @@ def discover(
                 "name their runs with --run, or with run_name in a run.json in each"
             )
         found.dumps.append(grouped(entry, beside, name, directory))
-    found.runs = _described(found, runs, directories) if is_lenient else runs.describe(found.dumps, directories)
+    _describe(found, runs, directories, faults)
+    found.refused += [f"{fault}; {count} dump{'s' * (count > 1)} left out" for fault, count in faults.items()]
+    found.refused += beside.refused
     _count_unused(found, beside, files)
     return found
 
@@ -113,20 +130,15 @@ def _is_walked(entry: Entry) -> bool:
     return isinstance(entry.tree, Directory) and not entry.is_explicit
 
 
-def _described(found: Discovery, places: Places, directories: Mapping[str, tuple[Tree, str]]) -> dict[str, Run]:
-    """Describe all runs, without those whose description does not hold."""
-    try:
-        return places.describe(found.dumps, directories)
-    except UsageError:
-        pass
-    runs: dict[str, Run] = {}
-    for name in directories:
-        try:
-            runs.update(places.describe(found.dumps, {name: directories[name]}))
-        except UsageError as error:
-            found.refused += [f"{dump.uri}: {error}" for dump in found.dumps if dump.run_name == name]
-    found.dumps = [dump for dump in found.dumps if dump.run_name in runs]
-    return runs
+def _describe(
+    found: Discovery, places: Places, directories: Mapping[str, tuple[Tree, str]], faults: Counter[str]
+) -> None:
+    """Describe all runs; those whose description does not hold are left out, with their dumps."""
+    described = places.describe(found.dumps, directories)
+    found.runs = {name: run for name, run in described.items() if isinstance(run, Run)}
+    if len(found.runs) < len(described):
+        faults.update(str(described[dump.run_name]) for dump in found.dumps if dump.run_name not in found.runs)
+        found.dumps = [dump for dump in found.dumps if dump.run_name in found.runs]
 
 
 def _listed(
@@ -141,6 +153,8 @@ def _listed(
             path = entry.path
             if not path.isascii() and not _is_text(path):
                 found.refused.append(f"{path.encode('utf-8', 'backslashreplace').decode()}: the name is not UTF-8")
+            elif not is_storable(entry.size_bytes):
+                found.refused.append(f"{path}: it says to have {entry.size_bytes} bytes")
             elif has_patterns and not entry.is_explicit and not _is_wanted(entry, include, exclude):
                 found.ignored_count += 1
             elif len(trees) > 1:
@@ -222,6 +236,8 @@ def _decompressed(path: str, role: str, data: bytes | Exception) -> bytes | Exce
         return compression.decompressed(path, data)
     except CompressionError as error:
         error.role = role
+        return error
+    except Exception as error:
         return error
 
 

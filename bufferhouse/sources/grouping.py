@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bufferhouse.dump.identity import SUFFIXES
+from bufferhouse.errors import SourceUnavailable, told
 from bufferhouse.sources import compression
 from bufferhouse.sources.directory import Entry, Found
 from bufferhouse.sources.module_text import dump_beside, is_module_text, names_beside
@@ -20,6 +21,7 @@ class Files:
     siblings: dict[str, Entry] = field(default_factory=dict)
     module_texts: dict[str, Entry] = field(default_factory=dict)
     ignored_count: int = 0
+    refused: list[str] = field(default_factory=list)
 
     def joined(self, other: "Files") -> "Files":
         """Return both together."""
@@ -27,6 +29,7 @@ class Files:
             self.siblings | other.siblings,
             self.module_texts | other.module_texts,
             self.ignored_count + other.ignored_count,
+            self.refused + other.refused,
         )
 
 
@@ -55,23 +58,32 @@ def parted(files: Mapping[str, Entry], look_inside: bool) -> tuple[list[Entry], 
         if path.endswith("buffer-assignment.txt"):
             candidates.append(entry)  # asked first, as most files are such
             continue
-        if is_module_text(path) and has_main(path, files):
-            beside.module_texts[path] = entry
-            continue
-        name = compression.plain_name(path)
-        if name.endswith(_SIBLINGS) and (not entry.is_explicit or has_main(path, files)):
-            beside.siblings[path] = entry
-        elif path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
-            continue
-        elif (
-            entry.is_explicit
-            or name.endswith("buffer-assignment.txt")
-            or (look_inside and entry.tree.begins_like_a_dump(entry))
-        ):
-            candidates.append(entry)
-        else:
-            beside.ignored_count += 1
+        try:
+            if _is_candidate(entry, files, beside, look_inside):
+                candidates.append(entry)
+        except SourceUnavailable:
+            raise
+        except Exception as error:
+            beside.refused.append(f"{path}: {told(error)}")
     return candidates, beside
+
+
+def _is_candidate(entry: Entry, files: Mapping[str, Entry], beside: Files, look_inside: bool) -> bool:
+    path = entry.path
+    if is_module_text(path) and has_main(path, files):
+        beside.module_texts[path] = entry
+        return False
+    name = compression.plain_name(path)
+    if name.endswith(_SIBLINGS) and (not entry.is_explicit or has_main(path, files)):
+        beside.siblings[path] = entry
+        return False
+    if path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
+        return False
+    is_like_a_dump = entry.is_explicit or name.endswith("buffer-assignment.txt")
+    if is_like_a_dump or (look_inside and entry.tree.begins_like_a_dump(entry)):
+        return True
+    beside.ignored_count += 1
+    return False
 
 
 def grouped(entry: Entry, beside: Files, run_name: str, directory: str) -> Found:

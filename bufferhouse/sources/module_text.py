@@ -17,7 +17,7 @@ STAGE = "after_optimizations"
 ENDING = f"{STAGE}.txt"
 _DUMP_ENDING = f"{STAGE}{SUFFIXES['allocations']}"
 _PIECE_BYTES = 16 << 10
-_MOST_BYTES = 64 << 20
+_MOST_BYTES = 16 << 20
 # The first line of a computation stands at the margin, as nothing else before it that ends so (HloComputation::Print).
 _COMPUTATION = re.compile(rb"(?!HloModule )[^ \n}][^\n]* \{\n")
 

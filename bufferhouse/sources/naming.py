@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bufferhouse.errors import UsageError
 from bufferhouse.sources.directory import Entry, Found, Tree
-from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, whole_number
+from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, RunFault, moment_of, whole_number
 from bufferhouse.sources.run_of import Places, relative_to
 
 _TOKEN = re.compile(r"\{(\w+)\}|\*\*/|\*\*|\*|\?|[^*?{}]+|[{}]")
@@ -77,14 +78,21 @@ class Named(Places):
             if known.setdefault(key, value) != value:
                 known[key] = None
 
-    def describe(self, dumps: Sequence[Found], directories: Mapping[str, tuple[Tree, str]]) -> dict[str, Run]:
+    def describe(
+        self, dumps: Sequence[Found], directories: Mapping[str, tuple[Tree, str]]
+    ) -> dict[str, Run | RunFault]:
         """Return what is known about each run, the groups of its paths included."""
         runs = super().describe(dumps, directories)
         for name, run in runs.items():
+            if isinstance(run, RunFault):
+                continue
             run.is_named_by_place = False
-            for key, value in self.groups[name].items():
-                if value is not None:
-                    _tell(run, key, value)
+            try:
+                for key, value in self.groups[name].items():
+                    if value is not None:
+                        _tell(run, key, value)
+            except UsageError as error:
+                runs[name] = RunFault(str(error))
         return runs
 
 

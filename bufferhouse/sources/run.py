@@ -10,6 +10,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.sources.directory import split_at_archive
 
 RUN_FILE = "run.json"
+MOST_RUN_FILE_BYTES = 256 << 10
 # Directory names that say nothing about the run in them: such a run is called parent/name.
 GENERIC_NAMES = frozenset(
     {"xla_dump", "xla_dumps", "xla-dump", "xla-dumps", "xladump", "xla", "dump", "dumps", "hlo", "hlo_dump", "hlo-dump"}
@@ -21,6 +22,11 @@ TEXTS = ("compiler", "compiler_version", "compiler_revision", "platform", "track
          "git_revision", "host")  # fmt: skip
 NUMBERS = ("device_memory_bytes", "device_count")
 LARGEST_NUMBER = 2**63 - 1
+_READ = {*TEXTS, *NUMBERS, "labels", "run_name", "started_at"}
+
+
+class RunFault(UsageError):
+    """What is said of a run cannot be read: its dumps are left out."""
 
 
 @dataclass(slots=True)
@@ -52,36 +58,46 @@ class Run:
 
 
 def read_run_file(path: str, data: bytes | None) -> dict[str, Any]:
-    """Return the content of a `run.json` with these bytes, {} where there is none.
+    """Return what a `run.json` with these bytes says of its run, {} where there is none.
 
     Raises:
-        UsageError: the file is no JSON object, or a field has the wrong type.
+        RunFault: the file is no JSON object, is too large, or a field has the wrong type.
     """
     if data is None:
         return {}
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: expected UTF-8, found byte {error.object[error.start]:#04x}") from None
-    try:
-        content = json.loads(text)
-        json.dumps(content, ensure_ascii=False).encode("utf-8")
-    except json.JSONDecodeError as error:
-        raise UsageError(f"{path}:{error.lineno}:{error.colno}: expected JSON, found {error.msg}") from None
-    except UnicodeEncodeError:
-        raise UsageError(f"{path}: expected text, found half of a surrogate pair") from None
+    if len(data) > MOST_RUN_FILE_BYTES:
+        raise RunFault(f"{path}: expected at most {MOST_RUN_FILE_BYTES} bytes, found more")
+    content = _json(path, data)
     if not isinstance(content, dict):
-        raise UsageError(f"{path}:1:1: expected a JSON object, found {type(content).__name__}")
+        raise RunFault(f"{path}:1:1: expected a JSON object, found {type(content).__name__}")
     for name, value in content.items():
         wanted = int if name in NUMBERS else dict if name == "labels" else str
-        if (
-            value is not None
-            and name in (*TEXTS, *NUMBERS, "labels", "run_name", "started_at")
-            and (not isinstance(value, wanted) or isinstance(value, bool))
-        ):
-            raise UsageError(f"{path}: expected {name} to be {wanted.__name__}, found {value!r}")
+        if value is not None and name in _READ and (not isinstance(value, wanted) or isinstance(value, bool)):
+            raise RunFault(f"{path}: expected {name} to be {wanted.__name__}, found {value!r:.80}")
         if value is not None and name in NUMBERS and not 0 <= value <= LARGEST_NUMBER:
-            raise UsageError(f"{path}: expected {name} to be from 0 to 2^63 - 1, found {value}")
+            raise RunFault(f"{path}: expected {name} to be from 0 to 2^63 - 1, found {value}")
+    if content.get("started_at"):
+        try:
+            moment_of(content["started_at"], path)
+        except UsageError as error:
+            raise RunFault(str(error)) from None
+    # Of what is not read a name is enough to say that the file is there.
+    return {name: value for name, value in content.items() if name in _READ} or dict.fromkeys(list(content)[:1])
+
+
+def _json(path: str, data: bytes) -> Any:
+    """Return what JSON says that can be written as JSON again."""
+    try:
+        content = json.loads(data.decode("utf-8"))
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except json.JSONDecodeError as error:
+        raise RunFault(f"{path}:{error.lineno}:{error.colno}: expected JSON, found {error.msg}") from None
+    except UnicodeDecodeError as error:
+        raise RunFault(f"{path}: expected UTF-8, found byte {error.object[error.start]:#04x}") from None
+    except UnicodeEncodeError:
+        raise RunFault(f"{path}: expected text, found half of a surrogate pair") from None
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits or none at all, brackets as many
+        raise RunFault(f"{path}: expected JSON of a few levels and numbers, found: {error}") from None
     return content
 
 
@@ -136,7 +152,7 @@ def whole_number(text: str, where: str) -> int:
     Raises:
         UsageError: it is none from 0 to 2^63 - 1; `where` says whose it is.
     """
-    if not (text.isascii() and text.isdigit() and int(text) <= LARGEST_NUMBER):
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= LARGEST_NUMBER):
         raise UsageError(f"{where}: expected a number, found {text!r}")
     return int(text)
 
@@ -149,8 +165,8 @@ def moment_of(text: str, where: str) -> datetime:
     """
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise UsageError(
             f"{where}: expected started_at as ISO 8601, like 2026-01-31T12:00:00Z, found {text!r}"
         ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

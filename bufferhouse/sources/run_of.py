@@ -7,7 +7,7 @@ from typing import Any
 
 from bufferhouse.dump.identity import read_file_name
 from bufferhouse.sources.directory import Entry, Found, Tree, split_at_archive
-from bufferhouse.sources.run import RUN_FILE, Run, make_run, name_of, read_run_file
+from bufferhouse.sources.run import MOST_RUN_FILE_BYTES, RUN_FILE, Run, RunFault, make_run, name_of, read_run_file
 
 
 class Places:
@@ -17,11 +17,15 @@ class Places:
         self.run_name = run_name
         self.labels = labels
         self.only_base = only_base  # with a given name, everything below it is one run
-        self.contents: dict[str, dict[str, Any]] = {}
+        self.contents: dict[str, dict[str, Any] | str] = {}  # what each run.json says, or why it cannot be read
         self.places: dict[tuple[str, str], tuple[str, str]] = {}
 
     def of(self, entry: Entry) -> tuple[str, str]:
-        """Return the name and the directory of the run a file belongs to."""
+        """Return the name and the directory of the run a file belongs to.
+
+        Raises:
+            RunFault: the run.json of the run cannot be read.
+        """
         key = entry.path.rpartition("/")[0], entry.base
         place = self.places.get(key)
         if place is None:
@@ -33,8 +37,16 @@ class Places:
     def _content(self, tree: Tree, directory: str) -> dict[str, Any]:
         if directory not in self.contents:
             path = f"{directory}{'' if split_at_archive(directory)[1] == '' else '/'}{RUN_FILE}"
-            self.contents[directory] = read_run_file(path, tree.text(path))
-        return self.contents[directory]
+            try:
+                self.contents[directory] = read_run_file(path, tree.text(path, MOST_RUN_FILE_BYTES + 1))
+            except OSError as error:
+                self.contents[directory] = f"{path}: {error.strerror or error}"
+            except RunFault as error:
+                self.contents[directory] = str(error)
+        content = self.contents[directory]
+        if isinstance(content, str):
+            raise RunFault(content)
+        return content
 
     def _directory(self, tree: Tree, own: str, base: str) -> str:
         """Return the nearest directory with a run.json, not above the source, else the dump's own."""
@@ -45,8 +57,16 @@ class Places:
             directory = parent_of(directory)
         return directory
 
-    def describe(self, dumps: Sequence[Found], directories: Mapping[str, tuple[Tree, str]]) -> dict[str, Run]:
-        """Return the facts of each run; the oldest dump dates a run without a date."""
+    def describe(
+        self, dumps: Sequence[Found], directories: Mapping[str, tuple[Tree, str]]
+    ) -> dict[str, Run | RunFault]:
+        """Return the facts of each run; the oldest dump dates a run without a date.
+
+        A run whose run.json or path holds impossible facts is a RunFault instead.
+
+        Raises:
+            UsageError: a fact given on the call is wrong.
+        """
         stamps: dict[str, list] = {}
         mtimes: dict[str, int] = {}
         for dump in dumps:
@@ -56,9 +76,13 @@ class Places:
                 stamps.setdefault(run_name, []).append(stamp)
             if run_name not in mtimes or dump.mtime_ns < mtimes[run_name]:
                 mtimes[run_name] = dump.mtime_ns
-        runs = {}
+        runs: dict[str, Run | RunFault] = {}
         for name, (tree, directory) in directories.items():
-            content = self._content(tree, directory)
+            try:
+                content = self._content(tree, directory)
+            except RunFault as fault:
+                runs[name] = fault
+                continue
             runs[name] = make_run(
                 name,
                 root_of(directory),

@@ -6,9 +6,8 @@ not exactly one shape; `shape_text` has their grammar.
 """
 
 import re
-from functools import lru_cache
+from collections.abc import Sequence
 from itertools import pairwise, zip_longest
-from math import prod
 from typing import NamedTuple
 
 from bufferhouse.tabulate.shape_grammar import (
@@ -18,6 +17,7 @@ from bufferhouse.tabulate.shape_grammar import (
     ShapeError,
     has_dynamic,
     leaves,
+    remembered,
     scanned,
     subshape,
     tuple_elements,
@@ -29,6 +29,7 @@ __all__ = ["Shape", "ShapeError", "leaves", "parse_shape", "subshape", "tuple_el
 _SYNC_FLAG_MEMORY_SPACE = 2
 _POINTER_BYTES = 8
 _INT64_MAX = 2**63 - 1
+_TOO_MANY = 2**67  # elements: more than 2^63 - 1 bytes, whatever one takes
 
 # Bits one element takes where the layout prints no E(n): `primitive_util::ByteWidth` × 8. The types below
 # eight bits stand here with eight because the dumps show it: `s4[100]{0}` has a slot of 100 bytes (jaxlib
@@ -109,7 +110,7 @@ def _flat(text: str) -> tuple[int, bool] | None:
     return len(elements), any(has_dynamic(match["dims"]) for match in matches)
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered(1 << 14)
 def _parse_leaf(text: str) -> Shape:
     match = ARRAY.fullmatch(text)
     if match is None or match["physical"] or LONG_INT.search(text):
@@ -126,7 +127,7 @@ def _parse_leaf(text: str) -> Shape:
     dims = tuple(None if dim == "?" else int(dim.lstrip("<=")) for dim in match["dims"].split(",") if dim)
     bits = int(match["bits"]) if match["bits"] else _ELEMENT_BITS.get(element_type)
     memory_space = int(match["memory_space"] or 0)
-    elements = None if None in dims else prod(dims)
+    elements = None if None in dims else _product(dims)
     logical_bytes = _BYTES_WITHOUT_ELEMENTS.get(element_type, _bytes_of(elements, bits))
     physical_bytes = logical_bytes
     if match["tiles"] and memory_space != _SYNC_FLAG_MEMORY_SPACE:
@@ -166,12 +167,12 @@ def _tiled_elements(dims: tuple[int | None, ...], match: re.Match[str]) -> int |
     for size, step in zip_longest(sizes, tile.split(",")[::-1] if tile else []):
         size = 1 if size is None else size
         if step == "*" and joined:
-            joined[-1] = (joined[-1][0] * size, joined[-1][1])
+            joined[-1] = (min(joined[-1][0] * size, _TOO_MANY), joined[-1][1])
         elif step is None or (step.isdecimal() and step != "0"):
             joined.append((size, int(step or 1)))
         else:
             return None
-    elements = prod(_rounded_up(size, step) for size, step in joined)
+    elements = _product([_rounded_up(size, step) for size, step in joined])
     return _rounded_up(elements, int(match["tail"] or 1) or 1)
 
 
@@ -187,6 +188,14 @@ def _physical_sizes(dims: tuple[int | None, ...], order: list[int], splits: str)
             return None
         sizes[place] = max(end - start for start, end in pairwise([0, *_numbers(cuts), sizes[place]]))
     return sizes
+
+
+def _product(sizes: Sequence[int]) -> int:
+    """Multiply sizes, no further than counts: the product of 64,000 of them would have millions of digits."""
+    elements = 0 if 0 in sizes else 1
+    for size in sizes:
+        elements = min(elements * size, _TOO_MANY)
+    return elements
 
 
 def _numbers(text: str) -> list[int]:

@@ -1,13 +1,16 @@
 """The grammar of XLA's shape texts: where the parts of one stand, and what is wrong with a text that is none.
 
 Every function checks the whole text and raises ShapeError when it is not exactly one shape. All take time linear in
-its length (`subshape` for each number of the index), and nothing recurses: shapes may be nested as deep as the text
-makes them.
+its length, and nothing recurses: shapes may be nested as deep as the text makes them.
 """
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
+from typing import TypeVar
 
+T = TypeVar("T")
+_LONGEST_REMEMBERED = 1 << 12
 _UNKNOWN_SHAPE = "<unknown shape>"
 _INT64_MAX = 2**63 - 1
 
@@ -80,14 +83,14 @@ def leaves(text: str) -> list[str]:
 
 def subshape(text: str, index: tuple[int, ...]) -> str | None:
     """The text at a shape index (`ShapeUtil::GetSubshape`), None if there is none; `()` is the whole text."""
-    scan = scanned(text)
+    inside = scanned(text).inside
+    start, end = 0, len(text)
     for number in index:
-        if not 0 <= number < len(scan.elements):
+        elements = inside.get(start, ())
+        if not 0 <= number < len(elements):
             return None
-        start, end = scan.elements[number]
-        text = text[start:end]
-        scan = scanned(text)
-    return text
+        start, end = elements[number]
+    return text[start:end]
 
 
 def without_layout(text: str) -> str:
@@ -116,12 +119,15 @@ def _array_error(text: str, start: int) -> ShapeError:
 
 
 class _Scan:
-    """One pass over a shape text: checks all of it, and notes as (start, end) where its parts stand."""
+    """One pass over a shape text: checks all of it, and notes as (start, end) where its parts stand.
+
+    `inside` has the elements of every tuple by where it starts.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.is_dynamic = False
-        self.elements: list[tuple[int, int]] = []
+        self.inside: dict[int, list[tuple[int, int]]] = {}
         self.leaves: list[tuple[int, int]] = []
         self.layouts: list[tuple[int, int]] = []
         # Brackets not yet closed: which one, where its shape starts, where the layout of that starts (or -1).
@@ -137,6 +143,11 @@ class _Scan:
         position: int | None = 0
         while position is not None:
             position = self._close(self._begin(position))
+
+    @property
+    def elements(self) -> list[tuple[int, int]]:
+        """The direct elements, where the whole text is a tuple."""
+        return self.inside.get(0, [])
 
     def _begin(self, position: int) -> int:
         """Read from the start of a shape to the end of the first complete one, and return that place."""
@@ -189,9 +200,19 @@ class _Scan:
             self.layouts.append((layout_start, end))
         if bracket != "(" and not self._open_buffers:
             self.leaves.append((start, end))
-        if len(self._open) == 1 and self._open[0][0] == "(":
-            self.elements.append((start, end))
+        if self._open and self._open[-1][0] == "(":
+            self.inside.setdefault(self._open[-1][1], []).append((start, end))
 
 
 # Callers ask several things of one text in a row, or one large tuple for each element: a few are enough.
 scanned = lru_cache(maxsize=8)(_Scan)
+
+
+def remembered(count: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """Return a decorator that keeps the answers for `count` texts, none of them long: a dump may be one text."""
+
+    def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
+        kept = lru_cache(count)(function)
+        return lambda text: kept(text) if len(text) <= _LONGEST_REMEMBERED else function(text)
+
+    return decorate

@@ -5,10 +5,11 @@ Layouts are left out, so that a program keeps its signature from CPU to TPU and 
 
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from bufferhouse.dump.columns import Dumps
 from bufferhouse.tabulate.shape import leaves, subshape, without_layout
+from bufferhouse.tabulate.shape_grammar import remembered
 
 
 def entry_signatures(dumps: Dumps) -> Iterator[str]:
@@ -80,11 +81,11 @@ class _Program:
         return _leaves(tuples[-1]) if tuples else shapes[-1:]
 
 
-@lru_cache(1 << 10)  # the programs of a fleet have few outputs, and parameters the same places
+@remembered(1 << 10)  # the programs of a fleet have few outputs, and parameters the same places
 def _leaves(shape: str) -> tuple[str, ...]:
     return tuple(leaves(shape))
 
 
-@lru_cache(1 << 10)
+@remembered(1 << 10)
 def _index(printed: str) -> tuple[int, ...]:
     return tuple(int(part) for part in printed[1:-1].split(",") if part)

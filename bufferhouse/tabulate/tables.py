@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from bufferhouse.dump.identity import Content, FileName
 from bufferhouse.dump.stack_frames import StackFrame
+from bufferhouse.errors import told
 from bufferhouse.tabulate.batch import Batch
 
 
@@ -12,7 +13,8 @@ from bufferhouse.tabulate.batch import Batch
 class ModuleText:
     """What was found at the head of the module text beside a dump: tables of stack frames, a fault, or neither.
 
-    Size and time are None where the file could not be read, so that the next ingest tries again.
+    Size and time are None where the file could not be read, so that the next ingest tries again. `held_bytes` is about
+    what the tables take in memory.
     """
 
     source_uri: str
@@ -21,6 +23,7 @@ class ModuleText:
     stack_frames_id: int | None = None
     stack_frames: list[StackFrame] | None = None
     fault: str | None = None
+    held_bytes: int = 0
 
 
 @dataclass(slots=True)
@@ -53,6 +56,11 @@ class Refusal:
     def __str__(self) -> str:
         place = f"{self.line}:{self.column}: " if self.line is not None else ""
         return f"{place}expected {self.expected}, found {self.found}"
+
+
+def fault_of(step: str, error: Exception) -> Refusal:
+    """Return why a content is refused on which a step of this program fails."""
+    return Refusal(f"internal:{step}", "what this version can work with", told(error))
 
 
 @dataclass(slots=True)

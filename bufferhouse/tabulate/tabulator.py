@@ -28,7 +28,7 @@ _NO_LOAD = 0  # whoever loads a batch, or has it loaded, numbers its dumps
 class Tabulator:
     """Collects parsed dumps; `finish` turns them into a batch.
 
-    `add` either takes whole dumps or, where a shape text is no shape, raises and takes nothing of them.
+    `add` either takes whole dumps or, where one of them is not to be stored, raises and takes nothing of them.
     """
 
     def __init__(self) -> None:
@@ -37,6 +37,7 @@ class Tabulator:
         self.sizes: list[Mapping[str, int]] = []
         self.signatures: list[str] = []
         self.signature_ids: list[int] = []
+        self.strict_overlaps: list[bool] = []
         self.shapes: dict[str, int] = {}
         self.shape_rows: list[Shape] = []
 
@@ -45,6 +46,7 @@ class Tabulator:
 
         Raises:
             ShapeError: a shape text is no shape; nothing was added.
+            OverlapError: as `strict_overlaps`; nothing was added.
         """
         return self.add_all(Dumps.of(dump), [content], [sizes])[0]
 
@@ -53,6 +55,7 @@ class Tabulator:
 
         Raises:
             ShapeError: a shape text of one of them is no shape; nothing was added.
+            OverlapError: as `strict_overlaps`; nothing was added.
         """
         a = dumps.allocations
         for text in dict.fromkeys(chain(dumps.values.shape, a.parameter_shape, a.output_shape)):
@@ -60,11 +63,13 @@ class Tabulator:
                 self._number(text)
         signatures = list(entry_signatures(dumps))
         signature_ids = list(map(key_of, signatures))
+        overlaps = strict_overlaps(dumps)
         self.dumps.extend(dumps)
         self.contents += contents
         self.sizes += sizes
         self.signatures += signatures
         self.signature_ids += signature_ids
+        self.strict_overlaps += overlaps
         return signature_ids
 
     def _number(self, shape_text: str) -> None:
@@ -119,7 +124,7 @@ class Tabulator:
         return (
             self._keys(counts), _ordinals(counts), a.size_bytes, a.memory_space, a.page, a.pointer, a.is_constant,
             a.is_thread_local, a.is_maybe_live_out, a.parameter_number, a.parameter_shape_index,
-            self._shape_ids(a.parameter_shape), self._shape_ids(a.output_shape), strict_overlaps(self.dumps),
+            self._shape_ids(a.parameter_shape), self._shape_ids(a.output_shape), self.strict_overlaps,
         )  # fmt: skip
 
     def _hlo_values(self, names: Names, texts: Texts) -> Columns:

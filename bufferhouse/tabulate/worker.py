@@ -7,11 +7,13 @@ from typing import TypeVar
 from bufferhouse.dump import Dump, DumpError, parse, parse_many
 from bufferhouse.dump.columns import Dumps
 from bufferhouse.dump.identity import Content
-from bufferhouse.tabulate.batch import Batch
+from bufferhouse.errors import told
+from bufferhouse.tabulate.batch import Batch, merged
 from bufferhouse.tabulate.collecting import collector_paused
 from bufferhouse.tabulate.heap import give_back
+from bufferhouse.tabulate.overlap import OverlapError
 from bufferhouse.tabulate.shape import ShapeError
-from bufferhouse.tabulate.tables import Refusal
+from bufferhouse.tabulate.tables import Refusal, fault_of
 from bufferhouse.tabulate.tabulator import Tabulator
 
 T, R = TypeVar("T"), TypeVar("R")
@@ -30,9 +32,25 @@ TOGETHER = 64
 """As many dumps are read together at most: of more, a fault in one makes many be read twice."""
 
 
-@collector_paused()
 def parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> ParsedContents:
-    """Parse and tabulate contents; a bad one does not affect the others."""
+    """Parse and tabulate contents; a bad one does not affect the others. Halving finds it if only the whole batch fails."""
+    work = list(work)
+    try:
+        return _parse_contents(work)
+    except Exception as error:
+        if len(work) == 1:
+            return ParsedContents(Tabulator().finish(), {work[0][0].dump_id: fault_of("tabulate", error)}, {})
+    middle = len(work) // 2
+    one, other = parse_contents(work[:middle]), parse_contents(work[middle:])
+    return ParsedContents(
+        merged([one.tables, other.tables]),
+        one.refusals | other.refusals,
+        one.signature_ids | other.signature_ids,
+    )
+
+
+@collector_paused()
+def _parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> ParsedContents:
     parsing = _Parsing()
     text_bytes = 0
     for content, files in work:
@@ -78,7 +96,7 @@ class _Parsing:
             if dumps is not None:
                 self._add(dumps, waiting)
                 return
-        except ShapeError:
+        except (ShapeError, OverlapError):
             pass
         for content, files in waiting:
             self._read_alone(content, files)
@@ -92,6 +110,8 @@ class _Parsing:
             self._add(Dumps.of(dump), [(content, files)])
         except ShapeError as error:
             self.refusals[content.dump_id] = _shape_refusal(error, files)
+        except OverlapError as error:
+            self.refusals[content.dump_id] = _overlap_refusal(error, files)
 
     def _add(self, dumps: Dumps, work: list[tuple[Content, Mapping[str, bytes]]]) -> None:
         contents = [content for content, _ in work]
@@ -115,7 +135,7 @@ def _parsed(files: Mapping[str, bytes]) -> Dump | Refusal:
         return Refusal(error.rule, error.expected, error.found, error.line, error.column, error.role)
     except Exception as error:
         # A fault of the reader. Were it raised, one odd dump would stop every ingest of its directory from now on.
-        return Refusal("reader", "a dump, or a place where it is none", f"{type(error).__name__}: {error}")
+        return Refusal("reader", "a dump, or a place where it is none", told(error))
 
 
 def _shape_refusal(error: ShapeError, files: Mapping[str, bytes]) -> Refusal:
@@ -128,3 +148,9 @@ def _shape_refusal(error: ShapeError, files: Mapping[str, bytes]) -> Refusal:
             column = at - (data.rfind(b"\n", 0, at) + 1) + 1 + error.offset
             return Refusal("shape", error.expected, error.found, line, column, role)
     return Refusal("shape", error.expected, error.found)
+
+
+def _overlap_refusal(error: OverlapError, files: Mapping[str, bytes]) -> Refusal:
+    role = "combined" if "combined" in files else "allocations"
+    at = files[role].find(b"\nallocation %d: " % error.allocation) + 1
+    return Refusal("overlap", error.expected, error.found, files[role].count(b"\n", 0, at) + 1, 1, role)

@@ -5,7 +5,7 @@ would scan everything that is in it.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,11 +18,11 @@ import polars as pl
 from bufferhouse.engine.connection import is_lake
 from bufferhouse.engine.sql import registered
 from bufferhouse.engine.two_connections import Step, run_steps
-from bufferhouse.errors import first_line
+from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models.project import LAYERS
 from bufferhouse.tabulate.batch import COLUMNS, Batch
 from bufferhouse.tabulate.contracts import without
-from bufferhouse.tabulate.tables import Refusal
+from bufferhouse.tabulate.tables import Refusal, fault_of
 from bufferhouse.warehouse.lake import history
 from bufferhouse.warehouse.lake.retry import passes
 from bufferhouse.warehouse.rows import stored
@@ -165,24 +165,37 @@ def run_checks(
     return offenders, warnings
 
 
-def uncomputable(con: duckdb.DuckDBPyConnection, batch: Batch) -> dict[int, Refusal]:
-    """Return the dumps of a batch on which a model or a check fails; found by halves.
+def is_of_content(error: Exception) -> bool:
+    """Say whether what was read may be to blame for an error: warehouse, disk, memory and callers are not."""
+    if isinstance(error, duckdb.Error):
+        # The catalog of a lake may be gone: no dump is to blame for that.
+        return isinstance(error, (*REFUSING, duckdb.IntegrityError)) and not passes(error)
+    from pandera.errors import SchemaErrors  # half a second, which only a fault pays for
+
+    # A breach of a contract that no row shows is one of all rows.
+    ours = (SchemaErrors, UsageError, WarehouseError, WarehouseBusy, ModelError, SourceUnavailable)
+    return not isinstance(error, (*ours, OSError, MemoryError))
+
+
+def to_blame(batch: Batch, check: Callable[[Batch], object]) -> dict[int, Refusal]:
+    """Return the dumps of a batch on which a contract, a model or a check fails; found by halves.
 
     Nothing in the contracts bounds a sum, say: sizes that are no real ones may be more than a BIGINT holds together.
     """
     dump_ids = batch.frames["dumps"]["dump_id"].to_list()
     try:
-        with batch_catalog(con, batch.frames) as names:
-            run_checks(con, names.checks)
-    except REFUSING as error:
-        if passes(error):  # the catalog of a lake is gone: no dump is to blame for that
+        check(batch)
+    except Exception as error:
+        if not is_of_content(error):
             raise
         if len(dump_ids) == 1:
+            is_about_numbers = isinstance(error, REFUSING)
             found = first_line(error)
-            return {dump_ids[0]: Refusal("model", "numbers that every model can compute with", found)}
+            expected = "numbers that every model can compute with"
+            return {dump_ids[0]: Refusal("model", expected, found) if is_about_numbers else fault_of("model", error)}
         middle = len(dump_ids) // 2
         halves = (dump_ids[:middle], dump_ids[middle:])
-        return {key: found for half in halves for key, found in uncomputable(con, without(batch, set(half))).items()}
+        return {key: found for half in halves for key, found in to_blame(without(batch, set(half)), check).items()}
     return {}
 
 

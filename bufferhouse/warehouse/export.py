@@ -1,15 +1,34 @@
 """Give back what was ingested: the original files, names included, made from the tables."""
 
+import hashlib
 import os
-from collections.abc import Callable, Iterator
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
+import polars as pl
 
 from bufferhouse.dump.identity import SUFFIXES
+from bufferhouse.engine.sql import registered
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.sources.compression import plain_name
 from bufferhouse.warehouse.restore import chunks, rendered
+
+_NAME_BYTES = 255  # of one name, and of a whole path below the folder: what file systems take
+_PATH_BYTES = 2000
+_DEPTH = 100
+_ENDING_BYTES = 48  # of a long name: the suffix says which file of a dump it is
+_MAIN = ("combined", "allocations")  # the role of the file that a dump is named after
+
+
+@dataclass(slots=True)
+class Exported:
+    """How many files were written, and those that could not have their own name: `<run>/<path>` and the name given."""
+
+    file_count: int = 0
+    renamed: list[tuple[str, str]] = field(default_factory=list)
 
 
 def choose(con: duckdb.DuckDBPyConnection, *, dump_id: int | None = None, run: str | None = None) -> list[tuple]:
@@ -39,54 +58,153 @@ def export(
     chosen: list[tuple],
     directory: Path,
     *,
+    force: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> int:
-    """Write `directory/<run>/<relative path>` for every chosen observation; return the number of files written.
+) -> Exported:
+    """Write `directory/<run>/<relative path>` for every chosen observation.
 
-    Compressed sources come back uncompressed, without the suffix of their compression; where another file has that
-    name already, a number is put behind it. Every file is checked against the hash it was ingested under.
+    Compressed sources come back uncompressed, without the suffix of their compression. Names that no file system takes,
+    or that would leave the folder, become safe ones; where names meet, also on a file system that does not tell case,
+    a number is put behind one. Every file is checked against the hash it was ingested under.
 
     Raises:
         WarehouseError: a dump no longer renders to the bytes it was ingested from.
-        UsageError: a path would leave `directory`; nothing was written.
+        UsageError: a file is there already, unless `force`, or a link in `directory` leads out; nothing was written.
     """
-    root = directory.resolve()
-    places: dict[int, list[str]] = {}
-    taken: set[str] = set()
-    for dump_id, run_name, relative_path in sorted(chosen, key=lambda row: plain_name(row[2]) != row[2]):
-        path = f"{run_name}/{plain_name(relative_path)}"
-        if not (root / path).resolve().is_relative_to(root):
-            raise UsageError(f"{path} would be written outside {directory}")
-        number = 1
-        while path in taken:
-            number += 1
-            path = f"{run_name}/{plain_name(relative_path)}.{number}"
-        taken.add(path)
-        places.setdefault(dump_id, []).append(path)
-    written = done = 0
+    done = Exported()
+    places = _places(con, chosen, done)
+    _check(directory, places, force=force)
+    proved = 0
     for frames in chunks(con, list(places)):
         for one in rendered(frames):
             if one.content is None:
                 raise WarehouseError(f"dump {one.dump_id} {one.fault}; see: bufferhouse verify")
-            for path in places[one.dump_id]:
-                for target, data in _named(one.files, root / path):
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    _write(target, data)
-                    written += 1
-            done += 1
+            for named in places[one.dump_id]:
+                for role, data in one.files.items():
+                    _write(directory / named[role], data)
+                    done.file_count += 1
+            proved += 1
             if progress:
-                progress(done, len(places))
-    return written
+                progress(proved, len(places))
+    return done
 
 
-def _named(files: dict[str, bytes], path: Path) -> Iterator[tuple[Path, bytes]]:
-    for role, data in files.items():
-        is_main = role in ("combined", "allocations")
-        yield (path if is_main else path.with_name(path.name.replace(SUFFIXES["allocations"], SUFFIXES[role]))), data
+def _places(con: duckdb.DuckDBPyConnection, chosen: list[tuple], done: Exported) -> dict[int, list[dict[str, str]]]:
+    """Return by dump where its files go: for each observation a path for each role, no two of them alike."""
+    with registered(con, "exported", pl.DataFrame({"dump_id": [row[0] for row in chosen]}).to_arrow()):
+        rows = con.execute("SELECT dump_id, role FROM raw.dump_files SEMI JOIN exported USING (dump_id)").fetchall()
+    roles: dict[int, list[str]] = {}
+    for dump_id, role in rows:
+        roles.setdefault(dump_id, []).append(role)
+    places: dict[int, list[dict[str, str]]] = {}
+    taken = _Taken()
+    for dump_id, run_name, relative_path in sorted(chosen, key=_first_come):
+        wanted, number = f"{run_name}/{plain_name(relative_path)}", 1
+        path = taken.beside(safe_path(wanted))
+        while not taken.take(named := _by_role(path, number, roles[dump_id])):
+            number += 1
+        main = next(path for role, path in named.items() if role in _MAIN)
+        if main != wanted:
+            done.renamed.append((wanted, main))
+        places.setdefault(dump_id, []).append(named)
+    return places
+
+
+def _first_come(row: tuple) -> tuple[bool, str]:
+    """Return what observations are sorted by: those that can have their own name come before those that cannot."""
+    path = f"{row[1]}/{row[2]}"
+    return plain_name(path) != path or safe_path(path) != path, path
+
+
+def _by_role(path: str, number: int, roles: list[str]) -> dict[str, str]:
+    folder, _, name = path.rpartition("/")
+    mark = SUFFIXES["allocations"]
+    ending = "" if number == 1 else f".{number}"
+    named = {}
+    for role in roles:
+        other = name if role in _MAIN else name.replace(mark, SUFFIXES[role]) if mark in name else name + SUFFIXES[role]
+        named[role] = safe_path(f"{folder}/{other}{ending}")
+    return named
+
+
+def safe_path(path: str) -> str:
+    """Return a relative path that file systems take and that leads nowhere else; another only where it must be."""
+    names = [_safe_name(name) for name in path.split("/")]
+    safe = "/".join(names)
+    if len(_bytes(safe)) > _PATH_BYTES or len(names) > _DEPTH:
+        return "/".join([names[0], f"~{_hash(path)}", names[-1]])
+    return safe
+
+
+def _safe_name(name: str) -> str:
+    if name in ("", ".", ".."):
+        return "_" * max(len(name), 1)
+    safe = name.replace("\0", "_")
+    if len(_bytes(safe)) <= _NAME_BYTES:
+        return safe
+    end = _bytes(safe)[-_ENDING_BYTES:].decode("utf-8", "ignore")
+    middle = f"~{_hash(name)}~"
+    begin = _bytes(safe)[: _NAME_BYTES - _ENDING_BYTES - len(middle)].decode("utf-8", "ignore")
+    return begin + middle + end
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(_bytes(text)).hexdigest()[:12]
+
+
+class _Taken:
+    """Paths that are given away, as a file system sees them that tells neither case nor forms of Unicode."""
+
+    def __init__(self) -> None:
+        self._files: set[str] = set()
+        self._folders: set[str] = set()
+
+    def beside(self, path: str) -> str:
+        """Return a path with a number behind each of its folders whose name a file has."""
+        names = path.split("/")
+        for place, name in enumerate(names[:-1]):
+            number = 1
+            while _folded("/".join(names[: place + 1])) in self._files:
+                number += 1
+                names[place] = _safe_name(f"{name}.{number}")
+        return "/".join(names)
+
+    def take(self, named: dict[str, str]) -> bool:
+        """Take all paths, or none where one is taken, or is a folder of one that is, or the other way round."""
+        keys = [_folded(path) for path in named.values()]
+        folders = {key[:place] for key in keys for place, letter in enumerate(key) if letter == "/"}
+        if self._files & {*keys, *folders} or self._folders & set(keys):
+            return False
+        self._files.update(keys)
+        self._folders |= folders
+        return True
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
+
+
+def _check(directory: Path, places: dict[int, list[dict[str, str]]], *, force: bool) -> None:
+    targets = [path for of_dump in places.values() for named in of_dump for path in named.values()]
+    root = directory.resolve()
+    for folder in {os.path.dirname(path) for path in targets}:
+        if not (root / folder).resolve().is_relative_to(root):
+            raise UsageError(f"{folder} would be written outside {directory}: a link in it leads there")
+    there = [] if force else [path for path in targets if os.path.lexists(root / path)]
+    if there:
+        raise UsageError(
+            f"{len(there)} of {len(targets)} files are in {directory} already, {min(there)!r} among them; export to"
+            " another folder, or replace them with --force"
+        )
 
 
 def _write(target: Path, data: bytes) -> None:
     """Write a file whole or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
     # Not made of the target's name, which may be as long as a name can be.
     temporary = target.with_name(f".{os.getpid()}.bufferhouse.tmp")
     try:

@@ -5,6 +5,7 @@ all who call it by any name meet there.
 """
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -29,6 +30,14 @@ def file_of(path: Path) -> Path:
     if file.is_symlink():
         raise UsageError(f"{path}: expected a file or a link to one, found a symbolic link that leads back to itself")
     return file
+
+
+def has_names(file: Path) -> bool:
+    """Say whether a file is there under several names."""
+    try:
+        return file.stat().st_nlink > 1
+    except FileNotFoundError:
+        return False
 
 
 def lock_path(path: Path) -> Path:
@@ -65,6 +74,15 @@ def outdate_copy(path: Path) -> None:
     copy, now = published_path(path), time.time()
     if copy.exists() and copy.stat().st_mtime >= now:
         os.utime(copy, (now - 1, now - 1))
+
+
+def sweep(file: Path) -> None:
+    """Remove what commands that were killed left beside a warehouse; who calls it holds the writer's lock."""
+    names = "|".join(re.escape(path.name) for path in (file, published_path(file)))
+    leftover = re.compile(rf"\.({names})\.\d+\.(new|tmp|compact)(\..+)?")
+    for name in os.listdir(file.parent):
+        if leftover.fullmatch(name):
+            file.with_name(name).unlink(missing_ok=True)
 
 
 def is_published(path: Path | LakeAddress) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 import polars as pl
 import zstandard
@@ -22,14 +23,15 @@ from bufferhouse.tabulate.contracts import breaches, without
 from bufferhouse.tabulate.tables import ParsedBatch, Refusal, Sighting
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.batch_catalog import (
-    REFUSING,
     Checked,
     Names,
     batch_catalog,
     copy_in,
+    is_of_content,
     run_checks,
-    uncomputable,
+    to_blame,
 )
+from bufferhouse.warehouse.halving import Tried, only_of, without_poison
 from bufferhouse.warehouse.observations import UNREADABLE, faults_of, insert, observe, unseen
 from bufferhouse.warehouse.rows import change_rejects, next_number, run_numbers, run_rows, shape_numbers, stored
 from bufferhouse.warehouse.runs import complete_runs
@@ -51,6 +53,7 @@ class Loaded:
 
     `head_faults` names the module texts whose heads cannot be read. Where others write to the warehouse, too,
     `conflicts` counts the commits that met another one and were tried again, `retries` the loads that were done anew.
+    `unreadable` are files that could not be noted, and why.
     """
 
     load_id: int
@@ -60,6 +63,7 @@ class Loaded:
     known_reject_count: int = 0
     warnings: dict[str, int] = field(default_factory=dict)
     head_faults: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     text_bytes: int = 0
     conflicts: int | None = None
@@ -100,6 +104,36 @@ def _load(
     started_at: datetime,
     replayed: Mapping[int, Sighting] | None,
 ) -> Loaded:
+    """Load a batch without the files, if any, that cannot be noted."""
+
+    def attempt(batch: ParsedBatch, *, is_trial: bool) -> Loaded:
+        return _load_whole(warehouse, batch, runs, started_at, replayed, is_trial=is_trial)
+
+    try:
+        return attempt(parsed, is_trial=False)
+    except Exception as error:
+        left_out = without_poison(parsed, partial(attempt, is_trial=True)) if is_of_content(error) else {}
+        if not left_out or len(left_out) == len(parsed.sightings) > 1:  # no file is to blame for what all show
+            raise
+    result = attempt(only_of(parsed, [s for s in parsed.sightings if id(s) not in left_out]), is_trial=False)
+    result.unreadable += left_out.values()
+    return result
+
+
+def _load_whole(
+    warehouse: Warehouse,
+    parsed: ParsedBatch,
+    runs: Mapping[str, Run],
+    started_at: datetime,
+    replayed: Mapping[int, Sighting] | None,
+    *,
+    is_trial: bool,
+) -> Loaded:
+    """Load a batch; of a trial nothing is kept.
+
+    Raises:
+        Tried: it is a trial, and would have been loaded.
+    """
     con = warehouse.con
     load_id = next_number(con, "loads", "load_id", claims=warehouse.claims)
     refusals = dict(parsed.refusals)
@@ -144,6 +178,8 @@ def _load(
                     result.known_count, len(refused), result.text_bytes,
                 ],
             )  # fmt: skip
+            if is_trial:
+                raise Tried
     return result
 
 
@@ -154,25 +190,37 @@ def _new_dumps(con, parsed: ParsedBatch, refusals: dict[int, Refusal], load_id: 
     Those that break a contract, or on which a model fails, are not in it but among the `refusals`.
     """
     new = parsed.tables
-    if len(new.frames["dumps"]):
-        refusals.update(breaches(new))
-        new = without(new, set(refusals))
     while len(new.frames["dumps"]):
-        batch = numbered(con, new, load_id)
         is_checked = False
         try:
-            with batch_catalog(con, batch.frames) as names:
-                checked = Checked(names, *run_checks(con, names.checks))
+            if broken := breaches(new):
+                refusals.update(broken)
+                new = without(new, set(broken))
+                continue
+            with _checked(con, new, load_id) as checked:
                 is_checked = True
                 yield checked
                 return
-        except REFUSING:
-            bad = {} if is_checked else uncomputable(con, batch)
+        except Exception as error:
+            is_to_be_found = not is_checked and is_of_content(error)
+            bad = to_blame(new, partial(_check, con, load_id)) if is_to_be_found else {}
             if not bad:
                 raise
             refusals.update(bad)
             new = without(new, set(bad))
     yield Checked(Names({}, []), {}, {})  # what is only seen again needs no catalog
+
+
+@contextmanager
+def _checked(con, new: Batch, load_id: int) -> Iterator[Checked]:
+    with batch_catalog(con, numbered(con, new, load_id).frames) as names:
+        yield Checked(names, *run_checks(con, names.checks))
+
+
+def _check(con, load_id: int, new: Batch) -> None:
+    breaches(new)
+    with _checked(con, new, load_id):
+        pass
 
 
 def numbered(con, batch: Batch, load_id: int) -> Batch:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import duckdb
 
+from bufferhouse.engine.journal import checkpoint
 from bufferhouse.engine.sql import transaction
 from bufferhouse.errors import WarehouseError
 from bufferhouse.paths import MIGRATIONS
@@ -59,7 +60,7 @@ def migrate(con: duckdb.DuckDBPyConnection, path: Path | None = None, directory:
         check_empty(con, str(path or "the database"))
     copy = None
     if version and path is not None:
-        con.execute("CHECKPOINT")  # else the newest rows stand in the log beside the file
+        checkpoint(con)  # else the newest rows stand in the log beside the file
         copy = path.with_name(f"{path.name}.before-{missing[-1]:04}")
         copy_file(path, copy)
     with transaction(con):

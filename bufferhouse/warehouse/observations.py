@@ -10,6 +10,7 @@ from bufferhouse.dump import DumpError
 from bufferhouse.dump.identity import facts_of_name, key_of
 from bufferhouse.dump.stack_frames import StackFrame, read_stack_frames
 from bufferhouse.engine.sql import registered
+from bufferhouse.errors import told
 from bufferhouse.sources.directory import Found
 from bufferhouse.sources.module_text import HeadError
 from bufferhouse.tabulate.collecting import collector_paused
@@ -59,8 +60,11 @@ def module_text_of(dump: Found) -> ModuleText | None:
             found.stack_frames = read_stack_frames(head)
         except DumpError as error:
             found.fault = str(error)
+        except Exception as error:
+            found.fault = f"expected tables of stack frames, found: {told(error)}"
     if found.stack_frames:
         found.stack_frames_id = stack_frames_id(found.stack_frames)
+        found.held_bytes = 4 * len(head) + 8 * sum([len(frame.call_stack) for frame in found.stack_frames])
     return found
 
 

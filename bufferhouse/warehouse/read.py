@@ -1,18 +1,19 @@
 """A warehouse open for reading: the file itself, its published copy, or a snapshot of a lake."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 
 from bufferhouse.engine.connection import close, connect, settle
+from bufferhouse.engine.journal import journal_path, roll_back
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.warehouse import migrate
-from bufferhouse.warehouse.files import file_of, is_published, published_path
+from bufferhouse.warehouse.files import file_of, has_names, is_published, published_path
 from bufferhouse.warehouse.lake.address import LakeAddress
-from bufferhouse.warehouse.repair import mend_left
+from bufferhouse.warehouse.lock import WriterLock
 from bufferhouse.warehouse.warehouse import Warehouse
 
 
@@ -41,9 +42,11 @@ def open_reader(path: Path | LakeAddress, *, wait: float = 0.0) -> tuple[duckdb.
     if is_published(path):
         con = connect(published, read_only=True, wait=wait)
     else:
-        mend_left(path)
+        undo_left(path)
         try:
             con = connect(path, read_only=True, wait=0.0 if published.exists() else wait)
+            if has_names(path):
+                note = f"{path} has a second name, a hard link: what lies in a log beside that one is not seen"
         except WarehouseBusy:
             if not published.exists():
                 raise
@@ -58,6 +61,17 @@ def open_reader(path: Path | LakeAddress, *, wait: float = 0.0) -> tuple[duckdb.
         way = "any ingest migrates it" if version < known else "install the newer bufferhouse that wrote it"
         raise WarehouseError(f"{path} has schema version {version}, this bufferhouse reads version {known}; {way}")
     return con, note
+
+
+def undo_left(path: Path) -> None:
+    """Undo what a killed writer left of a checkpoint, before the file is read.
+
+    Where another writes it now, or this user may not, it stays as it is.
+    """
+    with suppress(WarehouseBusy, OSError):
+        if journal_path(path).exists():
+            with WriterLock(path):
+                roll_back(path)
 
 
 def is_there(path: Path | LakeAddress) -> bool:

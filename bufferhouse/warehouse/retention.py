@@ -10,6 +10,7 @@ import duckdb
 import polars as pl
 
 from bufferhouse.engine.connection import is_lake
+from bufferhouse.engine.journal import checkpoint, unguard
 from bufferhouse.engine.sql import quoted, registered, transaction
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import SHAPE_COLUMNS
@@ -127,16 +128,15 @@ def compact(warehouse: Warehouse, *, keep_seconds: float | None = None) -> Compa
         return Compacted(done.before.file_bytes, done.after.file_bytes, mended.count, mended.refused)
     if path is None:
         raise UsageError("an in-memory warehouse cannot be compacted")
-    warehouse.con.execute("CHECKPOINT")
+    checkpoint(warehouse.con)
     before = path.stat().st_size
-    for leftover in path.parent.glob(f".{path.name}.*.compact*"):
-        leftover.unlink(missing_ok=True)  # of one that was killed: this one holds the lock
     temporary = path.with_name(f".{path.name}.{os.getpid()}.compact")
     try:
         main = warehouse.con.execute("SELECT current_database()").fetchone()[0]
         warehouse.con.execute(f"ATTACH {quoted(str(temporary))} AS compacted"
                               f" (STORAGE_VERSION '{STORAGE_VERSION}', BLOCK_SIZE {BLOCK_SIZE})")  # fmt: skip
-        with transaction(warehouse.con):
+        unguard(warehouse.con)  # the new file is nobody's yet, and nothing is written to the old one
+        with transaction(warehouse.con, keep_journal=False):
             warehouse.con.execute(f'COPY FROM DATABASE "{main}" TO compacted (SCHEMA)')
             _copy_rows(warehouse.con, main)
         warehouse.con.execute("DETACH compacted")

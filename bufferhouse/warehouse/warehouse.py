@@ -9,17 +9,17 @@ from types import TracebackType
 
 import duckdb
 
-from bufferhouse.engine.connection import close, connect, no_space, settle
+from bufferhouse.engine.connection import close_writer, connect, no_space, settle
+from bufferhouse.engine.journal import checkpoint, guard, roll_back
 from bufferhouse.engine.sql import registered, transaction
-from bufferhouse.errors import UsageError, WarehouseError, first_line
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build as building
 from bufferhouse.warehouse import migrate
 from bufferhouse.warehouse.copying import copy_file, flush
-from bufferhouse.warehouse.files import file_of, outdate_copy, published_path
+from bufferhouse.warehouse.files import file_of, has_names, outdate_copy, published_path, sweep
 from bufferhouse.warehouse.lake.address import LakeAddress
 from bufferhouse.warehouse.lake.claims import Claims
 from bufferhouse.warehouse.lock import WriterLock
-from bufferhouse.warehouse.repair import mend
 from bufferhouse.warehouse.template import copy_of_blank, fill_from_blank, stamp
 
 STORAGE_VERSION = "v1.5.0"  # the newest this DuckDB writes: it brings zstd for long text
@@ -71,16 +71,15 @@ class Warehouse:
                 if not self.path.absolute().parent.is_dir():
                     raise UsageError(f"the folder of the warehouse does not exist: {self.path.absolute().parent}")
                 deadline = time.monotonic() + self.wait
-                lock = stack.enter_context(WriterLock(self.path, self.wait))
-                if lock.was_left:
-                    mend(self.path)
+                stack.enter_context(WriterLock(self.path, self.wait))
+                sweep(self.path)
                 self._connect(max(0.0, deadline - time.monotonic()))
                 outdate_copy(self.path)
             else:
                 self._connect(0.0)
                 if self.build_models and self.use_blank:
                     fill_from_blank(_make, self.con)
-            stack.callback(lambda: close(self.con))
+            stack.callback(lambda: close_writer(self.con))
             self._prepare()
             self._stack = stack.pop_all()
         return self
@@ -114,13 +113,16 @@ class Warehouse:
     def _connect(self, wait: float) -> None:
         is_new = self.path is not None and not (self.path.exists() and self.path.stat().st_size)
         self._is_copy = is_new and _create(self.path, from_blank=self.build_models and self.use_blank)
-        try:
-            self.con = connect(self.path, read_only=False, wait=wait)
-        except WarehouseError as error:
-            if "computed checksum" not in str(error):
-                raise
-            mend(self.path)  # nobody's name is there, or somebody read the file when it was mended
-            self.con = connect(self.path, read_only=False, wait=wait)
+        if self.path is not None:
+            _roll_back(self.path, wait)
+        self.con = connect(self.path, read_only=False, wait=wait)
+        guard(self.con)
+        if self.path is not None and has_names(self.path):
+            self.con.close()  # after it was opened: who writes by the other name at this moment is waited for first
+            raise UsageError(
+                f"{self.path} has a second name, a hard link (find -samefile {self.path} names it): lock and log lie"
+                " beside one name, and who comes by the other does not see them; remove one, or make it a symbolic link"
+            )
         settle(self.con)
         self.con.execute("SET zstd_min_string_length = 64")
 
@@ -136,7 +138,7 @@ class Warehouse:
         """Put a whole new file in the place of the warehouse, in one step; the writer's lock is held throughout."""
         if not isinstance(self.path, Path):
             raise UsageError("only a warehouse that is a file has one")
-        close(self.con)
+        close_writer(self.con)
         os.replace(new, self.path)
         self._connect(self.wait)
 
@@ -211,10 +213,20 @@ class Warehouse:
             raise UsageError("an in-memory warehouse cannot be published")
         if isinstance(self.path, LakeAddress):
             return self.path
-        self.con.execute("CHECKPOINT")
+        checkpoint(self.con)
         target = published_path(self.path)
         copy_file(self.path, target)
         return target
+
+
+def _roll_back(path: Path, wait: float) -> None:
+    """Undo a checkpoint that was cut short: nobody writes to a file that is one in part."""
+    try:
+        if roll_back(path, wait):
+            return
+    except OSError as error:
+        raise WarehouseError(f"{path} cannot be opened: {error}") from None
+    raise WarehouseBusy(f"{path} is open in another process; try again later, or wait for it with --wait SECONDS")
 
 
 def _make(path: Path) -> None:
@@ -227,8 +239,6 @@ def _create(path: Path, *, from_blank: bool) -> bool:
 
     Return whether it is a copy of the blank warehouse.
     """
-    for leftover in path.parent.glob(f".{path.name}.*.new*"):
-        leftover.unlink(missing_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     config = {"storage_compatibility_version": STORAGE_VERSION, "default_block_size": str(BLOCK_SIZE)}
     try:

@@ -1,30 +1,29 @@
 -- By how much the occupied bytes of an allocation with strict overlap change at each of its instants.
 -- grain: dump_id, allocation_index, position_in_schedule
-WITH swept AS (
+WITH changes AS (
+    -- A value takes its segments for as long as no value before it held them.
     SELECT
-        i.dump_id,
-        i.memory_space,
-        i.allocation_index,
-        i.position_in_schedule,
-        -- Where nothing is alive there is no segment.
-        COALESCE(SUM(s.segment_bytes), 0) AS occupied_bytes
-    FROM intermediate.sweep_instants AS i
-    LEFT JOIN intermediate.swept_segments AS s
-        ON
-            i.dump_id = s.dump_id
-            AND i.allocation_index = s.allocation_index
-            AND i.position_in_schedule = s.position_in_schedule
-    GROUP BY i.dump_id, i.memory_space, i.allocation_index, i.position_in_schedule
+        dump_id,
+        allocation_index,
+        GREATEST(start_position, COALESCE(reached_position + 1, 0)) AS position_in_schedule,
+        segment_bytes AS change_bytes
+    FROM intermediate.swept_slots
+    WHERE end_position > COALESCE(reached_position, -1)
+    UNION ALL
+    SELECT dump_id, allocation_index, end_position + 1, -segment_bytes FROM intermediate.swept_slots
+    WHERE end_position > COALESCE(reached_position, -1)
 )
 
 SELECT
-    dump_id,  -- The dump.
-    memory_space,  -- Memory space of the allocation.
-    allocation_index,  -- The allocation.
-    position_in_schedule,  -- Position at which the change takes effect.
-    CAST(
-        occupied_bytes - LAG(occupied_bytes, 1, 0) OVER (
-            PARTITION BY dump_id, allocation_index ORDER BY position_in_schedule
-        ) AS BIGINT
-    ) AS change_bytes  -- Bytes more, or fewer, than before.
-FROM swept
+    i.dump_id,  -- The dump.
+    i.memory_space,  -- Memory space of the allocation.
+    i.allocation_index,  -- The allocation.
+    i.position_in_schedule,  -- Position at which the change takes effect.
+    CAST(COALESCE(SUM(c.change_bytes), 0) AS BIGINT) AS change_bytes  -- Bytes more, or fewer, than before.
+FROM intermediate.sweep_instants AS i
+LEFT JOIN changes AS c
+    ON
+        i.dump_id = c.dump_id
+        AND i.allocation_index = c.allocation_index
+        AND i.position_in_schedule = c.position_in_schedule
+GROUP BY i.dump_id, i.memory_space, i.allocation_index, i.position_in_schedule

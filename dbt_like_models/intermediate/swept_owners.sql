@@ -1,30 +1,26 @@
--- How many bytes each value owns at the moments of the allocations with strict overlap.
+-- How many bytes each value owns at the moments of the allocations with strict overlap: of a segment the value that
+-- starts last, then the lowest id.
 -- grain: dump_id, owner_value_id, moment
-WITH last_instants AS (
-    -- The moment may lie between two instants of the allocation: the last one before it holds.
+WITH ranked AS (
     SELECT
-        a.dump_id,
-        a.allocation_index,
-        a.moment,
-        MAX(i.position_in_schedule) AS position_in_schedule
-    FROM intermediate.moments AS a
-    INNER JOIN intermediate.sweep_instants AS i
-        ON
-            a.dump_id = i.dump_id
-            AND a.allocation_index = i.allocation_index
-            AND a.position_in_schedule >= i.position_in_schedule
-    GROUP BY a.dump_id, a.allocation_index, a.moment
+        s.dump_id,
+        s.value_id,
+        s.segment_bytes,
+        m.moment,
+        ROW_NUMBER() OVER (
+            PARTITION BY s.dump_id, s.allocation_index, s.segment_start_bytes, m.moment
+            ORDER BY s.start_position DESC, s.value_id ASC
+        ) AS claim
+    FROM intermediate.swept_slots AS s
+    INNER JOIN intermediate.moments AS m ON s.dump_id = m.dump_id AND s.allocation_index = m.allocation_index
+    WHERE m.position_in_schedule BETWEEN s.start_position AND s.end_position
 )
 
 SELECT
-    s.dump_id,  -- The dump.
-    s.owner_value_id,  -- A value that owns something at the moment.
-    l.moment,  -- Whose peak: memory space peak or allocation peak.
-    CAST(SUM(s.segment_bytes) AS BIGINT) AS owned_bytes  -- What it owns.
-FROM last_instants AS l
-INNER JOIN intermediate.swept_segments AS s
-    ON
-        l.dump_id = s.dump_id
-        AND l.allocation_index = s.allocation_index
-        AND l.position_in_schedule = s.position_in_schedule
-GROUP BY s.dump_id, s.owner_value_id, l.moment
+    dump_id,  -- The dump.
+    value_id AS owner_value_id,  -- A value that owns something at the moment.
+    moment,  -- Whose peak: memory space peak or allocation peak.
+    CAST(SUM(segment_bytes) AS BIGINT) AS owned_bytes  -- What it owns.
+FROM ranked
+WHERE claim = 1
+GROUP BY dump_id, value_id, moment

@@ -229,14 +229,12 @@ def test_an_archive_that_is_still_written_waits(warehouse, folder):
 
 
 def test_a_run_json_that_cannot_be_read_stops_its_own_run_only(warehouse, folder):
-    """Half-written as it may be: its dumps are named as not readable, the others are loaded."""
+    """Half-written as it may be: it is named with the number of its dumps, the others are loaded."""
     age(*write_dumps(folder, [1]), *write_dumps(folder.parent / "other", [2]))
     (folder / "run.json").write_text('{"track": ')
     result = one_pass(warehouse, folder.parent, Rules(settle=1))
     assert (1, ["other"]) == (result.new, result.runs)
-    assert [f"{folder / name_of(1)}: {folder / 'run.json'}:1:11: expected JSON, found Expecting value"] == (
-        result.unreadable
-    )
+    assert [f"{folder / 'run.json'}:1:11: expected JSON, found Expecting value; 1 dump left out"] == result.unreadable
 
 
 def test_a_late_file_of_an_old_run_is_found(warehouse, folder):

@@ -11,6 +11,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.sources.discover import discover
 from bufferhouse.sources.run import make_run, name_of, read_run_file
 from tests.command_line import call
+from tests.ingests import ingest
 from tests.synthetic import small_dump
 from tests.warehouses import rows
 
@@ -65,14 +66,41 @@ def test_a_bad_run_file_is_a_wrong_call(data, message):
     assert message in str(error.value)
 
 
-def test_a_bad_run_file_ends_the_command_with_2(warehouse, tmp_path):
-    """The message names file, line and column, and nothing is loaded."""
-    write_run(tmp_path / "run", None, PLAIN)
-    (tmp_path / "run" / "run.json").write_text("{nightly}")
-    outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
-    assert (2, "") == (outcome.code, outcome.out)
-    assert f"{tmp_path}/run/run.json:1:2: expected JSON" in outcome.err
-    assert [(0,)] == rows(warehouse, "SELECT COUNT(*) FROM raw.runs")
+HOSTILE = {
+    "not json": b"{nightly}",
+    "not a number": b'{"labels": {"share": NaN}}',
+    "beyond doubles": b'{"labels": {"share": 1e999}}',
+    "deep": b'{"labels": ' + b"[" * 200_000 + b"]" * 200_000 + b"}",
+    "deep and small": b'{"labels": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "thousands of digits": b'{"labels": {"x": ' + b"9" * 5000 + b"}}",
+    "too large": b'{"comment": "' + b"x" * (1 << 20) + b'"}',
+    "a day that is none": b'{"started_at": "2026-02-30"}',
+    "before the calendar": b'{"started_at": "0001-01-01T00:00:00+14:00"}',
+    "behind the calendar": b'{"started_at": "9999-12-31T23:59:59-14:00"}',
+}
+
+
+@pytest.mark.parametrize("kind", [*HOSTILE, "pipe", "device", "directory"])
+def test_a_bad_run_file_leaves_out_its_own_run(warehouse, tmp_path, kind):
+    """It is named once, with the number of its dumps; the run beside it is loaded, and the exit code is 1."""
+    write_run(tmp_path / "bad", None, PLAIN, STAMPED)
+    write_run(tmp_path / "good", None, PLAIN)
+    path = tmp_path / "bad" / "run.json"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "directory":
+        path.mkdir()
+    else:
+        path.write_bytes(HOSTILE[kind])
+    code, summary = ingest(warehouse, tmp_path)
+    assert (1, ["good"], 1) == (code, summary["runs"], summary["new"])
+    *others, line = summary["unreadable"]
+    assert ([f"{path}: the link leaves {tmp_path}"] if kind == "device" else []) == others
+    assert line.startswith(f"{path}:")
+    assert line.endswith("; 2 dumps left out")
+    assert len(line) < 1000
 
 
 def test_facts_of_the_run_file_and_labels_of_the_call_reach_the_table(warehouse, tmp_path):

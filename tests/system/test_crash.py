@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from bufferhouse.warehouse.files import published_path
-from bufferhouse.warehouse.repair import mend_left
+from bufferhouse.warehouse.read import undo_left
 from tests.command_line import CHECKOUT, call, run, start
 from tests.dump.damage import DAMAGES, damaged, renamed, sources
 from tests.ingests import name_of
@@ -49,7 +49,7 @@ def small_batches(monkeypatch) -> None:
 
 def tables(path: Path) -> dict:
     """All rows but those of raw.loads, and the tables of the incremental models, as a reader of ours finds them."""
-    mend_left(path)
+    undo_left(path)
     found = {table: cells for table, cells in contents(path).items() if table != "loads"}
     for (name,) in rows(path, "SELECT model_name FROM meta.models WHERE is_incremental ORDER BY ordinal"):
         found[name] = rows(path, f"SELECT * FROM {name} ORDER BY ALL")
@@ -128,7 +128,7 @@ def assert_whole(path: Path) -> tuple[int, int]:
     """Every load is there with all its rows, or not at all; return how many dumps and rejects there are."""
     if not path.exists():
         return 0, 0
-    mend_left(path)
+    undo_left(path)
     with duckdb.connect(str(path), read_only=True) as con:
         if not con.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'loads'").fetchone():
             return 0, 0

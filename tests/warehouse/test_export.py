@@ -100,16 +100,58 @@ def test_names_as_long_as_names_can_be(warehouse, tmp_path):
     assert hashes(tmp_path / "run") == hashes(tmp_path / "out" / "run")
 
 
-def test_nothing_is_written_outside(warehouse, tmp_path):
-    """A run or a path that would leave the folder is refused before anything is written."""
-    write_dumps(tmp_path / "run", [1, 2])
-    ingest(warehouse, tmp_path / "run")
+def renamed_in(warehouse: Path, path: str, row: int) -> None:
+    """Give an observation another path, as an archive or an older version may have had it."""
     with duckdb.connect(str(warehouse)) as con:
-        con.execute("UPDATE raw.observations SET relative_path = '../../x.txt' WHERE rowid = 1")
+        con.execute("UPDATE raw.observations SET relative_path = $path WHERE rowid = $row", {"path": path, "row": row})
+
+
+def test_names_that_lead_out_or_meet_become_safe_ones(warehouse, tmp_path):
+    """Every file is written below the folder, under a name that no other file has; others than its own are said."""
+    names = ["../../x.txt", "x/../good", "good", "Good", "a\0b", "/etc/x", "deep", "deep/er", "n" * 300, "n" * 301]
+    write_dumps(tmp_path / "run", range(len(names)))
+    ingest(warehouse, tmp_path / "run")
+    for row, name in enumerate(names):
+        renamed_in(warehouse, name, row)
     outcome = call("export", "--all", "-o", tmp_path / "out", "--warehouse", warehouse)
+    assert 0 == outcome.code
+    found = hashes(tmp_path / "out")
+    assert {hashlib.sha256(small_dump(n)).hexdigest() for n in range(len(names))} == set(found.values())
+    assert len(names) == len({name.casefold() for name in found})
+    assert {
+        "run/Good",
+        "run/good.2",
+        "run/deep",
+        "run/deep.2/er",
+        "run/x/__/good",
+        "run/__/__/x.txt",
+        "run/a_b",
+        "run/_/etc/x",
+    } <= set(found)
+    assert f"{len(names)} files written to {tmp_path / 'out'}, 8 of them under another name\n" == outcome.out
+    assert "renamed: 'run/x/../good' is written as 'run/x/__/good'\n" in outcome.err
+    assert 8 == outcome.err.count("renamed: ")
+    assert {"run", "out", warehouse.name} >= {
+        path.name for path in tmp_path.iterdir() if not path.name.startswith(warehouse.name)
+    }
+
+
+def test_nothing_is_overwritten(example_warehouse, fleet, tmp_path):
+    """Not even one file, and then none is written; with --force all are."""
+    words = ["export", "--run", "seeds", "-o", tmp_path, "--warehouse", example_warehouse]
+    assert 0 == call(*words).code
+    whole = hashes(tmp_path)
+    victim = next(path for path in sorted(tmp_path.rglob("*.txt")))
+    for path in tmp_path.rglob("*.txt"):
+        path.unlink()
+    victim.write_text("mine")
+    outcome = call(*words)
     assert (2, "") == (outcome.code, outcome.out)
-    assert f"run/../../x.txt would be written outside {tmp_path / 'out'}" in outcome.err
-    assert not (tmp_path / "out").exists()
+    assert f"1 of {len(whole)} files are in {tmp_path} already" in outcome.err
+    assert "--force" in outcome.err
+    assert ("mine", 1) == (victim.read_text(), len(hashes(tmp_path)))
+    assert 0 == call(*words, "--force").code
+    assert whole == hashes(tmp_path)
 
 
 def test_a_link_in_the_folder_leads_nobody_astray(example_warehouse, tmp_path):
@@ -139,7 +181,8 @@ def test_progress_counts_contents(example, tmp_path):
     """Steps done and steps to do, one for each dump."""
     steps = []
     chosen = choose(example, run="seeds")
-    assert 5 == export(example, chosen, tmp_path, progress=lambda done, total: steps.append((done, total)))
+    done = export(example, chosen, tmp_path, progress=lambda done, total: steps.append((done, total)))
+    assert (5, []) == (done.file_count, done.renamed)
     assert [(done, 5) for done in range(1, 6)] == steps
 
 

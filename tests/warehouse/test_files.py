@@ -135,3 +135,48 @@ def test_a_copy_from_one_name_to_the_other_is_a_wrong_call(warehouse, link):
     outcome = call("copy", warehouse, link)
     assert (2, "") == (outcome.code, outcome.out)
     assert f"expected two warehouses, found {warehouse} twice" in outcome.err
+
+
+def test_a_hard_link_is_told_who_writes_by_the_other_name(warehouse, tmp_path):
+    """DuckDB's lock is that of device and inode: whoever comes by another name waits, or is told, and loads nothing."""
+    other = tmp_path / "other.duckdb"
+    write_dumps(tmp_path / "run", [1])
+    holder = start(warehouse, code=HOLDER, stdin=subprocess.PIPE)
+    try:
+        assert "held\n" == holder.stdout.readline()
+        os.link(warehouse, other)
+        outcome = call("ingest", tmp_path / "run", "--warehouse", other)
+        assert 3 == outcome.code
+        assert f"(PID {holder.pid})" in outcome.err
+    finally:
+        kill_group(holder)
+
+
+def test_a_file_with_two_names_is_not_written(warehouse, tmp_path):
+    """Its log would lie beside one of them, and who comes by the other would go on without it; a reader hears of it."""
+    other = tmp_path / "other.duckdb"
+    os.link(warehouse, other)
+    write_dumps(tmp_path / "run", [1])
+    before = warehouse.read_bytes()
+    for name in (warehouse, other):
+        outcome = call("ingest", tmp_path / "run", "--warehouse", name)
+        assert (2, "") == (outcome.code, outcome.out)
+        assert f"{name} has a second name, a hard link" in outcome.err
+        assert "has a second name" in call("query", "SELECT 1", "--warehouse", name).err
+    assert before == warehouse.read_bytes()
+    other.unlink()
+    assert 0 == call("ingest", tmp_path / "run", "--warehouse", warehouse).code
+
+
+def test_what_killed_commands_left_goes_with_the_next_writer(warehouse, tmp_path):
+    """Of this warehouse alone, and nothing that only looks like it."""
+    (tmp_path / "run").mkdir()
+    stay = {f".{warehouse.stem}2.duckdb.12.compact", f".{warehouse.name}.notes.tmp", f"{warehouse.name}.12.compact"}
+    go = {f".{warehouse.name}.{end}" for end in ("12.compact", "12.compact.wal", "7.new", "7.new.wal", "9.tmp")}
+    go.add(f".{published_path(warehouse).name}.9.tmp")
+    for name in stay | go:
+        (warehouse.parent / name).write_text("")
+    with Warehouse(warehouse):
+        pass
+    left = {path.name for path in warehouse.parent.iterdir()}
+    assert (stay, set()) == (stay & left, go & left)

@@ -222,6 +222,20 @@ def test_a_check_that_warns_counts_and_lets_the_dump_in(warehouse):
     assert (warnings, 2) == (loaded.warnings, loaded.new_count)
 
 
+def test_a_shape_that_breaks_its_contract_stops_the_dumps_that_mention_it(warehouse):
+    """A row of no dump's own: the others are loaded, and the shape is not."""
+    batch = parsed([small_dump(1), small_dump(2)])
+    shapes = batch.tables.frames["shapes"]
+    is_odd = pl.col("shape_text") == "u8[9]{0}"
+    batch.tables.frames["shapes"] = shapes.with_columns(
+        logical_bytes=pl.when(is_odd).then(-5).otherwise(pl.col("logical_bytes"))
+    )
+    with Warehouse(warehouse) as writer:
+        loaded = load_parsed(writer, batch)
+    assert (1, ["contract:shapes.logical_bytes"]) == (loaded.new_count, [r.rule for _, r in loaded.rejects])
+    assert [] == rows(warehouse, "SELECT 1 FROM raw.shapes WHERE shape_text = 'u8[9]{0}'")
+
+
 def test_a_breach_no_dump_can_be_blamed_for_stops_the_load(warehouse):
     """A column of the wrong type is a fault of the program: nothing is loaded, and it says so."""
     import pandera.errors

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.errors import WarehouseBusy
+from bufferhouse.errors import UsageError, WarehouseBusy
+from bufferhouse.warehouse import lock
+from bufferhouse.warehouse.files import lock_path
 from bufferhouse.warehouse.lock import WriterLock
 from tests.command_line import call, kill_group, start
 from tests.synthetic import small_dump
@@ -35,6 +37,9 @@ import multiprocessing, os, sys, time
 from pathlib import Path
 from bufferhouse.warehouse.lock import WriterLock
 from bufferhouse.ingest.processes import executor
+from bufferhouse import lock
+from bufferhouse.warehouse.lock import WriterLock
+from bufferhouse.workers import executor
 
 with executor(2) as pool, WriterLock(Path(sys.argv[1])):
     pool.submit(time.sleep, 3600)
@@ -170,3 +175,20 @@ def test_workers_end_with_their_parent_and_hold_no_lock(tmp_path):
         wait_until(lambda: all(map(gone, workers)))
     finally:
         kill_group(process)
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "pipe", "folder"])
+def test_what_is_no_plain_file_is_no_lock(warehouse, dumps, tmp_path, kind):
+    """Whoever may write to the folder neither chooses a file of this user to be emptied nor lets one wait."""
+    path, other = lock_path(warehouse), tmp_path / "other"
+    path.unlink(missing_ok=True)
+    if kind == "link":
+        other.write_text("mine")
+    makers = {"pipe": os.mkfifo, "folder": os.mkdir}
+    makers.get(kind, lambda name: os.symlink(other, name))(path)
+    with pytest.raises(UsageError, match="expected the lock of a warehouse, a plain file"), WriterLock(warehouse):
+        pass
+    assert lock.writer(warehouse) is None
+    assert 2 == call("ingest", dumps, "--warehouse", warehouse).code
+    assert 0 == call("query", "SELECT 1", "--warehouse", warehouse).code
+    assert ("mine" if kind == "link" else None) == (other.read_text() if other.exists() else None)

@@ -8,12 +8,12 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.engine.connection import LAKE
+from bufferhouse.engine.journal import guard, roll_back
 from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.warehouse.lake import extensions
 from bufferhouse.warehouse.lake.address import LakeAddress
 from bufferhouse.warehouse.lake.buckets import open_bucket
-from bufferhouse.warehouse.repair import mend
 
 ROOT = "lakefiles://data/"  # stands for the data path where a reader has it attached
 _PAUSE_SECONDS = 0.1
@@ -59,10 +59,13 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
         WarehouseBusy: the catalog does not answer, or another process has the catalog file open, for `wait` seconds.
         WarehouseError: the catalog refuses, or is none.
     """
-    if not address.is_postgres and Path(f"{address.catalog}.wal").exists():
-        mend(Path(address.catalog))  # its last user may have been killed; whoever has it open now keeps it as it is
+    if not address.is_postgres and not _is_rolled_back(address, 0.0 if read_only else wait) and not read_only:
+        raise WarehouseBusy(
+            f"{address} is open in another process; try again later, or wait for it with --wait SECONDS"
+        )
     con = duckdb.connect(config=extensions.CONFIG)
     try:
+        guard(con)
         con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
         extensions.load(con, "ducklake", *(["postgres_scanner"] if address.is_postgres else []))
         if read_only:
@@ -91,6 +94,13 @@ def _attach_snapshot(con: duckdb.DuckDBPyConnection, address: LakeAddress, wait:
     read.show(data_path_of(con))
     con.execute(f"USE memory; DETACH {LAKE}")
     _attach(con, address, [*options, f"SNAPSHOT_VERSION {snapshot}"], wait, target)
+
+
+def _is_rolled_back(address: LakeAddress, wait: float) -> bool:
+    try:
+        return roll_back(Path(address.catalog), wait)
+    except OSError:
+        return False  # this user may only read
 
 
 def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 
 import duckdb
 
-from bufferhouse.engine.connection import close
+from bufferhouse.engine.connection import close, close_writer
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build
 from bufferhouse.paths import MODELS
@@ -38,7 +38,7 @@ def open_writer(
         make_lake(address, wait=wait)
         con = open_lake(address, read_only=False, wait=wait)
     with ExitStack() as stack:
-        stack.callback(close, con)
+        stack.callback(close_writer, con)
         # First of all: nobody removes rows while models are computed from them.
         claims = stack.enter_context(Claims(address.connection_string)) if address.is_postgres else None
         _prepare(con, address, claims, build_models, progress)

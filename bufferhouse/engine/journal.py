@@ -1,0 +1,186 @@
+"""A rollback journal: what a checkpoint of DuckDB overwrites in place is kept beside the file until it is done.
+
+A checkpoint puts pieces of metadata where blocks have room, and so writes blocks anew whose other pieces the checkpoint
+before needs, which stands until the header is written. The kernel ends the write of a killed process between two pages,
+a power cut anywhere: then DuckDB 1.5.5 refuses the file for the checksum of such a block. Nothing else that the
+standing checkpoint needs is overwritten.
+
+So a writer's connection makes no checkpoint of its own accord (`guard`), and `checkpoint` first keeps these blocks in
+`<file>.journal`. Whoever opens the file next puts them back, byte for byte, if the header is still that of the journal
+(`roll_back`). No checksum is computed: damage of any other kind stays what it is (docs/decisions/0020).
+
+To put them back this file is run as a script, with the standard library alone: where a process opens and closes a file
+once more, a lock that DuckDB holds on it there is gone.
+"""
+
+import fcntl
+import hashlib
+import os
+import struct
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+HEADER_BYTES = 12288  # three headers of a page each; a checkpoint writes one of them, last of all
+_DIGEST_BYTES = 32
+_ENTRY = struct.Struct("<2Q")  # place and length of the bytes that follow
+_NEVER = "1TB"  # a log this long
+_BUSY = 3
+_PAUSE_SECONDS = 0.05
+
+
+def guard(con) -> None:
+    """Let `commit` and `checkpoint` alone make checkpoints from now on, also of what is attached later."""
+    con.execute(f"SET checkpoint_threshold = '{_NEVER}'")
+    con.execute("PRAGMA disable_checkpoint_on_shutdown")
+
+
+def unguard(con) -> None:
+    """Let DuckDB make checkpoints by itself again."""
+    con.execute("RESET checkpoint_threshold")
+    con.execute("PRAGMA enable_checkpoint_on_shutdown")
+
+
+def commit(con) -> None:
+    """Commit a transaction; DuckDB takes a log that has become long into the file in the same go.
+
+    Raises:
+        duckdb.Error: as COMMIT.
+    """
+    import duckdb
+
+    journals = []
+    try:
+        with suppress(OSError):  # no space for a journal: the log grows
+            journals = [_keep(con, name, file) for name, file in _files(con)]
+            con.execute("RESET checkpoint_threshold")
+        con.execute("COMMIT")
+    finally:
+        with suppress(duckdb.Error):  # the first error is the one to hear
+            con.execute(f"SET checkpoint_threshold = '{_NEVER}'")
+    for journal in journals:
+        journal.unlink(missing_ok=True)
+
+
+def checkpoint(con) -> None:
+    """Take the logs of a connection's files into the files; one that has no log has all that was committed.
+
+    Raises:
+        duckdb.Error: as CHECKPOINT.
+        OSError: the journal cannot be written, and the log stays.
+    """
+    for name, file in _files(con):
+        log = file.with_name(f"{file.name}.wal")
+        if log.exists() and log.stat().st_size:
+            journal = _keep(con, name, file)
+            con.execute(f'CHECKPOINT "{name}"')
+            journal.unlink()
+
+
+def _files(con) -> list[tuple[str, Path]]:
+    """Return name and path of the databases that a connection writes: the catalog of a lake may be one."""
+    rows = con.execute(
+        "SELECT CASE type WHEN 'ducklake' THEN '__ducklake_metadata_' ELSE '' END || database_name, path"
+        " FROM duckdb_databases() WHERE type IN ('duckdb', 'ducklake') AND NOT internal AND NOT readonly"
+    ).fetchall()
+    return [(name, Path(path)) for name, path in rows if path and os.path.isfile(path)]
+
+
+def _keep(con, name: str, file: Path) -> Path:
+    """Write the journal of a file, wait until it is on the disk, and return where it is."""
+    blocks = con.execute("SELECT block_id FROM pragma_metadata_info($name) WHERE free_blocks > 0", {"name": name})
+    numbers = [number for (number,) in blocks.fetchall()]
+    sizes = con.execute("SELECT block_size FROM pragma_database_size() WHERE database_name = $name", {"name": name})
+    [(size,)] = sizes.fetchall()
+    own = _descriptor(file)
+    parts = [os.pread(own, HEADER_BYTES, 0)]
+    for place in (HEADER_BYTES + number * size for number in numbers):
+        block = os.pread(own, size, place)  # nothing, where the file does not have it yet
+        parts += _ENTRY.pack(place, len(block)), block
+    text = b"".join(parts)
+    journal = journal_path(file)
+    descriptor = os.open(
+        journal, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666
+    )
+    try:
+        with open(descriptor, "wb") as writing:
+            writing.write(hashlib.sha256(text).digest() + text)
+            writing.flush()
+            os.fsync(descriptor)
+    except BaseException:
+        journal.unlink()
+        raise
+    folder = os.open(journal.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return journal
+
+
+def _descriptor(file: Path) -> int:
+    """Return the number under which DuckDB has a file open here: to open and close it again would take its lock."""
+    wanted = file.stat()
+    for number in map(int, os.listdir("/dev/fd")):
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(number), wanted):
+                return number
+    raise FileNotFoundError(f"{file} is not open in this process")
+
+
+def roll_back(file: Path, wait: float = 0.0) -> bool:
+    """Put back what a killed checkpoint left in part; return False where another process has the file open.
+
+    It is asked for `wait` seconds whether the other is done.
+
+    Raises:
+        OSError: the file or its folder cannot be written to.
+    """
+    journal = journal_path(file)
+    if not journal.is_file():
+        return True
+    words = [sys.executable, "-I", "-S", __file__, str(file), str(journal), str(wait)]
+    done = subprocess.run(words, capture_output=True, text=True, errors="replace")
+    if done.returncode not in (0, _BUSY):
+        raise OSError(f"{journal} cannot be rolled back: {done.stderr.strip().rpartition(chr(10))[2]}")
+    return done.returncode == 0
+
+
+def put_back(file: Path, journal: Path, wait: float = 0.0) -> int:
+    """Put back what is in a journal, in a process that has the file not open, and remove it; return an exit code."""
+    descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the lock that DuckDB takes
+            break
+        except (BlockingIOError, PermissionError):
+            if time.monotonic() >= deadline:
+                return _BUSY
+            time.sleep(_PAUSE_SECONDS)
+    if not journal.is_file():
+        return 0  # another process came first
+    written = journal.read_bytes()
+    digest, text = written[:_DIGEST_BYTES], written[_DIGEST_BYTES:]
+    # One that is not whole was cut short before its checkpoint began; behind another header the checkpoint is done.
+    if digest == hashlib.sha256(text).digest() and text[:HEADER_BYTES] == os.pread(descriptor, HEADER_BYTES, 0):
+        place = HEADER_BYTES
+        while place < len(text):
+            target, size = _ENTRY.unpack_from(text, place)
+            place += _ENTRY.size
+            os.pwrite(descriptor, text[place : place + size], target)
+            place += size
+        os.fsync(descriptor)
+    journal.unlink()
+    return 0
+
+
+def journal_path(file: Path) -> Path:
+    """Return where the journal of a file lies."""
+    return file.with_name(f"{file.name}.journal")
+
+
+if __name__ == "__main__":
+    sys.exit(put_back(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])))
