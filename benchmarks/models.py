@@ -17,6 +17,7 @@ from time import perf_counter, process_time, thread_time
 import duckdb
 
 from benchmarks.corpus import CORPUS
+from bufferhouse.errors import counted
 from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.models import project
 from bufferhouse.paths import CHECKOUT
@@ -121,7 +122,7 @@ def table() -> str:
                     cells = [asked(con, question(con, mart, key)) for key in LARGEST]
                     lines.append(
                         f"| `{mart.name}` | "
-                        + " | ".join(f"{seconds:.3f} s, {rows:,} rows" for seconds, rows in cells)
+                        + " | ".join(f"{seconds:.3f} s, {counted(rows, 'row')}" for seconds, rows in cells)
                         + " |"
                     )
     lines += ["", f"Models and checks took {of_models:.1f} s of the ingest, all the rest {rest:.1f} s."]

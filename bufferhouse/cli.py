@@ -1,7 +1,7 @@
 """The command line: one function per verb, in `commands/`; its docstring is its help.
 
-Data goes to standard output, progress and messages to standard error. Exit 0 good, 1 something was refused or a check
-found offenders, 2 a wrong call, 3 the warehouse or a source is busy or away, 130 Ctrl-C.
+Data goes to standard output, progress and messages to standard error. Exit codes: 0 good, 1 a dump was refused or a
+check found offenders, 2 a wrong call, 3 the warehouse is in use or a source is unreachable, 130 Ctrl-C.
 """
 
 import os
@@ -73,7 +73,7 @@ def main() -> None:
     try:
         app()
     except BrokenPipeError:
-        # Whoever read standard output went away: nothing more can be said there, not even at exit.
+        # The reader of standard output has gone: nothing can be written there, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
 

@@ -1,6 +1,6 @@
-"""Errors that end a command, each with its exit code and the way out in its message, which tells no secret.
+"""Errors that end a command, each with its exit code and the way out in its message, which holds no secret.
 
-And the pieces that such messages share.
+And the pieces that messages share.
 """
 
 from collections.abc import Iterable
@@ -53,6 +53,15 @@ class SourceUnavailable(_Told):
 
 class ClusterUnavailable(SourceUnavailable):
     """The cluster that should parse does not answer, or gave up: exit 3. What was committed is kept."""
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count and its noun in the number that agrees: 1 run, 1,200 dumps, 2 entries, 3 batches."""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{count:,} {noun[:-1]}ies"
+    return f"{count:,} {noun}{'es' if noun.endswith(('s', 'x', 'ch', 'sh')) else 's'}"
 
 
 def first_line(error: object) -> str:

@@ -1,4 +1,4 @@
-"""Where the parts of an installed checkout lie, and what is kept for next time."""
+"""The folders of an installed checkout, and the folder of the cache."""
 
 import os
 from pathlib import Path
@@ -11,10 +11,10 @@ REPORTS = CHECKOUT / "sql" / "reports"
 
 
 def cache_folder() -> Path:
-    """Return where one user keeps what can be made anew.
+    """Return the folder of the user's cache.
 
     Raises:
-        RuntimeError: nobody is at home to have one.
+        RuntimeError: the user has no home directory.
     """
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "bufferhouse"

@@ -8,7 +8,7 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, counted
 from bufferhouse.redaction import cleaned
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import backfilling
@@ -96,4 +96,4 @@ def backfill(
     leave_summary("backfill-summary", "\n\n".join(parts), "What the backfill did.")
     if done.refused:
         return Completed(name="Completed with rejects", message=f"{len(done.refused)} of {len(ids)} kept their rows")
-    return Completed(message=f"{done.count} dumps: {work}", data=rows)
+    return Completed(message=f"{counted(done.count, 'dump')}: {work}", data=rows)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from prefect.context import FlowRunContext
 
-from bufferhouse import config as configuration
+from bufferhouse.config import load as configuration
 from bufferhouse.config.load import VARIABLE, Config
 from bufferhouse.errors import UsageError
 from bufferhouse.warehouse.lake.address import LakeAddress, address_of

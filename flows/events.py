@@ -1,4 +1,4 @@
-"""What somebody on call should hear of, as Prefect events: one function an event, which no flow run fails or waits for.
+"""Alerts as Prefect events, one function an event; no flow run fails or waits for one.
 
 Each says in `payload.message` what happened, in a sentence. Its resource is event and source, check or run together,
 so that an automation can be quiet for hours about one of them (docs/operations.md).
@@ -12,6 +12,7 @@ import duckdb
 from prefect.events import emit_event
 
 from bufferhouse.config.load import Config
+from bufferhouse.errors import counted
 from bufferhouse.ingest.freshness import freshness, is_stale, stale_after
 from bufferhouse.ingest.source import Pass
 from bufferhouse.models.checks import CheckResult
@@ -26,11 +27,11 @@ _SHOWN = 20  # of a list: an event is news, the warehouse has the rest
 
 
 def emit_rejects(source: str, rejects: Sequence[str], *, seen: int, threshold: int) -> None:
-    """Say that a pass over a source refused more dumps than the threshold; each of `rejects` is one and why."""
+    """Emit that a pass over a source refused more dumps than the threshold; `rejects` holds each with its reason."""
     _emit(
         REJECTS,
         source,
-        f"source {source}: {len(rejects)} of {seen} dumps were refused, more than {threshold}",
+        f"source {source}: {len(rejects)} of {counted(seen, 'dump')} refused, more than {threshold}",
         source=source,
         rejected=len(rejects),
         seen=seen,
@@ -40,7 +41,7 @@ def emit_rejects(source: str, rejects: Sequence[str], *, seen: int, threshold: i
 
 
 def emit_stale_source(source: str, *, quiet_seconds: float | None, threshold: float, newest: str | None) -> None:
-    """Say that a source brought nothing new for longer than the threshold, in seconds; None: it never did."""
+    """Emit that a source brought nothing new for longer than the threshold, in seconds; None means never."""
     since = (
         None if quiet_seconds is None else f"brought nothing new for {quiet_seconds / 3600:.1f} hours, since {newest}"
     )
@@ -56,11 +57,11 @@ def emit_stale_source(source: str, *, quiet_seconds: float | None, threshold: fl
 
 
 def emit_failed_check(check: str, *, offenders: int, first: str, severity: str = "error") -> None:
-    """Say that a check found offenders; `first` is one of them, with what was expected and found."""
+    """Emit that a check found offenders; `first` describes the first one."""
     _emit(
         FAILED_CHECK,
         check,
-        f"check {check} ({severity}) found {offenders} offenders: {first}",
+        f"check {check} ({severity}) found {counted(offenders, 'offender')}: {first}",
         check=check,
         severity=severity,
         offenders=offenders,
@@ -69,7 +70,7 @@ def emit_failed_check(check: str, *, offenders: int, first: str, severity: str =
 
 
 def emit_regression(run: str, before: str, message: str, regressions: Sequence[Mapping[str, Any]]) -> None:
-    """Say that a run takes more memory than the one before it; a mapping for each program and memory space that does.
+    """Emit that programs of a run take more memory than in the run before; one mapping a program and memory space.
 
     The values of the mappings must be what JSON knows.
     """
@@ -114,7 +115,7 @@ def tell_checks(conf: Config, results: Iterable[CheckResult]) -> list[CheckResul
 
 
 def _emit(event: str, name: str, message: str, **payload: Any) -> None:
-    """Hand an event to Prefect's own thread, which tells the server with flow run, deployment and tags as related."""
+    """Hand an event to Prefect's own thread, which sends it with flow run, deployment and tags as related resources."""
     # The resource names the event, too: an automation that is quiet about a stale source still hears of its rejects.
     labels = {"prefect.resource.id": f"{event}.{name}", "prefect.resource.name": name}
     told = {key: _redacted(value) for key, value in {"message": message, **payload}.items()}

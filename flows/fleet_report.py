@@ -22,7 +22,7 @@ NEWEST = "fleet.html"
 
 @step(name="render")
 def render(warehouse: str, wait_seconds: float) -> Held:
-    """Ask the warehouse and make the page of the answers."""
+    """Read the warehouse and make the page."""
     from bufferhouse.report.fleet.page import fleet_page  # Altair takes half a second to import
 
     fleet = read_fleet(address_of(warehouse), wait=wait_seconds)
@@ -31,7 +31,7 @@ def render(warehouse: str, wait_seconds: float) -> Held:
 
 @step(name="deliver", task_run_name="deliver {name}")
 def write(page: Held, target: str, name: str) -> str:
-    """Put the page where people look for it."""
+    """Write the page to its target."""
     return deliver(page.value, target, name)
 
 

@@ -52,7 +52,7 @@ def _without_port(host: str) -> str:
 
 
 def main() -> int:
-    """Run the server until it is told to end."""
+    """Run the server until SIGTERM or Ctrl-C."""
     parser = argparse.ArgumentParser(prog="python -m flows.gate", description="Prefect's server behind a gate.")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on")
     parser.add_argument("--port", type=int, default=4200, help="the port to listen on")

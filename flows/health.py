@@ -14,7 +14,7 @@ from bufferhouse.redaction import said
 
 
 def main() -> int:
-    """Return 0 where the server answers that it is well, else 1 and say why."""
+    """Return 0 if the server answers that it is healthy, else print the reason and return 1."""
     url = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("PREFECT_API_URL", "")
     if not url:
         return 0

@@ -19,7 +19,7 @@ from prefect.states import Completed, Failed, State
 from pydantic import Field
 
 from bufferhouse import redaction
-from bufferhouse.errors import SourceUnavailable, WarehouseBusy
+from bufferhouse.errors import SourceUnavailable, WarehouseBusy, counted
 from bufferhouse.ingest import source as passes
 from bufferhouse.ingest.all_sources import chosen_sources, load_ready, total_of
 from bufferhouse.ingest.archive_listings import Listings
@@ -42,7 +42,7 @@ from flows.steps import EXPECTED, Held, Progress, leave_summary, log, step
 
 @step(name="discover", task_run_name="discover {name}")
 def discover(name: str, source: Held, listings: Held) -> Held:
-    """List what is in one source: a walk, no dump is read."""
+    """List the files of one source; no dump is read."""
     return Held(passes.look(source.value, listings.value))
 
 
@@ -133,7 +133,7 @@ def ingest(
 
 
 def _look(source: Source, listings: Listings, result: Pass) -> passes.Seen | None:
-    """List a source; None where that cannot be done, which stops no other source."""
+    """List a source; None if that fails, which does not stop the other sources."""
     try:
         return discover(source.name[:80], Held(source), Held(listings)).value
     except EXPECTED as error:
@@ -148,7 +148,7 @@ def _load_all(
     by_source: dict[str, Pass],
     parsers: OpenParsers,
 ) -> tuple[int, list[CheckResult]]:
-    """Load what is new and ready in all sources; return how many batches there were, and what checks found."""
+    """Load the new and ready dumps of all sources; return the number of batches, and the findings of checks."""
     progress = Progress("ingest-progress", "Share of the new dumps that is loaded.")
     refusals: list[Refusal] = []
     names = {id(one): name for name, one in by_source.items()}
@@ -185,13 +185,13 @@ def _final_state(summary: Pass, failing_share: float, by_source: Mapping[str, Pa
         return Failed(message="; ".join(one.fault for one in faults), data=faults[0].error)
     refused = summary.rejected + summary.known_rejected + len(summary.unreadable)
     if summary.seen and refused / summary.seen > failing_share:
-        return Failed(
-            message=f"{refused} of {summary.seen} dumps were refused or not readable, more than {failing_share:.0%}"
-        )
+        said = f"{refused} of {counted(summary.seen, 'dump')} refused or not readable"
+        return Failed(message=f"{said}, more than {failing_share:.0%}")
     if summary.exit_code:
+        said = f"{summary.rejected} of {counted(summary.seen, 'dump')} refused"
         return Completed(
             name="Completed with rejects",
-            message=f"{summary.rejected} of {summary.seen} dumps were refused, {len(summary.unreadable)} not readable",
+            message=f"{said}, {len(summary.unreadable)} not readable",
             data=summary.told(),
         )
     waiting = f", {len(summary.waiting)} waiting" if summary.waiting else ""

@@ -1,4 +1,4 @@
-"""The flow `maintain`: forget old runs, give space back, prove a sample, publish."""
+"""The flow `maintain`: remove old runs, free space, prove a sample, publish."""
 
 import time
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, counted
 from bufferhouse.models.checks import run_checks
 from bufferhouse.redaction import cleaned
 from bufferhouse.report.flow_summary import bullets, figures
@@ -24,7 +24,7 @@ _DAY_SECONDS = 86400
 
 @step(name="prune")
 def prune(writer: Held, keep_runs: int | None, older_than_days: float | None) -> Held:
-    """Remove the runs that are beyond a limit, and what no other run sees."""
+    """Remove the runs beyond a limit, and the contents that no other run holds."""
     if keep_runs is None and older_than_days is None:
         return Held(retention.Pruned([], 0, 0))
     chosen = retention.runs_to_prune(writer.value.con, keep_runs=keep_runs, older_than_days=older_than_days)
@@ -33,13 +33,13 @@ def prune(writer: Held, keep_runs: int | None, older_than_days: float | None) ->
 
 @step(name="compact")
 def compact(writer: Held, keep_seconds: float) -> Held:
-    """Write the warehouse anew without free space, forget old snapshots of a lake, and mend what is stored twice."""
+    """Write the warehouse again without free space; in a lake remove old snapshots and second copies of contents."""
     return Held(retention.compact(writer.value, keep_seconds=keep_seconds))
 
 
 @step(name="verify")
 def prove(writer: Held, sample: int) -> Held:
-    """Prove some dumps, chosen at random: how many, and what does not hold."""
+    """Prove some dumps, chosen at random; return their number and the faults."""
     ids = verify.chosen_dumps(writer.value.con, sample=sample)
     return Held((len(ids), verify.verify(writer.value.con, ids)))
 
@@ -125,12 +125,14 @@ def maintain(
         "seconds": f"{time.monotonic() - started:.1f}",
     }
     faulty = [f"dump {fault.dump_id}: {fault.what}" for fault in faults]
-    offending = [f"{one.name}: {one.offender_count} offenders, {one.first}" for one in failed]
+    offending = [f"{one.name}: {counted(one.offender_count, 'offender')}, {one.first}" for one in failed]
     parts = [figures(rows), *bullets("Removed", pruned.runs), *bullets("Not proved", faulty)]
     parts += bullets("Checks failed", offending)
     leave_summary("maintain-summary", "\n\n".join(parts), "What the maintenance did.")
     if faults:
-        return Failed(message=f"{len(faults)} of {proved} dumps do not prove themselves; nothing was published")
+        return Failed(message=f"{len(faults)} of {counted(proved, 'dump')} not proved; nothing was published")
     if failed:
-        return Failed(message=f"{len(failed)} checks failed: {'; '.join(offending[:3])}; nothing was published")
-    return Completed(message=f"{len(pruned.runs)} runs removed, {proved} dumps proved", data=rows)
+        return Failed(
+            message=f"{counted(len(failed), 'check')} failed: {'; '.join(offending[:3])}; nothing was published"
+        )
+    return Completed(message=f"{counted(len(pruned.runs), 'run')} removed, {counted(proved, 'dump')} proved", data=rows)

@@ -1,4 +1,4 @@
-"""Who parses the batches of a flow run: its own processes, or a Dask cluster through Prefect's task runner for it.
+"""The parsers of a flow run: its own processes, or a Dask cluster through Prefect's task runner for it.
 
 Parsing is all that runs elsewhere. A warehouse in one file has one writer, this flow run, which loads the batches in
 their order; where many may write, a task that parses may load as well, and this is the place where it would begin.
@@ -40,7 +40,7 @@ def parse(number: int, work: Held, pool: Held, version: str) -> Held:
 
 
 def open_parsers(conf: Config, workers: int | None) -> OpenParsers:
-    """Return what opens the parsers that are configured; `workers` stands above the configured number.
+    """Return a function that opens the configured parsers; `workers` overrides the configured number.
 
     Raises:
         UsageError: Dask is configured and not installed.
@@ -119,7 +119,7 @@ def _submit(runner: Any, number: int, work: Work) -> Callable[[], Sequence[Parse
         except Exception as error:
             raise ClusterUnavailable(
                 f"batch {number}: expected it parsed by the Dask cluster, found: {type(error).__name__}: {error}; what "
-                "was committed is kept, the workers' logs say more, and the next flow run goes on from there"
+                "was committed is kept, the workers' logs have the details, and the next flow run continues"
             ) from error
 
     return outcome

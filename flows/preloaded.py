@@ -1,4 +1,4 @@
-"""What a flow run needs of Prefect, imported once by the process that flow runs are forked from.
+"""The modules of Prefect that a flow run needs, imported once by the process that forks flow runs.
 
 Prefect only: a database or a library of frames starts threads when it is imported, and a fork would lose them.
 """

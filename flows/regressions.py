@@ -1,4 +1,4 @@
-"""The flow `regressions`: the two newest runs of each platform and track, compared; growth over the limit is told."""
+"""The flow `regressions`: compare the two newest runs of each platform and track; growth over the limit is an event."""
 
 import time
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from pydantic import Field
 
 from bufferhouse.compare.gate import Verdict, judge, read_accepted
 from bufferhouse.compare.threshold import parse_threshold
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import ask
 from bufferhouse.redaction import cleaned
 from bufferhouse.report.compare.data import Comparison, read_comparison
@@ -28,7 +29,7 @@ from flows.steps import EXPECTED, Held, leave_summary, step
 
 _TOLD = (
     "program_label", "program_id", "memory_space", "before_bytes", "after_bytes", "delta_bytes", "main_cause",
-    "main_cause_bytes",
+    "main_cause_label", "main_cause_bytes",
 )  # fmt: skip
 
 
@@ -62,12 +63,12 @@ def regressions(
 
     Args:
         warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
-        limit: What is a regression, such as 5%,16MiB; else as configured, else 5%,16MiB.
+        limit: The growth that counts as a regression, such as 5%,16MiB; else as configured, else 5%,16MiB.
         metric: reserved, occupied, temp or footprint; else as configured, else reserved.
         accept: A TOML file of growth that was accepted; else as configured.
         wait_seconds: How long to wait for a writer, where there is no published copy; else as configured, else 300.
         config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
-        settings: Values that take the place of configured ones, such as regressions.limit=1%.
+        settings: Values that replace configured ones, such as regressions.limit=1%.
     """
     started = time.monotonic()
     try:
@@ -105,12 +106,14 @@ def regressions(
     }
     said = "\n\n".join([figures(rows), *(stale_line(entry) for entry in stale)])
     leave_summary("regressions-summary", said, "How many programs grew.")
-    return Completed(message=f"{rows['regressions']} regressions in {len(found)} comparisons", data=dict(rows))
+    return Completed(
+        message=f"{counted(rows['regressions'], 'regression')} in {counted(len(found), 'comparison')}", data=dict(rows)
+    )
 
 
 def _tell(comparison: Comparison, verdict: Verdict, limit: str) -> None:
     offenders = [{name: row[name] for name in _TOLD} for row in offender_records(comparison, verdict)]
     if offenders:
         before, after = comparison.before["run_name"], comparison.after["run_name"]
-        message = f"run {after}: {len(offenders)} programs grew by {limit} since {before}"
+        message = f"run {after}: {counted(len(offenders), 'program')} grew by {limit} since {before}"
         emit_regression(after, before, message, offenders)

@@ -86,7 +86,7 @@ def _schedule(when: float | str | None, zone: str) -> Schedule | None:
 
 
 def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 10.0) -> None:
-    """Run all flows on their schedules until the process is told to end; one flow run at a time has the warehouse.
+    """Run all flows on their schedules until SIGTERM or Ctrl-C; one flow run at a time uses the warehouse.
 
     `poll_seconds` is how often the server is asked what is due.
     """

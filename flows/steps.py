@@ -1,4 +1,4 @@
-"""What all flows share: what a task is, which errors are tried again, artifacts that no flow run fails for."""
+"""What all flows share: tasks, the errors that are tried again, and artifacts that cannot fail a flow run."""
 
 import random
 import time
@@ -38,7 +38,7 @@ class Held:
 
 
 def is_transient(_task: Any, _run: Any, state: State) -> bool:
-    """Say whether trying again can help: a lock or an I/O error may pass, a bad call or a bad dump never does."""
+    """Return whether trying again can help: a lock or an I/O error may pass, a bad call or a bad dump never does."""
     error = state.result(raise_on_failure=False)
     return isinstance(error, WarehouseBusy | SourceUnavailable | OSError) and not isinstance(error, _PERMANENT)
 
@@ -81,7 +81,7 @@ def patiently(call: Callable[[], Any], patience: float = _PATIENCE_SECONDS) -> A
         except httpx.HTTPError as error:
             is_refused = isinstance(error, httpx.HTTPStatusError) and error.response.status_code < 500
             if is_refused or time.monotonic() >= deadline:
-                get_run_logger().warning("Prefect's server is away, so this is not told: %s", error)
+                get_run_logger().warning("Prefect's server is away and does not get this: %s", error)
                 return None
         time.sleep(pause * random.uniform(0.5, 1.5))
         pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
@@ -108,7 +108,7 @@ def leave_link(key: str, link: str, text: str, description: str) -> None:
 
 
 class Progress:
-    """A progress artifact; where the server is away it is left as it is, and the work goes on."""
+    """A progress artifact; while the server is away it stays as it is, and the work goes on."""
 
     def __init__(self, key: str, description: str) -> None:
         self._told = 0.0
@@ -116,7 +116,7 @@ class Progress:
         self._id = self._try(lambda: create_progress_artifact(0.0, key=key, description=description))
 
     def reach(self, done: int, total: int) -> None:
-        """Say how much is done; told every few seconds, and at the end."""
+        """Set the share that is done; sent every few seconds, and at the end."""
         percent = round(100 * done / total, 1) if total else 100.0
         if self._id is None or percent == self._told or (done < total and time.monotonic() < self._not_before):
             return
@@ -129,6 +129,6 @@ class Progress:
             try:
                 return call()
             except httpx.HTTPError as error:
-                get_run_logger().warning("Prefect's server is away, so progress is not told: %s", error)
+                get_run_logger().warning("Prefect's server is away, so it gets no progress: %s", error)
                 self._not_before = time.monotonic() + _AFTER_A_FAILURE_SECONDS
                 return None

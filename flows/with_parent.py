@@ -3,7 +3,7 @@
     python -m flows.with_parent MODULE [ARGUMENT…]
 
 Who starts it holds the other end of its standard input: the kernel closes it, also after kill -9. Then the module is
-told to end, by SIGTERM.
+ended by SIGTERM.
 """
 
 import os

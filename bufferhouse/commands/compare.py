@@ -1,4 +1,4 @@
-"""`bufferhouse compare`, `blame` and `determinism`: why programs take other bytes than before."""
+"""`bufferhouse compare`, `blame` and `determinism`: why the memory of programs changed."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +20,9 @@ ProgramOption = Annotated[
 SpaceOption = Annotated[int | None, typer.Option("--memory-space", min=0, help="Only this memory space.")]
 ByOption = Annotated[
     list[str] | None,
-    typer.Option("--by", help="Add up by cause, op_name, source, opcode, element_type or tile. Repeat for more."),
+    typer.Option(
+        "--by", help="Add up the changes by cause, op_name, source, opcode, element_type or tile; repeat for more."
+    ),
 ]
 
 
@@ -33,13 +35,17 @@ def compare(
     metric: MetricOption = "reserved",
     by: ByOption = None,
     relevant: Annotated[
-        str, typer.Option("--relevant", help="What is shown first: 1%, 16MiB or 1%,1MiB (both must be reached).")
+        str,
+        typer.Option(
+            "--relevant", help="Which changes are shown first: those of at least 1%, 16MiB, or both as in 1%,1MiB."
+        ),
     ] = "1%,1MiB",
     fail_over: Annotated[
-        str | None, typer.Option("--fail-over", help="Exit 1 if a program grew by that: 5%, 16MiB or 5%,16MiB.")
+        str | None,
+        typer.Option("--fail-over", help="Exit 1 if a program grew by at least 5%, 16MiB, or both as in 5%,16MiB."),
     ] = None,
     accept: Annotated[
-        Path | None, typer.Option("--accept", help="With --fail-over: a TOML file of growth that was accepted.")
+        Path | None, typer.Option("--accept", help="With --fail-over: a TOML file of accepted growth.")
     ] = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
@@ -49,9 +55,10 @@ def compare(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Compare the memory of two runs, program by program, and say why it differs: causes that sum to the change.
+    """Compare the memory of two runs, program by program, and split each change into causes that sum to it.
 
-    With --fail-over it is a gate for CI: exit 1 if a program grew over the limit, and the offenders are shown first.
+    With --fail-over the command is a gate for CI: it exits with 1 if a program grew over the limit, and shows the
+    offenders first.
     """
     from bufferhouse.compare.gate import judge, read_accepted
     from bufferhouse.compare.rollup import GROUPINGS
@@ -64,7 +71,7 @@ def compare(
     for group in by or []:
         _check("--by", group, GROUPINGS)
     if accept is not None and fail_over is None:
-        raise UsageError("--accept: expected --fail-over with it")
+        raise UsageError("--accept: expected --fail-over beside it")
     limit = parse_threshold(fail_over) if fail_over is not None else None
     accepted = read_accepted(accept) if accept is not None else []
     comparison = read_comparison(
@@ -81,7 +88,7 @@ def compare(
     if comparison.note:
         say(f"bufferhouse: {comparison.note}")
     if program is not None or memory_space is not None:
-        # What is not compared today may be needed tomorrow: it is not stale.
+        # An entry for a program that this call leaves out is not stale.
         accepted = [entry for entry in accepted if any(entry.covers(row) for row in comparison.rows)]
     verdict = judge(comparison.rows, limit, accepted) if limit else None
     gate = (verdict, limit) if verdict else None
@@ -92,7 +99,7 @@ def compare(
 
 @guarded
 def blame(
-    program: Annotated[str, typer.Argument(help="Its name or program_id, or the beginning of either.")],
+    program: Annotated[str, typer.Argument(help="The program: its name or program_id, or the beginning of either.")],
     memory_space: SpaceOption = None,
     metric: MetricOption = "reserved",
     warehouse: WarehouseOption = None,
@@ -101,7 +108,7 @@ def blame(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show a program from run to run: the first run of every change, and what is to blame for it."""
+    """Show a program from run to run: the first run of every change, and the causes of the change."""
     from bufferhouse.compare.threshold import METRICS
     from bufferhouse.report.compare.history import blame_text, read_blame
 
@@ -121,7 +128,7 @@ def determinism(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show programs for which the same compiler with the same flags gave different bytes."""
+    """Show the programs that took different bytes with the same compiler and the same flags."""
     from bufferhouse.report.compare.determinism import determinism_text, read_determinism
 
     path = checked(warehouse, source, None, output_format)

@@ -16,13 +16,17 @@ from bufferhouse.commands.options import (
 )
 from bufferhouse.redaction import redacted
 
-config = typer.Typer(no_args_is_help=True, help="Look at the configuration.")
+config = typer.Typer(no_args_is_help=True, help="Check the configuration.")
 ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="The file; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml here.")
+    Path | None,
+    typer.Option(
+        "--config",
+        help="The configuration file; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory.",
+    ),
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", help="section.key=value: takes the place of a configured value; repeat for more."),
+    typer.Option("--set", help="section.key=value: replaces a configured value; repeat for more."),
 ]
 
 
@@ -31,7 +35,7 @@ SetOption = Annotated[
 def config_check(
     config_file: ConfigOption = None, settings: SetOption = None, output_format: FormatOption = "table"
 ) -> None:
-    """Check the configuration, and print every value and where it comes from. Exit 1 when something is wrong."""
+    """Check the configuration, and print every value with its origin. Exit 1 if something is wrong."""
     from bufferhouse.config.load import ConfigError, find, load
     from bufferhouse.query.format import formatted
 
@@ -49,7 +53,7 @@ def config_check(
     rows = [(name, redacted(shown(value)), found.origins[name]) for name, value in values.items()]
     print(formatted(("key", "value", "from"), rows, output_format))
     if path is None:
-        say("bufferhouse: there is no bufferhouse.toml here; these are the defaults")
+        say("bufferhouse: there is no bufferhouse.toml in the working directory; these are the defaults")
     for source in found.sources:
         origin = found.origins[f"sources.{source['name']}.paths"]
         for place in source["paths"]:
@@ -59,7 +63,7 @@ def config_check(
 
 
 def shown(value: object) -> str:
-    """Return a value as people read it."""
+    """Return the text of a value."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -79,7 +83,7 @@ def runs_complete(
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Declare runs complete: their dumps wait for no other file, and what comes later is called late."""
+    """Declare runs complete: their dumps wait for no further files, and later dumps are marked as late."""
     from bufferhouse.commands.writing import writing
     from bufferhouse.warehouse.completing import complete
 

@@ -6,19 +6,24 @@ from typing import Annotated
 import typer
 
 from bufferhouse.commands.options import DataPathOption, WaitOption, address, guarded, progress_of, say, warehouse_path
+from bufferhouse.errors import counted
 
 
 @guarded
 def copy(
-    source: Annotated[Path, typer.Argument(parser=address, metavar="FROM", help="The warehouse, a file or a lake.")],
-    target: Annotated[Path, typer.Argument(parser=address, metavar="TO", help="One without rows, made if need be.")],
+    source: Annotated[
+        Path, typer.Argument(parser=address, metavar="FROM", help="The warehouse to copy: a file or a lake.")
+    ],
+    target: Annotated[
+        Path, typer.Argument(parser=address, metavar="TO", help="The target: a new warehouse, or one without rows.")
+    ],
     data_path: DataPathOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
     """Copy a warehouse to another file or lake, and prove the copy.
 
-    Rows are counted and hashed table by table before they are committed, all at once; then every dump is rendered from
-    the copy as `verify` does. Exit 1 when a dump does not prove itself.
+    The rows of each table are counted and hashed on both sides before one commit of all tables. Then every dump is
+    rendered from the copy, as `verify` does. Exit 1 if a dump cannot be proved.
     """
     from bufferhouse.warehouse.copy import copy_warehouse
     from bufferhouse.warehouse.read import reading
@@ -32,6 +37,6 @@ def copy(
         faults = verify(con, ids, progress=step)
     for fault in faults:
         say(f"dump {fault.dump_id}: {fault.what}")
-    print(f"{sum(rows.values()):,} rows of {len(rows)} tables copied")
-    print(f"{len(ids) - len(faults)} of {len(ids)} dumps proved")
+    print(f"{counted(sum(rows.values()), 'row')} of {counted(len(rows), 'table')} copied")
+    print(f"{len(ids) - len(faults):,} of {counted(len(ids), 'dump')} proved")
     raise typer.Exit(int(bool(faults)))

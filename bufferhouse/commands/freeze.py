@@ -4,12 +4,13 @@ import json
 import sys
 from pathlib import Path
 
+from bufferhouse.errors import counted
 from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.models.freeze import FLEET, LOCK, broken, fingerprints, locked
 
 
 def main(lock: Path = LOCK) -> int:
-    """Add marts that are not in the lock file yet; 1 when one that is there has changed."""
+    """Add the marts that the lock file lacks; return 1 if a frozen mart has changed."""
     frozen = locked(lock)
     with in_memory([str(FLEET)]) as con:
         current = fingerprints(con)
@@ -17,7 +18,7 @@ def main(lock: Path = LOCK) -> int:
         print("\n".join(sentences), file=sys.stderr)
         return 1
     lock.write_text(json.dumps({**current, **frozen}, indent=1, sort_keys=True) + "\n")
-    print(f"{len(current) - len(frozen)} marts frozen, {len(frozen)} were")
+    print(f"{counted(len(current) - len(frozen), 'mart')} frozen; {len(frozen)} were frozen before")
     return 0
 
 

@@ -26,43 +26,48 @@ from bufferhouse.errors import UsageError
 def ingest(
     sources: Annotated[
         list[str] | None,
-        typer.Argument(help="Files, globs, directories, tar or zip archives, s3:// URLs; - reads paths from stdin."),
+        typer.Argument(
+            help="Files, globs, directories, tar or zip archives, s3:// URLs; - reads paths from standard input."
+        ),
     ] = None,
     warehouse: WarehouseOption = None,
-    run: Annotated[str | None, typer.Option(help="Name of the run all dumps belong to.")] = None,
+    run: Annotated[str | None, typer.Option(help="The name of the run that all dumps belong to.")] = None,
     label: Annotated[
         list[str] | None,
         typer.Option(help="K=V: a fact about the runs, such as track=nightly; repeat for more."),
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes that parse.")] = None,
-    include: Annotated[list[str] | None, typer.Option(help="Only files that match this glob.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="No files that match this glob.")] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Say what would be done, and write nothing.")] = False,
-    rehash: Annotated[bool, typer.Option("--rehash", help="Read files again that seem unchanged.")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="The number of processes that parse.")] = None,
+    include: Annotated[list[str] | None, typer.Option(help="Ingest only the files that match this glob.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="Leave out the files that match this glob.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Print what an ingest would do, and write nothing.")] = False,
+    rehash: Annotated[bool, typer.Option("--rehash", help="Read unchanged files again, too.")] = False,
     reparse: Annotated[
         bool,
-        typer.Option("--reparse", help="Parse again what an older version parsed, all with --rehash; from the tables."),
+        typer.Option(
+            "--reparse", help="Parse the dumps of older versions again, from the tables; with --rehash all dumps."
+        ),
     ] = False,
     data_path: DataPathOption = None,
-    publish: Annotated[bool, typer.Option("--publish", help="Publish a copy for readers at the end.")] = False,
+    publish: Annotated[bool, typer.Option("--publish", help="Publish a copy for readers afterwards.")] = False,
     wait: Annotated[
         float | None,
-        typer.Option("--wait", min=0, help="Seconds to wait for a warehouse in use; else as configured, else none."),
+        typer.Option("--wait", min=0, help="Seconds to wait for a warehouse in use; else as configured, else 0."),
     ] = None,
     config_file: Annotated[
         Path | None,
-        typer.Option("--config", help="Instead of SOURCES: look once into those of this bufferhouse.toml."),
+        typer.Option("--config", help="Instead of SOURCES: ingest the sources of this bufferhouse.toml once."),
     ] = None,
     settings: SetOption = None,
     output_format: FormatOption = "table",
 ) -> None:
     """Load dumps into the warehouse.
 
-    Files that are known by path, size and time are not read again; a dump that cannot be read becomes a reject and
-    the others are loaded. Exit 1 when something was refused.
+    Files whose path, size and time are known are not read again. A dump that cannot be read becomes a reject, and
+    the others are loaded. Exit 1 if a dump was refused.
 
-    With --config it is one pass over the configured sources, as the flow makes it on its schedule: only whole files,
-    into the configured warehouse, published where that is configured. A source that is not there stops no other.
+    With --config the command makes one pass over the configured sources, as the scheduled flow does: it takes only
+    whole files, loads them into the configured warehouse, and publishes where the configuration says so. A missing
+    source does not stop the others.
     """
     from bufferhouse.commands.ingest_run import run_ingest
 
@@ -105,7 +110,7 @@ def ingest(
 def _refuse_beside_config(sources: list[str] | None, others: list[str]) -> None:
     if sources:
         raise UsageError(
-            "expected SOURCES or --config FILE, not both; for some of the configured sources alone: "
+            "expected SOURCES or --config FILE, not both; for some of the configured sources: "
             "python -m flows.ingest NAME --config FILE"
         )
     if others:
@@ -123,7 +128,7 @@ def _ingest_configured(
     wait: float | None,
     output_format: str,
 ) -> NoReturn:
-    """Carry out one pass; exit 3 when sources did not answer, 2 when one is wrong, 1 when something was refused."""
+    """Make one pass; exit 3 if a source did not answer, 2 if a source is wrong, 1 if a dump was refused."""
     from bufferhouse.commands.ingest_run import run_configured
     from bufferhouse.config.load import find, load
     from bufferhouse.ingest.all_sources import total_of

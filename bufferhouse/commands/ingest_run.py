@@ -11,6 +11,7 @@ from bufferhouse.commands.writing import writing
 from bufferhouse.config.load import Config
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.interrupts import remembered
+from bufferhouse.errors import counted
 from bufferhouse.ingest.all_sources import chosen_sources, faults_of, load_ready, total_of
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.pipeline import ingest
@@ -95,8 +96,8 @@ def run_configured(
 ) -> dict[str, Pass]:
     """Carry out one pass over the configured sources, as the flow `ingest` does; return what was done by source.
 
-    A source that is not there or does not answer stops no other: its pass has a `fault`. Published is where something
-    was loaded, or the published copy is not the newest state.
+    A source that is missing or does not answer does not stop the others: its pass has a `fault`. With `publish` the
+    warehouse is published if something was loaded or the published copy is out of date.
 
     Raises:
         UsageError, WarehouseError, WarehouseBusy: nothing was loaded.
@@ -132,7 +133,7 @@ def run_configured(
 def _tell_committed(summary: Summary) -> None:
     print(
         f"bufferhouse: committed before the interrupt: {summary.new} new, {summary.known} known, "
-        f"{summary.rejected} rejected; the same command goes on from there",
+        f"{summary.rejected} rejected; the same command continues from there",
         file=sys.stderr,
     )
 
@@ -141,7 +142,7 @@ def _reparse(warehouse: Warehouse, summary: Summary, *, every: bool) -> None:
     from bufferhouse.warehouse.reparse import outdated, reparse
 
     def step(done: int, total: int) -> None:
-        print(f"{done}/{total} dumps parsed again", file=sys.stderr)
+        print(f"{done}/{counted(total, 'dump')} parsed again", file=sys.stderr)
 
     summary.unreadable += reparse(warehouse, outdated(warehouse.con, every=every), progress=step).refused
 
@@ -159,7 +160,7 @@ class _progress:
 
     def _line(self, done: int, total: int, summary: Summary) -> None:
         rejected = f", {summary.rejected} rejected" if summary.rejected else ""
-        print(f"{done}/{total} dumps: {summary.new} new, {summary.known} known{rejected}", file=sys.stderr)
+        print(f"{done}/{counted(total, 'dump')}: {summary.new} new, {summary.known} known{rejected}", file=sys.stderr)
 
     def _bar_step(self, done: int, total: int, summary: Summary) -> None:
         from rich.console import Console

@@ -1,4 +1,4 @@
-"""The verbs that keep a warehouse: publish, build, check, compact, prune, stats, export, verify."""
+"""The verbs that maintain a warehouse: publish, build, check, compact, prune, stats, export, verify."""
 
 import json
 from pathlib import Path
@@ -18,18 +18,19 @@ from bufferhouse.commands.options import (
     say,
     warehouse_path,
 )
-from bufferhouse.errors import UsageError
+from bufferhouse.commands.runs import removed
+from bufferhouse.errors import UsageError, counted
 
 
 @guarded
 def publish(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
-    """Copy the warehouse to its published name, for readers that must not wait for writers."""
+    """Copy the warehouse to its published name, so that readers need not wait for writers."""
     from bufferhouse.commands.writing import writing
     from bufferhouse.warehouse.lake.address import LakeAddress
 
     path = warehouse_path(warehouse, must_exist=True)
     if isinstance(path, LakeAddress):
-        print(f"{path} needs no published copy: its readers read snapshots, and wait for nobody")
+        print(f"{path} needs no published copy: its readers read snapshots and never wait")
         return
     with writing(path, wait=wait) as writer:
         print(writer.publish())
@@ -38,14 +39,14 @@ def publish(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
 @guarded
 def build(
     warehouse: WarehouseOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Build all models, changed or not.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Build all models, also the unchanged ones.")] = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Say what would be built and back-filled; write nothing.")
+        bool, typer.Option("--plan", help="Print what would be built and back-filled, and write nothing.")
     ] = False,
     wait: WaitOption = 0.0,
-    output_format: Annotated[str, typer.Option("--format", help="Of --plan: table or json.")] = "table",
+    output_format: Annotated[str, typer.Option("--format", help="The form of --plan: table or json.")] = "table",
 ) -> None:
-    """Build the models that changed, compute stored ones again over all dumps, and print the names."""
+    """Build the models that changed, compute changed stored models again for all dumps, and print their names."""
     from bufferhouse.commands.writing import back_filling
     from bufferhouse.models import build as building
     from bufferhouse.query.format import formatted
@@ -61,7 +62,7 @@ def build(
         return
 
     def line(model: str, done: int, total: int) -> None:
-        say(f"{model}: {done}/{total} dumps back-filled")
+        say(f"{model}: {done}/{counted(total, 'dump')} back-filled")
 
     with Warehouse(path, wait=wait, build_models=False) as writer, back_filling(line) as step:
         for name in writer.build(force=force, progress=step):
@@ -70,7 +71,7 @@ def build(
 
 @guarded
 def check(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
-    """Run all checks over the whole warehouse. Exit 1 when a check of severity error finds offenders."""
+    """Run all checks over the whole warehouse. Exit 1 if a check of severity error finds offenders."""
     from bufferhouse.models.checks import run_checks
     from bufferhouse.query.format import formatted
 
@@ -88,14 +89,14 @@ def compact(
     warehouse: WarehouseOption = None,
     keep: Annotated[
         str | None,
-        typer.Option("--keep-snapshots", help="Of a lake: how long snapshots are kept, as 1h or 7d; else 1d."),
+        typer.Option("--keep-snapshots", help="For a lake: keep snapshots this long, such as 1h or 7d; else 1d."),
     ] = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Write the warehouse anew without free space, and say what that saved.
+    """Write the warehouse again without free space, and print its size before and after.
 
-    A lake gets few large files for many small ones; old snapshots, and files that are in none, are removed. Of contents
-    that it has twice, which `check` tells, one copy is left.
+    In a lake, small files are merged into large ones, and old snapshots are removed with the files that only they need.
+    A content that the lake stores twice, which `check` reports, keeps one copy.
     """
     from bufferhouse.commands.writing import writing
     from bufferhouse.report.text.figures import human_bytes
@@ -105,9 +106,9 @@ def compact(
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
         done = compact(writer, keep_seconds=seconds)
     if done.mended_count:
-        print(f"{done.mended_count} contents were stored twice, and are stored once now")
+        print(f"{counted(done.mended_count, 'second copy')} of contents removed")
     for reason in done.not_mended:
-        say(f"stored twice, and cannot be mended: {reason}")
+        say(f"a content stored twice cannot be repaired: {reason}")
     print(f"{human_bytes(done.before)} before, {human_bytes(done.after)} after")
     if done.not_mended:
         raise typer.Exit(1)
@@ -126,11 +127,13 @@ def _seconds(text: str) -> float:
 def prune(
     warehouse: WarehouseOption = None,
     keep_runs: Annotated[int | None, typer.Option(help="Keep the newest N runs.")] = None,
-    older_than: Annotated[str | None, typer.Option(help="Remove runs older than this many days: 90 or 90d.")] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Say what would go, and remove nothing.")] = False,
+    older_than: Annotated[
+        str | None, typer.Option(help="Remove the runs older than this many days: 90 or 90d.")
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Print what would be removed, and remove nothing.")] = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Remove old runs, and the contents that no run sees any more."""
+    """Remove old runs, and the contents that no other run holds."""
     from bufferhouse.commands.writing import writing
     from bufferhouse.warehouse.retention import remove_runs, runs_to_prune
 
@@ -139,13 +142,10 @@ def prune(
         for _, name in chosen:
             print(f"{'would remove' if plan else 'removing'} run {name}")
         if plan or not chosen:
-            print(f"{len(chosen)} runs {'would be ' if plan else ''}removed")
+            print(f"{counted(len(chosen), 'run')} {'would be ' if plan else ''}removed")
             return
         pruned = remove_runs(writer, chosen)
-    print(
-        f"{len(pruned.runs)} runs, {pruned.observation_count} observations and {pruned.dump_count} dumps removed; "
-        "bufferhouse compact gives the space back"
-    )
+    print(f"{removed(pruned)}; bufferhouse compact frees the space")
 
 
 def _days(text: str | None) -> float | None:
@@ -162,13 +162,13 @@ def stats(
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
     config_file: ConfigOption = None,
-    checks: Annotated[bool, typer.Option("--checks", help="Run all checks, too, and say which fail.")] = False,
+    checks: Annotated[bool, typer.Option("--checks", help="Run all checks, too, and list those that fail.")] = False,
     output_format: FormatOption = "table",
 ) -> None:
-    """Say what is in the warehouse: rows and bytes per table, dumps per run, repeats, rejects.
+    """Print what the warehouse holds: rows and bytes per table, dumps per run, repeats, rejects.
 
-    As JSON also the last load, open rejects, who writes at this moment, and with a configuration how fresh each source
-    is: what a collector of metrics needs. Exit 3 where the warehouse is being written and there is no published copy.
+    JSON has more for a collector of metrics: the last load, open rejects, the current writer, and with a configuration
+    the freshness of each source. Exit 3 if the warehouse is being written and has no published copy.
     """
     from bufferhouse.config.load import find, load
     from bufferhouse.ingest.metrics import metrics
@@ -185,7 +185,8 @@ def stats(
         print(json.dumps(found))
         return
     print(
-        f"{found['observations']:,} dumps seen, {found['dumps']:,} contents, {found['repeat_share']:.1%} repeats; "
+        f"{counted(found['observations'], 'dump')} seen, {counted(found['dumps'], 'content')}, "
+        f"{found['repeat_share']:.1%} repeats; "
         f"{human_bytes(found['text_bytes'])} of text in a file of {human_bytes(found['file_bytes'])}\n"
     )
     tables = [(name, row["rows"], row["bytes"]) for name, row in found["tables"].items()]
@@ -201,7 +202,7 @@ def stats(
 
 
 def _by_name(what: str, found: dict[str, dict]) -> tuple[tuple[str, ...], list[tuple]]:
-    """Return columns and rows of a table of dicts that have the same keys."""
+    """Return the columns and rows of a table, from dicts with the same keys."""
     first = next(iter(found.values()))
     return (what, *first), [
         (name, *("" if cell is None else cell for cell in row.values())) for name, row in found.items()
@@ -210,21 +211,22 @@ def _by_name(what: str, found: dict[str, dict]) -> tuple[tuple[str, ...], list[t
 
 @guarded
 def export(
-    dump_id: Annotated[int | None, typer.Argument(help="The dump to write.")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder to write into.")] = None,
-    run: Annotated[str | None, typer.Option(help="All dumps of a run.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All dumps of all runs.")] = False,
+    dump_id: Annotated[int | None, typer.Argument(help="The id of the dump to write.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The folder to write into.")] = None,
+    run: Annotated[str | None, typer.Option(help="Write all dumps of this run.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Write all dumps of all runs.")] = False,
     parquet: Annotated[
-        Path | None, typer.Option("--parquet", help="Write tables and marts as Parquet files into this folder.")
+        Path | None, typer.Option("--parquet", help="Write tables and marts as Parquet files into this folder instead.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Write the original files back, byte for byte, as OUTPUT/<run>/<relative path>.
+    """Write the original files again, byte for byte, as OUTPUT/<run>/<relative path>.
 
-    Names that no file system takes, that lead out of OUTPUT, or that meet become safe ones, and are listed.
-    With --parquet the tables of raw and the marts instead, as DIR/raw/<table>.parquet and DIR/marts/<mart>.parquet.
+    File names that a file system refuses, that lead out of OUTPUT or that collide are replaced by safe ones and listed.
+    With --parquet the command writes the tables of raw and the marts instead, as DIR/raw/<table>.parquet and
+    DIR/marts/<mart>.parquet.
     """
     from bufferhouse.warehouse.export import choose, export
 
@@ -235,7 +237,7 @@ def export(
 
         with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("tables") as step:
             files = export_parquet(con, parquet, progress=step)
-        print(f"{len(files)} files written to {parquet}")
+        print(f"{counted(len(files), 'file')} written to {parquet}")
         return
     if sum((dump_id is not None, run is not None, every)) != 1:
         raise UsageError("expected one of DUMP_ID, --run NAME and --all")
@@ -245,20 +247,20 @@ def export(
         done = export(con, choose(con, dump_id=dump_id, run=run), output, force=force, progress=step)
     for wanted, given in done.renamed:
         say(f"renamed: {wanted!r} is written as {given!r}")
-    renamed = f", {len(done.renamed)} of them under another name" if done.renamed else ""
-    print(f"{done.file_count} files written to {output}{renamed}")
+    renamed = f", {len(done.renamed):,} under another name" if done.renamed else ""
+    print(f"{counted(done.file_count, 'file')} written to {output}{renamed}")
 
 
 @guarded
 def verify(
     warehouse: WarehouseOption = None,
-    sample: Annotated[int | None, typer.Option(min=1, help="Only N dumps, chosen at random.")] = None,
-    run: Annotated[str | None, typer.Option(help="Only the dumps of a run.")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="Verify only N dumps, chosen at random.")] = None,
+    run: Annotated[str | None, typer.Option(help="Verify only the dumps of this run.")] = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Prove that nothing was lost: render every dump from its rows, compare hashes, derive every row again.
+    """Prove that nothing was lost: render every dump from its rows, compare the hashes, and derive every row again.
 
-    Exit 1 when a dump does not prove itself.
+    Exit 1 if a dump cannot be proved.
     """
     from bufferhouse.warehouse.verify import chosen_dumps, verify
 
@@ -267,5 +269,5 @@ def verify(
         faults = verify(con, ids, progress=step)
     for fault in faults:
         say(f"dump {fault.dump_id}: {fault.what}")
-    print(f"{len(ids) - len(faults)} of {len(ids)} dumps proved")
+    print(f"{len(ids) - len(faults):,} of {counted(len(ids), 'dump')} proved")
     raise typer.Exit(int(bool(faults)))

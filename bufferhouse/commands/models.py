@@ -17,7 +17,7 @@ from bufferhouse.commands.options import (
     say,
     warehouse_path,
 )
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, counted
 
 
 @guarded
@@ -26,26 +26,26 @@ def models(
     wait: WaitOption = 0.0,
     output_format: FormatOption = "table",
     dialect: Annotated[
-        str | None, typer.Option("--dialect", help="Write the portable marts for another engine instead: spark.")
+        str | None, typer.Option("--dialect", help="Instead write the portable marts for another engine: spark.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="With --dialect: a folder for a file per model; else stdout.")
+        Path | None,
+        typer.Option("-o", "--output", help="With --dialect: a folder for one file per model; else standard output."),
     ] = None,
 ) -> None:
     """List the models of a warehouse: version, kind, grain, freshness, rows.
 
-    The freshness is the end of the newest load that the rows stand for. A view is computed when it is asked, so that is
-    the newest load of all; a table holds what was stored for each dump, so it is the newest load that brought one of
-    the dumps in it.
+    The freshness of a model is the end of the newest load that its rows cover. A view is computed when it is queried
+    and covers all loads; a table covers the loads that brought its dumps.
 
-    With --dialect no warehouse is needed: the portable marts and all they read are written as views of another SQL, in
-    the order in which they can be made. docs/engines.md says how to run them.
+    With --dialect no warehouse is needed: the portable marts, and the models they read, are written as views in
+    another SQL dialect, in the order in which they must be created. docs/engines.md explains how to run them.
     """
     if dialect is not None:
         _write_models(dialect, output)
         return
     if output is not None:
-        raise UsageError("-o is for --dialect: a list of models goes to standard output")
+        raise UsageError("-o: expected --dialect beside it; the list of models goes to standard output")
 
     from bufferhouse.models.freeze import locked
     from bufferhouse.models.status import listed_models
@@ -80,7 +80,10 @@ def _write_models(dialect: str, output: Path | None) -> None:
         print("".join(f"{statement};\n" for statement in made.values()), end="")
         return
     write(made, output)
-    print(f"bufferhouse: {len(made)} statements in {output}, to be run in the order of their names", file=sys.stderr)
+    print(
+        f"bufferhouse: {counted(len(made), 'statement')} written to {output}; run them in the order of their names",
+        file=sys.stderr,
+    )
 
 
 @guarded
@@ -88,7 +91,7 @@ def lineage(
     column: Annotated[str, typer.Argument(help="MART.COLUMN, such as peak_memory.reserved_bytes.")],
     output_format: Annotated[str, typer.Option("--format", help="tree, list or json.")] = "tree",
 ) -> None:
-    """Show which columns of raw a column comes from, model by model."""
+    """Show from which columns of raw a column of a mart comes, model by model."""
     from bufferhouse.models.lineage import Lineage
     from bufferhouse.models.project import read
     from schemas import TABLES
@@ -108,21 +111,19 @@ def lineage(
 
 @guarded
 def catalog(
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 when the page is not up to date.")
-    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a page is out of date.")] = False,
 ) -> None:
-    """Write the pages that are made: docs/catalog.md of tables and models, sql/queries/README.md of the cookbook."""
+    """Write the generated pages: docs/catalog.md of tables and models, sql/queries/README.md of the cookbook."""
     from bufferhouse.query import cookbook
     from bufferhouse.query.catalog import PAGE, catalog_markdown
 
     for path, text, origin in (
-        (PAGE, catalog_markdown(), "schemas/ and dbt_like_models/ say"),
-        (cookbook.PAGE, cookbook.page(), "sql/queries/ says"),
+        (PAGE, catalog_markdown(), "schemas/ and dbt_like_models/"),
+        (cookbook.PAGE, cookbook.page(), "sql/queries/"),
     ):
         if not check:
             path.write_text(text)
             print(path)
         elif not path.exists() or path.read_text() != text:
-            say(f"bufferhouse: {path} is not what {origin}; write it with: bufferhouse catalog")
+            say(f"bufferhouse: {path} does not match {origin}; write it again with: bufferhouse catalog")
             raise typer.Exit(1)

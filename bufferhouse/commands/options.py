@@ -1,4 +1,4 @@
-"""What every verb shares: options, messages, exit codes, a bar for long work."""
+"""What all verbs share: options, messages, exit codes, progress bars."""
 
 import errno
 import sys
@@ -18,7 +18,7 @@ from bufferhouse.warehouse.lake.address import LakeAddress, address_of
 
 
 def address(text: str) -> Path | LakeAddress:
-    """Return where a warehouse is, from the word of a call; a wrong one ends it with exit 2."""
+    """Return the address of a warehouse from the word of a call; a wrong word ends the call with exit 2."""
     try:
         return address_of(text)
     except UsageError as error:
@@ -32,19 +32,18 @@ WarehouseOption = Annotated[
         "--warehouse",
         parser=address,
         metavar="FILE|LAKE",
-        help="Warehouse: a file, or ducklake:postgres:… or ducklake:CATALOG for a lake; else $BUFFERHOUSE_WAREHOUSE, "
-        "else warehouse.duckdb here.",
+        help="The warehouse: a file, or a lake as ducklake:postgres:… or ducklake:CATALOG; else "
+        "$BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb in the working directory.",
     ),
 ]
 DataPathOption = Annotated[
     str | None,
     typer.Option(
         "--data-path",
-        help="Where the files of a lake go when it is made: a folder or s3://BUCKET/PREFIX; else "
-        "$BUFFERHOUSE_DATA_PATH.",
+        help="Where a new lake keeps its files: a folder or s3://BUCKET/PREFIX; else $BUFFERHOUSE_DATA_PATH.",
     ),
 ]
-WaitOption = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for a warehouse that is in use.")]
+WaitOption = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for a warehouse in use.")]
 FormatOption = Annotated[str, typer.Option("--format", help="table or json.")]
 
 
@@ -64,7 +63,7 @@ def show(text: str, form: str) -> None:
 
 
 def guarded(verb: Callable) -> Callable:
-    """As `told`, of a verb that Ctrl-C ends wherever it meets it, also in a statement of DuckDB."""
+    """As `told`; Ctrl-C ends the verb at any point, also in a statement of DuckDB."""
 
     @wraps(verb)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -77,8 +76,8 @@ def guarded(verb: Callable) -> Callable:
 def told(verb: Callable) -> Callable:
     """Turn the errors that end a command into a message and an exit code.
 
-    2 for a wrong call, 3 for what may be better later: a warehouse in use, a source that is away, a full disk; 130 for
-    Ctrl-C.
+    2 for a wrong call, 3 for what may pass by itself: a warehouse in use, an unreachable source, a full disk; 130
+    for Ctrl-C.
     """
 
     @wraps(verb)
@@ -112,10 +111,10 @@ def told(verb: Callable) -> Callable:
 def warehouse_path(
     given: Path | LakeAddress | None, *, must_exist: bool = False, data_path: str | None = None
 ) -> Path | LakeAddress:
-    """Return the warehouse a verb works on; whether there is a lake is seen when it is opened.
+    """Return the warehouse a verb works on; a missing lake is noticed when it is opened.
 
     Raises:
-        UsageError: it must exist and does not, or a file is given a data path.
+        UsageError: it must exist and does not, or a data path is given for a file.
     """
     from bufferhouse.warehouse.files import default_path
 
@@ -132,14 +131,14 @@ def warehouse_path(
 
 
 def check_format(given: str, *known: str) -> None:
-    """Refuse a --format that a verb does not know."""
+    """Raise a UsageError for a --format that the verb does not have."""
     if given not in known:
         raise UsageError(f"--format: expected {' or '.join(known)}, found {given!r}")
 
 
 @contextmanager
 def reading(path: Path | LakeAddress, wait: float = 0.0) -> Iterator[Any]:
-    """Yield a reading connection, after a note on standard error where it is not the newest state."""
+    """Yield a reading connection, after a note on standard error if it does not see the newest state."""
     from bufferhouse.warehouse.read import reading as opened
 
     with opened(path, wait=wait) as (con, note):
@@ -150,7 +149,7 @@ def reading(path: Path | LakeAddress, wait: float = 0.0) -> Iterator[Any]:
 
 @contextmanager
 def progress_of(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that takes steps done and steps to do: a bar on a terminal, a line now and then elsewhere."""
+    """Yield a function that takes steps done and steps to do, and shows a bar on a terminal, elsewhere some lines."""
     if not sys.stderr.isatty():
         yield _lines(what)
         return

@@ -18,15 +18,15 @@ from bufferhouse.warehouse.lake.address import LakeAddress
 
 _OPTION = re.compile(r"--[a-z-]+=")
 FromOption = Annotated[
-    list[str] | None, typer.Option("--from", help="Ask these dumps instead; no warehouse is needed. Repeat for more.")
+    list[str] | None, typer.Option("--from", help="Query these dumps instead of a warehouse; repeat for more.")
 ]
 
 
 class SqlFirst(TyperCommand):
-    """A verb whose argument is SQL, which may begin with a comment: `-- x` and a line feed is no option."""
+    """A verb whose argument is SQL, which may begin with a comment: `-- x` and a line feed are not an option."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
-        """Put what is SQL behind all options, where a dash means nothing."""
+        """Move the SQL behind all options, where a dash has no meaning."""
         if "--" in args:
             return super().parse_args(ctx, args)
         is_sql = [word.startswith("--") and "\n" in word and not _OPTION.match(word) for word in args]
@@ -36,31 +36,37 @@ class SqlFirst(TyperCommand):
 
 @guarded
 def query(
-    sql: Annotated[str | None, typer.Argument(help="One statement that reads; without one, a conversation.")] = None,
+    sql: Annotated[
+        str | None, typer.Argument(help="One statement that reads; without it, an interactive shell starts.")
+    ] = None,
     file: Annotated[Path | None, typer.Option("-f", "--file", help="Read the statement from a file.")] = None,
-    run: Annotated[str | None, typer.Option("--run", help="Ask a question of the cookbook, by its name.")] = None,
+    run: Annotated[str | None, typer.Option("--run", help="Run a question of the cookbook, by its name.")] = None,
     questions: Annotated[bool, typer.Option("--list", help="List the questions of the cookbook.")] = False,
     param: Annotated[
-        list[str] | None, typer.Option("--param", help="NAME=VALUE of a parameter $NAME. Repeat for more.")
+        list[str] | None, typer.Option("--param", help="NAME=VALUE for the parameter $NAME; repeat for more.")
     ] = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
     output_format: Annotated[
         str, typer.Option("--format", help="table, csv, json, markdown or, with -o, parquet.")
     ] = "table",
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file.")] = None,
-    timeout: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds a statement may take.")] = 300.0,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the answer to this file.")] = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.001, help="The seconds that a statement may take.")
+    ] = 300.0,
     memory: Annotated[
         int | None,
-        typer.Option("--memory", min=64, help="MiB a statement may take; half of the machine, at most 4096."),
+        typer.Option(
+            "--memory", min=64, help="The MiB that a statement may take; else half of the memory, at most 4096."
+        ),
     ] = None,
-    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Rows an answer may have.")] = 1_000_000,
+    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="The rows that an answer may have.")] = 1_000_000,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Ask the warehouse in SQL, read-only.
+    """Query the warehouse in SQL, read-only.
 
-    Start with the marts: SHOW ALL TABLES lists them, DESCRIBE marts.peak_memory shows one. --list shows the questions
-    of the cookbook, --run asks one. Without a statement a conversation begins; .help lists its commands.
+    Start with the marts: SHOW ALL TABLES lists them, DESCRIBE marts.peak_memory shows one. --list lists the questions
+    of the cookbook, --run runs one. Without a statement an interactive shell starts; .help lists its commands.
     """
     from bufferhouse.engine.limits import MIB, Limits
     from bufferhouse.query.cookbook import question
@@ -117,14 +123,14 @@ def _text_of(file: Path) -> str:
 
 
 def _check_output(output: Path, warehouse: Path | LakeAddress | None) -> None:
-    """Refuse to write where a warehouse or a lake lies."""
+    """Raise a UsageError for an output in place of a warehouse or a lake, or in a missing folder."""
     from bufferhouse.warehouse.files import published_path
     from bufferhouse.warehouse.target import check_target
 
     path = warehouse_path(warehouse)
     copy = published_path(path)
     if copy is not None and output.resolve() in (path.resolve(), copy.resolve()):
-        raise UsageError(f"-o {output}: that is the warehouse")
+        raise UsageError(f"-o {output}: expected another file, found the warehouse")
     check_target("-o", output)
     if not output.absolute().parent.is_dir():
         raise UsageError(f"-o {output}: there is no folder {output.absolute().parent}")
@@ -132,8 +138,8 @@ def _check_output(output: Path, warehouse: Path | LakeAddress | None) -> None:
 
 def _give_up(seconds: float) -> Callable[[], None]:
     def end() -> None:
-        # One step of DuckDB may take long, and hears nothing meanwhile.
-        say(f"bufferhouse: stopped after {seconds:g} s, and it did not stop by itself; --timeout SECONDS gives it more")
+        # DuckDB notices an interrupt only between two steps, and one step may take long.
+        say(f"bufferhouse: the statement was ended after {seconds:g} s; --timeout SECONDS gives it more time")
         os._exit(2)
 
     return end

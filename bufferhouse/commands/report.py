@@ -12,11 +12,11 @@ from bufferhouse.commands.query import FromOption
 from bufferhouse.errors import UsageError
 from bufferhouse.redaction import give
 
-HtmlOption = Annotated[Path | None, typer.Option("--html", help="Write one self-contained page.")]
+HtmlOption = Annotated[Path | None, typer.Option("--html", help="Write the report as one self-contained HTML page.")]
 ReportFormatOption = Annotated[str, typer.Option("--format", help="table, markdown or json.")]
-BytesOption = Annotated[bool, typer.Option("--bytes", help="Write all bytes to the byte.")]
+BytesOption = Annotated[bool, typer.Option("--bytes", help="Print exact bytes.")]
 
-report = typer.Typer(no_args_is_help=True, help="Show what the warehouse knows.")
+report = typer.Typer(no_args_is_help=True, help="Show reports on the fleet, a run, a program, or two runs.")
 
 
 @report.command("fleet")
@@ -29,7 +29,7 @@ def report_fleet(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show how the memory of all programs moves over the runs, the biggest movers first."""
+    """Show how the memory of all programs changed from run to run, the biggest net changes first."""
     from bufferhouse.report.fleet.data import read_fleet
     from bufferhouse.report.fleet.sections import fleet_text
 
@@ -47,8 +47,8 @@ def report_fleet(
 @report.command("program")
 @guarded
 def report_program(
-    program: Annotated[str, typer.Argument(help="Its name or program_id, or the beginning of either.")],
-    run: Annotated[str | None, typer.Option("--run", help="The run; else the newest that has it.")] = None,
+    program: Annotated[str, typer.Argument(help="The program: its name or program_id, or the beginning of either.")],
+    run: Annotated[str | None, typer.Option("--run", help="The run; else the newest run of the program.")] = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
     html: HtmlOption = None,
@@ -56,7 +56,7 @@ def report_program(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show one program of one run: its memory over the schedule, who fills its peak, where its bytes go."""
+    """Show one program of one run: its memory over the schedule, the values at its peak, and its bytes by kind."""
     from bufferhouse.report.program.data import read_program
     from bufferhouse.report.program.terminal import program_text
 
@@ -75,7 +75,9 @@ def report_program(
 @report.command("run")
 @guarded
 def report_run(
-    run: Annotated[str | None, typer.Argument(help="Its name, or the beginning of it; else the newest run.")] = None,
+    run: Annotated[
+        str | None, typer.Argument(help="The run: its name, or the beginning of it; else the newest run.")
+    ] = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
     html: HtmlOption = None,
@@ -83,7 +85,7 @@ def report_run(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show one compile job: its programs by size, its largest blocks, what could be donated, what is baked in."""
+    """Show one run: its programs by size, its largest blocks, its donation candidates and its constants."""
     from bufferhouse.report.run.data import read_run
     from bufferhouse.report.run.sections import run_text
 
@@ -111,7 +113,7 @@ def report_compare(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show which programs changed between two runs, in each memory space: what they took before, and what after."""
+    """Show which programs changed between two runs, in each memory space, with their bytes before and after."""
     from bufferhouse.report.compare.data import read_comparison
     from bufferhouse.report.compare.text import compare_text
 
@@ -128,7 +130,7 @@ def report_compare(
 
 
 def checked(warehouse: Path | None, source: list[str] | None, html: Path | None, output_format: str) -> Path | None:
-    """Return the warehouse to ask, None with sources; refuse a wrong call before any work is done for it."""
+    """Return the warehouse to query, or None with sources; refuse a wrong call before any work is done."""
     from bufferhouse.report.text.sections import FORMATS
     from bufferhouse.report.writing import check_page_path
 
@@ -139,7 +141,7 @@ def checked(warehouse: Path | None, source: list[str] | None, html: Path | None,
 
 
 def asked_path(warehouse: Path | None, source: list[str] | None) -> Path | None:
-    """Return the warehouse to ask, None with sources; refuse both together."""
+    """Return the warehouse to query, or None with sources; refuse both together."""
     if source and warehouse is not None:
         raise UsageError("expected --warehouse or --from, not both")
     return None if source else warehouse_path(warehouse, must_exist=True)
@@ -147,7 +149,7 @@ def asked_path(warehouse: Path | None, source: list[str] | None) -> Path | None:
 
 @contextmanager
 def _page_at_least(html: Path | None) -> Iterator[None]:
-    """Where there is nothing to show, write the page that says so before the command ends with the message."""
+    """If there is nothing to show, write a page that says so, and let the command end with the message."""
     from bufferhouse.report.nothing import NothingToShow
     from bufferhouse.report.writing import write_page
 
@@ -171,5 +173,5 @@ def _deliver(text: str, note: str | None, page: Callable[[], str], html: Path | 
     give(text)
     if html is not None:
         write_page(html, page())
-        # What a program reads from standard output stays whole.
+        # Standard output holds the report alone where a program may read it.
         (print if output_format == "table" else say)(f"report: {html}")

@@ -1,7 +1,7 @@
 """`bufferhouse runs`, `bufferhouse programs` and `bufferhouse rejects`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,10 +15,10 @@ from bufferhouse.commands.options import (
     reading,
     warehouse_path,
 )
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, counted
 
 runs = typer.Typer(no_args_is_help=True, help="List, describe, rename and remove compiler runs.")
-rejects = typer.Typer(no_args_is_help=True, help="List what was refused, look at it, try it again.")
+rejects = typer.Typer(no_args_is_help=True, help="List, show and replay rejects.")
 
 
 @runs.command("ls")
@@ -43,12 +43,12 @@ def runs_ls(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_fo
 def runs_set(
     name: Annotated[str, typer.Argument(help="The run.")],
     facts: Annotated[
-        list[str], typer.Argument(help="K=V: platform=tpu, track=nightly, started_at=…, any label; K= removes.")
+        list[str], typer.Argument(help="K=V: platform=tpu, track=nightly, started_at=…, or any label; K= removes it.")
     ],
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Say more about a run: a column of raw.runs, or a label of your own."""
+    """Set facts of a run: columns of raw.runs, or labels of your own."""
     from bufferhouse.commands.writing import writing
     from bufferhouse.warehouse.runs import set_facts
 
@@ -66,11 +66,11 @@ def runs_set(
 @guarded
 def runs_rename(
     name: Annotated[str, typer.Argument(help="The run.")],
-    new_name: Annotated[str, typer.Argument(help="Its new name.")],
+    new_name: Annotated[str, typer.Argument(help="The new name.")],
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Give a run another name."""
+    """Rename a run."""
     from bufferhouse.commands.writing import writing
     from bufferhouse.warehouse.runs import rename
 
@@ -85,19 +85,25 @@ def runs_rm(
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Remove runs, and the contents that no other run sees."""
+    """Remove runs, and the contents that no other run holds."""
     from bufferhouse.commands.writing import writing
     from bufferhouse.warehouse.retention import remove_runs
     from bufferhouse.warehouse.runs import run_id
 
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
         pruned = remove_runs(writer, [(run_id(writer.con, name), name) for name in names])
-    print(f"{len(pruned.runs)} runs, {pruned.observation_count} observations and {pruned.dump_count} dumps removed")
+    print(removed(pruned))
+
+
+def removed(pruned: Any) -> str:
+    """Return the sentence about removed runs."""
+    runs, observations = counted(len(pruned.runs), "run"), counted(pruned.observation_count, "observation")
+    return f"{runs}, {observations} and {counted(pruned.dump_count, 'dump')} removed"
 
 
 @guarded
 def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
-    """List the programs: name, signature, in how many runs, and how large at most."""
+    """List the programs: id, name, number of runs, most reserved bytes, entry signature."""
     from bufferhouse.query.format import formatted
 
     check_format(output_format, "table", "json")
@@ -118,7 +124,7 @@ def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_f
 @guarded
 def rejects_ls(
     warehouse: WarehouseOption = None,
-    every: Annotated[bool, typer.Option("--all", help="Also those that are replayed or resolved.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List the replayed and the resolved ones, too.")] = False,
     wait: WaitOption = 0.0,
     output_format: FormatOption = "table",
 ) -> None:
@@ -134,12 +140,12 @@ def rejects_ls(
 @rejects.command("show")
 @guarded
 def rejects_show(
-    reject_id: Annotated[int, typer.Argument(help="The reject.")],
+    reject_id: Annotated[int, typer.Argument(help="The id of the reject.")],
     warehouse: WarehouseOption = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write its bytes to this file.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the refused bytes to this file.")] = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show why a dump was refused, with the lines around the place; -o writes its bytes."""
+    """Show why a dump was refused, with the lines around the fault."""
     from bufferhouse.ingest.rejects import content, explained
     from bufferhouse.warehouse.target import check_target
 
@@ -158,12 +164,12 @@ def rejects_show(
 @rejects.command("replay")
 @guarded
 def rejects_replay(
-    reject_ids: Annotated[list[int] | None, typer.Argument(help="The rejects.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All open rejects.")] = False,
+    reject_ids: Annotated[list[int] | None, typer.Argument(help="The ids of the rejects.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Replay all open rejects.")] = False,
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Try rejects again with the parser of today. Exit 1 when one is still refused."""
+    """Parse and load rejects again with the current parser. Exit 1 if one is still refused."""
     from bufferhouse.commands.writing import writing
     from bufferhouse.ingest.rejects import replay
 

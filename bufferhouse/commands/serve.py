@@ -13,15 +13,17 @@ def serve(
     config_file: ConfigOption = None,
     settings: SetOption = None,
     warehouse: WarehouseOption = None,
-    port: Annotated[int, typer.Option(help="Where to start a Prefect server, if $PREFECT_API_URL names none.")] = 4200,
-    poll: Annotated[float, typer.Option(min=0.5, help="Seconds between two looks at what is due.")] = 10.0,
+    port: Annotated[
+        int, typer.Option(help="The port of the Prefect server that is started if $PREFECT_API_URL names none.")
+    ] = 4200,
+    poll: Annotated[float, typer.Option(min=0.5, help="Seconds between two checks for flow runs that are due.")] = 10.0,
 ) -> None:
-    """Run all flows on their schedules, until it is told to end.
+    """Run all flows on their schedules, until Ctrl-C or SIGTERM.
 
-    Without $PREFECT_API_URL a Prefect server is started on 127.0.0.1, and ends with this.
+    Without $PREFECT_API_URL the command starts a Prefect server on 127.0.0.1, and stops it at the end.
     """
     from bufferhouse.config.load import find, load
-    from bufferhouse.errors import UsageError
+    from bufferhouse.errors import UsageError, counted
 
     given = [*(settings or ()), *([f"warehouse.path={warehouse.absolute()}"] if warehouse else ())]
     conf = load(find(config_file), flags=given)
@@ -29,7 +31,7 @@ def serve(
         raise UsageError(
             f"expected [[sources]] in {conf.path or 'a bufferhouse.toml'}, found none; see docs/schedule.md"
         )
-    say(f"bufferhouse: serving {conf.path}, {len(conf.sources)} sources, warehouse {conf.warehouse}")
+    say(f"bufferhouse: serving {conf.path}, {counted(len(conf.sources), 'source')}, warehouse {conf.warehouse}")
     from flows.server import server
     from flows.serving import serve as serve_flows
 

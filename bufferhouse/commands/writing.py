@@ -1,10 +1,11 @@
-"""A warehouse open for writing, as the command line opens it: with word of the models that are back-filled for that."""
+"""A warehouse open for writing, as the command line opens it: with a message about models that are back-filled."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from bufferhouse.errors import counted
 from bufferhouse.models.build import Progress
 from bufferhouse.redaction import terminal
 from bufferhouse.warehouse.lake.address import LakeAddress
@@ -13,7 +14,7 @@ from bufferhouse.warehouse.warehouse import Warehouse
 
 @contextmanager
 def writing(path: Path | LakeAddress, *, wait: float = 0.0) -> Iterator[Warehouse]:
-    """Yield a warehouse open for writing. One of an older version is back-filled first, which may take its time.
+    """Yield a warehouse open for writing. A warehouse of an older version is back-filled first, which may take long.
 
     Raises:
         UsageError, WarehouseBusy, WarehouseError: as `Warehouse`.
@@ -27,8 +28,8 @@ def writing(path: Path | LakeAddress, *, wait: float = 0.0) -> Iterator[Warehous
         with back_filling(note) as step:
             writer = stack.enter_context(Warehouse(path, wait=wait, progress=step))
         if totals:
-            what = "1 stored model" if len(totals) == 1 else f"{len(totals)} stored models"
-            print(f"bufferhouse: {what} back-filled for {max(totals.values())} dumps", file=sys.stderr)
+            models, dumps = counted(len(totals), "stored model"), counted(max(totals.values()), "dump")
+            print(f"bufferhouse: {models} back-filled for {dumps}", file=sys.stderr)
         yield writer
 
 

@@ -7,22 +7,50 @@ from bufferhouse.compare.match import Elsewhere, Match, look_up, match, rest_of
 from bufferhouse.compare.moments import Moment
 from bufferhouse.compare.values import Value
 
-# What a matched pair may differ in.
-LOGICAL_SIZE = "logical size"
+# A matched pair of values may differ in these.
+LOGICAL_SIZE = "changed shape or element type"
 LAYOUT_PADDING = "layout padding"
-SLOT_SLACK = "slot slack"
-SHARING = "sharing"
-KIND = "kind of allocation"
-# What is alive at one of the peaks only.
-LIVES_TO_PEAK = "lives to the peak only after"
-FREED_BEFORE = "freed before the peak after"
-MOVED_IN = "moved from memory space"
-MOVED_OUT = "moved to memory space"
-ONLY_AFTER = "only after"
-ONLY_BEFORE = "only before"
-# What is not a matter of values: reserved bytes beyond the occupied ones, and all bytes where live ranges are missing.
-PACKING = "packing"
-NO_LIVE_RANGES = "no live ranges"
+SLOT_SLACK = "slot bytes beyond the buffer"
+SHARING = "sharing with other buffers"
+KIND = "temporary in one run only"
+# A value may be alive at one of the two peaks only.
+LIVES_TO_PEAK = "now alive at the peak"
+FREED_BEFORE = "no longer alive at the peak"
+MOVED_IN = "moved from another memory space"
+MOVED_OUT = "moved to another memory space"
+ONLY_AFTER = "new buffer"
+ONLY_BEFORE = "removed buffer"
+# These have no values: reserved bytes beyond the occupied ones, and all bytes of a dump without live ranges.
+PACKING = "fragmentation and padding between buffers"
+NO_LIVE_RANGES = "no live ranges in a dump"
+
+# What a table writes where a cause shares its cell with bytes.
+_SHORT = {PACKING: "fragmentation"}
+# What `cause`, `main_cause` and `group` still hold in JSON, for one release; `cause_label` etc. hold the words above.
+_FORMER = {
+    LOGICAL_SIZE: "logical size",
+    SLOT_SLACK: "slot slack",
+    SHARING: "sharing",
+    KIND: "kind of allocation",
+    LIVES_TO_PEAK: "lives to the peak only after",
+    FREED_BEFORE: "freed before the peak after",
+    MOVED_IN: "moved from memory space",
+    MOVED_OUT: "moved to memory space",
+    ONLY_AFTER: "only after",
+    ONLY_BEFORE: "only before",
+    PACKING: "packing",
+    NO_LIVE_RANGES: "no live ranges",
+}
+
+
+def short(cause: str) -> str:
+    """Return a cause in the words of a narrow column."""
+    return _SHORT.get(cause, cause)
+
+
+def former(cause: str) -> str:
+    """Return a cause in the words of earlier releases, which scripts may know."""
+    return _FORMER.get(cause, cause)
 
 
 class Cause(NamedTuple):
@@ -54,8 +82,8 @@ def blame(
 ) -> Blame:
     """Return why other bytes are occupied at the moment after than at the moment before.
 
-    `before_values` and `after_values` are all values of both programs, of all memory spaces. Of `kinds` (all, if None)
-    are the allocations whose bytes are taken apart.
+    `before_values` and `after_values` are all values of both programs, of all memory spaces. Only bytes in allocations
+    of `kinds` are split into causes; None stands for all kinds.
     """
     matches, gone, new = match(before.alive, after.alive, before_values, after_values)
     causes = [cause for pair in matches for cause in _differences(pair, before.owned, after.owned, kinds)]
@@ -78,7 +106,7 @@ def _counted(value: Value, owned: dict[int, int], kinds: Collection[str] | None)
 def _differences(
     pair: Match, before_owned: dict[int, int], after_owned: dict[int, int], kinds: Collection[str] | None
 ) -> Iterable[Cause]:
-    """Yield what differs between two values that were matched: all parts of their slots, and what others share."""
+    """Yield the causes in a pair of matched values: the parts of their slots that differ, and shared bytes."""
     before, after, tier = pair
     before_bytes, after_bytes = _counted(before, before_owned, kinds), _counted(after, after_owned, kinds)
     if kinds is not None and (before.kind in kinds) != (after.kind in kinds):
@@ -96,14 +124,14 @@ def _differences(
 
 
 def gone_to(found: Elsewhere) -> str:
-    """Return the cause that a value is, which is alive at the peak before only."""
+    """Return the cause of a value that is alive at the peak before only."""
     if found.like is None:
         return ONLY_BEFORE
     return FREED_BEFORE if found.like.memory_space == found.value.memory_space else MOVED_OUT
 
 
 def new_from(found: Elsewhere) -> str:
-    """Return the cause that a value is, which is alive at the peak after only."""
+    """Return the cause of a value that is alive at the peak after only."""
     if found.like is None:
         return ONLY_AFTER
     return LIVES_TO_PEAK if found.like.memory_space == found.value.memory_space else MOVED_IN

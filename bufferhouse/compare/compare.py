@@ -1,4 +1,4 @@
-"""Two runs, program by program: what each takes before and after, and why it differs."""
+"""Two runs, program by program: the bytes before and after, and the causes of the difference."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ CHANGED, NEW, GONE, UNCHANGED, NOT_COMPARED = STATUSES = ("changed", "new", "gon
 
 
 class AtPeaks(NamedTuple):
-    """The two moments that were compared, and what was matched between them."""
+    """The two compared moments, and the values matched between them."""
 
     before: Moment
     after: Moment
@@ -31,8 +31,8 @@ class AtPeaks(NamedTuple):
 class Compared:
     """One memory space of two dumps of a program. Bytes are those of the metric; None where they are not known.
 
-    `before` and `after` hold all sizes; None on the side on which the program is not. The bytes of `causes` sum to
-    `delta_bytes` wherever there is one. `peaks` and `at_peaks` are None where no moments were compared.
+    `before` and `after` hold all sizes; None on the side that lacks the program. The bytes of `causes` sum to
+    `delta_bytes` unless it is None. `peaks` and `at_peaks` are None where no moments were compared.
     """
 
     pair: Pair
@@ -49,13 +49,13 @@ class Compared:
 
     @property
     def key(self) -> tuple[int | None, int | None, int]:
-        """The dump_ids before and after, None on the side on which the program is not, and the memory space."""
+        """The dump_ids before and after, None on the side that lacks the program, and the memory space."""
         before, after, _ = self.pair
         return before and before.dump_id, after and after.dump_id, self.memory_space
 
     @property
     def delta_bytes(self) -> int | None:
-        """Bytes after less bytes before; None where the program is on one side only, or a side is not known."""
+        """Bytes after minus bytes before; None if the program is on one side only, or a side is not known."""
         if self.before_bytes is None or self.after_bytes is None:
             return None
         return self.after_bytes - self.before_bytes
@@ -80,7 +80,7 @@ def compare_runs(
 ) -> list[Compared]:
     """Return every memory space of every program of two runs: the biggest changes first, then the largest programs.
 
-    `metric` is one of `METRICS`. `program_ids` and `memory_space` leave others out.
+    `metric` is one of `METRICS`. `program_ids` and `memory_space` restrict the comparison.
     """
     runs = {before_run_id: [], after_run_id: []}
     for run_id, program_id, dump_id, *about in ask(
@@ -132,7 +132,7 @@ def _judged(pair: Pair, memory_space: int, sizes: SizesOfDumps, metric: str) -> 
     elif any(old != new for old, new in zip(before, after, strict=True) if None not in (old, new)):
         status = CHANGED
     else:
-        # Where nothing is known of a peak, equal numbers of the rest do not say that nothing changed.
+        # Without a known peak, equal other sizes do not prove that nothing changed.
         status = NOT_COMPARED if reason else UNCHANGED
     return Compared(pair, memory_space, status, reason, before, after, before_bytes, after_bytes)
 
@@ -158,7 +158,7 @@ def _blamed(row: Compared, metric: str, values: Values) -> Compared:
         _moments(after_values, values.peaks.get((after_id, row.memory_space))),
     )
     found = blame(before, after, values.of[before_id], values.of[after_id], row.memory_space, kinds)
-    # What is compared beyond what values own at these moments: nothing, if that is the occupied peak.
+    # The bytes of the metric beyond those that values own at these moments: none for the occupied peak.
     packing = _beyond(row.after_bytes, after, kinds) - _beyond(row.before_bytes, before, kinds)
     split = [*found.causes, Cause(causes.PACKING, packing)]
     peaks = describe(before, after, before_values, after_values, found)

@@ -1,4 +1,4 @@
-"""Which changes of a comparison are refused: a gate for CI, and the file of those that were accepted."""
+"""A gate for CI: which changes of a comparison are refused, and the file of accepted growth."""
 
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ _KEYS = {"program": str, "memory_space": int, "up_to_bytes": int, "why": str}
 
 
 class Accepted(NamedTuple):
-    """An entry of the accept file: a program (name or program_id) may take so many bytes in a memory space, and why."""
+    """An entry of the accept file: the bytes that a program may take in a memory space, and why."""
 
     program: str
     memory_space: int
@@ -21,15 +21,15 @@ class Accepted(NamedTuple):
     why: str
 
     def covers(self, row: Compared) -> bool:
-        """Return whether the entry is about the program and memory space of a row, however many bytes it takes."""
+        """Return whether the entry is about the program and memory space of a row; bytes do not count."""
         names = (row.pair.any.program_name, str(row.pair.any.program_id))
         return self.memory_space == row.memory_space and self.program in names
 
 
 class Verdict(NamedTuple):
-    """What a gate says: rows that grew over the limit, those of them that were accepted, entries that are stale.
+    """The verdict of a gate: rows that grew over the limit, the accepted ones among them, and stale entries.
 
-    An entry is stale if nothing that it covers grew over the limit: it would hide the next growth.
+    An entry is stale if no row that it covers grew over the limit: it would hide the next growth.
     """
 
     offenders: list[Compared]
@@ -44,7 +44,7 @@ class Verdict(NamedTuple):
 
 
 def judge(rows: Iterable[Compared], limit: Threshold, accepted: Sequence[Accepted] = ()) -> Verdict:
-    """Return which rows grew over the limit. What fell, is new or is gone is no offence."""
+    """Return the rows that grew over the limit. A row that shrank, is new or is gone is no offence."""
     compared = [row for row in rows if row.delta_bytes is not None]
     grown = [row for row in compared if row.delta_bytes > 0 and limit.is_crossed(row.before_bytes, row.delta_bytes)]
     let_through = {
@@ -65,7 +65,7 @@ def read_accepted(path: Path) -> list[Accepted]:
     """Return the entries of an accept file: TOML, one table `[[accept]]` each, with all four keys.
 
     Raises:
-        UsageError: it cannot be read, or an entry is not complete. The message says which.
+        UsageError: the file cannot be read, or an entry is incomplete. The message says which.
     """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))

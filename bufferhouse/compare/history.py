@@ -19,7 +19,7 @@ class Series:
     """The runs of a program, of one compile target, platform, track and memory space, in their order.
 
     `runs` are the records of `program_trend`, each with its `metric_bytes`; `changes` holds the change points: the
-    first run whose bytes differ from those of the run before it, and what is blamed for that.
+    first run whose bytes differ from those of the run before it, that run, and their comparison.
     """
 
     key: Record

@@ -1,4 +1,4 @@
-"""Pairs of values that are taken for the same one in two compilations; and where a value without a partner went."""
+"""Pairs of values that count as the same one in two compilations, and where a value without a partner went."""
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -20,9 +20,9 @@ class Match(NamedTuple):
 def match(
     before: Sequence[Value], after: Sequence[Value], before_program: Sequence[Value], after_program: Sequence[Value]
 ) -> tuple[list[Match], list[Value], list[Value]]:
-    """Return the pairs of `before` and `after`, which are parts of the programs, and what is left over of each.
+    """Return the pairs of `before` and `after`, which are parts of the programs, and the unmatched values of each.
 
-    In each tier values with one key are paired, those of equal size first, then in the order in which they start.
+    In each tier values with one key are paired: first those of equal size, then in the order of their starts.
     """
     matches: list[Match] = []
     for tier in TIERS:
@@ -49,7 +49,7 @@ def _reshaped(
     before_program: Sequence[Value],
     after_program: Sequence[Value],
 ) -> Iterable[Match]:
-    """Yield the pairs of values whose shape is all that differs between the programs, among those of their key."""
+    """Yield the pairs of values that alone of their key differ in shape between the programs."""
     befores, afters = by_key(tier, before_program), by_key(tier, after_program)
     for key in keys:
         old, new = (Counter(without_layout(one.shape_text) for one in side[key]) for side in (befores, afters))
@@ -62,12 +62,12 @@ def _reshaped(
 
 
 def by_key(tier: Tier, values: Sequence[Value]) -> dict[Hashable, list[Value]]:
-    """Return the values that have a key in a tier, by it."""
+    """Return the values that have a key in a tier, by this key."""
     groups: defaultdict[Hashable, list[Value]] = defaultdict(list)
     for key, value in zip(map(tier.key, values), values, strict=True):
         groups[key].append(value)
     groups.pop(None, None)
-    groups.default_factory = None  # a question is no new group
+    groups.default_factory = None  # a look-up adds no group
     return groups
 
 
@@ -90,7 +90,7 @@ def _order(value: Value) -> tuple:
 
 
 class Elsewhere(NamedTuple):
-    """A value without a partner at the peak, its like in the other program, and the tier by which that was found."""
+    """A value without a partner at the peak, the value like it in the other program, and the tier that found it."""
 
     value: Value
     like: Value | None
@@ -99,14 +99,14 @@ class Elsewhere(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The values of a program that are not alive at the moment of the peak: of its memory space, and of all others."""
+    """The values of a program that are not alive at the peak: those of its memory space, and those of all others."""
 
     same_space: Sequence[Value]
     other_spaces: Sequence[Value]
     _groups: dict[tuple[str, bool], dict[Hashable, list[Value]]] = field(default_factory=dict)
 
     def of(self, tier: Tier, key: Hashable, *, is_here: bool) -> list[Value]:
-        """Return the values with a key in a tier, of the same memory space or of the others."""
+        """Return the values with a key in a tier, in the same memory space or in the others."""
         place = tier.name, is_here
         if place not in self._groups:
             self._groups[place] = by_key(tier, self.same_space if is_here else self.other_spaces)
@@ -114,17 +114,17 @@ class Rest:
 
 
 def rest_of(values: Sequence[Value], memory_space: int, alive: Sequence[Value]) -> Rest:
-    """Return what is not alive at the moment, of one program."""
+    """Return the values of one program that are not alive at the moment."""
     living = {value.value_id for value in alive}
     same = [v for v in values if v.memory_space == memory_space and v.value_id not in living]
     return Rest(same, [v for v in values if v.memory_space != memory_space])
 
 
 def look_up(leftovers: Sequence[Value], own: Rest, other: Rest) -> list[Elsewhere]:
-    """Return each of the leftovers of one program with its like in the other.
+    """Return each unmatched value of one program with the value like it in the other.
 
-    A like counts only where the other program has more of its kind there than the own one has: what both have at a
-    place belongs to its own partner there, not to a leftover. It is the like of one leftover only.
+    Such a value counts only if the other program has more values of its kind in that place than its own program:
+    values that both have belong to their partners there. It counts for one unmatched value only.
     """
     found: list[Elsewhere] = []
     taken: set[int] = set()
@@ -148,7 +148,7 @@ def look_up(leftovers: Sequence[Value], own: Rest, other: Rest) -> list[Elsewher
 
 
 def _surplus(own: Iterable[Value], other: Iterable[Value]) -> list[Value]:
-    """Return those of the other program that are more than the own one has, by memory space."""
+    """Return the values that the other program has beyond those of its own program, by memory space."""
     have = Counter(value.memory_space for value in own)
     surplus = []
     for value in other:

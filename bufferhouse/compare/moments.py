@@ -1,4 +1,4 @@
-"""At which moments of their peaks two compilations are compared."""
+"""The moments of their peaks at which two compilations are compared."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -9,12 +9,12 @@ from typing import NamedTuple
 from bufferhouse.compare.tiers import TIERS
 from bufferhouse.compare.values import Value, owned_bytes
 
-_MOST_MOMENTS = 100  # of one side; all pairs of them are looked at
-_MOST_WORK = 4_000_000  # values in all pairs: of programs with thousands of values fewer moments are looked at
+_MOST_MOMENTS = 100  # of one side; all pairs are compared
+_MOST_WORK = 4_000_000  # values in all pairs: programs with thousands of values get fewer moments
 
 
 class Moment(NamedTuple):
-    """A position of the schedule at which the occupied peak is reached, and who is alive there."""
+    """A position of the schedule at which the occupied peak is reached, with the values alive there."""
 
     position: int
     alive: list[Value]
@@ -22,7 +22,7 @@ class Moment(NamedTuple):
 
 
 def moments(values: Sequence[Value], positions: Sequence[int]) -> list[Moment]:
-    """Return the moments of the tied positions of a peak at which different values are alive, the first of each."""
+    """Return one moment for each set of values alive at the tied positions of a peak: the first."""
     changes = sorted({v.start_position for v in values} | {v.end_position + 1 for v in values})
     firsts: dict[int, int] = {}
     for position in sorted(positions):
@@ -39,9 +39,9 @@ def moment_at(values: Sequence[Value], position: int) -> Moment:
 
 
 def closest(before: Sequence[Moment], after: Sequence[Moment]) -> tuple[Moment, Moment]:
-    """Return the two moments with most bytes in common; of equal pairs the earliest.
+    """Return the two moments with the most bytes in common; of equal pairs the earliest.
 
-    A peak that is reached several times is one peak: which of the moments is compared must not make differences.
+    A peak that is reached several times is one peak: the choice of the moments must not create differences.
     """
     if len(before) == len(after) == 1:
         return before[0], after[0]

@@ -1,4 +1,4 @@
-"""Which dump of one run is compared with which of another."""
+"""The pairs of dumps of two runs that are compared."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -16,9 +16,9 @@ class Dump(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two dumps of a program; one of them is missing where the program is new or gone.
+    """Two dumps of a program; one of them is None if the program is new or gone.
 
-    `is_ambiguous`: several dumps of the program could stand here, and only their sizes or numbers told which.
+    `is_ambiguous`: several dumps of the program could be in the pair, and only sizes or counts decided.
     """
 
     before: Dump | None
@@ -27,16 +27,16 @@ class Pair(NamedTuple):
 
     @property
     def any(self) -> Dump:
-        """The dump after, or where there is none the one before."""
+        """The dump after, or the dump before if there is none after."""
         return self.after or self.before
 
 
 def pair_up(before: Iterable[Dump], after: Iterable[Dump], reserved_bytes: Mapping[int, int]) -> list[Pair]:
     """Return the pairs of dumps of two runs, by `program_id`; `reserved_bytes` holds the size of each dump.
 
-    Of a program first those with equal content are paired. What is left is paired by size, the largest first: within a
-    compile target, then across compile targets. A dump that is left over then is compared with a content that the other
-    run has more often, as one of those may have become it. Dumps that are left over even so are new or gone.
+    Dumps of a program with equal content are paired first. The others are paired by size, the largest first: within a
+    compile target, then across compile targets. A dump that still has no partner is compared with a content that the
+    other run has more often, as it may come from one of these. Dumps without any partner are new or gone.
     """
 
     def by_size(dump: Dump) -> tuple:

@@ -1,4 +1,4 @@
-"""What stands beside the sum of the causes: whether the peak moved, and what runs in another order."""
+"""Facts beside the causes: whether the peak moved, and how many values start in another order."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -12,13 +12,12 @@ from bufferhouse.compare.values import Value
 
 
 class Peaks(NamedTuple):
-    """Where both peaks are, and how alike the programs are there.
+    """The positions of both peaks, and how similar the programs are there.
 
-    `before_like_bytes`: what the program before occupies at `before_like_position`, its moment most like the peak
-    after.
-    Where that is the peak before itself, the peak did not move. `after_like_*` the other way round.
-    `matched_bytes`: bytes that both sides own in matched values. `reordered_count`: of `ordered_count` matched values
-    those that start in another order.
+    `before_like_position` is the position of the program before that is most like the peak after, and
+    `before_like_bytes` its occupied bytes. If it is the peak before itself, the peak did not move. `after_like_*` are
+    the same with the sides exchanged. `matched_bytes` are owned by both sides in matched values. `reordered_count` of
+    the `ordered_count` matched values start in another order.
     """
 
     before_position: int
@@ -35,8 +34,8 @@ class Peaks(NamedTuple):
 def describe(
     before: Moment, after: Moment, before_values: Sequence[Value], after_values: Sequence[Value], found: Blame
 ) -> Peaks:
-    """Return what is said beside the causes; the values are those of one memory space."""
-    # The likes of what is alive at one peak, in the other program: where most of their bytes live, it is most like.
+    """Return the facts about two moments; the values are those of one memory space."""
+    # The values alive at one peak, as found in the other program: it is most like that peak where most of them live.
     in_before = [(pair.before, after.owned[pair.after.value_id]) for pair in found.matches]
     in_before += [(one.like, after.owned[one.value.value_id]) for one in found.new if _is_here(one)]
     in_after = [(pair.after, before.owned[pair.before.value_id]) for pair in found.matches]
@@ -66,7 +65,7 @@ def _is_here(found: Elsewhere) -> bool:
 
 
 def _most_covered(intervals: Iterable[tuple[Value, int]], otherwise: int) -> int:
-    """Return the position at which most bytes are alive; of equal ones `otherwise`, else the first."""
+    """Return the position with the most bytes alive; of equal positions `otherwise`, else the first."""
     changes: dict[int, int] = {}
     for value, size in intervals:
         changes[value.start_position] = changes.get(value.start_position, 0) + size
@@ -82,7 +81,7 @@ def _most_covered(intervals: Iterable[tuple[Value, int]], otherwise: int) -> int
 
 
 def _longest_rising(numbers: Iterable[int]) -> int:
-    """Return the length of the longest subsequence that never falls."""
+    """Return the length of the longest subsequence that never decreases."""
     tails: list[int] = []
     for number in numbers:
         place = bisect_left(tails, number + 1)

@@ -1,9 +1,9 @@
-"""The causes of many programs, added up by what their values have in common."""
+"""The causes of many programs, added up in groups: by cause, source line, opcode and other facts of their values."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from bufferhouse.compare.causes import Cause
+from bufferhouse.compare.causes import Cause, former
 from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.tiers import normalised, tiles
 from bufferhouse.compare.values import Value
@@ -28,31 +28,36 @@ GROUPINGS = ("cause", *_KEYS)
 
 
 def rolled_up(rows: Iterable[Compared], by: str) -> list[dict[str, Any]]:
-    """Return for each group what it came to: delta, what rose and what fell, programs and values.
+    """Return one record a group: its change, the growth and the shrinkage in it, its programs and its values.
 
-    `by` is one of `GROUPINGS`. A cause belongs to the group of the value after, or if there is none to that of the
-    value before; packing has no value. The deltas sum to the changes of all programs, each memory space added up.
+    `by` is one of `GROUPINGS`. A cause belongs to the group of the value after, or to that of the value before where
+    the program after has no such value. Fragmentation has no value and is a group of its own. The changes of the groups
+    sum to the changes of all programs in all memory spaces. `group` holds causes in the words of earlier releases.
     """
-    groups: dict[str, list[tuple[int, Cause]]] = {}
+    groups: dict[tuple[str, str], list[tuple[int, Cause]]] = {}
     for row in rows:
         for cause in row.causes:
             groups.setdefault(_group(cause, by), []).append((row.pair.any.program_id, cause))
     found = [
         {
-            "group": group,
+            "group": former_label,
+            "group_label": label,
             "delta_bytes": sum(cause.size_bytes for _, cause in causes),
             "risen_bytes": sum(max(cause.size_bytes, 0) for _, cause in causes),
             "fallen_bytes": sum(min(cause.size_bytes, 0) for _, cause in causes),
             "program_count": len({program_id for program_id, _ in causes}),
             "value_count": sum(bool(cause.before or cause.after) for _, cause in causes),
         }
-        for group, causes in groups.items()
+        for (label, former_label), causes in groups.items()
     ]
     return sorted(found, key=lambda one: (-abs(one["delta_bytes"]), -one["risen_bytes"], one["group"]))
 
 
-def _group(cause: Cause, by: str) -> str:
+def _group(cause: Cause, by: str) -> tuple[str, str]:
+    """Return the label of the group of a cause, and the label that it had in earlier releases."""
     if by == "cause":
-        return cause.cause
-    value = cause.after or cause.before
-    return (value and _KEYS[by](value)) or (_NOTHING if value else f"({cause.cause})")
+        return cause.cause, former(cause.cause)
+    if value := cause.after or cause.before:
+        label = _KEYS[by](value) or _NOTHING
+        return label, label
+    return f"({cause.cause})", f"({former(cause.cause)})"

@@ -1,4 +1,4 @@
-"""What a dump takes in each memory space, and by which of these sizes runs are compared."""
+"""The sizes of a dump in each memory space, and the metrics by which runs are compared."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -20,15 +20,15 @@ class Sizes(NamedTuple):
     constant: int
 
 
-# What the footprint is the sum of, in the words of the measures.
+# The parts that sum to the footprint, in the words of the measures.
 FOOTPRINT_PARTS = {"argument": "parameters", "output": "outputs", "constant": "constants", "temp": "temporaries"}
 
 
 def metric_bytes(sizes: Sizes, metric: str) -> int | None:
-    """Return the bytes that are compared by a metric of `relevance.METRICS`, None where they are not known.
+    """Return the bytes of a metric of `threshold.METRICS`, None where they are not known.
 
     Reserved bytes and the footprint are the same number: every allocation but the thread-local ones. They differ in
-    what they are taken apart into.
+    their causes.
     """
     return getattr(sizes, "reserved" if metric == "footprint" else metric)
 
@@ -42,11 +42,11 @@ class SizesOfDumps:
             self._spaces.setdefault(dump_id, {})[memory_space] = Sizes._make(sizes)
 
     def memory_spaces(self, *dump_ids: int) -> list[int]:
-        """Return the memory spaces that any of the dumps has, in order; only the default one where none has any."""
+        """Return the memory spaces of the dumps, in order; the default one if they have none."""
         return sorted({space for dump_id in dump_ids for space in self._spaces.get(dump_id, {})}) or [0]
 
     def of(self, dump_id: int, memory_space: int) -> Sizes:
-        """Return the sizes of a dump in a memory space: nothing, where it has no allocation there."""
+        """Return the sizes of a dump in a memory space: 0 if it has no allocation there."""
         spaces = self._spaces.get(dump_id, {})
         # Whether a dump has live ranges is the same for all of its memory spaces.
         unknown = any(sizes.occupied is None for sizes in spaces.values())
@@ -54,5 +54,5 @@ class SizesOfDumps:
         return spaces.get(memory_space) or Sizes(0, nothing, nothing, 0, 0, 0, 0)
 
     def reserved(self) -> dict[int, int]:
-        """Return the reserved bytes of each dump, all memory spaces together: how large it is, for pairing."""
+        """Return the reserved bytes of each dump over all memory spaces, by which dumps are paired."""
         return {dump_id: sum(sizes.reserved for sizes in spaces.values()) for dump_id, spaces in self._spaces.items()}

@@ -1,4 +1,4 @@
-"""Which changes are shown first. Every byte is a fact; this decides about attention alone. See docs/relevance.md."""
+"""The threshold from which a change is shown first or refused: see docs/relevance.md."""
 
 import re
 from decimal import Decimal
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bufferhouse.errors import UsageError
 
-METRICS = ("reserved", "occupied", "temp", "footprint")  # by which sizes runs are compared
+METRICS = ("reserved", "occupied", "temp", "footprint")  # runs are compared by one of these sizes
 _UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _SHARE = re.compile(rf"{_NUMBER}\s*%")
@@ -21,15 +21,15 @@ class Threshold(NamedTuple):
     size_bytes: int
 
     def is_crossed(self, before_bytes: int, delta_bytes: int) -> bool:
-        """Return whether a change counts, whichever way it goes; from nothing, any share is reached."""
-        # As it was written: 0.07 * 100 is more than 7 as a float, and a byte is a fact.
+        """Return whether a change counts, up or down; from 0 bytes on, any share is reached."""
+        # The share as it was written: as a float 0.07 * 100 is more than 7.
         return abs(delta_bytes) >= max(Fraction(repr(self.share)) * before_bytes, self.size_bytes, 1)
 
     def __str__(self) -> str:
         return self.said()
 
     def said(self, *, exact: bool = False) -> str:
-        """Return the threshold as a person reads it; `exact` writes bytes to the byte."""
+        """Return the text of the threshold; `exact` writes bytes to the byte."""
         units = ["B"] if exact else [*reversed(_UNITS)]
         unit = next(unit for unit in units if self.size_bytes % _UNITS[unit] == 0 or unit == "B")
         size = [f"{self.size_bytes // _UNITS[unit]:,} {unit}"] if self.size_bytes else []
@@ -40,10 +40,10 @@ RELEVANT = Threshold(0.01, 2**20)
 
 
 def parse_threshold(text: str) -> Threshold:
-    """Return the threshold that a word such as `5%`, `16MiB` or `5%,16MiB` means; with both, both must be reached.
+    """Return the threshold of a text such as `5%`, `16MiB` or `5%,16MiB`; with both, both must be reached.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the text is not a threshold.
     """
     share, size = 0.0, 0
     for part in text.split(","):

@@ -1,4 +1,4 @@
-"""By what two values of different compilations are taken for the same one, the surest way first."""
+"""The ways in which two values of different compilations count as the same one, the surest first."""
 
 import re
 from collections.abc import Callable, Hashable
@@ -15,7 +15,7 @@ _AGAIN = re.compile(r"(?:^|/)(?:rematted_computation)(?:/|$)")
 
 @lru_cache(maxsize=100_000)
 def normalised(op_name: str) -> str:
-    """Return an op_name without `jit(main)/` and without the attributes of primitives, which come and go by release.
+    """Return an op_name without `jit(main)/` and without the attributes of primitives, which depend on the release.
 
     JAX writes the name stack of its tracing: `jit(f)/jit(main)/transpose(jvp(layer))/dot_general[…]` until 0.4,
     `jit(f)/transpose(jvp(layer))/dot_general` since.
@@ -40,7 +40,7 @@ _LAYOUT = re.compile(r"\{[^}]*\}")
 
 @lru_cache(maxsize=100_000)
 def without_layout(shape_text: str) -> str:
-    """Return element type and dimensions, of a tuple those of its elements: of `f32[8,128]{1,0:T(8)}` `f32[8,128]`."""
+    """Return element type and dimensions, also of the elements of a tuple: `f32[8,128]` of `f32[8,128]{1,0:T(8)}`."""
     return _LAYOUT.sub("", shape_text)
 
 
@@ -49,16 +49,16 @@ _TILES = re.compile(r":((?:T(?:\([^)]*\))+)?)")
 
 @lru_cache(maxsize=100_000)
 def tiles(shape_text: str) -> str:
-    """Return the tiles of a shape as printed, such as `T(8,128)(2,1)`; empty where it has none or is a tuple."""
+    """Return the tiles of a shape as printed, such as `T(8,128)(2,1)`; empty without tiles and for a tuple."""
     found = None if shape_text.startswith("(") else _TILES.search(shape_text)
     return found[1] if found else ""
 
 
 class Tier(NamedTuple):
-    """A way to match, and what is equal then: a key, or None where the value has none.
+    """A way to match: values with equal keys match; a value whose key is None does not take part.
 
-    With `is_reshaped` the values of a key may differ in shape: a key counts only where the whole programs differ in the
-    shape of exactly one of its values, and then for that one.
+    With `is_reshaped` values with one key may differ in shape. Such a key counts only if the whole programs differ in
+    the shape of exactly one of its values, and only for this value.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The values of a dump that take part in its memory timeline, and which bytes each owns at a moment."""
+"""The values of a dump with a live range, and the bytes that each owns at a moment."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -45,9 +45,9 @@ def read_values(con: duckdb.DuckDBPyConnection, dump_ids: Iterable[int]) -> dict
 def owned_bytes(alive: Sequence[Value]) -> dict[int, int]:
     """Return the bytes that each value owns, by value_id: they sum to the union of the slots.
 
-    The value that starts first owns its slot whole, of those that start together the larger one; each later one owns
-    what is still free. So a value owns the same in both compilations, whatever was put on top of it later.
-    (`peak_buffers_v1` gives a shared byte to the value that starts last: that says who needs the memory now.)
+    The value that starts first owns its whole slot, and of values that start together the larger one; each later value
+    owns the bytes that are still free. A value therefore owns the same bytes in both compilations, whatever values
+    share its slot later. (`peak_buffers_v1` gives a shared byte to the value that starts last: it needs the byte now.)
     """
     allocations: dict[int, list[Value]] = {}
     for value in alive:

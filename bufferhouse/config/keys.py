@@ -1,4 +1,4 @@
-"""What can be configured: every section and key of `bufferhouse.toml`, its kind, its default and what it is for."""
+"""The configuration keys: every section and key of `bufferhouse.toml` with kind, default and purpose."""
 
 import re
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def text(value: Any) -> str:
 
 
 def texts(value: Any) -> list[str]:
-    """Take a list of texts; one text stands for a list of it."""
+    """Take a list of texts; a single text is a list of one."""
     if isinstance(value, str):
         value = [value]
     if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
@@ -97,7 +97,7 @@ def limit(value: Any) -> int | None:
 
 
 def quiet(value: Any) -> float:
-    """Return seconds, for ever for `off`: None is what a source has that leaves it to the section."""
+    """Return seconds, infinity for `off`; None in a source means the value of the section."""
     try:
         return float("inf") if value == "off" else duration(value)
     except ValueError as error:
@@ -152,7 +152,7 @@ def metric(value: Any) -> str:
 
 
 def task_runner(value: Any) -> str:
-    """Take the name of what runs the tasks that parse."""
+    """Take the name of a task runner for parsing."""
     if value not in ("processes", "dask"):
         raise ValueError("processes or dask")
     return value
@@ -212,7 +212,7 @@ SOURCE: dict[str, Key] = {
     "exclude": Key(texts, [], "No files that match one of these globs."),
     "look_inside": Key(flag, False, "Take files that begin like a dump too, whatever they are called."),
     "settle": Key(duration, 10.0, "A file is read when it has not changed for this long."),
-    "marker": Key(text, None, "The name of a file that says: all that lies here or below is complete."),
+    "marker": Key(text, None, "The name of a file that marks its folder and all below as complete."),
     "grace": Key(duration, 600.0, "How long a dump in several files waits for those that are missing."),
     "schedule": Key(schedule, None, "When to look into this source; else as all."),
     "stale": Key(quiet, None, "Nothing new for longer than this is an event, or off; else as all."),

@@ -24,7 +24,7 @@ _DECIMAL_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of docum
 
 
 class ConfigError(UsageError):
-    """What is wrong with a configuration, a line each: where, what was expected, what was found."""
+    """The faults of a configuration, one line each: place, expected value, found value."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -33,7 +33,7 @@ class ConfigError(UsageError):
 
 @dataclass(slots=True)
 class Config:
-    """A configuration that holds: `sections` and `sources` map keys to values, `origins` say where each is from."""
+    """A valid configuration: `sections` and `sources` map keys to values, `origins` holds the origin of each value."""
 
     path: Path | None = None
     sections: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Config:
         return self.sections[section]
 
     def place(self, path: str) -> str:
-        """Return a path as it was meant: relative ones are beside the file, URLs are what they are."""
+        """Return a path of the configuration: relative paths start at the folder of the file, URLs stay."""
         if "://" in path or self.path is None:
             return path
         return str(self.path.absolute().parent / Path(path).expanduser())
@@ -64,15 +64,15 @@ class Config:
         return Path(self.place(given or "warehouse.duckdb"))
 
     def source(self, name: str) -> dict[str, Any] | None:
-        """Return the source of a name, None where there is none."""
+        """Return the source of a name, None if there is none."""
         return next((source for source in self.sources if source["name"] == name), None)
 
 
 def find(given: str | Path | None = None) -> Path | None:
-    """Return the file to read: the one given, $BUFFERHOUSE_CONFIG, bufferhouse.toml here, or None.
+    """Return the file to read: the given one, else $BUFFERHOUSE_CONFIG, else bufferhouse.toml here, else None.
 
     Raises:
-        UsageError: the one given or named by the variable is not there.
+        UsageError: the file that was given or named by the variable does not exist.
     """
     named = given or os.environ.get(VARIABLE)
     if named:
@@ -111,7 +111,7 @@ def load(path: Path | None, *, environment: Mapping[str, str] | None = None, fla
 
 
 class _Reading:
-    """A configuration on its way, and what is wrong with it so far."""
+    """A configuration while it is read, with the faults found so far."""
 
     def __init__(self, path: Path | None) -> None:
         self.config = Config(path)
@@ -119,7 +119,7 @@ class _Reading:
         self.places: dict = {}
 
     def document(self) -> dict[str, Any]:
-        """Return the TOML of the file as Python has it."""
+        """Return the TOML of the file as a dict."""
         if self.config.path is None:
             return {}
         name = str(self.config.path)
@@ -136,12 +136,12 @@ class _Reading:
         return document
 
     def at(self, *path: str | int) -> str:
-        """Return where something of the file stands, as `file:line:column`."""
+        """Return the place of a key of the file, as `file:line:column`."""
         line, column = place_of(self.places, path)
         return f"{self.config.path}:{line}:{column}"
 
     def sections(self, document: Mapping[str, Any]) -> None:
-        """Take every section but the sources, defaults where nothing is said."""
+        """Read every section but the sources, with defaults for missing keys."""
         for name, given in document.items():
             if name != "sources" and (name not in SECTIONS or not isinstance(given, dict)):
                 known = [*SECTIONS, "sources"]
@@ -153,7 +153,7 @@ class _Reading:
             self.config.sections[name] = self.table(given, keys, name, (name,))
 
     def sources(self, given: Any) -> None:
-        """Take the sources."""
+        """Read the sources."""
         if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
             self.problems.append(f"{self.at('sources')}: expected sources under [[sources]] headings")
             return
@@ -214,7 +214,7 @@ class _Reading:
                 self.problems.append(f"{where}: expected {error}; found {_shown(text)}")
 
     def finish(self) -> None:
-        """Check what concerns several values."""
+        """Check rules that concern several values."""
         retention = self.config.sections["retention"]
         if retention["keep_runs"] is not None and retention["older_than"] is not None:
             origin = self.config.origins["retention.older_than"]
@@ -234,7 +234,7 @@ def _from_text(key: Key, text: str) -> Any:
 
 
 def _spelt(name: str) -> str:
-    """Return a source's name as variables of the environment can spell it."""
+    """Return the name of a source as an environment variable spells it."""
     return name.lower().replace("-", "_")
 
 

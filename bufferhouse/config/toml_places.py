@@ -1,4 +1,4 @@
-"""Where in a TOML text a value stands: the standard library reads TOML, but keeps no places.
+"""The line and column of each value in a TOML text: the standard library reads TOML, but keeps no places.
 
 Only for a text that `tomllib` has accepted: this reads no more of it than keys, headings, strings and brackets.
 """
@@ -37,7 +37,7 @@ def places(text: str) -> dict[Path, Place]:
 
 
 def place_of(found: dict[Path, Place], path: Path) -> Place:
-    """Return the place of a path, else of the nearest thing around it, else the beginning."""
+    """Return the place of a path, else of its nearest ancestor, else the beginning."""
     while path and path not in found:
         path = path[:-1]
     return found.get(path, (1, 1))
@@ -79,7 +79,7 @@ def _value(text: str, at: int, path: Path, found: dict[Path, Place]) -> int:
 
 
 def _behind(text: str, at: int) -> int:
-    """Return where a value ends that is no inline table: at a comma, bracket or end of line outside of brackets."""
+    """Return the end of a value other than an inline table: a comma, bracket or end of line outside of brackets."""
     depth = 0
     while at < len(text):
         if match := _SKIPPED.match(text, at):

@@ -1,4 +1,4 @@
-"""What a parsed dump is: columns, one list per field, in the order of the file.
+"""A parsed dump: columns, one list per field, in the order of the file.
 
 Shape indices are kept as printed (`{0,1}`), None where none is printed; names are instruction names. Nothing is
 derived here: `render` turns exactly these columns back into the bytes they came from.
@@ -95,7 +95,7 @@ class PeakBuffers:
 
 @dataclass(slots=True)
 class Facts:
-    """What is said once in a dump, and how it is printed.
+    """The facts that a dump holds once, and their printed form.
 
     `trailing_newlines` counts the line feeds after the end of each file by role (`combined`, or `allocations`,
     `values`, `live_range`); its keys say which files there are. `live_range_state` is `present`, `absent`,

@@ -1,4 +1,4 @@
-"""Where a refused input stops being a dump.
+"""The place where a refused input stops being a dump.
 
 Runs only after the fast reader gave up, so it can afford to go line by line, with the state the fast reader does not
 keep: which line may follow which, and which value was seen where.

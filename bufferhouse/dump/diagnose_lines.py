@@ -1,4 +1,4 @@
-"""The lines of a dump once more, as lists of parts, to say which part of a line is wrong.
+"""The lines of a dump as lists of parts, to find the part of a line that is wrong.
 
 `grammar` says whether a section is right, as fast as possible; this says where it stops being so, as precisely as
 possible, and runs only on input that is refused.
@@ -14,7 +14,7 @@ from bufferhouse.dump.grammar import LARGEST_INT
 from bufferhouse.dump.tiling import LARGEST_SIZE
 
 Part = "tuple[str, str] | list[Part]"  # a pattern and what it is called; a list is optional
-_compiled = cache(re.compile)  # where it is asked for: whoever reads dumps that are right needs none of these
+_compiled = cache(re.compile)  # compiled on demand: valid dumps need none of these
 
 
 def literal(text: str) -> Part:
@@ -94,7 +94,7 @@ TRACE_HEADER = [
 
 
 class Furthest:
-    """The furthest character that some part could not go past, and all that was expected there."""
+    """The furthest character at which a part failed, and everything that was expected there."""
 
     def __init__(self) -> None:
         self.offset = -1

@@ -1,4 +1,4 @@
-"""What each line of a dump may be, in the order of the file.
+"""The grammar of each line of a dump, in the order of the file.
 
 Every pattern matches one whole line and captures all that is not fixed in it. `findall` turns a section into columns
 at the speed of the regular-expression engine, and the proof that nothing was skipped is a comparison: as many matches

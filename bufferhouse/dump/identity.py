@@ -1,4 +1,4 @@
-"""What identifies a dump, a program and a file: hashes, and what XLA writes into file names.
+"""The identity of a dump, a program and a file: hashes, and the facts in XLA's file names.
 
 A module id or a jit name identifies nothing by itself: most names stand several times in their own directory.
 """
@@ -30,7 +30,7 @@ _RECOMPILES_BACKWARDS = re.compile(r"(?:\n?(?:_|[0-9]++[._]))*")
 
 @dataclass(frozen=True, slots=True)
 class FileName:
-    """What a file name says; None for what it does not say."""
+    """The facts in a file name; None for a missing fact."""
 
     module_id: int | None = None
     module_name: str | None = None
@@ -65,7 +65,7 @@ def _read_stem(stem: str) -> FileName:
 
 
 def _moment(stamp: str) -> datetime | None:
-    """Return the time of a number of microseconds since 1970, None beyond the calendar: then it was no time stamp."""
+    """Return the time of microseconds since 1970; None beyond the calendar, for a number that is no time stamp."""
     try:
         return datetime.fromtimestamp(int(stamp) / 1_000_000, UTC)
     except (ValueError, OverflowError):
@@ -73,9 +73,9 @@ def _moment(stamp: str) -> datetime | None:
 
 
 def program_name(module_name: str | None) -> str:
-    """Return a module name without the suffixes that count recompiles, `(unnamed)` where there is none."""
+    """Return a module name without the suffixes that count recompiles; `(unnamed)` without a name."""
     name = (module_name or "").split(_MUST_COMPILE, 1)[0]
-    # From behind it is one match; from the front each place would look as far as the end.
+    # One match from behind; from the front each place would be matched up to the end.
     return name[: len(name) - _RECOMPILES_BACKWARDS.match(name[::-1]).end()] or "(unnamed)"
 
 

@@ -1,4 +1,4 @@
-"""Where an instruction text ends.
+"""The end of an instruction text.
 
 The text is `HloInstruction::ToString()` (xla/hlo/ir/hlo_instruction.cc): the only free text of a dump. It is one line,
 unless a user's `backend_config` or an unescaped attribute brought line feeds of its own, and in dialect D7 its final

@@ -1,4 +1,4 @@
-"""What instruction texts say, as columns: opcode, result shape, operands and metadata.
+"""Instruction texts as columns: opcode, result shape, operands and metadata.
 
 Nearly all texts of a batch are read by one `findall` over all of them. A text that is not of the common form (line
 feeds, quotes or open braces before its metadata, items in another order, custom calls) is read by itself, by the full
@@ -17,7 +17,7 @@ from bufferhouse.dump.tiling import optional, optional_ints
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What `raw.instruction_texts` takes from one instruction text, unescaped; None where it is not printed.
+    """The columns of `raw.instruction_texts` for one instruction text, unescaped; None where not printed.
 
     `result_shape` is as printed; `operands` are the names of the operands, in order.
     """
@@ -67,7 +67,7 @@ _OPERAND = re.compile(rf"%({grammar.NAME})")
 
 
 def read(texts: Sequence[str]) -> AttributeColumns:
-    """Return what instruction texts say, a cell per text."""
+    """Return the columns of instruction texts, a cell per text."""
     # A text with line feeds of its own leaves an empty line, which is not of the common form either.
     lines = "".join(["\n" if "\n" in text else text + "\n" for text in texts])
     columns = list(zip(*_COMMON.findall(lines), strict=True)) or [()] * 9

@@ -1,4 +1,4 @@
-"""Many dumps read at once: the same patterns, over the sections of all of them one behind the other.
+"""Many dumps read at once: the same patterns over the joined sections of all dumps.
 
 A small dump costs more by what is done once for each than by its text, so its sections are cut out, joined with those
 of its neighbours and read by one `findall` for all. The proofs are those of `parse`; where one of them fails, or a dump
@@ -25,7 +25,7 @@ _LIVE_RANGES_AT = "\n  Live ranges at "
 
 @dataclass(slots=True)
 class Sections:
-    """A dump cut into its sections, none of which has been read, and what is said once in it.
+    """A dump cut into its unread sections, and the facts that it holds once.
 
     `allocations`, `schedule`, `ranges` and `peak` are whole lines; `rows` counts those of each table.
     """
@@ -40,18 +40,18 @@ class Sections:
 
     @property
     def form(self) -> tuple[bool, bool | None]:
-        """What all that are read together must have in common: how instruction texts are printed."""
+        """The printed form of instruction texts, which dumps must share to be read together."""
         return self.facts.is_glued, self.facts.has_instruction_space
 
 
 def sections(files: Mapping[str, bytes]) -> Sections | None:
-    """Cut one dump, given by role, into its sections; None where it is to be read alone."""
+    """Cut one dump, given by role, into its sections; None if it must be read alone."""
     if sum(map(len, files.values())) > LARGEST_TEXT or files.keys() == {"allocations"}:
         return None
     texts, encoding = decode(files)
     found = Sections(Facts(text_encoding=encoding), "", "", "", "", "", {})
     is_cut = _cut_combined(found, texts["combined"]) if len(texts) == 1 else _cut_split(found, texts)
-    # What is left to be read alone is rare: dialects without instruction texts, and values of another memory space.
+    # Few dumps are read alone: dialects without instruction texts, and values of another memory space.
     text = found.blocks.find(grammar.INSTRUCTION_PREFIX) + len(grammar.INSTRUCTION_PREFIX)
     found.facts.has_instruction_space = found.blocks.startswith(" ", text)
     if not is_cut or not found.blocks.startswith("<") or grammar.CROSS_HEADER in found.allocations:
@@ -128,7 +128,7 @@ def _cut_live_range(found: Sections, text: str, start: int, role: str) -> bool:
 
 
 def read(cuts: Sequence[Sections]) -> Dumps | None:
-    """Read dumps of one form; None where one of them is none, or has to be read alone."""
+    """Read dumps of one form; None if one of them is not a dump, or must be read alone."""
     dumps = Dumps(facts=[cut.facts for cut in cuts])
     for table in cuts[0].rows:
         dumps.rows[table] = [cut.rows[table] for cut in cuts]

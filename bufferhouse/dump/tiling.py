@@ -1,4 +1,4 @@
-"""The proof that nothing was skipped, and the cells of what was captured."""
+"""The proof that no character was skipped, and the captured cells."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ def tiles(columns: Sequence[Sequence[str]], literal: int, length: int) -> bool:
 
 
 def content_end(text: str) -> int:
-    """Return the character behind the last line, its line feed included, whether that is there or not."""
+    """Return the character behind the last line and its line feed; a missing line feed is allowed."""
     if text.endswith("\n") and not text.endswith("\n\n"):
         return len(text)  # nearly always, and without a copy of the text
     return len(text.rstrip("\n")) + 1

@@ -129,7 +129,7 @@ _FRONT = re.compile(rf"{grammar.BLOCK.pattern}(?: from instruction:( ?)(?={gramm
 
 
 def _one_by_one(text: str, start: int, heads: Sequence[str], role: str) -> Blocks:
-    """Cut a section some text of which holds line feeds, or which is none: then say where it stops being one."""
+    """Cut a section whose texts hold line feeds; raise the error for its place if it is no such section."""
     fronts: list[re.Match[str]] = []
     ends: list[int] = []
     text_ends = Ends(text, start, role)

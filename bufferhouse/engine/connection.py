@@ -47,8 +47,8 @@ def close(con: duckdb.DuckDBPyConnection) -> None:
     """Close a connection, and the database with the last of its connections. A closed one stays closed.
 
     DuckDB 1.5.5 now and then (twice in some 8,000 times, on busy cores) ends the process with SIGSEGV, in one of its
-    own threads, while a database is taken down. So `SET threads` waits until these threads are gone. A statement that
-    a signal made DuckDB give up goes on in them, until it is interrupted.
+    own threads, while a database is taken down. `SET threads` ends them first: it returns when they are gone. A
+    statement that DuckDB gave up at a signal goes on in these threads until it is interrupted.
     """
     with suppress(duckdb.Error):
         con.interrupt()

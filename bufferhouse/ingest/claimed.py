@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bufferhouse.engine import interrupts
-from bufferhouse.errors import WarehouseBusy
+from bufferhouse.errors import WarehouseBusy, counted
 from bufferhouse.ingest.batching import Hold, ReadBatch, sort_in
 from bufferhouse.sources.discover import Found
 from bufferhouse.tabulate.tables import Sighting
@@ -83,7 +83,7 @@ def _await(claims: Claims, waiting: _PutBack) -> tuple[list[Sighting], _PutBack]
             holders = claims.holders(set().union(*waiting.waited_for))
             names = ", ".join(f"process {one.process_id} on {one.host_name}" for one in holders)
             raise WarehouseBusy(
-                f"{len(waiting.sightings)} dumps are being loaded by {names}, for {_PATIENCE_SECONDS} seconds now; "
+                f"{names}: still loading {counted(len(waiting.sightings), 'dump')} after {_PATIENCE_SECONDS} seconds; "
                 "see whether it still works, end it if not, and run the same command again"
             )
         time.sleep(pause)

@@ -1,4 +1,4 @@
-"""Dumps that are in no warehouse: read into memory and asked at once."""
+"""Dumps without a warehouse: read into memory, to be queried at once."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

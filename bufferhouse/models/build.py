@@ -1,4 +1,4 @@
-"""Bring the models of a warehouse up to date: what has to be built, and building it.
+"""Bring the models of a warehouse up to date: plan what must be built, and build it.
 
 A view is replaced. An incremental model is computed again over all dumps, a range of them at a time, when its text or
 that of a model beneath it changed. Everything happens in one transaction: readers see the old models or the new ones.
@@ -27,7 +27,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One model to build: why, and over how many dumps where it is stored. `reason` gone means to be dropped."""
+    """One model to build, with its reason, and for a stored model the number of dumps. `reason` gone drops it."""
 
     name: str
     is_incremental: bool
@@ -41,7 +41,7 @@ class Step:
 
 
 def plan(con: duckdb.DuckDBPyConnection, directory: Path = MODELS, *, force: bool = False) -> list[Step]:
-    """Return what `build` would do, in its order, without writing. Reasons: new, changed, a model beneath it, gone.
+    """Return the steps of `build`, in order, without writing. Reasons: new, changed, a model beneath it, gone.
 
     Raises:
         ModelError: a model is not written as models are, or names what is not there.
@@ -82,7 +82,7 @@ def take_place(
 ) -> list[str]:
     """Do what `build` does with the models that were read from `directory`, in a transaction of the caller's.
 
-    `ready` gives tables that have the rows of stored models already, which become those models.
+    `ready` names tables that already hold the rows of stored models; these tables become the models.
     """
     by_name = {model.name: model for model in known}
     steps = _steps(con, known, force=force)
@@ -100,7 +100,7 @@ def take_place(
 
 
 def is_current(con: duckdb.DuckDBPyConnection, directory: Path) -> bool:
-    """Say whether the models of a warehouse are those of `directory`."""
+    """Return whether the models of a warehouse are those of `directory`."""
     stored = con.execute("SELECT value FROM meta.settings WHERE name = 'models'").fetchone()
     return stored == (project.fingerprint(directory),)
 
@@ -164,7 +164,7 @@ def deep_fingerprints(known: list[Model]) -> dict[str, str]:
 
 
 def _kinds(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Return VIEW or TABLE for each table and view that is there, by its name."""
+    """Return VIEW or TABLE for each existing table and view, by name."""
     return dict(
         con.execute(
             "SELECT table_schema || '.' || table_name, CASE WHEN table_type = 'VIEW' THEN 'VIEW' ELSE 'TABLE' END"
@@ -225,7 +225,7 @@ def _point(con: duckdb.DuckDBPyConnection, known: list[Model]) -> None:
 
 
 def _write_down(con: duckdb.DuckDBPyConnection, known: list[Model], current: str) -> None:
-    """Keep what was built, so that a load can run the same statements on its batch without reading a file."""
+    """Store the built models in the warehouse, so that a load can run their statements without reading a file."""
     deep = deep_fingerprints(known)
     con.execute("DELETE FROM meta.models")
     # As literals: DuckDB tries to import pandas for every single parameter.

@@ -10,7 +10,7 @@ from bufferhouse.tabulate.tables import Refusal
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """How many offenders a check found, and the first of them."""
+    """The number of offenders that a check found, and the first one."""
 
     name: str
     severity: str
@@ -34,7 +34,7 @@ def run_checks(con: duckdb.DuckDBPyConnection) -> list[CheckResult]:
 
 
 def found_by_checks(refusals: Iterable[Refusal], warnings: Mapping[str, int]) -> list[CheckResult]:
-    """Return what the checks of loads found: the dumps refused by those of severity error, the warnings of others."""
+    """Return the findings of the checks of a load: dumps refused by severity error, warnings by the others."""
     refused: dict[str, list[Refusal]] = {}
     for refusal in refusals:
         kind, _, name = refusal.rule.partition(":")

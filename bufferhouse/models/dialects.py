@@ -29,7 +29,7 @@ def to_spark(select: exp.Expression) -> str:
 
 
 def _rewritten(node: exp.Expression) -> exp.Expression:
-    """Return what stands in a node's place."""
+    """Return the replacement of a node."""
     if isinstance(node, exp.Cast) and isinstance(node.this, exp.WithinGroup):
         # DuckDB rounds a DOUBLE to an integer, halves to the even one; Spark cuts it off.
         return exp.cast(exp.func("RINT", _percentile(node.this), dialect="spark"), node.to)
@@ -71,7 +71,7 @@ def _replaced(node: exp.RegexpReplace) -> exp.RegexpReplace:
 
 
 def _unnest_side_by_side(select: exp.Select) -> None:
-    """Let one lateral view give the elements of all lists that a SELECT unnests, as many rows as the longest has."""
+    """Let one lateral view yield the elements of all lists that a SELECT unnests, one row an element of the longest."""
     unnested = [found for item in select.selects for found in item.find_all(exp.Explode, exp.Unnest)]
     if not unnested:
         return
@@ -90,7 +90,7 @@ DIALECTS = {"spark": to_spark}
 
 
 def check_dialect(name: str) -> None:
-    """Refuse a dialect that nobody writes here.
+    """Raise a UsageError for an unknown dialect.
 
     Raises:
         UsageError: it names those that are known.
@@ -102,7 +102,7 @@ def check_dialect(name: str) -> None:
 
 
 def portable(known: Sequence[Model]) -> list[Model]:
-    """Return the portable marts and all models beneath them, in the order in which they can be made.
+    """Return the portable marts and all models that they read, in the order in which they can be created.
 
     Raises:
         ModelError: a portable mart reads one that is not.
@@ -118,7 +118,7 @@ def portable(known: Sequence[Model]) -> list[Model]:
 
 
 def statements(known: Sequence[Model], dialect: str) -> dict[str, str]:
-    """Return the statements that make all portable marts, in order, each by what it makes: `marts.peak_memory_v1`.
+    """Return the statements that create all portable marts, in order, by the name each creates: `marts.peak_memory_v1`.
 
     Those of schemas come first, those of names without a version last.
 

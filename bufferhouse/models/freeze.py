@@ -1,7 +1,7 @@
 """Released marts never change: a lock file holds the fingerprint of each one's SQL and of its result.
 
 The result is taken over `examples/fleet`, so that a change in a model beneath a mart is caught as well. Run
-`python -m bufferhouse.commands.freeze` at a release to add what is new; it refuses to change what is there.
+`python -m bufferhouse.commands.freeze` at a release to add new marts; the command never changes an entry.
 """
 
 import hashlib
@@ -46,12 +46,12 @@ def fingerprints(con: duckdb.DuckDBPyConnection, directory: Path = MODELS) -> di
 
 
 def locked(path: Path = LOCK) -> dict[str, dict[str, str]]:
-    """Return what the lock file holds, {} where there is none."""
+    """Return the content of the lock file, {} if there is none."""
     return json.loads(path.read_text()) if path.exists() else {}
 
 
 def broken(current: dict[str, dict[str, str]], frozen: dict[str, dict[str, str]]) -> list[str]:
-    """Return a sentence for each frozen mart that is not what it was."""
+    """Return a sentence for each frozen mart that has changed."""
     sentences = []
     for name, was in frozen.items():
         now = current.get(name)

@@ -1,4 +1,4 @@
-"""Where a column of a model comes from: through every model beneath it down to columns of raw."""
+"""The origin of a column: the columns it is computed from, model by model, down to columns of raw."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,17 +15,17 @@ class Origin:
     sources: list["Origin"] = field(default_factory=list)
 
     def leaves(self) -> list[str]:
-        """Return the columns of raw beneath, each once."""
+        """Return the columns of raw at the leaves, each once."""
         if not self.sources:
             return [self.column]
         return list(dict.fromkeys(leaf for source in self.sources for leaf in source.leaves()))
 
     def as_dict(self) -> dict:
-        """Return the tree as JSON knows it."""
+        """Return the tree as nested dicts for JSON."""
         return {"column": self.column, "sources": [source.as_dict() for source in self.sources]}
 
     def lines(self, indent: str = "") -> list[str]:
-        """Return the tree as lines, each column further in than what it feeds."""
+        """Return the tree as lines; a column is indented below the column computed from it."""
         return [indent + self.column, *(line for source in self.sources for line in source.lines(indent + "    "))]
 
 
@@ -60,7 +60,7 @@ class Lineage:
             self.known[key] = Origin(f"{table}.{column}")
             if table in self.models:
                 sources = [self.trace(*source) for source in self._direct(table, column)]
-                # A column that is computed from no other, such as COUNT(*), tells something about rows.
+                # A column computed from no other one, such as COUNT(*), is computed from rows.
                 sources = sources or [Origin(f"rows of {name}") for name in self.models[table].reads]
                 # A table that is written out in its file reads nothing.
                 sources = sources or [Origin(f"text of {table}")]

@@ -24,7 +24,7 @@ _HEADER_FIELD = re.compile(r"(grain|materialized|severity|portable): *(.+)$")
 class Model:
     """One file: `name` is `<layer>.<file name>`; header fields are None where the header has none.
 
-    `portable` is "yes" for a mart with equal rows on other engines, else "no, because …"; None for what says nothing.
+    `portable` is "yes" for a mart with equal rows on other engines, else "no, because …"; None without such a header.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Model:
 
     @property
     def version(self) -> int | None:
-        """The N of a mart's `_vN`; None for what is no mart."""
+        """The N of a mart's `_vN`; None for other models."""
         found = _VERSIONED.match(self.name) if self.layer == "marts" else None
         return int(found[2]) if found else None
 
@@ -82,7 +82,7 @@ def read(directory: Path = MODELS) -> list[Model]:
 
 
 def _read_one(path: Path) -> Model:
-    import sqlglot  # 0.1 s: only whoever builds or explains models pays for it
+    import sqlglot  # takes 0.1 s, which only building and explaining models should cost
     from sqlglot import exp
 
     sql = path.read_text()
@@ -155,12 +155,12 @@ def _check_stairs(model: Model, table: str, models: dict[str, Model]) -> None:
 
 
 def keeps_warnings(model: Model) -> bool:
-    """Say whether a model is a version of the mart that keeps what checks of severity warn find."""
+    """Return whether a model is a version of `marts.warnings`, which keeps the offences of checks of severity warn."""
     return model.version is not None and model.name == f"{WARNINGS}_v{model.version}"
 
 
 def newest_marts(models: Iterable[Model]) -> dict[str, Model]:
-    """Return the newest version of each mart by its name without one, `marts.x`."""
+    """Return the newest version of each mart, by the name without a version: `marts.x`."""
     newest: dict[str, Model] = {}
     for model in sorted((model for model in models if model.version), key=lambda model: model.version):
         newest[model.name.rpartition("_v")[0]] = model
@@ -204,7 +204,7 @@ def qualify(models: Iterable[Model], tables: dict[str, dict[str, str]]) -> None:
 
 
 def _place(model: Model, message: str, exp) -> tuple[int, int]:
-    """Return line and column that an error message states, else those of the name it quotes, 1:1 without one."""
+    """Return the line and column of an error message, else those of the name that it quotes, else 1:1."""
     if stated := re.search(r"'(\w+)'.*Line: (\d+), Col: (\d+)", message):
         return int(stated[2]), int(stated[3]) - len(stated[1]) + 1
     quoted = set(re.findall(r"['\"]([A-Za-z_][\w.]*)['\"]", message)) | set(re.findall(r"\b([a-z_][\w]*)\b", message))

@@ -1,4 +1,4 @@
-"""The models of a warehouse at a glance: what each is, how fresh, how large."""
+"""The models of a warehouse: version, kind, grain, freshness and rows of each."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class ListedModel:
 
 
 def listed_models(con: duckdb.DuckDBPyConnection, frozen: Collection[str]) -> list[ListedModel]:
-    """Return the models in the order in which they are built; `frozen` are the names of those that are."""
+    """Return the models in the order in which they are built; `frozen` holds the names of frozen marts."""
     newest = con.execute("SELECT MAX(finished_at) FROM raw.loads").fetchone()[0]
     found = []
     for name, layer, is_incremental, severity, grain, purpose in con.execute(

@@ -39,14 +39,14 @@ This page is made from the files by `bufferhouse catalog`; edit those.
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a question: what it is when nobody says, and what it means."""
+    """A parameter of a question: its default and its meaning."""
 
     name: str
     default: Value
     meaning: str
 
     def value(self, text: str) -> Value:
-        """Return what `--param name=text` means.
+        """Return the value of `--param name=text`.
 
         Raises:
             UsageError: a number is wanted, and this is none.
@@ -64,7 +64,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One file of the cookbook: its name, what it asks, its parameters, its statement."""
+    """One file of the cookbook: its name, its sentence, its parameters, its statement."""
 
     name: str
     sentence: str
@@ -73,7 +73,7 @@ class Question:
     sql: str
 
     def values(self, given: Mapping[str, str]) -> dict[str, Value]:
-        """Return the values of all parameters: what is given, else the default.
+        """Return the values of all parameters: the given one, else the default.
 
         Raises:
             UsageError: there is no such parameter, or it cannot be what is given.

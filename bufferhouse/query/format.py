@@ -1,4 +1,4 @@
-"""Rows as text: for people in a terminal, for other programs, for documents."""
+"""Rows as text: for a terminal, for other programs, for documents."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What was meant: a helpful line behind DuckDB's message about a table or column that is not there."""
+"""Suggestions behind DuckDB's messages about unknown tables and columns."""
 
 import re
 from difflib import get_close_matches
@@ -29,7 +29,7 @@ _LAYERS = ("marts", "staging", "intermediate", "raw", "checks", "meta")
 
 
 def explained(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> str:
-    """Return the message of an error, with what may have been meant where a name is not known."""
+    """Return the message of an error, with suggestions for an unknown name."""
     message = str(error).strip()
     if found := _TABLE.search(message):
         # DuckDB names the table without its schema, and quotes the line it stands in.
@@ -52,7 +52,7 @@ def explained(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> str:
 
 
 def tables_like(con: duckdb.DuckDBPyConnection, name: str) -> list[str]:
-    """Return up to two tables and views whose names are near `name`, given with or without a schema."""
+    """Return up to two tables and views with names similar to `name`, given with or without a schema."""
     known = [row[0] for row in con.execute(_NAMES).fetchall()]
     schema, _, stem = name.lower().rpartition(".")
     stems: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The warehouse for people who have other tools: a connection for notebooks, Parquet files for everything else."""
+"""The warehouse for other tools: a connection for notebooks, and Parquet files."""
 
 import os
 import warnings
@@ -16,7 +16,7 @@ from bufferhouse.warehouse.read import open_reader
 
 
 def connect(warehouse: str | os.PathLike | None = None, *, wait: float = 0.0) -> duckdb.DuckDBPyConnection:
-    """Return what `bufferhouse.connect` promises."""
+    """Return the connection of `bufferhouse.connect`."""
     con, note = open_reader(address_of(warehouse) if warehouse is not None else default_path(), wait=wait)
     if note:
         warnings.warn(note, stacklevel=3)

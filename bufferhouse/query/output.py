@@ -1,4 +1,4 @@
-"""A question as it was typed: its parameters, and its answer written where it is wanted, whole or not at all."""
+"""Parameters of a statement as typed, and its answer as text or in a file, whole or not at all."""
 
 import os
 import re
@@ -33,7 +33,7 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
 
 
 def values(given: Mapping[str, str]) -> dict[str, int | float | str | bool | None]:
-    """Return what the texts of parameters mean: numbers, null, true and false, else text; '7' in quotes is text."""
+    """Return the values of parameters: numbers, null, true and false, else text; '7' in quotes is text."""
     return {name: _value(text) for name, text in given.items()}
 
 
@@ -48,7 +48,7 @@ def _value(text: str) -> int | float | str | bool | None:
 
 
 def answer(door: Door, sql: str, parameters: Mapping[str, object], form: str, output: Path | None) -> str | None:
-    """Ask, and return the answer in one of ALL_FORMATS; or write it to `output`, where it appears whole at the end.
+    """Run a statement and return its answer in one of ALL_FORMATS; or write it to `output`, whole at the end.
 
     Raises:
         UsageError: the statement is refused, or cannot be answered; nothing was written.

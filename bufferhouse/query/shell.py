@@ -1,4 +1,4 @@
-"""The interactive door: statements that end in `;`, and a few commands that begin with a dot."""
+"""The interactive shell: statements that end in `;`, and a few commands that begin with a dot."""
 
 import os
 import shlex
@@ -39,13 +39,13 @@ _GRAIN = """
 
 
 def history_path() -> Path:
-    """Return where the history of the shell lies: below $XDG_STATE_HOME, else ~/.local/state."""
+    """Return the file of the shell's history: below $XDG_STATE_HOME, else ~/.local/state."""
     state = os.environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "bufferhouse" / "history"
 
 
 class Shell:
-    """A conversation through a door; `say` takes what is printed for people, `show` what is answered and its form."""
+    """An interactive shell over a door; `say` prints messages, `show` prints answers in their form."""
 
     def __init__(
         self, door: Door, show: Callable[[str, str], None], say: Callable[[str], None], form: str = "table"
@@ -55,18 +55,18 @@ class Shell:
         self.say = say
         self.form = form
         self._commands: dict[str, tuple[Callable[[list[str]], None], str]] = {
-            ".tables": (self._tables, ".tables [PART]           the tables and views, and what they are for"),
-            ".describe": (self._describe, ".describe TABLE          its columns with their types"),
-            ".docs": (self._docs, ".docs MART               purpose, grain and the meaning of every column"),
+            ".tables": (self._tables, ".tables [PART]           the tables and views with their purpose"),
+            ".describe": (self._describe, ".describe TABLE          the columns of a table with their types"),
+            ".docs": (self._docs, ".docs MART               the purpose, grain and columns of a mart"),
             ".questions": (self._questions, ".questions [PART]        the questions of the cookbook"),
-            ".run": (self._run, ".run QUESTION [K=V]...   ask a question of the cookbook"),
+            ".run": (self._run, ".run QUESTION [K=V]...   run a question of the cookbook"),
             ".format": (self._format, f".format FORMAT           {', '.join(FORMATS)}"),
             ".help": (self._help, ".help                    this list"),
-            ".quit": (self._help, ".quit                    end; so does Ctrl-D"),
+            ".quit": (self._help, ".quit                    end the shell, as Ctrl-D does"),
         }
 
     def obey(self, text: str) -> bool:
-        """Carry out a whole statement or a command; return whether the conversation goes on.
+        """Run a whole statement or a command; return whether the shell goes on.
 
         Raises:
             UsageError: it cannot be carried out as it was given.
@@ -116,7 +116,7 @@ class Shell:
         return self.door.con.execute(_COLUMNS, {"schema": schema, "name": name}).fetchall()
 
     def _named(self, words: list[str], usage: str) -> tuple[str, str]:
-        """Return schema and name of the one table that is meant; marts come before staging and raw."""
+        """Return schema and name of the named table; marts come before staging and raw."""
         if len(words) != 1:
             raise UsageError(f"expected {usage}")
         schema, _, name = words[0].lower().rpartition(".")
@@ -148,7 +148,7 @@ class Shell:
 
 
 def statements(lines: Iterator[str], is_whole: Callable[[str], bool]) -> Iterator[str]:
-    """Yield commands, a line each, and statements, as many lines as it takes until `is_whole`; the last may lack it."""
+    """Yield commands of one line, and statements of all lines until `is_whole`; the last one may be incomplete."""
     pending: list[str] = []
     for line in lines:
         if not pending and not line.strip():
@@ -173,7 +173,7 @@ def ends_a_statement(text: str) -> bool:
 
 
 def converse(shell: Shell) -> None:
-    """Talk with a person at a terminal, with a history, until Ctrl-D; Ctrl-C stops a statement and goes on."""
+    """Run the shell at a terminal, with a history, until Ctrl-D; Ctrl-C stops a statement only."""
     import readline
 
     history = history_path()
@@ -181,7 +181,7 @@ def converse(shell: Shell) -> None:
         history.parent.mkdir(parents=True, exist_ok=True)
         readline.read_history_file(history)
     except OSError:
-        pass  # there is none yet, or none can be kept
+        pass  # no history yet, or no place for one
     readline.set_history_length(2000)
     shell.say("Statements end in ;  .help lists the commands, .questions the cookbook. Ctrl-D ends.")
     try:
@@ -191,7 +191,7 @@ def converse(shell: Shell) -> None:
         try:
             readline.write_history_file(history)
         except OSError as error:
-            shell.say(f"bufferhouse: the history is not kept: {error.strerror}")
+            shell.say(f"bufferhouse: the history cannot be saved: {error.strerror}")
 
 
 def _turn(shell: Shell) -> bool:

@@ -1,4 +1,4 @@
-"""What the statements of `sql/reports/` answer."""
+"""The answers of the statements in `sql/reports/`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Answer:
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> "Answer":
-        """Return the answer that has these records, which have the same columns."""
+        """Return the answer with these records, which have equal columns."""
         return cls(list(records[0]) if records else [], [tuple(record.values()) for record in records])
 
     @cached_property
@@ -33,7 +33,7 @@ class Answer:
 
 
 def ask(con: Connection, name: str, **parameters: int | str | Sequence[int]) -> Answer:
-    """Return what the statement `sql/reports/<name>.sql` answers.
+    """Return the answer of the statement `sql/reports/<name>.sql`.
 
     A list of numbers is written into the statement: DuckDB pushes `IN (1, 2)` down into tables, a list parameter not.
 
@@ -50,7 +50,7 @@ def ask(con: Connection, name: str, **parameters: int | str | Sequence[int]) -> 
 
 
 def keep(con: Connection, name: str) -> None:
-    """Keep what a statement answers as the temporary table `name`, for statements that are made of it.
+    """Keep the answer of a statement as the temporary table `name`, for other statements that read it.
 
     Raises:
         WarehouseError: as `ask`.

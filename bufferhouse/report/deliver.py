@@ -1,4 +1,4 @@
-"""Put a report where people look for it: a folder or a bucket."""
+"""Write a report to a folder or a bucket."""
 
 import os
 from contextlib import suppress
@@ -12,7 +12,7 @@ from bufferhouse.warehouse.copying import flush
 def deliver(text: str, target: str, name: str) -> str:
     """Write a page as `name` into the folder or below the s3:// URL `target`, whole or not at all; return where it is.
 
-    The folder is made where there is none.
+    A missing folder is created.
 
     Raises:
         UsageError: it cannot be written there.
@@ -40,7 +40,7 @@ def deliver(text: str, target: str, name: str) -> str:
 
 
 def link_to(place: str, name: str, seen_at: str | None) -> str:
-    """Return the link to a report: below `seen_at`, where people see the target, else the place itself as a URL."""
+    """Return the link to a report: below `seen_at`, the URL of the target for readers, else the place as a URL."""
     if seen_at:
         return f"{seen_at.rstrip('/')}/{quote(name)}"
     return place if "://" in place else Path(place).as_uri()

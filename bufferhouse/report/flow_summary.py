@@ -1,4 +1,4 @@
-"""What the flows did, as the Markdown of an artifact."""
+"""The result of a flow run as the Markdown of an artifact."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ def pass_summary(
     warehouse_bytes: int | None = None,
     links: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the summary of one ingest: figures, sources, what was refused and why, what waits and for what, links."""
+    """Return the summary of one ingest: figures, sources, rejects and waiting files with their reasons, links."""
     rows = [
         ("dumps seen", total.seen),
         ("new contents", total.new),
@@ -42,7 +42,7 @@ def pass_summary(
             for name, p in by_source.items()
         ]
         parts.append("Sources:\n\n" + formatted(columns, cells, "markdown"))
-    parts += bullets("Not carried out", [f"{name}: {p.fault}" for name, p in by_source.items() if p.fault])
+    parts += bullets("Failed sources", [f"{name}: {p.fault}" for name, p in by_source.items() if p.fault])
     parts += bullets("Refused", [*total.reject_lines, *total.unreadable])
     parts += bullets("Waiting", total.waiting)
     if links:
@@ -61,7 +61,7 @@ def bullets(title: str, lines: Sequence[str]) -> list[str]:
 
 
 def _inside(text: str) -> str:
-    """Return a text without what would end the code or the line it stands in."""
+    """Return a text without characters that would end its code span or its line."""
     return text.replace("`", "'").replace("\n", " ").replace("\r", " ")
 
 

@@ -1,12 +1,11 @@
-"""That a report has nothing to show, and all that can be said instead: nothing was loaded, or all was refused."""
+"""The error of a report that has nothing to show: nothing was loaded, or every dump was refused."""
 
 from dataclasses import dataclass
 
 import duckdb
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Record, ask
-from bufferhouse.report.text.figures import counted
 
 _SHOWN_REJECTS = 10
 LOADING = "load dumps with: bufferhouse ingest SOURCE"
@@ -15,16 +14,16 @@ REJECTS = "bufferhouse rejects ls"
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the warehouse holds instead: the record of `fleet_overview`, and those of `fleet_rejects`."""
+    """What the warehouse holds: the record of `fleet_overview`, and the records of `fleet_rejects`."""
 
     overview: Record
     rejects: list[Record]
 
 
 class NothingToShow(UsageError):
-    """The warehouse has no dump of what was asked for, whatever the word for it: exit 2, and a page where one is asked.
+    """The warehouse has no dump for the report: exit 2, and a page with --html.
 
-    `what` is missing, `why`; `held` is what there is.
+    `what` is missing, and `why`; `held` is what the warehouse holds.
     """
 
     def __init__(self, what: str, why: str, held: Held) -> None:
@@ -38,10 +37,10 @@ def nothing_of(con: duckdb.DuckDBPyConnection, what: str) -> NothingToShow:
     if not held.overview["run_count"]:
         return NothingToShow(what, f"no runs yet; {LOADING}", held)
     rejects = counted(held.overview["reject_count"], "reject")
-    return NothingToShow(what, f"no dump could be read, {rejects}; see them with: {REJECTS}", held)
+    return NothingToShow(what, f"no dump could be read, {rejects}; list them with: {REJECTS}", held)
 
 
 def held_by(con: duckdb.DuckDBPyConnection) -> Held:
-    """Return what a warehouse holds, asked over an open connection."""
+    """Return what the warehouse of a connection holds."""
     rejects = ask(con, "fleet_rejects", rejects=_SHOWN_REJECTS).records
     return Held(ask(con, "fleet_overview").records[0], rejects)

@@ -1,13 +1,13 @@
-"""Which run is meant by a word."""
+"""The run or the programs that a word of the command line means."""
 
 from collections.abc import Sequence
 
 import duckdb
 
-from bufferhouse.errors import UsageError, did_you_mean
+from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.nothing import nothing_of
-from bufferhouse.report.text.figures import counted, printable
+from bufferhouse.report.text.figures import printable
 
 _SHOWN_CANDIDATES = 12
 
@@ -17,14 +17,14 @@ def find_run(con: duckdb.DuckDBPyConnection, word: str | None) -> int:
 
     Raises:
         NothingToShow: there is no run at all.
-        UsageError: no run is meant, or several are. The message names candidates.
+        UsageError: the word fits no run or several. The message names candidates.
     """
     found = ask(con, "run_matches", word=word or "").records
     if found and (word is None or len(found) == 1):
         return found[0]["run_id"]
     shown = printable(word or "", 80)
     if found:
-        raise UsageError(f"{shown!r} may be any of {counted(len(found), 'run')}; say which:\n{_listed(found)}")
+        raise UsageError(f"{shown!r} fits {counted(len(found), 'run')}; give one of them:\n{_listed(found)}")
     known = ask(con, "run_matches", word="").records
     if not known:
         raise nothing_of(con, "there is no run" + (f" {shown!r}" if word else ""))
@@ -32,16 +32,16 @@ def find_run(con: duckdb.DuckDBPyConnection, word: str | None) -> int:
 
 
 def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
-    """Return the program_ids that `word` means: names or ids that are it, else those that begin so.
+    """Return the program_ids that `word` means: names or ids equal to it, else those that begin with it.
 
     Raises:
-        UsageError: there is none. The message names programs whose names are near.
+        UsageError: there is none. The message names programs with similar names.
     """
     found = ask(con, "program_matches", word=word.removeprefix("#")).records
     if found:
         return [row["program_id"] for row in found]
     names = sorted({row["program_name"] for row in ask(con, "program_matches", word="").records})
-    hint = did_you_mean(word, names, 3) or "; see them with: bufferhouse programs"
+    hint = did_you_mean(word, names, 3) or "; list them with: bufferhouse programs"
     raise UsageError(f"there is no program {printable(word, 80)!r}{hint}")
 
 

@@ -1,4 +1,4 @@
-"""What a report asks: a warehouse, or dumps that are in none."""
+"""What a report reads: a warehouse, or dumps in memory."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from bufferhouse.warehouse.read import reading
 
 @contextmanager
 def opened(path: Path | LakeAddress | None, sources: Sequence[str], wait: float) -> Iterator[tuple]:
-    """Yield a connection, the name of what is asked, and a note: of the warehouse at `path`, else of dumps in memory.
+    """Yield a connection, a name for the page, and a note: of the warehouse at `path`, else of dumps in memory.
 
     Raises:
         UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.

@@ -1,4 +1,4 @@
-"""Where a page goes."""
+"""Write the page of a report to a file."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from bufferhouse.warehouse.target import check_target
 
 
 def check_page_path(path: Path) -> None:
-    """Refuse a page that has nowhere to go, before any work is done for it.
+    """Raise a UsageError for a page whose folder does not exist, before any work is done.
 
     Raises:
         UsageError: its folder does not exist, or a warehouse or a lake is there.

@@ -187,7 +187,7 @@ def _content(member: _Member) -> bytes | Exception:
         return too_large(limit)
     data = _soundly(member, lambda file: file.read(member.size_bytes + 1))
     if not isinstance(data, Exception) and len(data) != member.size_bytes:
-        return OSError(f"{len(data)} bytes in the archive, which promised {member.size_bytes}")
+        return OSError(f"expected {member.size_bytes} bytes in the archive, found {len(data)}")
     return data
 
 
@@ -203,9 +203,9 @@ def _soundly(member: _Member, read: Callable[[BinaryIO], bytes | Exception]) -> 
 
 
 class _Header(tarfile.TarInfo):
-    """Raises where tarfile ends without a word: an archive that breaks off between members, or turns into rubbish.
+    """Raises where tarfile ends silently: at an archive that breaks off between members, or turns into garbage.
 
-    The map of a sparse member is passed over: it is as long as it says, and no dump has holes.
+    The map of a sparse member is ignored: the member has its stated size, and no dump has holes.
     """
 
     is_sparse = False

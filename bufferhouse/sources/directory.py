@@ -20,7 +20,7 @@ _ARCHIVE_MARK = re.compile(rf"(?:{'|'.join(map(re.escape, ARCHIVE_SUFFIXES))})!"
 
 
 class StillWritten(OSError):
-    """A file is not what it was when it was listed: somebody is writing it. Trying again later can help."""
+    """A file has changed since it was listed: it is being written. Trying again later can help."""
 
     def __init__(self) -> None:
         super().__init__("it changed while it was read")
@@ -36,7 +36,7 @@ class Entry:
     size_bytes: int
     mtime_ns: int
     is_explicit: bool = False
-    begins_like_a_dump: bool | None = None  # None: nobody has looked
+    begins_like_a_dump: bool | None = None  # None: not known yet
     is_head_only: bool = False  # a module text: only its head is read
 
 
@@ -64,7 +64,7 @@ class Found:
 
 
 class Tree(Protocol):
-    """What a kind of place must be able to do. `refused` names what it does not list, and why."""
+    """The operations of a tree of files. `refused` names the files that it does not list, with the reason."""
 
     refused: list[str]
 
@@ -123,7 +123,7 @@ class Directory:
                 if stat is not None and S_ISREG(stat.st_mode):
                     yield Entry(self, item.path, self.base, stat.st_size, storable(stat.st_mtime_ns))
                 elif stat is not None and S_ISLNK(stat.st_mode):
-                    # It leads nowhere: where its name is that of a dump, reading it says so.
+                    # A dangling link: reading it reports that, if its name is that of a dump.
                     yield Entry(self, item.path, self.base, 0, storable(stat.st_mtime_ns))
             else:
                 pile.pop()

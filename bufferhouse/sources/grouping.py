@@ -16,7 +16,7 @@ _SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
 
 @dataclass(slots=True)
 class Files:
-    """What lies beside dumps, by path: further files of split dumps, module texts; and how many files are neither."""
+    """The files beside dumps, by path: parts of split dumps and module texts; and the number of other files."""
 
     siblings: dict[str, Entry] = field(default_factory=dict)
     module_texts: dict[str, Entry] = field(default_factory=dict)
@@ -45,7 +45,7 @@ def main_of(path: str) -> str:
 
 
 def has_main(path: str, files: Mapping[str, Entry]) -> bool:
-    """Say whether the dump is there that a file belongs to."""
+    """Return whether the dump exists that a file belongs to."""
     main = main_of(path)
     return any(main + suffix in files for suffix in ("", *compression.SUFFIXES))
 
@@ -115,7 +115,7 @@ def grouped(entry: Entry, beside: Files, run_name: str, directory: str) -> Found
 
 
 def _first(entry: Entry, paths: list[str], known: Mapping[str, Entry]) -> Entry | None:
-    """Return the first of some files that is there; beside a file that was named nobody has looked yet."""
+    """Return the first existing one of some files; the folder of an explicitly named file is not listed yet."""
     for path in paths:
         found = known.get(path) or (entry.tree.beside(path) if entry.is_explicit else None)
         if found is not None:

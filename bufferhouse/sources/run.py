@@ -1,4 +1,4 @@
-"""What is known about a compiler run: from the call, from `run.json` beside the dumps, from names and times."""
+"""The facts of a compiler run: from the call, from `run.json` beside the dumps, from names and times."""
 
 import json
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class RunFault(UsageError):
 class Run:
     """A run before it has a number: `facts` are columns of raw.runs.
 
-    `is_named_by_place` says that nobody gave it its name, but the directory it lies in.
+    `is_named_by_place`: its name comes from its directory, not from the call or a run.json.
     """
 
     run_name: str

@@ -1,4 +1,4 @@
-"""Which run a file belongs to: the nearest directory that says so, else the one it lies in."""
+"""The run of a file: the nearest directory with a run.json, else the directory of the file."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -60,12 +60,12 @@ class Places:
     def describe(
         self, dumps: Sequence[Found], directories: Mapping[str, tuple[Tree, str]]
     ) -> dict[str, Run | RunFault]:
-        """Return what is known about each run; the oldest of its dumps dates one that nobody dated.
+        """Return the facts of each run; the oldest dump dates a run without a date.
 
-        A run that a run.json or a path tells nonsense of is a RunFault instead.
+        A run whose run.json or path holds impossible facts is a RunFault instead.
 
         Raises:
-            UsageError: what was said on the call is wrong.
+            UsageError: a fact given on the call is wrong.
         """
         stamps: dict[str, list] = {}
         mtimes: dict[str, int] = {}

@@ -33,7 +33,7 @@ TOGETHER = 64
 
 
 def parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> ParsedContents:
-    """Parse and tabulate contents; a bad one stops itself alone, also where only all together show it: by halves."""
+    """Parse and tabulate contents; a bad one does not affect the others, and is found by halves if need be."""
     work = list(work)
     try:
         return _parse_contents(work)

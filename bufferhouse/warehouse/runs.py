@@ -80,10 +80,10 @@ def set_facts(con: duckdb.DuckDBPyConnection, name: str, facts: dict[str, str]) 
 
 
 def complete_runs(con: duckdb.DuckDBPyConnection, runs: Mapping[str, Run | None]) -> dict[str, int]:
-    """Add what is known by now about runs that are in the warehouse; return the number of each of those.
+    """Add newly known facts to runs that are in the warehouse; return the number of each of these runs.
 
-    A fact or a label that is there stays; one that is missing is filled in. `started_at` gives way to a stronger source
-    (in the order of SOURCES), and to an earlier one of the same kind; what was given by hand stays for good.
+    A known fact or label stays; a missing one is filled in. A `started_at` is replaced by one of a better source (in
+    the order of SOURCES), and by an earlier one of the same source; one given by hand stays.
     """
     if not runs:
         return {}

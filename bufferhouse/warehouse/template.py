@@ -63,7 +63,7 @@ def _use(make: Callable[[Path], None], use: Callable[[Path], object]) -> bool:
             blank.unlink(missing_ok=True)  # it is damaged: whoever comes next makes it anew
             return False
         use(blank)
-    except (OSError, RuntimeError):  # no cache, or nobody is at home to have one
+    except (OSError, RuntimeError):  # no cache, or a user without a home directory
         return False
     return True
 

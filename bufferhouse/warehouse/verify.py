@@ -144,4 +144,4 @@ def _compare_shapes(
             frame = stored[table].filter(pl.col(name).is_in(list(wrong)))
             for dump_id in frame["dump_id"].unique():
                 if dump_id in proved:
-                    faults.setdefault(dump_id, Fault(dump_id, "raw.shapes: a shape is not what its text says"))
+                    faults.setdefault(dump_id, Fault(dump_id, "raw.shapes: a shape differs from its text"))

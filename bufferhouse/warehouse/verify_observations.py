@@ -75,7 +75,7 @@ def _loads(con: duckdb.DuckDBPyConnection) -> list[Fault]:
     faults = []
     for dump_id, load_id, first, seen, new, held in rows:
         if first is None:
-            faults.append(Fault(dump_id, "raw.observations: nobody has seen it"))
+            faults.append(Fault(dump_id, "raw.observations: no row for this dump"))
         elif seen is None:
             faults.append(Fault(dump_id, f"raw.dumps: there is no load {load_id}"))
         elif (load_id > first and seen) or held > new:

@@ -1,5 +1,5 @@
 -- The parts of every allocation sum to its size, and none but slack is negative.
--- A slot that reaches beyond its allocation (a warning of its own) makes what nobody uses negative.
+-- A slot that reaches beyond its allocation (a warning of its own) makes the unused bytes negative.
 -- severity: error
 SELECT
     b.dump_id,  -- The offending dump.

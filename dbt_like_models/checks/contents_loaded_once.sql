@@ -1,4 +1,4 @@
--- A content is loaded once, however many files and workers have seen it: whoever adds up its rows would count it twice.
+-- A content is loaded once, however many files and workers have seen it: a sum over its rows would count it twice.
 -- severity: error
 SELECT
     dump_id,  -- The dump.

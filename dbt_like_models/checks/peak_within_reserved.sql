@@ -1,4 +1,4 @@
--- What is occupied never exceeds what is reserved, where slots lie inside their allocations.
+-- Occupied bytes never exceed reserved bytes, if all slots lie inside their allocations.
 -- severity: warn
 WITH reserved AS (
     -- Added up again, and not read from the stored totals: they are what is to be proved.

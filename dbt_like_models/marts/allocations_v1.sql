@@ -1,4 +1,4 @@
--- The allocations of a program, with what each is for.
+-- The allocations of a program, with the purpose of each.
 -- grain: dump_id, allocation_index
 -- portable: yes
 SELECT

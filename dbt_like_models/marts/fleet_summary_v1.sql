@@ -1,4 +1,4 @@
--- A run at a glance, per memory space. Peaks of programs are never added: the largest and percentiles stand here.
+-- One run per memory space. Peaks of programs are never added up: the mart has the largest and percentiles.
 -- grain: run_id, memory_space, platform
 -- portable: yes
 SELECT

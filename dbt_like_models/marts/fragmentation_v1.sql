@@ -1,4 +1,4 @@
--- How far an allocation of temporaries is larger than what is ever alive in it at once.
+-- How much larger an allocation of temporaries is than the bytes ever alive in it at one moment.
 -- The occupied peak is a lower bound given XLA's own in-place sharing, not a packing optimum.
 -- grain: dump_id, allocation_index
 -- portable: yes

@@ -1,5 +1,5 @@
--- Programs that one compiler with one set of flags compiled to different bytes, in each memory space. Where a run says no
--- compiler version, only its own dumps are compared. Programs of one name and signature may still be different code.
+-- Programs that one compiler with one set of flags compiled to different bytes, in each memory space. A run without
+-- a compiler version is compared with itself only. Programs of one name and signature may still be different code.
 -- grain: program_id, compile_target, memory_space, compiler, compiler_version, compiler_revision, xla_flags, git_revision,
 -- single_run_id
 -- portable: yes

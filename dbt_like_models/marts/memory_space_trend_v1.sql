@@ -1,5 +1,5 @@
--- How the memory of a program moves from run to run: one series for each program, target, track and memory space.
--- Changes are against the previous run of the same series; the first run of a series has none.
+-- How the memory of a program changes from run to run: one series for each program, target, track and memory space.
+-- A change is the difference from the previous run of the series; the first run of a series has none.
 -- grain: run_id, program_id, compile_target, platform, track, memory_space
 -- portable: yes
 WITH ordered AS (

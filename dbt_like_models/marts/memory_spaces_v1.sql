@@ -1,4 +1,4 @@
--- What the numbers of memory spaces are called, by platform and by who says so. Upstream's own tools contradict each
+-- The names of memory spaces, by platform and by source. Upstream's own tools contradict each
 -- other: 5 is the host to XLA and JAX, and cmem in XLA's memory-usage-report; 6 is SparseCore in one part of XProf and
 -- a workspace register in another; the report calls space 1 of a GPU vmem. A space has one preferred name each.
 -- grain: platform, memory_space, said_by

@@ -1,4 +1,4 @@
--- The memory timeline: what is occupied and listed at each position of the schedule, from 0 to the end of the program.
+-- The memory timeline: occupied and listed bytes at each position of the schedule, from 0 to the end of the program.
 -- grain: dump_id, memory_space, schedule_position
 -- portable: yes
 WITH spaces AS (

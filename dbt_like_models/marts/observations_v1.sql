@@ -1,4 +1,4 @@
--- Which file of which run is which dump of which program: from a path to a dump_id and back.
+-- The dump and the program of each file of each run: from a path to a dump_id and back.
 -- grain: run_id, relative_path
 -- portable: yes
 SELECT

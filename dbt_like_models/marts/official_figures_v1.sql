@@ -1,7 +1,7 @@
--- What `compiled.memory_analysis()` says of each compiled program, derived from its dump by the upstream rule for its
--- compiler. A figure is null where the compiler does not report it, where the dump does not hold what it needs, and
--- where the compiler or its rule is unknown. Where changed_meaning names a figure, the compiler of the run before made
--- it by another rule: never trend it across. docs/measures.md says what each rule is, and how the figures relate to
+-- The figures of `compiled.memory_analysis()` for each compiled program, derived from its dump by the upstream rule for
+-- its compiler. A figure is null if the compiler does not report it, if the dump does not hold its inputs, or if the
+-- compiler or its rule is unknown. If changed_meaning names a figure, the compiler of the run before computed
+-- it by another rule: never compare it across this change. docs/measures.md says what each rule is, and how the figures relate to
 -- ours.
 -- grain: run_id, relative_path
 -- portable: yes

@@ -1,4 +1,4 @@
--- Whose padding it is: by framework operation and source line, arguments and outputs included.
+-- Padding by framework operation and source line, arguments and outputs included.
 -- Without live ranges the peak is not known, and its parts are null.
 -- grain: dump_id, memory_space, op_name, source_file, source_line
 -- portable: yes

@@ -1,4 +1,4 @@
--- What of the memory is padding: slots taken apart by kind of allocation, at the occupied peak and over all values.
+-- The padding in memory: the parts of slots by kind of allocation, at the occupied peak and over all values.
 -- At the peak: element + layout padding + slack + tuple table = occupied, and all kinds sum to the occupied peak.
 -- Without live ranges the peak is not known, and its parts are null.
 -- grain: dump_id, memory_space, kind

@@ -1,4 +1,4 @@
--- Who is alive at the occupied peak of a memory space, largest owners first when sorted by owned_bytes.
+-- The values alive at the occupied peak of a memory space, the largest owners first when sorted by owned_bytes.
 -- Each byte has one owner: the value that starts last, then the lowest id. Owned bytes sum to the occupied peak.
 -- grain: dump_id, value_id
 -- portable: yes

@@ -1,4 +1,4 @@
--- A program from run to run, over all its memory spaces: what it needs, and whether anything changed at all.
+-- A program from run to run, over all its memory spaces: the bytes that it needs, and whether any of them changed.
 -- grain: run_id, program_id, compile_target, platform, track
 -- portable: yes
 WITH ordered AS (

@@ -1,4 +1,4 @@
--- What was refused, with the place of the fault; `bufferhouse rejects show` gives the bytes.
+-- Refused dumps, with the place of the fault; `bufferhouse rejects show` writes their bytes.
 -- grain: reject_id
 -- portable: yes
 SELECT

@@ -1,4 +1,4 @@
--- Functions that were compiled more than once in a run: with how many entry signatures, what varies between them, and
+-- Functions that were compiled more than once in a run: the number of entry signatures, what varies between them, and
 -- how often the same program was compiled again identically.
 -- grain: run_id, program_name, compile_target
 -- portable: yes

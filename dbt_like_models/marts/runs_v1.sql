@@ -1,4 +1,4 @@
--- The runs of the warehouse in their order, each with what was seen and what was refused of it.
+-- The runs of the warehouse in their order, each with the counts of its dumps and its rejects.
 -- grain: run_id
 -- portable: yes
 SELECT

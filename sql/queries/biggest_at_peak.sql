@@ -1,7 +1,7 @@
--- Which values own the most bytes at the occupied peak, and which line of whose code made them?
+-- Which values own the most bytes at the occupied peak, and which source lines made them?
 -- topic: Peaks
 -- param: program = '%'  pattern of program names
--- param: run = null  name of a run; without, all runs
+-- param: run = null  name of a run; null for all runs
 -- param: memory_space = 0  memory space
 -- param: rows = 20  rows at most
 WITH chosen AS (

@@ -1,4 +1,4 @@
--- Which run moved the memory of which program, most bytes first?
+-- Which run changed the memory of which program, the most bytes first?
 -- topic: Changes
 -- param: memory_space = 0  memory space
 -- param: program = '%'  pattern of program names

@@ -1,4 +1,4 @@
--- Which programs reserve the most memory, and in which run did they most?
+-- Which programs reserve the most memory, and in which run do they reserve it?
 -- topic: Peaks
 -- param: memory_space = 0  memory space
 -- param: rows = 20  rows at most

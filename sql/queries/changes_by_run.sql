@@ -1,4 +1,4 @@
--- Which release or run moved memory: how many programs grew, shrank or stayed against their previous run?
+-- Which release or run changed memory: how many programs grew, shrank or stayed since their previous run?
 -- topic: Changes
 -- param: memory_space = 0  memory space
 SELECT

@@ -1,7 +1,7 @@
--- Which programs do not fit a chip, or come near it, by their footprint in a memory space?
+-- Which programs do not fit a chip, or nearly fill it, by their footprint in a memory space?
 -- topic: Capacity
--- param: device_bytes = 17179869184  memory of a chip, where the run does not know its own
--- param: used_percent = 80.0  show what takes at least so much of it
+-- param: device_bytes = 17179869184  memory of the chip, if the run does not hold it
+-- param: used_percent = 80.0  show programs that take at least this share
 -- param: memory_space = 0  memory space
 -- param: rows = 20  rows at most
 SELECT

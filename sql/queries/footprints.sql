@@ -1,4 +1,4 @@
--- What does a program need: arguments, outputs, constants, temporaries, and what does a call add to what is there?
+-- What does a program need: arguments, outputs, constants, temporaries, and how much does a call add?
 -- topic: Capacity
 -- param: program = '%'  pattern of program names
 -- param: memory_space = 0  memory space

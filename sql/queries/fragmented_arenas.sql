@@ -1,4 +1,4 @@
--- Which arenas of temporaries are larger than what is ever alive in them, and why?
+-- Which arenas of temporaries are larger than the bytes ever alive in them, and why?
 -- topic: Capacity
 -- param: rows = 20  rows at most
 SELECT

@@ -1,4 +1,4 @@
--- What are the memory spaces of these dumps called, and by whom?
+-- What are the memory spaces of these dumps called, and by which source?
 -- topic: Memory spaces
 -- param: platform = '%'  pattern of platforms: cpu, gpu, tpu
 -- param: rows = 60  rows at most

@@ -1,4 +1,4 @@
--- How did the figures of `compiled.memory_analysis()` go from run to run, where they mean the same?
+-- How did the figures of `compiled.memory_analysis()` change from run to run, where they mean the same?
 -- topic: Changes
 -- param: program = 'jit_while_simple'  pattern of program names
 -- param: rows = 50  rows at most

@@ -1,4 +1,4 @@
--- Which allocation or value is it that an out-of-memory message speaks of, by its size?
+-- Which allocation or value does an out-of-memory message mean, by its size?
 -- topic: Capacity
 -- param: size_bytes = 16384  the size, in bytes or as XLA prints it, such as 1.17G
 -- param: off_percent = 0.5  how far the size may be off, as messages round

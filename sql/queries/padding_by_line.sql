@@ -1,4 +1,4 @@
--- Whose padding is it: which operations and source lines have the most of it alive at the occupied peak?
+-- Which operations and source lines have the most padding alive at the occupied peak?
 -- topic: Padding
 -- param: memory_space = 0  memory space
 -- param: rows = 20  rows at most

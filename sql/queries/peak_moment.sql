@@ -1,4 +1,4 @@
--- What runs at the occupied peak, and how long does the memory stay as full?
+-- Which instruction runs at the occupied peak, and how long does the memory stay that full?
 -- topic: Peaks
 -- param: program = '%'  pattern of program names
 -- param: memory_space = 0  memory space

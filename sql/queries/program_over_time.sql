@@ -1,4 +1,4 @@
--- How did one program's memory go from run to run?
+-- How did the memory of one program change from run to run?
 -- topic: Changes
 -- param: program = 'jit_mlp_train_step'  pattern of program names
 -- param: memory_space = 0  memory space

@@ -1,6 +1,6 @@
 -- Which functions are compiled again and again in one run: with other signatures, or identically?
 -- topic: Compilations
--- param: run = null  name of a run; without, all runs
+-- param: run = null  name of a run; null for all runs
 -- param: rows = 20  rows at most
 SELECT
     run_name,

@@ -1,4 +1,4 @@
--- Which dumps were refused, and what stood there instead of what was expected?
+-- Which dumps were refused, and what was expected and found there?
 -- topic: Compilations
 -- param: rows = 20  rows at most
 SELECT run_name, relative_path, rule, line_number, column_number, expected, found, state

@@ -1,4 +1,4 @@
--- With which entry signatures was a function compiled, and what did each of them take?
+-- With which entry signatures was a function compiled, and how much memory does each take?
 -- topic: Compilations
 -- param: program = '%'  pattern of program names
 -- param: rows = 30  rows at most

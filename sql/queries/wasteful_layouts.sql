@@ -1,4 +1,4 @@
--- Which layouts waste the most: the same element type, order and tiles over all programs, each program's peak apart?
+-- Which layouts waste the most: the same element type, order and tiles over all programs, each program at its own peak?
 -- topic: Padding
 -- param: memory_space = 0  memory space
 -- param: rows = 20  rows at most

@@ -1,4 +1,4 @@
--- The tables of the fleet report: how many series each holds, and what became of them.
+-- The tables of the fleet report: how many series each holds, and how many of these moved.
 -- grain: platform, track, memory_space
 WITH series_counts AS (
     SELECT

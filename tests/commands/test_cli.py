@@ -72,7 +72,7 @@ def test_data_on_standard_output_and_progress_on_standard_error(warehouse, tmp_p
     (tmp_path / "x-buffer-assignment.txt").write_bytes(small_dump(1))
     outcome = call("ingest", tmp_path / "x-buffer-assignment.txt", "--warehouse", warehouse, "--format", "json")
     assert (0, 1) == (outcome.code, json.loads(outcome.out)["new"])
-    assert "1/1 dumps: 1 new, 0 known\n" == outcome.err
+    assert "1/1 dump: 1 new, 0 known\n" == outcome.err
 
 
 def test_the_warehouse_of_the_environment(warehouse, tmp_path, monkeypatch):

@@ -119,7 +119,7 @@ def test_github_reads_one_command_a_line(compare, tmp_path: Path):
     assert 1 == said.code
     error, warning, notice = said.out.splitlines()
     assert error.startswith("::error title=bufferhouse::jit_cnn_train_step, ")
-    assert "5.1 MiB → 6.4 MiB (+1.3 MiB, +25.5%25), limit 5 %25, 1 MiB; most of it: " in error
+    assert "5.1 MiB → 6.4 MiB (+1.3 MiB, +25.5%25), limit 5 %25, 1 MiB; main cause: " in error
     assert warning.startswith(
         "::warning title=bufferhouse::nothing grew over the limit for jit_nothing in memory space 0"
     )
@@ -166,7 +166,7 @@ def test_nothing_need_be_stored(fleet: Path, compare):
         (["--format", "xml"], "xml"),
         (["--fail-over", "much"], "expected a limit such as 5%"),
         (["--relevant", "5"], "expected a limit such as 5%"),
-        (["--accept", "a.toml"], "--accept: expected --fail-over with it"),
+        (["--accept", "a.toml"], "--accept: expected --fail-over beside it"),
         (["--fail-over", "5%", "--accept", "/no/such.toml"], "/no/such.toml: No such file"),
         (["--program", "jit_cnn_trian_step"], "did you mean 'jit_cnn_train_step'"),
         (["--from", "."], "expected --warehouse or --from, not both"),

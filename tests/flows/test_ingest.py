@@ -252,7 +252,7 @@ def test_a_folder_of_bad_dumps_fails(prefect_server, seeds, tmp_path):
     warehouse = tmp_path / "warehouse.duckdb"
     state = ingest([str(seeds)], warehouse=str(warehouse), return_state=True)
     assert "FAILED" == state.type.value
-    assert "5 of 5 dumps were refused or not readable, more than 50%" == state.message
+    assert "5 of 5 dumps refused or not readable, more than 50%" == state.message
     assert [(5,)] == query(warehouse, "SELECT COUNT(*) FROM raw.rejects WHERE octet_length(content) > 0")
     assert "5" == figures(artifact(state))["rejected"]
 

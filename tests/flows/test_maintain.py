@@ -87,7 +87,7 @@ def test_a_failed_check_is_an_event_and_nothing_is_published(prefect_server, own
     ((dump_id,),) = query(own_warehouse, "SELECT MIN(dump_id) FROM intermediate.balances")
     query(own_warehouse, f"UPDATE intermediate.balances SET slack_bytes = slack_bytes + 1 WHERE dump_id = {dump_id}")
     state = maintain(warehouse=str(own_warehouse), compact_file=False, verify_sample=1, return_state=True)
-    assert ("FAILED", True) == (state.type.value, state.message.startswith("1 checks failed: balances_close: "))
+    assert ("FAILED", True) == (state.type.value, state.message.startswith("1 check failed: balances_close: "))
     assert "1" == figures(artifacts(state)["maintain-summary"])["checks failed"]
     assert not published_path(own_warehouse).exists()
     (told,) = events_of(state, FAILED_CHECK)

@@ -45,7 +45,8 @@ def test_check_tells_whether_the_page_is_up_to_date(tmp_path):
         outcome = run("catalog", "--check", cwd=tmp_path)
         assert (1, "") == (outcome.code, outcome.out)
         assert (
-            f"{page} is not what schemas/ and dbt_like_models/ say; write it with: bufferhouse catalog" in outcome.err
+            f"{page} does not match schemas/ and dbt_like_models/; write it again with: bufferhouse catalog"
+            in outcome.err
         )
         assert before == (page.read_text() if page.exists() else None)
     outcome = run("catalog", cwd=tmp_path)
@@ -55,7 +56,7 @@ def test_check_tells_whether_the_page_is_up_to_date(tmp_path):
     cookbook.write_text("by hand\n")
     outcome = run("catalog", "--check", cwd=tmp_path)
     assert (1, "") == (outcome.code, outcome.out)
-    assert f"{cookbook} is not what sql/queries/ says; write it with: bufferhouse catalog" in outcome.err
+    assert f"{cookbook} does not match sql/queries/; write it again with: bufferhouse catalog" in outcome.err
     assert 0 == run("catalog", cwd=tmp_path).code
     outcome = run("catalog", "--check", cwd=tmp_path)
     assert (0, "", "") == (outcome.code, outcome.out, outcome.err)

@@ -135,4 +135,4 @@ def test_an_output_folder_needs_a_dialect(tmp_path):
     """A list of models is printed, never written to files."""
     outcome = call("models", "-o", tmp_path / "sql")
     assert 2 == outcome.code
-    assert "-o is for --dialect" in outcome.err
+    assert "-o: expected --dialect beside it" in outcome.err

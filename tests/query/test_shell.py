@@ -1,4 +1,4 @@
-"""The conversation that begins where no SQL is given."""
+"""The interactive shell, which starts where no SQL is given."""
 
 import os
 import pty
@@ -113,7 +113,7 @@ def test_mistakes(example_warehouse, line, message):
 
 
 def test_help_and_quit(example_warehouse):
-    """.help lists every command, .quit ends the conversation."""
+    """.help lists every command, .quit ends the shell."""
     outcome = call("query", "--warehouse", example_warehouse, stdin=".help\n.quit\nSELECT 1;\n")
     assert 0 == outcome.code
     for command in (".tables", ".describe", ".docs", ".questions", ".run", ".format", ".quit"):

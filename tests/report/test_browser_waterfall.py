@@ -21,7 +21,7 @@ def test_a_step_shows_its_bytes_when_pointed_at(opened: Callable, example_wareho
     with opened("compare") as page:
         page.darken(is_dark)
         for cause in biggest:
-            words = f"{cause['cause']} {cause['shape']}"
+            words = f"{cause['cause_label']} {cause['shape']}"
             page.ask('document.querySelector("#chart-2").scrollIntoView({ block: "center" })')
             page.frame()
             marks = '[...document.querySelectorAll("#chart-2 .mark-rect path")]'

@@ -117,7 +117,7 @@ def test_a_run_and_itself_are_the_same(example_warehouse: Path):
     assert {("unchanged", None)} == set(statuses(comparison).values())
     assert all(row["has_same_content"] for row in comparison.programs)
     text = compare_text(comparison, "table")
-    assert "Both sides are the same run.\nNothing that is compared has changed." in text
+    assert "Both sides are the same run.\nNothing changed." in text
 
 
 def test_what_is_not_known_is_not_compared(changed: Path):
@@ -168,7 +168,7 @@ def test_a_run_of_rejects_is_compared_with_nothing(changed: Path, tmp_path: Path
     page = tmp_path / "page.html"
     said = call("report", "compare", "seeds", "broken", "--warehouse", changed, "--html", page)
     assert 0 == said.code
-    assert "No dump of the run after could be read; see them with: bufferhouse rejects ls" in said.out
+    assert "No dump of the run after could be read; list its rejects with: bufferhouse rejects ls" in said.out
     assert "No dump of the run after could be read" in page.read_text()
     for runs in (("seeds", "broken"), ("broken", "seeds")):
         side = "after" if runs[1] == "broken" else "before"
@@ -193,10 +193,10 @@ def test_refused_dumps_and_variants_are_said(changed: Path, tmp_path: Path):
     )
     comparison = read_comparison(changed, BEFORE, AFTER)
     text = compare_text(comparison, "markdown")
-    assert "Dumps of the run after were refused: a program that is missing there may be among them." in text
+    assert "Dumps of the run after were refused: a program that is missing there may be in one of them." in text
     ambiguous = [row for row in comparison.programs if row["is_ambiguous"]]
     assert {"changed", "new"} <= {row["status"] for row in ambiguous}
-    assert f"{len(ambiguous)} pairs of dumps may belong together otherwise: the program has several" in text
+    assert f"{len(ambiguous)} pairs of dumps may be wrong: the program has several" in text
     assert len(statuses(comparison)) == len(comparison.programs)
 
 
@@ -252,7 +252,22 @@ def test_json_has_programs_with_causes_and_totals(example_warehouse: Path, relea
             assert row["delta_bytes"] == sum(cause["bytes"] for cause in program["causes"])
     causes = [cause for program in found["programs"] for cause in program["causes"]]
     assert len(releases.causes) == len(causes) > 20
-    assert all(cause["cause"] and cause["bytes"] for cause in causes)
+    assert all(cause["cause_label"] and cause["bytes"] for cause in causes)
+
+
+def test_json_keeps_the_former_words_of_causes(releases: Comparison):
+    """For one release `cause`, `main_cause` and `most_of_it` hold the words that scripts know."""
+    found = json.loads(compare_text(releases, "json"))
+    causes = {cause["cause_label"]: cause["cause"] for one in found["programs"] for cause in one["causes"]}
+    assert "lives to the peak only after" == causes["now alive at the peak"]
+    assert "packing" == causes["fragmentation and padding between buffers"]
+    [program] = [one for one in found["programs"] if one["program_name"] == "jit_cnn_train_step"]
+    assert ("lives to the peak only after", "now alive at the peak") == (
+        program["main_cause"],
+        program["main_cause_label"],
+    )
+    assert program["most_of_it"].startswith("lives to the peak only after +")
+    assert program["main_cause_said"].startswith("now alive at the peak +")
 
 
 def test_totals_are_of_programs_in_both_runs(example_warehouse: Path):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bufferhouse.compare import causes as C
 from bufferhouse.compare.threshold import Threshold
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare import match_sections
@@ -103,15 +104,14 @@ def test_values_at_the_peaks_are_those_of_the_marts(parts: Parts, example_wareho
 
 def test_what_is_unmatched_bears_its_cause(comparison: Comparison, parts: Parts):
     """Of each cause that is a value at one peak, the table of unmatched values has the bytes that the causes have."""
-    named = {"only before", "only after", "lives to the peak only after", "freed before the peak after",
-             "moved to memory space", "moved from memory space"}  # fmt: skip
+    named = {C.ONLY_BEFORE, C.ONLY_AFTER, C.LIVES_TO_PEAK, C.FREED_BEFORE, C.MOVED_OUT, C.MOVED_IN}
     for key, records in embedded(parts, "compare_unmatched").items():
         expected, actual = defaultdict(int), defaultdict(int)
         for one in comparison.causes:
-            if tuple(one[name] for name in PAIR) == key and one["cause"] in named:
-                expected[one["cause"]] += one["cause_bytes"]
+            if tuple(one[name] for name in PAIR) == key and one["cause_label"] in named:
+                expected[one["cause_label"]] += one["cause_bytes"]
         for one in records:
-            actual[one["cause"]] += one["difference_bytes"]
+            actual[one["cause_label"]] += one["difference_bytes"]
         assert expected == {cause: size for cause, size in actual.items() if size}
 
 
@@ -126,8 +126,8 @@ def test_a_page_lists_the_first_and_says_what_is_left_out(example_warehouse: Pat
         left = everything[key][3:]
         differing = sum(bool(one["difference_bytes"]) for one in left)
         if left:
-            assert f"The first 3 are listed; {len(left)} more with " in written
-            assert f" are left out, {differing} of which differ." in written
+            assert f"The page lists the first 3 and leaves out {len(left)} with " in written
+            assert f"; {differing} of these differ." in written
 
 
 @pytest.mark.parametrize("metric", ["occupied", "temp", "footprint"])

@@ -22,7 +22,7 @@ def test_the_example_fleet_is_determinate(example_warehouse: Path):
     """Every compiler compiled every program once: nothing is found, and the answer says over how many runs."""
     said = call("determinism", "--warehouse", example_warehouse)
     assert 0 == said.code
-    assert "11 runs, 10 of them with a compiler version." in said.out
+    assert "11 runs, 10 with a compiler version." in said.out
     assert "No program differs in bytes between dumps of one compiler with one set of flags." in said.out
 
 

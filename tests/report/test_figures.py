@@ -2,15 +2,8 @@
 
 import pytest
 
-from bufferhouse.report.text.figures import (
-    counted,
-    exact_bytes,
-    human_bytes,
-    printable,
-    space_title,
-    sparkline,
-    tick_bytes,
-)
+from bufferhouse.errors import counted
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline, tick_bytes
 
 
 @pytest.mark.parametrize(

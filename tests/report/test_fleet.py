@@ -175,10 +175,10 @@ def test_the_report_fits_the_terminal(
             for series in space.series
             if series.has_moved
         ]
-        # At the end of a line, or before what made most of it.
+        # At the end of a line, or before the main cause.
         net = re.compile(r"  ((?:[+-][0-9.]+|±0) [KMGi]*B)(?:  +(?:–|[a-z][a-z ]+ [+-][0-9.]+ [KMGi]*B))?$")
         assert nets == [found[1] for line in lines if (found := net.search(line))]
-        assert width < 160 or [line for line in lines if line.endswith("  net change  most of it")]
+        assert width < 160 or [line for line in lines if line.endswith("  net change  main cause")]
 
 
 def test_figures_in_the_columns_are_those_of_the_mart(example_warehouse: Path, monkeypatch: pytest.MonkeyPatch):
@@ -187,7 +187,7 @@ def test_figures_in_the_columns_are_those_of_the_mart(example_warehouse: Path, m
     out = printed(example_warehouse)
     lines = out.split("cpu · release · memory space 0 (default)\n")[1].split("\n\n")[0].splitlines()
     series = {name: runs for (name, _, _), runs in all_series(example_warehouse)["cpu", "release", 0].items()}
-    assert ["program", *(run for run, _ in series["jit_fft"]), "trend", "net", "change", "most", "of", "it"] == (
+    assert ["program", *(run for run, _ in series["jit_fft"]), "trend", "net", "change", "main", "cause"] == (
         lines[1].split()
     )
     expected, actual = {}, {}

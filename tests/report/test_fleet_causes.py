@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bufferhouse.compare.causes import former, short
 from bufferhouse.compare.compare import compare_runs
 from bufferhouse.query.statements import ask
 from bufferhouse.report.fleet.data import Fleet, read_fleet
@@ -41,7 +42,8 @@ def test_a_mover_has_the_biggest_cause_of_its_net_change(report: Fleet, example)
             sums[cause.cause] += cause.size_bytes
         way = 1 if row.delta_bytes > 0 else -1
         assert way * mover["main_cause_bytes"] == max(way * size for size in sums.values()) > 0
-        assert mover["main_cause_bytes"] == sums[mover["main_cause"]]
+        assert mover["main_cause_bytes"] == sums[mover["main_cause_label"]]
+        assert former(mover["main_cause_label"]) == mover["main_cause"]
 
 
 def test_what_came_back_has_no_cause(report: Fleet):
@@ -60,10 +62,10 @@ def test_every_form_names_the_causes(report: Fleet, example_warehouse: Path, mon
     said = call("report", "fleet", "--warehouse", example_warehouse, "--format", "json")
     movers = json.loads(said.out)["answers"]["fleet_movers"]
     assert report.answers["fleet_movers"].records == movers
-    causes = {(row["main_cause"], row["main_cause_bytes"]) for row in movers if row["main_cause"]}
+    causes = {(row["main_cause_label"], row["main_cause_bytes"]) for row in movers if row["main_cause"]}
     assert causes == {series.main_cause for space in report.spaces for series in space.series if series.main_cause}
     for cause, size in causes:
         rounded, whole = human_bytes(size, signed=True), exact_bytes(size, signed=True)
-        assert (f"{cause} {rounded}", whole) in cells
-        assert all(f"{cause} {rounded}" in text for text in shown.values())
-        assert all(f"{cause} {whole}" in text for text in exact.values())
+        assert (f"{short(cause)} {rounded}", whole) in cells
+        assert all(f"{short(cause)} {rounded}" in text for text in shown.values())
+        assert all(f"{short(cause)} {whole}" in text for text in exact.values())

@@ -13,6 +13,7 @@ import vl_convert
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bufferhouse.compare.causes import short
 from bufferhouse.query.statements import Answer, ask, keep
 from bufferhouse.report.fleet.data import KEPT, read_fleet
 from bufferhouse.report.fleet.page import RUNS_BESIDE_CAUSES, fleet_page
@@ -114,7 +115,7 @@ def test_cells_are_exact_to_the_byte(example_warehouse: Path, example_parts: Par
     """A cell shows bytes as people read them and holds the exact figure and change, equal to the mart's."""
     space = read_fleet(example_warehouse).spaces[0]
     runs = space.runs[-RUNS_BESIDE_CAUSES:]
-    headings = ["program", *(run["run_name"] for run in runs), "trend", "net change", "most of it"]
+    headings = ["program", *(run["run_name"] for run in runs), "trend", "net change", "main cause"]
     start = [[said for said, _ in row] for row in example_parts.rows].index(headings)
     for series, row in zip(space.series, example_parts.rows[start + 1 :], strict=False):
         assert series.label == row[0][0]
@@ -128,7 +129,7 @@ def test_cells_are_exact_to_the_byte(example_warehouse: Path, example_parts: Par
         said, exact = row[-1]
         if series.main_cause:
             assert f"{series.main_cause[1]:+,} B" == exact
-            assert said == f"{series.main_cause[0]} {human_bytes(series.main_cause[1], signed=True)}"
+            assert said == f"{short(series.main_cause[0])} {human_bytes(series.main_cause[1], signed=True)}"
 
 
 def test_padding_parts_sum_to_the_occupied_bytes(example_warehouse: Path):

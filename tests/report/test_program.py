@@ -43,9 +43,9 @@ PROGRAM_OF = "SELECT DISTINCT program_id FROM raw.observations WHERE dump_id = $
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("jit_d", r"'jit_d' may be any of \d+ programs; say which by its id:\n +\d+  jit_\w+  \(\d+ runs?\)\n"),
-        ("(unnamed)", r"'\(unnamed\)' may be any of 5 programs"),
-        ("FFT", r"there is no program 'FFT'; near it:\n +\d+  jit_fft  \(8 runs\)$"),
+        ("jit_d", r"'jit_d' fits \d+ programs; give the id of one of them:\n +\d+  jit_\w+  \(\d+ runs?\)\n"),
+        ("(unnamed)", r"'\(unnamed\)' fits 5 programs"),
+        ("FFT", r"there is no program 'FFT'; similar names:\n +\d+  jit_fft  \(8 runs\)$"),
         ("no such\x1b", r"there is no program 'no such\\\\x1b'; there are:\n( +\d+  .+\n)+  … and \d+ more"),
     ],
 )
@@ -76,7 +76,7 @@ def test_the_newest_run_is_shown_unless_another_is_named(example_warehouse: Path
     assert found["dump_id"] != other["dump_id"]
 
 
-@pytest.mark.parametrize(("run", "message"), [("seeds", "run 'seeds' has none"), ("x", "there is no run 'x'")])
+@pytest.mark.parametrize(("run", "message"), [("seeds", "run 'seeds' has no dump of it"), ("x", "there is no run 'x'")])
 def test_a_run_without_the_program_is_answered_with_those_that_have_it(example_warehouse: Path, run: str, message: str):
     """The message names the runs in which the program is, the newest first."""
     with pytest.raises(UsageError, match=f"^{message}; runs that have jit_fft: jaxlib-0.10.0, jaxlib-0.9.0, "):
@@ -154,7 +154,7 @@ def test_dumps_in_no_warehouse(fleet: Path):
     (source,) = (fleet / "jaxlib-0.8.0").glob("*jit_fft*-buffer-assignment.txt")
     said = call("report", "program", "jit_fft", "--from", source)
     assert 0 == said.code
-    assert "who fills the peak" in said.out
+    assert "values at the peak" in said.out
     assert "history" not in said.out
 
 
@@ -184,7 +184,7 @@ def test_a_run_of_rejects_says_so(own_warehouse: Path, warehouse: Path, tmp_path
         )
     for path in (own_warehouse, warehouse):
         assert 1 == call("ingest", tmp_path / "broken", "--warehouse", path).code
-    with pytest.raises(UsageError, match="no dump could be read, 2 rejects; see them with: bufferhouse rejects ls"):
+    with pytest.raises(UsageError, match="no dump could be read, 2 rejects; list them with: bufferhouse rejects ls"):
         read_program(warehouse, "jit_fft")
     with pytest.raises(
         UsageError, match=r"run 'broken' has no dump of any program: 2 rejects \(bufferhouse rejects ls\)"
@@ -243,7 +243,7 @@ def test_rows_beyond_the_limit_are_summed(synthetic, monkeypatch: pytest.MonkeyP
     """What the table of owners leaves out is said to the byte."""
     monkeypatch.setattr(reading, "PEAK_OWNERS", 1)
     program = read_program(synthetic(dump_text([Slot(0, 3, 0, 64), Slot(0, 3, 64, 100)])), "")
-    assert "2 values at position 0: 164 B. The 1 that own least are left out: 64 B." in program_text(program, "table")
+    assert "2 values at position 0: 164 B. Left out: 1 smaller owner with 64 B." in program_text(program, "table")
 
 
 def test_names_do_nothing_on_a_terminal(example_warehouse: Path, tmp_path: Path):

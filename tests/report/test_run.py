@@ -53,7 +53,7 @@ def test_without_a_word_the_newest_run_is_meant(example_warehouse: Path):
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("jaxlib-0.4", r"'jaxlib-0.4' may be any of 3 runs; say which:\n  jaxlib-0.4.38  \(2024-12-17 00:00 UTC, 13 d"),
+        ("jaxlib-0.4", r"'jaxlib-0.4' fits 3 runs; give one of them:\n  jaxlib-0.4.38  \(2024-12-17 00:00 UTC, 13 d"),
         ("jaxlib-0.80", r"there is no run 'jaxlib-0.80'; did you mean 'jaxlib-0.8.0'( or '[^']+')*\?\n$"),
         ("V5E", r"there is no run 'V5E'; did you mean 'tpu-v5e-[^']+' or 'tpu-v5e-[^']+'\?\n$"),
         ("no\x1b", r"there is no run 'no\\\\x1b'; there are:\n  jaxlib-0.10.0  (.+\n){11}$"),
@@ -87,7 +87,9 @@ def test_programs_are_ranked_and_folded(repeated: Path):
         assert (len(dumps), len(set(dumps))) == (shown["dump_count"], shown["variant_count"])
     sizes = [row["reserved_bytes"] for row in run.records("run_programs")]
     assert sorted(sizes, reverse=True) == sizes
-    assert "13 programs, the largest first; 39 dumps folded" in run_text(run, "table")
+    assert "13 programs, the largest first; each row shows the largest dump of its program, of 39 dumps" in run_text(
+        run, "table"
+    )
 
 
 def test_parts_of_a_program_are_its_reserved_bytes(tpu: Run):
@@ -149,7 +151,7 @@ def test_the_report_fits_the_terminal(tpu: Run, width: int, monkeypatch: pytest.
     assert [] == [line for line in text.splitlines() if cell_len(line) > width]
     for row in tpu.records("run_programs", memory_space=0):
         assert f"{row['reserved_bytes']:,} B" in text
-    assert ("no room for: " in text) == (width < 200)
+    assert ("columns left out (terminal too narrow): " in text) == (width < 200)
 
 
 def test_markdown_has_the_figures_of_the_terminal(tpu: Run, monkeypatch: pytest.MonkeyPatch):
@@ -192,7 +194,7 @@ def test_a_run_of_rejects_shows_why(rejects: Path, tmp_path: Path):
     assert "0 dumps, 0 contents, 0 programs, 12 rejects" in said.out
     assert "No dump of this run could be read" in said.out
     assert 10 == len(re.findall(r"broken/module_\d+-buffer-assignment.txt:\d", said.out))
-    assert "… and 2 more\nall of them: bufferhouse rejects ls\n" in said.out
+    assert "… and 2 more\nall rejects: bufferhouse rejects ls\n" in said.out
     assert "&lt;b&gt;nonsense" in page.read_text()
     assert "No dump of this run could be read" in page.read_text()
 

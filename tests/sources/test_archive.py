@@ -73,7 +73,7 @@ def test_a_directory_of_archives_is_a_directory_of_dumps(tmp_path):
     assert [small_dump(1), small_dump(2)] == [files["combined"] for _, files in read(found.dumps)]
     (box / name_of(3)).write_bytes(small_dump(3))
     outcome = call("ingest", box, "--warehouse", tmp_path / "w.duckdb")
-    assert (0, "1 dumps of 1 run seen: 1 new, 0 known, 0 rejected; 3 other files ignored") == (
+    assert (0, "1 dump of 1 run seen: 1 new, 0 known, 0 rejected; 3 other files ignored") == (
         outcome.code,
         outcome.out.split("\n")[0],
     )

@@ -126,7 +126,7 @@ def test_a_module_text_that_comes_later_is_read_and_its_dump_is_not(warehouse, t
         assert (observations, frames) == (counts(warehouse)["observations"], summary["rows"].get("stack_frames", 0))
         assert (RESOLVED, [("jit_scalar_add", True)]) == (rows(warehouse, LINES), has_frames(warehouse))
     assert [(1,)] == rows(warehouse, "SELECT COUNT(*) FROM staging.observations")
-    assert "1 of 1 dumps proved\n" == call("verify", "--warehouse", warehouse).out
+    assert "1 of 1 dump proved\n" == call("verify", "--warehouse", warehouse).out
 
 
 def test_the_newest_module_text_counts(warehouse, tmp_path):
@@ -210,7 +210,7 @@ def test_a_damaged_head_leaves_a_dump_without_lines_and_a_warning(warehouse, tmp
     outcome = call("ingest", directory, "--warehouse", warehouse)
     fault = """8:1: expected a line such as: 1 "step", found '2 "m'"""
     assert 0 == outcome.code
-    assert f"warning: {text}:{fault}; loaded without the source lines of it" in outcome.out
+    assert f"warning: {text}:{fault}; the dump is loaded without its source lines" in outcome.out
     expected = [("stack_frames_readable", 1, "a module text whose head can be read", fault)]
     found = "SELECT rule, occurrence_count, expected, found FROM marts.warnings"
     assert expected == rows(warehouse, found)

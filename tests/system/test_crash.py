@@ -205,7 +205,7 @@ def test_killed_again_and_again_it_has_the_rows_of_an_undisturbed_run(dumps, und
     assert outcome.code in (0, 1), outcome.err
     assert undisturbed == tables(path) == tables(copy)
     proved = DUMPS - BROKEN
-    assert f"{proved} of {proved} dumps proved\n" == call("verify", "--warehouse", path).out
+    assert f"{proved:,} of {proved:,} dumps proved\n" == call("verify", "--warehouse", path).out
     assert 0 == call("check", "--warehouse", path).code
     assert {path.name, f"{path.name}.lock", copy.name} == {file.name for file in tmp_path.iterdir()}
 

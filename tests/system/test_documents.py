@@ -12,7 +12,7 @@ from tests.system.documents import Shown, anchors, blocks, commands, documents, 
 
 TUTORIAL = CHECKOUT / "docs" / "tutorial.md"
 QUESTIONS = sorted((CHECKOUT / "docs" / "questions").glob("*.md"))
-# Runs until it is told to end: tests/flows/test_serve.py starts it.
+# Runs until a signal ends it: tests/flows/test_serve.py starts it.
 ENDLESS = ("bufferhouse", "serve")
 
 

@@ -72,13 +72,13 @@ def test_again_it_is_known(ingested, archive):
 
 def test_every_dump_is_proved(ingested):
     """`verify` renders all of them to what was read."""
-    assert "1903 of 1903 dumps proved\n" == call("verify", "--warehouse", ingested[0]).out
+    assert "1,903 of 1,903 dumps proved\n" == call("verify", "--warehouse", ingested[0]).out
 
 
 def test_the_archive_comes_back(ingested, archive, tmp_path):
     """`export --all` gives the archive's paths and hashes, run by run."""
     outcome = call("export", "--all", "-o", tmp_path, "--warehouse", ingested[0])
-    assert (0, f"14603 files written to {tmp_path}\n") == (outcome.code, outcome.out)
+    assert (0, f"14,603 files written to {tmp_path}\n") == (outcome.code, outcome.out)
     with tarfile.open(archive) as members:
         expected = {
             member.name.split("/", 1)[1]: hashlib.sha256(members.extractfile(member).read()).hexdigest()
@@ -154,4 +154,4 @@ def test_all_the_corpus_is_smaller(ingested, corpus, tmp_path):
     assert summary["megabytes"] < 1500
     assert share_after_compact(path) <= 0.21
     proved = counts(path)["dumps"]
-    assert f"{proved} of {proved} dumps proved\n" == call("verify", "--warehouse", path).out
+    assert f"{proved:,} of {proved:,} dumps proved\n" == call("verify", "--warehouse", path).out

@@ -103,7 +103,7 @@ def test_nothing_is_lost_and_nothing_doubled_over_hundreds_of_flow_runs(stack, r
     assert sorted(writers.damaged) == sorted(stack.published(refused))
     stack.kill("scheduler")
     proved = stack.run("scheduler", "bufferhouse", "verify", "--warehouse", str(stack.warehouse))
-    assert f"{len(writers.whole)} of {len(writers.whole)} dumps proved" in proved
+    assert f"{len(writers.whole):,} of {len(writers.whole):,} dumps proved" in proved
     quarter = RUNS // 4
     early, late = mean(memory[quarter : 2 * quarter]), mean(memory[-quarter:])
     said = {

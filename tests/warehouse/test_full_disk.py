@@ -30,7 +30,7 @@ def assert_whole(warehouse: Path, least: int) -> None:
     assert [(tables["dumps"], tables["observations"])] == rows(
         warehouse, "SELECT COALESCE(SUM(new_count), 0), COALESCE(SUM(new_count + known_count), 0) FROM raw.loads"
     )
-    assert f"{tables['dumps']} of {tables['dumps']} dumps proved\n" == call("verify", "--warehouse", warehouse).out
+    assert f"{tables['dumps']:,} of {tables['dumps']:,} dumps proved\n" == call("verify", "--warehouse", warehouse).out
 
 
 def assert_full(outcome, warehouse: Path) -> None:

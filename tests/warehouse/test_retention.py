@@ -37,7 +37,7 @@ def test_keep_runs_forgets_the_oldest_and_what_only_they_saw(warehouse, tmp_path
     before = runs_of(warehouse)
     outcome = call("prune", "--keep-runs", 2, "--warehouse", warehouse)
     assert (0, ["day_1", "day_2", "day_3"], ["day_2", "day_3"]) == (outcome.code, before, runs_of(warehouse))
-    assert "removing run day_1\n1 runs, 2 observations and 1 dumps removed" in outcome.out
+    assert "removing run day_1\n1 run, 2 observations and 1 dump removed" in outcome.out
     tables = counts(warehouse)
     assert (4, 5, 0, 3) == (tables["dumps"], tables["observations"], tables["rejects"], tables["loads"] + 2)
     for (name,) in [*rows(warehouse, INCREMENTAL), ("raw.hlo_values",), ("raw.live_ranges",), ("raw.dump_files",)]:
@@ -64,7 +64,7 @@ def test_older_than_counts_days_from_now(warehouse, tmp_path):
         moment = (datetime.now(UTC) - timedelta(days=days)).isoformat()
         ingest(warehouse, tmp_path / name, "--label", f"started_at={moment}")
     plan = call("prune", "--older-than", "30d", "--plan", "--warehouse", warehouse)
-    assert (0, "would remove run old\n1 runs would be removed\n") == (plan.code, plan.out)
+    assert (0, "would remove run old\n1 run would be removed\n") == (plan.code, plan.out)
     assert ["old", "young"] == runs_of(warehouse)
     assert 0 == call("prune", "--older-than", 30, "--warehouse", warehouse).code
     assert ["young"] == runs_of(warehouse)

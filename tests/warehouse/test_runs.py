@@ -170,7 +170,7 @@ def test_rm(warehouse, run):
     assert 2 == call("runs", "rm", "nightly", "gone", "--warehouse", warehouse).code
     assert 2 == counts(warehouse)["dumps"]
     outcome = call("runs", "rm", "nightly", "--warehouse", warehouse)
-    assert (0, "1 runs, 2 observations and 2 dumps removed\n") == (outcome.code, outcome.out)
+    assert (0, "1 run, 2 observations and 2 dumps removed\n") == (outcome.code, outcome.out)
     assert {"loads": 1} == {table: count for table, count in counts(warehouse).items() if count}
     code, summary = ingest(warehouse, run)
     assert (0, 2) == (code, summary["new"])

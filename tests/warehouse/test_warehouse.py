@@ -235,7 +235,7 @@ def test_a_warehouse_among_the_sources_is_passed_by(warehouse):
     words = ["ingest", *sorted(directory.iterdir()), "--run", "here", "--warehouse", warehouse]
     outcome = call(*words)
     assert 0 == outcome.code
-    assert "1 dumps of 1 run seen: 1 new, 0 known, 0 rejected; 3 other files ignored" in outcome.out
+    assert "1 dump of 1 run seen: 1 new, 0 known, 0 rejected; 3 other files ignored" in outcome.out
     assert 0 == call(*words).code
     assert [(1, 0)] == rows(warehouse, "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.rejects)")
 

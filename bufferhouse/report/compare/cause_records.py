@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bufferhouse.compare.causes import MOVED_IN, MOVED_OUT, Cause
+from bufferhouse.compare.causes import MOVED_IN, MOVED_OUT, Cause, former
 from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.tiers import tiles, without_layout
 from bufferhouse.compare.values import Value
@@ -15,8 +15,8 @@ OF_THE_PROGRAM = ("program_id", "program_label", "platform", "memory_space", "be
 def cause_records(rows: Sequence[Compared], programs: Sequence[Record]) -> list[Record]:
     """Return the causes of each of the rows, the biggest of a row first.
 
-    `programs` are the records of the rows. Causes that differ in nothing but the value are one record, with their
-    number and their bytes together.
+    `programs` are the records of the rows. Causes that differ in the value alone are one record, which holds their
+    count and the sum of their bytes. `cause` holds the words of earlier releases, `cause_label` those of today.
     """
     by_key = {tuple(record[name] for name in KEY): record for record in programs}
     records = []
@@ -33,7 +33,8 @@ def cause_records(rows: Sequence[Compared], programs: Sequence[Record]) -> list[
 def _record(group: Sequence[Cause]) -> Record:
     first = group[0]
     return {
-        "cause": first.cause,
+        "cause": former(first.cause),
+        "cause_label": first.cause,
         "cause_bytes": sum(cause.size_bytes for cause in group),
         "value_count": sum(bool(cause.before or cause.after) for cause in group),
         "tier": first.tier,
@@ -56,7 +57,7 @@ def _other_space(cause: Cause) -> int | None:
 
 
 def _shown(sides: Sequence[Value]) -> Record:
-    """Return what is shown of a cause: what the value after says, or else the one before."""
+    """Return the facts of a cause for a table: those of the value after, else those of the value before."""
     return {
         "shape": shape_of(*(value.shape_text for value in reversed(sides))) if sides else None,
         "opcode": next((value.opcode for value in sides if value.opcode), None),
@@ -66,7 +67,7 @@ def _shown(sides: Sequence[Value]) -> Record:
 
 
 def shape_of(before: str, after: str | None = None) -> str:
-    """Return the shape, with its layout only where that differs or nothing is known to compare it with."""
+    """Return the shape; its layout is shown only where the layouts differ or there is one side only."""
     if after is None:
         return before
     if before == after:

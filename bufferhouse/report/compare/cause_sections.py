@@ -1,8 +1,9 @@
-"""Why programs differ between two runs: a section for each of those that changed most, and one over all of them."""
+"""Why programs differ between two runs: a section for each of the biggest changes, and one for all changes."""
 
 from collections.abc import Callable, Sequence
 
 from bufferhouse.compare.rollup import rolled_up
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.records import KEY
@@ -15,7 +16,7 @@ _EXPLAINED = 5  # programs; with one program asked for, all of its memory spaces
 _SHOWN = 12  # causes of a program on a terminal and in Markdown
 _CAUSES = [
     Column("cause_bytes", "bytes", "change"),
-    Column("cause", "cause", is_whole=True),
+    Column("cause_label", "cause", is_whole=True),
     Column("value_count", "values", "count", rank=3),
     Column("other_memory_space", "memory space", "count", rank=2),
     Column("shape", "shape", limit=60, rank=1),
@@ -25,10 +26,10 @@ _CAUSES = [
     Column("tier", "matched by", rank=3),
 ]
 _ROLLUP = [
-    Column("group", "", limit=80),
+    Column("group_label", "", limit=80),
     Column("delta_bytes", "change", "change"),
-    Column("risen_bytes", "more", "change", rank=1),
-    Column("fallen_bytes", "less", "change", rank=1),
+    Column("risen_bytes", "growth", "change", rank=1),
+    Column("fallen_bytes", "decrease", "change", rank=1),
     Column("program_count", "programs", "count", rank=2),
     Column("value_count", "values", "count", rank=2),
 ]
@@ -40,7 +41,7 @@ def cause_sections(comparison: Comparison, *, exact: bool = False) -> list[Secti
 
 
 def explained(comparison: Comparison) -> list[Record]:
-    """Return the programs with the biggest changes: of those that are relevant, or if none is of all."""
+    """Return the programs with the biggest relevant changes; where none is relevant, with the biggest changes."""
     changed = [row for row in comparison.programs if row["status"] == "changed" and row["delta_bytes"]]
     chosen = [row for row in changed if row["is_relevant"]] or changed
     chosen.sort(key=lambda row: -abs(row["delta_bytes"]))
@@ -48,7 +49,7 @@ def explained(comparison: Comparison) -> list[Record]:
 
 
 def cause_section(row: Record, causes: Sequence[Record], *, exact: bool = False) -> Section:
-    """Return why one program changed in one memory space; `causes` may hold those of others, too."""
+    """Return why one program changed in one memory space; `causes` may hold causes of other programs, too."""
     where = {name: row[name] for name in KEY}
     causes = [one for one in causes if all(one[name] == value for name, value in where.items())]
     space = space_title(row["platform"], row["memory_space"])
@@ -70,30 +71,30 @@ def cause_section(row: Record, causes: Sequence[Record], *, exact: bool = False)
 def _lines(row: Record, said: Callable[..., str]) -> list[str]:
     before, after, change = (said(row[name], signed=name == "delta_bytes") for name in
                              ("before_bytes", "after_bytes", "delta_bytes"))  # fmt: skip
-    lines = [f"{before} before, {after} after: {change}. The causes below sum to that, to the byte."]
+    lines = [f"{before} before, {after} after: {change}. The causes below sum to this change, to the byte."]
     if row["before_peak_position"] is None:
         return lines
     if row["before_like_position"] != row["before_peak_position"]:
         lines.append(
-            f"The peak moved. The moment before that is most like the peak after is position "
-            f"{row['before_like_position']:,}, with {said(row['before_like_bytes'])} occupied; the peak before "
-            f"is at {row['before_peak_position']:,}."
+            f"The peak moved. The program before has its peak at position {row['before_peak_position']:,}; it is most "
+            f"like the peak after at position {row['before_like_position']:,}, with "
+            f"{said(row['before_like_bytes'])} occupied."
         )
     if row["reordered_count"]:
         lines.append(
-            f"The schedule changed: of {row['ordered_count']:,} matched values {row['reordered_count']:,} start in "
-            "another order."
+            f"The schedule changed: another order for {row['reordered_count']:,} of "
+            f"{counted(row['ordered_count'], 'matched value')}."
         )
     return lines
 
 
 def rollup_section(comparison: Comparison, by: Sequence[str]) -> list[Section]:
-    """Return what the changes of all programs come to for each group of `by`."""
+    """Return one table for each of `by`: the changes of all programs, added up by group."""
     return [
         Section(
             f"All changes by {key.replace('_', ' ')}",
             [],
-            [Column("group", key.replace("_", " "), limit=80), *_ROLLUP[1:]],
+            [Column("group_label", key.replace("_", " "), limit=80), *_ROLLUP[1:]],
             rolled_up(comparison.rows, key),
             f"by-{key}",
             shown=_SHOWN,

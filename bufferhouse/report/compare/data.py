@@ -1,4 +1,4 @@
-"""Two runs, before and after: what is asked about them. The terminal, the page and JSON show the same answers."""
+"""The answers about two runs, before and after. The terminal, the page and JSON show the same answers."""
 
 from collections import Counter
 from collections.abc import Sequence

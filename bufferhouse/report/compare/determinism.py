@@ -1,14 +1,14 @@
-"""Programs for which the same compiler with the same flags gave different bytes: what is asked, and how it reads."""
+"""Programs for which the same compiler with the same flags gave different bytes: read, and written as text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, ask
 from bufferhouse.report.opening import opened
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import counted
 from bufferhouse.report.text.screen import terminal_text
 from bufferhouse.report.text.sections import Section, json_text, markdown_text
 
@@ -23,16 +23,16 @@ _COLUMNS = [
     Column("least_reserved_bytes", "least reserved", "bytes"),
     Column("most_reserved_bytes", "most reserved", "bytes"),
     Column("reserved_spread_bytes", "difference", "bytes"),
-    Column("occupied_spread_bytes", "of the peak", "bytes", rank=2),
+    Column("occupied_spread_bytes", "peak difference", "bytes", rank=2),
     Column("compiler_version", "compiler", rank=2),
-    Column("least_run_name", "least in", rank=4),
-    Column("most_run_name", "most in", rank=3),
+    Column("least_run_name", "run with the least", rank=4),
+    Column("most_run_name", "run with the most", rank=3),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Determinism:
-    """What was found, and over how many runs: the answers of `determinism` and `determinism_runs`."""
+    """The programs that differ, and the number of runs: the answers of `determinism` and `determinism_runs`."""
 
     warehouse: str
     asked_at: datetime
@@ -53,22 +53,23 @@ def read_determinism(path: Path | None, *, sources: Sequence[str] = (), wait: fl
 
 
 def determinism_text(found: Determinism, form: str, *, exact: bool = False) -> str:
-    """Return what was found in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
+    """Return the report in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
     if form == "json":
         return json_text({"warehouse": found.warehouse, "asked_at": found.asked_at}, found.answers)
     runs = found.answers["determinism_runs"].records[0]
     rows = found.answers["determinism"].records
-    lines = [f"{counted(runs['run_count'], 'run')}, {runs['versioned_run_count']:,} of them with a compiler version."]
+    lines = [f"{counted(runs['run_count'], 'run')}, {runs['versioned_run_count']:,} with a compiler version."]
     if runs["run_count"] > runs["versioned_run_count"]:
         lines.append(
-            "Of a run without one only its own dumps are compared; bufferhouse runs set RUN compiler_version=… says it."
+            "A run without a compiler version is compared with itself only; bufferhouse runs set RUN "
+            "compiler_version=… adds the version."
         )
     if not rows:
         lines.append("No program differs in bytes between dumps of one compiler with one set of flags.")
     else:
         lines.append(
-            "Programs of one name and entry signature may be different code; `bufferhouse export` gives the dumps."
+            "Programs of one name and entry signature may differ in code; `bufferhouse export` writes their dumps."
         )
     section = Section("", lines, _COLUMNS if rows else (), rows, shown=_SHOWN)
     write = markdown_text if form == "markdown" else terminal_text
-    return write("Programs with other bytes from the same compiler and flags", [section], exact=exact)
+    return write("Programs with different bytes from the same compiler and flags", [section], exact=exact)

@@ -1,14 +1,15 @@
-"""What a gate says: on a terminal and in Markdown, for machines, and as annotations of GitHub's checks."""
+"""The verdict of the gate: on a terminal and in Markdown, as JSON, and as annotations of GitHub's checks."""
 
 from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.gate import Accepted, Verdict
 from bufferhouse.compare.threshold import Threshold
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.records import KEY
 from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, title
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import counted, human_bytes, printable, space_title
+from bufferhouse.report.text.figures import human_bytes, printable, space_title
 from bufferhouse.report.text.sections import Section
 
 _OFFENDERS = [
@@ -18,13 +19,13 @@ _OFFENDERS = [
     Column("after_bytes", "after", "bytes"),
     Column("delta_bytes", "change", "change"),
     Column("change_ratio", "ratio", "share", rank=1),
-    Column("most_of_it", "most of it", rank=2),
+    Column("main_cause_said", "main cause", rank=2),
     Column("why", "accepted because", rank=2),
 ]
 
 
 def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *, exact: bool = False) -> list[Section]:
-    """Return what was refused, what was accepted, and what is stale."""
+    """Return the sections of the verdict: offenders, accepted growth, stale entries."""
     if not verdict.compared_count:
         return [Section("The gate is not passed", [_nothing()])]
     show = exactly if exact else dict
@@ -49,7 +50,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
 
 
 def offender_records(comparison: Comparison, verdict: Verdict) -> list[Record]:
-    """Return the records of `compare_programs` of what was refused."""
+    """Return the records of `compare_programs` of the offenders."""
     return [_record(comparison, row) for row in verdict.offenders]
 
 
@@ -78,19 +79,19 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
 
 
 def stale_line(entry: Accepted) -> str:
-    """Return what is said of an entry that nothing needs."""
+    """Return the sentence about a stale entry."""
     where = f"{printable(entry.program, 80)} in memory space {entry.memory_space}"
     return f"nothing grew over the limit for {where}; remove the entry ({printable(entry.why, 80)})"
 
 
 def _nothing() -> str:
-    return "no program is in both runs and known in both, so nothing was compared"
+    return "nothing was compared: no program has known bytes in both runs"
 
 
 def _message(row: Record, limit: Threshold) -> str:
     ratio = f", {row['change_ratio']:+.1%}" if row["change_ratio"] else ""
     change = f"{human_bytes(row['delta_bytes'], signed=True)}{ratio}"
-    cause = f"; most of it: {row['most_of_it']}" if row["most_of_it"] else ""
+    cause = f"; main cause: {row['main_cause_said']}" if row["main_cause_said"] else ""
     return (
         f"{printable(row['program_label'], 120)}, {space_title(row['platform'], row['memory_space'])}: "
         f"{human_bytes(row['before_bytes'])} → {human_bytes(row['after_bytes'])} ({change}), limit {limit}{cause}"

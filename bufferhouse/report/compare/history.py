@@ -1,4 +1,4 @@
-"""The history of a program with what is blamed for its changes: what is asked, and how it reads."""
+"""The history of a program and the causes of its changes: read from the warehouse, and written as text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bufferhouse.compare.history import Series, read_history
 from bufferhouse.compare.threshold import RELEVANT
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.cause_records import cause_records
 from bufferhouse.report.compare.cause_sections import cause_section
@@ -16,7 +17,7 @@ from bufferhouse.report.compare.text import with_causes
 from bufferhouse.report.open import find_programs
 from bufferhouse.report.opening import opened
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import counted, exact_bytes, human_bytes, printable, space_title, sparkline
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
 from bufferhouse.report.text.screen import terminal_text
 from bufferhouse.report.text.sections import Section, markdown_text, plain_json
 
@@ -29,7 +30,7 @@ _POINTS = [
     Column("before_bytes", "before", "bytes"),
     Column("after_bytes", "after", "bytes"),
     Column("delta_bytes", "change", "change"),
-    Column("most_of_it", "most of it", rank=1, is_whole=True),
+    Column("main_cause_said", "main cause", rank=1, is_whole=True),
 ]
 _UNCHANGED = [
     Column("program_name", "program"),
@@ -45,7 +46,7 @@ _UNCHANGED = [
 
 @dataclass(frozen=True, slots=True)
 class Blamed:
-    """All series of the programs that were meant."""
+    """All series of the programs that were asked for."""
 
     warehouse: str
     asked_at: datetime
@@ -67,7 +68,7 @@ def read_blame(
     """Read the history of the programs that `word` means: a name or program_id, or the beginning of either.
 
     Raises:
-        UsageError: there is no such program. The message names some whose names are near.
+        UsageError: there is no such program. The message names similar ones.
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):

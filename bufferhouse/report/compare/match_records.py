@@ -1,9 +1,9 @@
-"""What is alive at the two peaks that were compared, as records: values side by side, and those without a partner."""
+"""The values alive at the two compared peaks, as records: matched pairs, and values without a partner."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from bufferhouse.compare.causes import gone_to, new_from
+from bufferhouse.compare.causes import former, gone_to, new_from
 from bufferhouse.compare.compare import AtPeaks
 from bufferhouse.compare.match import Elsewhere
 from bufferhouse.compare.values import Value
@@ -39,8 +39,8 @@ def match_records(where: Mapping[str, Any], at_peaks: AtPeaks) -> list[Record]:
 def unmatched_records(where: Mapping[str, Any], at_peaks: AtPeaks) -> list[Record]:
     """Return the values that are alive at one of the peaks and have no partner at the other, the largest first.
 
-    `difference_bytes` is what the difference of the peaks has of each; the `like_*` are what is like it elsewhere in
-    the other program.
+    `difference_bytes` is the part of the difference of the peaks that belongs to the value; the `like_*` describe the
+    value most like it elsewhere in the other program.
     """
     before, after, found = at_peaks
     records = [_unmatched(where, "before", gone_to(one), one, -before.owned[one.value.value_id]) for one in found.gone]
@@ -54,7 +54,8 @@ def _unmatched(where: Mapping[str, Any], side: str, cause: str, found: Elsewhere
         **where,
         "instruction": _name(found.value),
         "side": side,
-        "cause": cause,
+        "cause": former(cause),
+        "cause_label": cause,
         "shape": found.value.shape_text,
         "difference_bytes": owned_bytes,
         **_slot("", found.value),
@@ -67,7 +68,7 @@ def _unmatched(where: Mapping[str, Any], side: str, cause: str, found: Elsewhere
 
 
 def _name(value: Value) -> str:
-    """Return the instruction, and which part of its result the value is."""
+    """Return the name of the instruction, and the shape index of the value in its result."""
     return value.instruction_name + (value.shape_index or "")
 
 

@@ -1,12 +1,13 @@
-"""What was matched between the peaks of two compilations of a program, and what was not: tables of a page."""
+"""The values matched between the peaks of two compilations of a program, and the unmatched: tables of a page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.run.sections import space_key
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import counted, human_bytes, printable, space_title
+from bufferhouse.report.text.figures import human_bytes, printable, space_title
 from bufferhouse.report.text.sections import Section
 
 LISTED = 200  # rows of a program: of five programs a page stays small
@@ -35,7 +36,7 @@ _UNMATCHED = [
     Column("shape", "shape"),
     Column("start_position", "from", "count"),
     Column("end_position", "to", "count"),
-    Column("cause", "cause"),
+    Column("cause_label", "cause"),
     Column("like_instruction", "on the other side", limit=_NAME),
     Column("like_memory_space", "memory space there", "count"),
     Column("like_start_position", "from there", "count"),
@@ -45,14 +46,14 @@ _UNMATCHED = [
 
 
 def matched_section(row: Record, where: Mapping[str, Any], records: Sequence[Record]) -> Section:
-    """Return the values of a program side by side; `records` are all of `match_records`, of which it lists the first.
+    """Return the values of a program side by side: the first of `records`, which are all of `match_records`.
 
-    `row` is the record of `compare_programs`. A section of which nothing is left out holds all records.
+    `row` is the record of `compare_programs`.
     """
     differing = sum(bool(one["difference_bytes"]) for one in records)
     lines = [
-        f"{counted(len(records), 'pair')} of values at both peaks: {differing:,} differ, {len(records) - differing:,} "
-        "own equal bytes. The biggest differences first. Each byte that several values share is owned by one of them.",
+        f"{counted(len(records), 'pair')} of values at both peaks, the biggest differences first: {differing:,} with "
+        f"different bytes, {len(records) - differing:,} with equal bytes. A shared byte is owned by one value.",
         *_left(records, "after_owned_bytes"),
     ]
     name = f"matched-{space_key(row)}-{row['status_rank']}"
@@ -61,11 +62,11 @@ def matched_section(row: Record, where: Mapping[str, Any], records: Sequence[Rec
 
 
 def unmatched_section(row: Record, where: Mapping[str, Any], records: Sequence[Record]) -> Section:
-    """Return the values that are at one of the peaks only; `records` are all of `unmatched_records`."""
+    """Return the values at one of the peaks only: the first of `records`, which are all of `unmatched_records`."""
     befores = sum(one["side"] == "before" for one in records)
     lines = [
-        f"Without a partner are {befores:,} of the peak before and {len(records) - befores:,} of the peak after. With "
-        "the matched ones their differences sum to the change of the occupied peak.",
+        f"{counted(befores, 'value')} of the peak before and {len(records) - befores:,} of the peak after without a "
+        "partner at the other peak. Their differences and those of the matched values sum to the change of the peak.",
         *_left(records, "difference_bytes"),
     ]
     name = f"unmatched-{space_key(row)}-{row['status_rank']}"
@@ -78,12 +79,12 @@ def _of(row: Record) -> str:
 
 
 def _left(records: Sequence[Record], column: str) -> list[str]:
-    """Return what is said of the rows that are not in the page."""
+    """Return the sentence about the rows that the page leaves out."""
     left = records[LISTED:]
     if not left:
         return []
     differing = sum(bool(one["difference_bytes"]) for one in left)
     size = human_bytes(sum(abs(one[column]) for one in left))
     return [
-        f"The first {LISTED} are listed; {len(left):,} more with {size} are left out, {differing:,} of which differ."
+        f"The page lists the first {LISTED} and leaves out {len(left):,} with {size}; {differing:,} of these differ."
     ]

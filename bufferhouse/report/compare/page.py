@@ -64,7 +64,7 @@ def _waterfall(section: Section, comparison: Comparison, charts: list[Chart], ma
     steps = waterfall_records(section.where, row, section.records)
     made[SOURCE] += steps
     chart = waterfall_chart(steps, section.where, section.title)
-    said = f"{axis_said(chart)}From {METRIC_NAMES[comparison.metric]} before to those after, cause by cause."
+    said = f"{axis_said(chart)}{METRIC_NAMES[comparison.metric].capitalize()} before and after, cause by cause."
     return _placed(chart, said, charts)
 
 
@@ -74,7 +74,7 @@ def _placed(chart: Chart, said: str, charts: list[Chart]) -> str:
 
 
 def _at_peaks(section: Section, comparison: Comparison, made: dict[str, list[Record]]) -> list[Section]:
-    """Return what was matched for a program that is explained and what was not; what is listed goes into `made`."""
+    """Return the matched and the unmatched values of an explained program; the listed records go into `made`."""
     row = _program(section, comparison)
     key = tuple(section.where[name] for name in KEY)
     at_peaks = next(one.at_peaks for one in comparison.rows if one.key == key)

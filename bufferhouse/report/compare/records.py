@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+from bufferhouse.compare.causes import former, short
 from bufferhouse.compare.compare import GONE, NEW, NOT_COMPARED, UNCHANGED, Compared
 from bufferhouse.compare.pairing import Pair
 from bufferhouse.compare.sizes import Sizes
@@ -10,8 +11,8 @@ from bufferhouse.compare.threshold import Threshold
 from bufferhouse.query.statements import Record
 from bufferhouse.report.text.figures import exact_bytes, human_bytes
 
-KEY = ("before_dump_id", "after_dump_id", "memory_space")  # what tells records apart, as `Compared.key` does rows
-# The sizes as columns; the measures are called so everywhere.
+KEY = ("before_dump_id", "after_dump_id", "memory_space")  # of a record, as `Compared.key` is of a row
+# The columns of the sizes, named as the measures are.
 _COLUMNS = {
     "reserved": "reserved",
     "occupied": "occupied_peak",
@@ -104,18 +105,24 @@ def _beside(row: Compared) -> Record:
 
 
 def _main_cause(row: Compared) -> Record:
+    """Return the main cause and its bytes; `main_cause` and `most_of_it` are in the words of earlier releases."""
     cause, size = main_cause(row) or (None, None)
-    said = most_of_it(cause, size, exact=False)
-    return {"main_cause": cause, "main_cause_bytes": size, "most_of_it": said}
+    return {
+        "main_cause": cause and former(cause),
+        "main_cause_label": cause,
+        "main_cause_bytes": size,
+        "most_of_it": cause and cause_with_bytes(former(cause), size),
+        "main_cause_said": cause and cause_with_bytes(short(cause), size),
+    }
 
 
-def most_of_it(cause: str | None, size: int | None, *, exact: bool) -> str | None:
-    """Return what a person reads of the main cause: its name, and its bytes with their sign."""
-    return f"{cause} {(exact_bytes if exact else human_bytes)(size, signed=True)}" if cause else None
+def cause_with_bytes(cause: str, size: int, *, exact: bool = False) -> str:
+    """Return the text of a cell: the cause, and its bytes with their sign."""
+    return f"{cause} {(exact_bytes if exact else human_bytes)(size, signed=True)}"
 
 
 def main_cause(row: Compared) -> tuple[str, int] | None:
-    """Return what made most of the change, in the direction in which it went, and its bytes."""
+    """Return the cause with the most bytes in the direction of the change, and these bytes."""
     sums: defaultdict[str, int] = defaultdict(int)
     for cause in row.causes:
         sums[cause.cause] += cause.size_bytes
@@ -124,7 +131,7 @@ def main_cause(row: Compared) -> tuple[str, int] | None:
 
 
 def _labels(pairs: Sequence[Pair]) -> dict[Pair, str]:
-    """Return how each pair is called: by its name, and by what tells it from others of that name."""
+    """Return a label for each pair: the program's name, with its id or compile target where the name is not unique."""
     ids: defaultdict[str, set[int]] = defaultdict(set)
     targets: defaultdict[tuple, set[str]] = defaultdict(set)
     for pair in pairs:

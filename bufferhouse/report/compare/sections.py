@@ -1,11 +1,13 @@
-"""What is said of two runs: the sections, the same on a terminal, in Markdown and on the page."""
+"""The sections about two runs: the same on a terminal, in Markdown and on the page."""
 
+from bufferhouse.compare.causes import short
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
-from bufferhouse.report.compare.records import most_of_it
+from bufferhouse.report.compare.records import cause_with_bytes
 from bufferhouse.report.run.sections import space_heading, space_key
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import counted, printable
+from bufferhouse.report.text.figures import printable
 from bufferhouse.report.text.sections import Section
 
 _SHOWN = 15  # rows of a table on a terminal and in Markdown
@@ -19,8 +21,8 @@ _TOTALS = [
     Column("delta_bytes", "change", "change"),
     Column("changed_count", "changed", "count"),
     Column("relevant_count", "relevant", "count", rank=1),
-    Column("risen_count", "more", "count", rank=2),
-    Column("fallen_count", "less", "count", rank=2),
+    Column("risen_count", "grew", "count", rank=2),
+    Column("fallen_count", "shrank", "count", rank=2),
     Column("unchanged_count", "unchanged", "count", rank=1),
     Column("same_content_count", "same dump", "count", rank=3),
     Column("new_count", "new", "count"),
@@ -33,11 +35,11 @@ _CHANGED = [
     Column("after_bytes", "after", "bytes"),
     Column("delta_bytes", "change", "change"),
     Column("change_ratio", "ratio", "share", rank=2),
-    Column("most_of_it", "most of it", rank=1, is_whole=True),
-    Column("occupied_change_bytes", "change of occupied peak", "change", rank=3),
-    Column("layout_padding_change_bytes", "of padding", "change", rank=4),
-    Column("temp_change_bytes", "of temporaries", "change", rank=5),
-    Column("reason", "not known", rank=4),
+    Column("main_cause_said", "main cause", rank=1, is_whole=True),
+    Column("occupied_change_bytes", "occupied peak change", "change", rank=3),
+    Column("layout_padding_change_bytes", "padding change", "change", rank=4),
+    Column("temp_change_bytes", "temporaries change", "change", rank=5),
+    Column("reason", "reason", rank=4),
 ]
 _BEFORE = [
     _PROGRAM,
@@ -72,7 +74,7 @@ METRIC_NAMES = {
 
 
 def title(comparison: Comparison) -> str:
-    """Return both runs, as a person may see them."""
+    """Return the names of both runs, safe to print."""
     return " → ".join(printable(side["run_name"], 80) for side in (comparison.before, comparison.after))
 
 
@@ -81,11 +83,11 @@ def totals_section(comparison: Comparison, *, exact: bool = False) -> list[Secti
     if not comparison.totals:
         return []
     lines = [
-        f"Compared is {METRIC_NAMES[comparison.metric]}. Programs are matched by name and entry signature; bytes are "
-        "those of programs in both runs, added up.",
-        f"Relevant: changed by at least {comparison.relevant.said(exact=exact)}.",
+        f"Metric: {METRIC_NAMES[comparison.metric]}. Programs are matched by name and entry signature; bytes are sums "
+        "over the programs in both runs.",
+        f"A change is relevant from {comparison.relevant.said(exact=exact)} on.",
     ]
-    return [Section("Programs by what became of them", lines, _TOTALS, comparison.totals, "totals")]
+    return [Section("Programs: changed, unchanged, new, gone", lines, _TOTALS, comparison.totals, "totals")]
 
 
 def status_sections(comparison: Comparison, *, exact: bool = False) -> list[Section]:
@@ -106,9 +108,8 @@ def _status_section(comparison: Comparison, space: Record, status: str, exact: b
     where = {"platform": space["platform"], "memory_space": space["memory_space"], "status": status}
     lines = []
     if status == "changed":
-        takes = "takes" if space["risen_count"] == 1 else "take"
-        more = f"{counted(space['risen_count'], 'program')} {takes} more, {space['fallen_count']:,} less"
-        lines = [f"{more}; what is relevant first, the biggest changes first."]
+        grew = f"{counted(space['risen_count'], 'program')} grew, {space['fallen_count']:,} shrank"
+        lines = [f"{grew}; relevant changes first, then by size."]
         if not any(row["reason"] for row in rows):
             columns = columns[:-1]
     name = f"{status.replace(' ', '-')}-{space_key(space)}"
@@ -117,11 +118,13 @@ def _status_section(comparison: Comparison, space: Record, status: str, exact: b
 
 def exactly(row: Record) -> Record:
     """Return a record of `compare_programs` with the bytes of its main cause written to the byte."""
-    return {**row, "most_of_it": most_of_it(row["main_cause"], row["main_cause_bytes"], exact=True)}
+    cause = row["main_cause_label"]
+    said = cause and cause_with_bytes(short(cause), row["main_cause_bytes"], exact=True)
+    return {**row, "main_cause_said": said}
 
 
 def subtitle(comparison: Comparison) -> list[str]:
-    """Return what each run is."""
+    """Return one line a run: its name, compiler, platform, start and counts."""
     return [f"{side['side']}: {_run(side)}" for side in (comparison.before, comparison.after)]
 
 
@@ -134,28 +137,30 @@ def _run(side: Record) -> str:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """Return what should not be overlooked."""
+    """Return the warnings about the comparison, such as rejects and ambiguous pairs."""
     lines = [comparison.note] if comparison.note else []
     before, after = comparison.before, comparison.after
     if before["run_id"] == after["run_id"]:
         lines.append("Both sides are the same run.")
     for side in (before, after):
         if not side["dump_count"]:
-            lines.append(f"No dump of the run {side['side']} could be read; see them with: bufferhouse rejects ls")
+            lines.append(
+                f"No dump of the run {side['side']} could be read; list its rejects with: bufferhouse rejects ls"
+            )
     if not comparison.programs:
         lines.append("Neither run has a dump with an allocation, so there is nothing to compare.")
     refused = [side["side"] for side in (before, after) if side["reject_count"] and side["dump_count"]]
     if refused:
         lines.append(
             f"Dumps of the run {' and of the run '.join(refused)} were refused: a program that is missing there may be "
-            "among them."
+            "in one of them."
         )
     ambiguous = {row["program_label"] for row in comparison.programs if row["is_ambiguous"]}
     if ambiguous:
         lines.append(
-            f"{counted(len(ambiguous), 'pair')} of dumps may belong together otherwise: the program has several "
-            "different dumps in a run, and they were paired by size."
+            f"{counted(len(ambiguous), 'pair')} of dumps may be wrong: the program has several different dumps in a "
+            "run, paired by size."
         )
     if comparison.programs and all(row["status"] == "unchanged" for row in comparison.programs):
-        lines.append("Nothing that is compared has changed.")
+        lines.append("Nothing changed.")
     return lines

@@ -25,8 +25,8 @@ def compare_text(
 ) -> str:
     """Return the comparison in a form of `sections.FORMATS`; `exact` writes all bytes to the byte.
 
-    `by` adds what all changes come to for each group, as `blame.rollup.GROUPINGS`. `gate` adds what a gate with that
-    limit says of it, and knows the form `github`, too.
+    `by` adds a table of all changes for each of the groupings, which are among `rollup.GROUPINGS`. `gate` adds the
+    verdict of a gate with that limit, and allows the form `github`, too.
     """
     if gate and form == "github":
         return github_text(comparison, *gate)
@@ -40,7 +40,7 @@ def compare_text(
 
 
 def compare_sections(comparison: Comparison, *, by: Sequence[str] = (), exact: bool = False) -> list[Section]:
-    """Return all sections; what the comparison does not have is left out."""
+    """Return all sections that have something to show."""
     first = Section("", [*subtitle(comparison), *notes(comparison)])
     statuses = status_sections(comparison, exact=exact)
     changed = [section for section in statuses if section.where["status"] == "changed"]

@@ -31,7 +31,7 @@ SpaceKey = tuple[str | None, str | None, int]
 class Series:
     """One row of a table: a program and compile target, with its record of `fleet_trend` by run.
 
-    `main_cause` is what made most of its net change, and the bytes of that; None where there is none.
+    `main_cause` is the main cause of its net change and the bytes of that cause; None without a net change.
     """
 
     rank: int
@@ -43,7 +43,7 @@ class Series:
 
     @property
     def has_moved(self) -> bool:
-        """Whether it can be called a mover: a series of one run cannot."""
+        """Whether the series can have moved: a series of one run cannot."""
         return self.run_count > 1
 
 
@@ -124,7 +124,7 @@ def _spaces(answers: dict[str, Answer]) -> list[Space]:
     trend = _by_space(answers["fleet_trend"].records)
     padding = _by_space(answers["fleet_padding"].records)
     causes = {
-        (*_key(row), row["series_rank"]): (row["main_cause"], row["main_cause_bytes"])
+        (*_key(row), row["series_rank"]): (row["main_cause_label"], row["main_cause_bytes"])
         for row in answers["fleet_movers"].records
         if row["main_cause"]
     }

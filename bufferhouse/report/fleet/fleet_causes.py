@@ -1,7 +1,8 @@
-"""What made most of the net change of the movers that the fleet report shows."""
+"""The main causes of the net changes that the fleet report shows."""
 
 import duckdb
 
+from bufferhouse.compare.causes import former
 from bufferhouse.compare.compare import compare_pairs
 from bufferhouse.compare.pairing import Dump, Pair
 from bufferhouse.compare.sizes import SizesOfDumps
@@ -10,11 +11,11 @@ from bufferhouse.report.compare.records import main_cause
 
 
 def fleet_movers(con: duckdb.DuckDBPyConnection, shown: int) -> Answer:
-    """Return the answer of `fleet_movers`, and beside each series its `main_cause` and the bytes of that.
+    """Return the answer of `fleet_movers`, with the main cause of each series and the bytes of that cause.
 
-    Both are None without a net change.
+    All three columns are None without a net change. `main_cause` is in the words of earlier releases.
 
-    The first run of a series is compared with its newest, whatever was between them, as the net change is.
+    As for the net change, the first run of a series is compared with its newest, whatever lies between them.
     """
     movers = ask(con, "fleet_movers", shown=shown)
     pairs = {place: _pair(mover) for place, mover in enumerate(movers.records) if mover["net_change_bytes"]}
@@ -23,12 +24,16 @@ def fleet_movers(con: duckdb.DuckDBPyConnection, shown: int) -> Answer:
     compared = compare_pairs(con, dict.fromkeys(pairs.values()), sizes, metric="reserved") if pairs else []
     causes = {(row.pair, row.memory_space): main_cause(row) for row in compared}
     return Answer(
-        [*movers.columns, "main_cause", "main_cause_bytes"],
+        [*movers.columns, "main_cause", "main_cause_bytes", "main_cause_label"],
         [
-            (*row, *(causes.get((pairs.get(place), mover["memory_space"])) or (None, None)))
+            (*row, *_columns(causes.get((pairs.get(place), mover["memory_space"]))))
             for place, (row, mover) in enumerate(zip(movers.rows, movers.records, strict=True))
         ],
     )
+
+
+def _columns(found: tuple[str, int] | None) -> tuple[str | None, int | None, str | None]:
+    return (former(found[0]), found[1], found[0]) if found else (None, None, None)
 
 
 def _pair(mover: Record) -> Pair:

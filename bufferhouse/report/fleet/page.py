@@ -4,6 +4,7 @@ import html
 from collections.abc import Sequence
 from typing import Any
 
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.fleet.data import Fleet, Series, Space
 from bufferhouse.report.fleet.tables import fleet_tables
@@ -13,7 +14,7 @@ from bufferhouse.report.html.charts import SERIES_IN_CHART, Chart, trend_chart
 from bufferhouse.report.html.page import chart_place, page, text
 from bufferhouse.report.html.sections import section_html
 from bufferhouse.report.html.tables import NAME_LENGTH, bytes_cell, html_table
-from bufferhouse.report.text.figures import counted, exact_bytes, human_bytes, printable
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
 
 RUNS_IN_TABLE = 8  # and the change and trend of all runs beside them still fit the page
 RUNS_BESIDE_CAUSES = 6
@@ -90,7 +91,7 @@ def _movers(space: Space) -> str:
     runs = space.runs[-(RUNS_BESIDE_CAUSES if has_cause else RUNS_IN_TABLE) :]
     has_trend, has_net = len(space.runs) > 2, len(space.runs) > 1
     headings = [text(run["run_name"], NAME_LENGTH) for run in runs]
-    headings += ["trend"] * has_trend + ["net change"] * has_net + ["most of it"] * has_cause
+    headings += ["trend"] * has_trend + ["net change"] * has_net + ["main cause"] * has_cause
     rows = []
     for series in space.series:
         cells = [_bytes(series.by_run.get(run["run_id"])) for run in runs]
@@ -102,7 +103,7 @@ def _movers(space: Space) -> str:
             cells.append(_cause(series))
         rows.append((series.label, cells))
     hidden = len(space.runs) - len(runs)
-    caption = f"The newest {len(runs)} of {len(space.runs)} runs" if hidden else ""
+    caption = f"The newest {len(runs)} of {counted(len(space.runs), 'run')}" if hidden else ""
     return html_table(f"What moved: {title(space)}", ["program", *headings], rows, caption, last_texts=has_cause)
 
 

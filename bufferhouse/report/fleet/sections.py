@@ -78,7 +78,7 @@ def _movers(space: Space, exact: bool) -> Section:
     if len(space.runs) > 1:
         columns += [Column("trend", "trend"), Column("net_change_bytes", "net change", "change")]
     if any(series.main_cause for series in space.series):
-        columns.append(Column("main_cause", "most of it"))
+        columns.append(Column("main_cause", "main cause"))
     rows = [_row(series, space.runs, exact) for series in space.series]
     return Section(f"What moved: {title(space)}", lines, columns if rows else [], rows)
 

@@ -28,8 +28,8 @@ _TILES = [
     *_PLACE,
     Column("program_count", "programs", "count"),
     Column("layout_padding_bytes", "most layout padding", "bytes"),
-    Column("occupied_bytes", "of", "bytes"),
-    Column("program_name", "in"),
+    Column("occupied_bytes", "occupied", "bytes"),
+    Column("program_name", "program with the most"),
 ]
 _SOURCES = [
     Column("op_name", "operation"),
@@ -39,7 +39,7 @@ _SOURCES = [
     Column("program_count", "programs", "count"),
     Column("layout_padding_bytes", "layout padding", "bytes"),
     Column("slack_bytes", "slack", "bytes"),
-    Column("program_name", "most in"),
+    Column("program_name", "program with the most"),
 ]
 _RECOMPILED = [
     Column("program_name", "function"),
@@ -48,7 +48,7 @@ _RECOMPILED = [
     Column("dump_count", "most dumps in a run", "count"),
     Column("signature_count", "signatures", "count"),
     Column("identical_count", "identical", "count"),
-    Column("run_name", "such a run"),
+    Column("run_name", "example run"),
     Column("largest_reserved_bytes", "largest reserved", "bytes"),
 ]
 _COVERAGE = [
@@ -60,7 +60,8 @@ _COVERAGE = [
     Column("needs", "needs"),
 ]
 _AT_PEAK = (
-    "Of the newest run of each program, at its occupied peak: the most of one program. Programs are never added up."
+    "The newest run of each program, at its occupied peak. Each row shows the program with the most bytes: "
+    "programs are never added up."
 )
 
 
@@ -71,11 +72,16 @@ def fleet_tables(fleet: Fleet) -> list[Section]:
         ("Padding and slack by operation and source line", _AT_PEAK, _SOURCES, "fleet_sources"),
         (
             "Compiled more than once",
-            "Functions with several dumps in a run: the same program again, or other entry signatures.",
+            "Functions with several dumps in one run: recompiled with the same entry signature, or with others.",
             _RECOMPILED,
             "fleet_recompiled",
         ),
-        ("What the figures cover", "What lacks in a dump or a run is in no figure.", _COVERAGE, "fleet_coverage"),
+        (
+            "What the figures cover",
+            "A figure leaves out the dumps and runs that lack what it needs.",
+            _COVERAGE,
+            "fleet_coverage",
+        ),
     )
     if not fleet.runs:
         return []
@@ -92,7 +98,7 @@ def fleet_tables(fleet: Fleet) -> list[Section]:
 def _programs(fleet: Fleet) -> list[Section]:
     """Return the table of all programs, the first of which are in the page and the others in its answer."""
     records = fleet.answers["fleet_programs"].records
-    lines = ["The newest run of each program, in each memory space by itself."]
+    lines = ["The newest run of each program, one row a memory space."]
     left_out = sum(space.series_count for space in fleet.spaces) - len(records)
     if left_out:
         lines.append(f"The largest {len(records):,}; {left_out:,} smaller ones are left out.")

@@ -9,9 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bufferhouse.compare.causes import short
+from bufferhouse.errors import counted
 from bufferhouse.report.fleet.data import Fleet, Record, Series, Space
 from bufferhouse.report.fleet.tables import fleet_tables
-from bufferhouse.report.text.figures import counted, exact_bytes, human_bytes, printable, space_title, sparkline
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
 from bufferhouse.report.text.screen import FALL, RISE, console, fitted, line, lines_of, print_section
 
 _GAP = 2
@@ -22,7 +24,7 @@ _HEADING_WIDTHS = (60, 20, 9)  # the widest with which all runs fit, else the na
 _TREND_WIDTH = 16  # bars; over more runs, each stands for the last of several
 _TREND_HEADING = "trend"
 _NET_HEADING = "net change"
-_CAUSE_HEADING = "most of it"
+_CAUSE_HEADING = "main cause"
 _RUNS_BESIDE_CAUSE = 2  # or all, where there are fewer: a cause says more than a third run
 _SHOWN = 10  # rows of a table over all programs
 
@@ -63,7 +65,7 @@ def overview_lines(fleet: Fleet) -> list[str]:
 
 
 def advice(fleet: Fleet) -> list[str]:
-    """Return what to do next where the warehouse cannot show a trend yet, and what was refused last."""
+    """Return the next step where the warehouse cannot show a trend yet, and the newest rejects."""
     facts = fleet.overview
     lines = []
     if facts["run_count"] == 0:
@@ -90,7 +92,7 @@ def reject_line(reject: Record) -> str:
 
 
 def title(space: Space) -> str:
-    """Return what a table is about: cpu · release · memory space 0 (default)."""
+    """Return the title of a table: cpu · release · memory space 0 (default)."""
     parts = (printable(part, 60) for part in (space.platform or "unknown platform", space.track) if part)
     return " · ".join([*parts, space_title(space.platform, space.memory_space)])
 
@@ -105,7 +107,7 @@ def moved_line(space: Space) -> str:
 
 
 def left_out(space: Space) -> str:
-    """Return what a table does not show: 5 more programs not shown: 3 moved less, 2 unchanged; empty for nothing."""
+    """Return what a table leaves out, such as `5 more programs not shown: 3 moved less, 2 unchanged`; or nothing."""
     shown_moved = space.shown_moved_count
     counts = [
         (space.moved_count - shown_moved, "moved less"),
@@ -136,9 +138,9 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """Which parts of a table there is room for: the width of the names, the newest runs, whether a trend and causes.
+    """The parts of a table that fit: the width of the names, the newest runs, the trend, net changes and main causes.
 
-    `nets` are the net changes, none where there is one run only. `causes` are what made most of them.
+    `nets` are the net changes, none where there is one run only. `causes` are their main causes.
     """
 
     name: int
@@ -180,7 +182,7 @@ def _fit(space: Space, width: int, shown: Bytes) -> _Fit:
 
 
 def _runs(space: Space, room: int, shown: Bytes) -> tuple[list[_Column], bool]:
-    """Return the newest runs that there is room for, one at least, and whether a trend."""
+    """Return the newest runs that fit, one at least, and whether a trend fits beside them."""
     has_trend = len(space.runs) > 2
     room_beside_trend = room - (_GAP + _trend_width(space) if has_trend else 0)
     for heading_width in _HEADING_WIDTHS:
@@ -255,8 +257,8 @@ def _net(series: Series, shown: Bytes) -> str:
 
 
 def cause_said(series: Series, shown: Bytes) -> str:
-    """Return what made most of the net change of a series; `shown` writes its bytes."""
-    return f"{series.main_cause[0]} {shown(series.main_cause[1], signed=True)}" if series.main_cause else "–"
+    """Return the main cause of the net change of a series, with its bytes as `shown` writes them."""
+    return f"{short(series.main_cause[0])} {shown(series.main_cause[1], signed=True)}" if series.main_cause else "–"
 
 
 def _net_style(series: Series) -> str:

@@ -1,4 +1,4 @@
-"""Bars of programs: how large they are in a run, and what changed between two."""
+"""Bar charts of programs: their size in a run, and their change between two runs."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,6 +6,7 @@ from typing import Any
 
 import altair as alt
 
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.html.charts import Chart, distinct
 from bufferhouse.report.text.figures import human_bytes, printable, tick_bytes
@@ -38,7 +39,7 @@ def size_chart(rows: Sequence[Record], where: Mapping[str, Any], title: str) -> 
 
 
 def change_chart(rows: Sequence[Record], where: Mapping[str, Any], title: str) -> Chart | None:
-    """Return how far bytes rose or fell in the programs that changed most; None for fewer than two.
+    """Return the changes of the programs that changed most; None for fewer than two.
 
     `rows` are records of `compare_programs`, those that equal `where`.
     """
@@ -95,5 +96,6 @@ def _chart(
         source=source,
         where=dict(where),
         texts={"program": label},
-        description=f"Bar chart of {count} programs, {description}. The table that follows has the same figures.",
+        description=f"Bar chart of {counted(count, 'program')}, {description}. "
+        "The table that follows has the same figures.",
     )

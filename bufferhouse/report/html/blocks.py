@@ -1,4 +1,4 @@
-"""Parts of a page that are no table and no chart: tiles, bars, the foot."""
+"""Parts of a page besides tables and charts: notes, tiles, bars, the footer."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,12 +11,12 @@ _WIDTH = 10_000  # units of a bar
 
 
 def note(said: str) -> str:
-    """Return a text that should not be overlooked."""
+    """Return a highlighted line."""
     return f'<p class="note">{text(said)}</p>'
 
 
 def tiles(figures: Sequence[tuple[str, str]]) -> str:
-    """Return names and figures, large; both are HTML."""
+    """Return names with large figures; both are HTML."""
     return f"<dl>{''.join(f'<div><dt>{name}</dt><dd>{figure}</dd></div>' for name, figure in figures)}</dl>"
 
 
@@ -47,7 +47,7 @@ def bytes_bar(parts: Sequence[tuple[str, int]], total: int) -> str:
 
 
 def footer(warehouse: str, asked_at: datetime, loaded_at: datetime | None = None) -> str:
-    """Return the last line of a page: when and of what it was made."""
+    """Return the last line of a page: its time, its version and its warehouse."""
     last = f", last loaded {loaded_at:%Y-%m-%d %H:%M} UTC" if loaded_at else ""
     made = f"Made {asked_at:%Y-%m-%d %H:%M} UTC by bufferhouse {__version__}"
     return f"<footer>{made} from {text(warehouse)}{last}.</footer>"

@@ -8,6 +8,7 @@ from typing import Any
 
 import altair as alt
 
+from bufferhouse.errors import counted
 from bufferhouse.report.fleet.data import Space
 from bufferhouse.report.text.figures import human_bytes, printable
 
@@ -24,7 +25,7 @@ class Chart:
     """A specification and its data: the rows of answer `source` that equal `where`.
 
     `texts` adds columns: from a new column's name to the column it looks up and the text for each value of that.
-    `description` says what is to be seen to whoever cannot see it.
+    `description` is the text of the chart for screen readers.
     """
 
     spec: dict[str, Any]
@@ -35,9 +36,9 @@ class Chart:
 
 
 def trend_chart(space: Space, title: str) -> Chart | None:
-    """Return reserved bytes (solid) and the occupied peak (dashed) over the runs; None where nothing moved.
+    """Return reserved bytes (solid) and the occupied peak (dashed) over the runs; None where no program changed.
 
-    Shows the first SERIES_IN_CHART movers of a table.
+    The chart shows the first SERIES_IN_CHART series of a table.
     """
     movers = [series for series in space.series if series.has_moved][:SERIES_IN_CHART]
     if not movers:
@@ -62,12 +63,12 @@ def trend_chart(space: Space, title: str) -> Chart | None:
         where={"platform": space.platform, "track": space.track, "memory_space": space.memory_space},
         texts={"run": ("run_id", run_texts), "program": ("series_rank", labels)},
         description=f"Line chart, {title}: reserved bytes and occupied peak of {', '.join(labels.values())}, "
-        f"over {len(runs)} runs. The table that follows has the same figures.",
+        f"over {counted(len(runs), 'run')}. The table that follows has the same figures.",
     )
 
 
 def distinct(texts: dict[str, str]) -> dict[str, str]:
-    """Return the texts, none of which is there twice: what is drawn is told apart by them."""
+    """Return the texts, made unique by their keys where two are equal: the chart identifies its marks by them."""
     again = {text for text, count in Counter(texts.values()).items() if count > 1}
     return {key: f"{text} ({key})" if text in again else text for key, text in texts.items()}
 

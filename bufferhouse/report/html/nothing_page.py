@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime
 
+from bufferhouse.errors import counted
 from bufferhouse.report.fleet.terminal import reject_line
 from bufferhouse.report.html.blocks import footer, note, tiles
 from bufferhouse.report.html.page import page, text
 from bufferhouse.report.nothing import NothingToShow
-from bufferhouse.report.text.figures import counted
 
 
 def nothing_page(nothing: NothingToShow) -> str:

@@ -8,7 +8,7 @@ from bufferhouse.report.text.sections import Section
 
 
 def section_html(section: Section, tables: dict[str, Any], *, level: int = 2, chart: str = "") -> str:
-    """Return a section; `chart` stands above its table. What its table has to know goes into `tables`, by its id."""
+    """Return a section; `chart` stands above its table. The description of its table goes into `tables`, by its id."""
     parts = [f"<h{level}>{text(section.title)}</h{level}>"] if section.title else []
     parts += [f'<p class="soft">{text(line)}</p>' for line in section.lines]
     if chart:

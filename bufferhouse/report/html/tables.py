@@ -1,7 +1,7 @@
-"""Tables of a page: they sort and search where scripts run, and are all there where none do.
+"""Tables of a page. Scripts add sorting and search; without scripts the tables are complete.
 
-A short table has all its rows in the page: `html_table`. A long one has its first rows there, and the others come
-from an embedded answer when somebody asks: `answer_table`.
+`html_table` writes a short table, with all rows in the page. `answer_table` writes a long one: the page has its first
+rows, and the script takes the others from an embedded answer on demand.
 """
 
 import html
@@ -26,8 +26,8 @@ def html_table(
 ) -> str:
     """Return a table; headings are HTML, a row is its name as text and its cells as HTML.
 
-    `label` says what it holds to whoever hears the page. The first `texts` columns and the last `last_texts` hold text,
-    the others numbers. What a cell is sorted by is its text, or its `data-key`.
+    `label` names the table for screen readers. The first `texts` columns and the last `last_texts` hold text,
+    the others numbers. A cell is sorted by its `data-key`, else by its text.
     """
     kinds = [' class="text"'] * texts + [""] * (len(headings) - texts - last_texts) + [' class="text"'] * last_texts
     head = "".join(f'<th scope="col"{kind}>{heading}</th>' for heading, kind in zip(headings, kinds, strict=True))
@@ -59,8 +59,7 @@ def answer_table(
 ) -> str:
     """Return the table `name` with the first rows of an answer; `answer_source` says where the others are.
 
-    `label` says what it holds to whoever hears the page. Without a source all rows have to be in the page: `first` is
-    None.
+    `label` names the table for screen readers. Without a source all rows have to be in the page: `first` is None.
     """
     kinds = [' class="text"' if column.is_text else "" for column in columns]
     head = "".join(
@@ -75,7 +74,7 @@ def answer_table(
 
 
 def answer_source(columns: Sequence[Column], source: str, where: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return what `page` has to know of an answer table: the rows of answer `source` that equal `where`."""
+    """Return the description of an answer table for `page`: the rows of answer `source` that equal `where`."""
     listed = [{"column": column.name, "kind": column.kind, "limit": column.limit} for column in columns]
     return {"source": source, "where": where or {}, "columns": listed}
 
@@ -98,7 +97,7 @@ def _cell(value: Any, column: Column, is_first: bool, is_keyed: bool) -> str:
 
 
 def _said(value: Any, column: Column) -> tuple[str, str]:
-    """Return what a cell shows and what it says when pointed at. The same as CELLS in assets/tables.js."""
+    """Return the text of a cell and its tooltip; equal to CELLS in assets/tables.js."""
     if column.is_text:
         return printable(str(value), column.limit), said(value, column)
     exact = said(value, column, exact=True) if column.kind in ("bytes", "change") else ""

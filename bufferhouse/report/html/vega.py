@@ -22,7 +22,7 @@ _NAME = f"vega-{alt.SCHEMA_VERSION}-{vl_convert.__version__}.js"
 def vega() -> str:
     """Return the script, in the version that the specifications are written for, fit to stand in a script element."""
     for folder in (_installed, cache_folder):
-        with suppress(OSError, RuntimeError):  # the latter where nobody is at home
+        with suppress(OSError, RuntimeError):  # RuntimeError: the user has no home directory
             return (folder() / _NAME).read_text(encoding="utf-8")
     script = _bundled()
     with suppress(OSError, RuntimeError):

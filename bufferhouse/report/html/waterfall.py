@@ -5,10 +5,11 @@ from typing import Any
 
 import altair as alt
 
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.html.bar_charts import ROW, bytes_at
 from bufferhouse.report.html.charts import Chart, distinct
-from bufferhouse.report.text.figures import counted, human_bytes, printable, tick_bytes
+from bufferhouse.report.text.figures import human_bytes, printable, tick_bytes
 
 SOURCE = "compare_waterfall"
 _CAUSES = 8  # bars; what is smaller is one bar up and one down
@@ -25,7 +26,9 @@ def waterfall_records(where: Mapping[str, Any], row: Record, causes: Sequence[Re
     shown, rest = (causes, []) if len(causes) <= _CAUSES + 1 else (causes[:_CAUSES], causes[_CAUSES:])
     steps = [_step("total", "before", 0, row["before_bytes"])]
     for kind, way in (("rise", 1), ("fall", -1)):
-        bars = [(one["cause"], one["shape"], 1, one["cause_bytes"]) for one in shown if one["cause_bytes"] * way > 0]
+        bars = [
+            (one["cause_label"], one["shape"], 1, one["cause_bytes"]) for one in shown if one["cause_bytes"] * way > 0
+        ]
         more = [one["cause_bytes"] for one in rest if one["cause_bytes"] * way > 0]
         if more:
             bars.append(

@@ -4,6 +4,7 @@ from typing import Any
 
 import altair as alt
 
+from bufferhouse.errors import counted
 from bufferhouse.report.html.charts import Chart, bytes_axis, bytes_axis_from_zero, distinct
 from bufferhouse.report.program.data import Program, Space
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
@@ -85,7 +86,7 @@ def history_chart(program: Program, space: Space, title: str) -> Chart | None:
         source="program_trend",
         where={name: first[name] for name in ("platform", "track", "compile_target", "memory_space")},
         texts={"run": ("run_id", texts)},
-        description=f"Line chart, {title}: reserved bytes and occupied peak over {len(runs)} runs. "
+        description=f"Line chart, {title}: reserved bytes and occupied peak over {counted(len(runs), 'run')}. "
         "The table that follows has the same figures.",
     )
 

@@ -1,4 +1,4 @@
-"""One program in one run: which dump is meant, what is asked about it, and what is made of the answers.
+"""One program in one run: its dump, the answers about it, and its memory spaces.
 
 Every figure comes from a statement in `sql/reports/`. The terminal, the page and JSON show the same answers.
 """
@@ -10,15 +10,15 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.nothing import REJECTS, NothingToShow, held_by, nothing_of
 from bufferhouse.report.opening import opened
-from bufferhouse.report.text.figures import counted, printable
+from bufferhouse.report.text.figures import printable
 
 STRETCHES = 400  # of the schedule in the timeline: about one for each three pixels of a wide page
 MAP_VALUES = 20_000  # drawn in the allocation map
-PEAK_OWNERS = 10_000  # per memory space, in the table of who fills the peak
+PEAK_OWNERS = 10_000  # per memory space, in the table of values at the peak
 _SHOWN_CANDIDATES = 12
 PARTS = {
     "element": "elements",
@@ -48,7 +48,7 @@ class Space:
 
     @property
     def has_live_ranges(self) -> bool:
-        """Whether the dump says when values live: without, nothing is known of any moment."""
+        """Whether the dump has live ranges; without them no moment of the schedule is known."""
         return self.facts["occupied_peak_bytes"] is not None
 
     def balance_total(self, part: str) -> int | None:
@@ -70,7 +70,7 @@ class Program:
 
     @property
     def name(self) -> str:
-        """The program's name, as a person may see it."""
+        """The name of the program, safe to print."""
         return printable(self.dump["program_name"], 120)
 
     @property
@@ -103,7 +103,7 @@ def read_program(
 
     Raises:
         NothingToShow: there is no program at all, or all dumps of the run were refused.
-        UsageError: no program is meant, or several are, or the run has no dump of it. The message names candidates.
+        UsageError: the word fits no program or several, or the run has no dump of it. The message names candidates.
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
@@ -135,14 +135,14 @@ def _program_id(con: duckdb.DuckDBPyConnection, word: str) -> int:
     shown = printable(word, 80)
     if matches:
         raise UsageError(
-            f"{shown!r} may be any of {counted(len(matches), 'program')}; say which by its id:\n{_listed(matches)}"
+            f"{shown!r} fits {counted(len(matches), 'program')}; give the id of one of them:\n{_listed(matches)}"
         )
     known = ask(con, "program_matches", word="").records
     if not known:
         raise nothing_of(con, f"there is no program {shown!r}")
     near = [row for row in known if word.lower() in row["program_name"].lower()] or known
     raise UsageError(
-        f"there is no program {shown!r}; {'near it' if near is not known else 'there are'}:\n{_listed(near)}"
+        f"there is no program {shown!r}; {'similar names' if near is not known else 'there are'}:\n{_listed(near)}"
     )
 
 
@@ -157,7 +157,7 @@ def _listed(matches: Sequence[Record]) -> str:
 
 
 def _dump(con: duckdb.DuckDBPyConnection, dumps: Sequence[Record], run: str | None) -> Record:
-    """Return the record of `program_dumps` that is meant: the first of the run, else of the newest run."""
+    """Return the chosen record of `program_dumps`: the first of the run, else of the newest run."""
     newest = max(row["run_order"] for row in dumps)
     meant = [row for row in dumps if (row["run_order"] == newest if run is None else row["run_name"] == run)]
     if meant:
@@ -170,7 +170,7 @@ def _dump(con: duckdb.DuckDBPyConnection, dumps: Sequence[Record], run: str | No
     if run not in known:
         raise UsageError(f"there is no run {shown!r}; {others}")
     if known[run]["dump_count"]:
-        raise UsageError(f"run {shown!r} has none; {others}")
+        raise UsageError(f"run {shown!r} has no dump of it; {others}")
     rejects = counted(known[run]["reject_count"], "reject")
     why = f"{rejects} ({REJECTS}); {others}"
     raise NothingToShow(f"run {shown!r} has no dump of any program", why, held_by(con))

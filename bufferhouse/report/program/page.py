@@ -1,8 +1,9 @@
-"""One program as one HTML page: its memory over the schedule and in its addresses, who fills it, how it moved."""
+"""One program as one HTML page: timeline, allocation map, values at the peak, balance, history."""
 
 import html
 from collections.abc import Sequence
 
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.html.blocks import bytes_bar, footer, note, tiles
 from bufferhouse.report.html.charts import Chart
@@ -20,7 +21,7 @@ from bufferhouse.report.program.words import (
     subtitle,
 )
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import counted, exact_bytes, human_bytes
+from bufferhouse.report.text.figures import exact_bytes, human_bytes
 
 _PEAK = [
     Column("value_name", "value"),
@@ -59,8 +60,9 @@ _MODES = {
     "slack": "slack",
 }
 _HELP = (
-    "Drag or use the arrow keys to move; + and − to zoom, or the wheel once the map is clicked (with Shift bytes stay, "
-    "with Alt time does); 0 shows everything; N and P go from value to value. Click pins a value below."
+    "Drag or use the arrow keys to move. + and − zoom, and so does the wheel after a click on the map: with Shift in "
+    "time only, with Alt in bytes only. 0 shows everything; N and P go to the next and the previous value. A click "
+    "pins a value below."
 )
 
 
@@ -76,12 +78,12 @@ def program_page(program: Program) -> str:
         parts.append(_map(program, mapped))
     peaks = [space for space in program.spaces if space.peak]
     if peaks:
-        parts += ["<h2>Who fills the peak</h2>", f'<p class="soft">{_OWNERS}</p>']
+        parts += ["<h2>Values at the peak</h2>", f'<p class="soft">{_OWNERS}</p>']
     for space in peaks:
         name = f"peak-{space.memory_space}"
         tables[name] = answer_source(_PEAK, "program_peak", {"memory_space": space.memory_space})
         parts += [_heading(program, space), f'<p class="soft">{html.escape(peak_note(space))}</p>']
-        label = f"Who fills the peak: {space_heading(program, space)}"
+        label = f"Values at the peak: {space_heading(program, space)}"
         parts.append(answer_table(name, label, _PEAK, space.peak))
     if program.spaces:
         parts += ["<h2>Where the bytes go</h2>", f'<p class="soft">{_BALANCE}</p>']
@@ -103,13 +105,14 @@ def program_page(program: Program) -> str:
 
 
 _OWNERS = (
-    "Values alive at the occupied peak, the largest owners first. Values may share bytes; each byte counts for the one "
-    "that starts last, so what is owned sums to the peak."
+    "Values alive at the occupied peak, the largest owners first. A byte of several values is owned by the value that "
+    "starts last, so that owned bytes sum to the peak."
 )
 _BALANCE = (
-    "Each allocation taken apart at its own occupied peak, no byte counted twice: elements, layout padding (what tiles "
-    "add), slack (alias sets and alignment) and tuple tables alive then; bytes that only other moments use, or only "
-    "values without a live range; stride (air between slots at a constant distance); and what no value ever uses."
+    "The bytes of each allocation at its own occupied peak, no byte counted twice: elements, layout padding (added by "
+    "tiles), slack (alias sets and alignment) and tuple tables alive at the peak; bytes used only at other moments, or "
+    "only by values without a live range; stride (gaps between slots at a constant distance); and bytes that no value "
+    "uses."
 )
 
 
@@ -152,8 +155,8 @@ def _timeline(program: Program, space: Space, charts: list[Chart]) -> str:
         charts.append(chart)
         parts.append(chart_place(len(charts), chart))
         parts.append(
-            '<p class="soft">Filled: occupied, each byte once. Line: listed, as XLA counts, shared bytes for each of '
-            "their values. Dashed: reserved.</p>"
+            '<p class="soft">Filled: occupied, each byte counted once. Line: listed, as XLA counts, shared bytes '
+            "counted for each of their values. Dashed: reserved.</p>"
         )
     headings = ["figure", "bytes", "position"]
     figures = [("reserved", "reserved_bytes", None), ("occupied peak", "occupied_peak_bytes", "occupied_peak_position")]
@@ -182,8 +185,8 @@ def _map(program: Program, spaces: list[Space]) -> str:
     left_out = "".join(note(line) for space in spaces if (line := map_note(program, space)))
     drawn = sum(space.mapped_count - space.left_out_count for space in spaces)
     return f"""<h2>Allocation map</h2>
-<p class="soft">From left to right the schedule, upwards the addresses, allocation above allocation: a rectangle for
-each of {counted(drawn, "value")}. Dotted: the occupied peak. At most {MAP_VALUES:,} values are drawn.</p>
+<p class="soft">{counted(drawn, "value")}, a rectangle each. The schedule runs from left to right; addresses run
+upwards, allocation above allocation. Dotted: the occupied peak. The map draws at most {MAP_VALUES:,} values.</p>
 {left_out}
 <div class="map">
 <noscript>The map needs JavaScript; the tables that follow have the values of the peak.</noscript>
@@ -209,7 +212,7 @@ def _balance(program: Program, space: Space) -> str:
     if reserved and None not in (count for _, count in totals):
         parts.append(bytes_bar(totals, reserved))
     elif reserved:
-        parts.append('<p class="soft">The dump has no live ranges: what its allocations hold is not known.</p>')
+        parts.append('<p class="soft">The dump has no live ranges, so its allocations cannot be split.</p>')
     headings, rows = balance_rows(space)
     cells = [
         (name, [f'<td data-key="{count}">{count:,}</td>', *map(bytes_cell, figures)]) for name, count, figures in rows
@@ -222,7 +225,7 @@ def _history(program: Program, charts: list[Chart]) -> str:
     runs = len({row["run_id"] for row in program.trend})
     parts = ["<h2>History over runs</h2>"]
     if runs == 1:
-        parts.append('<p class="soft">One run so far: ingest the dumps of another one to see what moves.</p>')
+        parts.append('<p class="soft">One run so far: ingest the dumps of another run to see changes.</p>')
     for space in program.spaces:
         if chart := history_chart(program, space, space_name(program, space)):
             charts.append(chart)
@@ -240,5 +243,5 @@ def _warnings(warnings: Sequence[Record]) -> str:
         cells.append(f'<td data-key="{row["occurrence_count"]}">{row["occurrence_count"]:,}</td>')
         rows.append((row["rule"], cells))
     return "<h2>Warnings</h2>\n" + html_table(
-        "Warnings", ["rule", "expected first", "found there", "times"], rows, texts=3
+        "Warnings", ["rule", "first expected", "first found", "times"], rows, texts=3
     )

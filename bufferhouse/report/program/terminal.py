@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from bufferhouse.errors import counted
 from bufferhouse.report.program.data import Program, Space
 from bufferhouse.report.program.words import balance_rows, map_note, notes, peak_note, space_heading, subtitle
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import counted, exact_bytes, human_bytes, printable, sparkline
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, sparkline
 from bufferhouse.report.text.screen import terminal_text
 from bufferhouse.report.text.sections import Section, json_text, markdown_text
 
@@ -47,12 +48,12 @@ def _sections(program: Program, shown: Bytes) -> list[Section]:
         rows = [
             (row["rule"], f"{row['occurrence_count']:,}", row["expected"][:80], row["found"][:80]) for row in warnings
         ]
-        sections.append(_section("Warnings", [], ("rule", "times", "expected first", "found there"), rows))
+        sections.append(_section("Warnings", [], ("rule", "times", "first expected", "first found"), rows))
     return sections
 
 
 def _timeline(space: Space) -> list[str]:
-    """Return the occupied bytes over the schedule as bars, each the most of its stretch."""
+    """Return the occupied bytes over the schedule as bars; a bar shows the maximum of its stretch."""
     values = [row["occupied_bytes"] for row in space.timeline]
     if not any(values):
         return []
@@ -85,7 +86,7 @@ def _position(position: int | None) -> str:
 
 
 def _balance(space: Space, heading: str, shown: Bytes) -> Section:
-    """Return the balance with its kinds of allocation side by side, without the parts that none of them has."""
+    """Return the balance with one column a kind of allocation, without the parts that are 0 in all kinds."""
     names, kinds = balance_rows(space)
     lines = [(names[1], *(f"{count:,}" for _, count, _ in kinds))]
     for name, figures in zip(names[2:], zip(*(figures for *_, figures in kinds), strict=True), strict=True):
@@ -107,8 +108,8 @@ def _owners(space: Space, heading: str, shown: Bytes) -> Section:
     ]
     lines = [peak_note(space)]
     if space.peak_value_count > len(rows):
-        lines.append(f"The {len(rows)} that own most:")
-    return _section(f"{heading}: who fills the peak", lines, ("value", "shape", "owned", "share", "op_name"), rows)
+        lines.append(f"The {counted(len(rows), 'largest owner')}:")
+    return _section(f"{heading}: values at the peak", lines, ("value", "shape", "owned", "share", "op_name"), rows)
 
 
 def _history(program: Program, space: Space, heading: str, shown: Bytes) -> list[Section]:
@@ -126,18 +127,18 @@ def _history(program: Program, space: Space, heading: str, shown: Bytes) -> list
     ]
     lines = [f"reserved: {sparkline([run['reserved_bytes'] for run in runs])} over {counted(len(runs), 'run')}"]
     if len(runs) > len(rows):
-        lines.append(f"The newest {len(rows)}:")
+        lines.append(f"The newest {counted(len(rows), 'run')}:")
     return [_section(f"{heading}: history over runs", lines, ("run", "reserved", "change", "occupied peak"), rows)]
 
 
 def _section(title: str, lines: Sequence[str], headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> Section:
-    """Return a section of rows whose bytes are text already; the last columns give way first."""
+    """Return a section of rows whose bytes are text already."""
     columns = [
         Column(heading, heading, _KINDS.get(heading, "figure"), rank=_RANKS.get(heading, 0)) for heading in headings
     ]
     return Section(title, lines, columns, [dict(zip(headings, row, strict=True)) for row in rows])
 
 
-_TEXTS = ("", "value", "shape", "op_name", "run", "allocations", "rule", "expected first", "found there")
+_TEXTS = ("", "value", "shape", "op_name", "run", "allocations", "rule", "first expected", "first found")
 _KINDS = {**dict.fromkeys(_TEXTS, "text"), "change": "change"}
-_RANKS = {"op_name": 2, "shape": 1, "found there": 1}
+_RANKS = {"op_name": 2, "shape": 1, "first found": 1}

@@ -1,13 +1,14 @@
-"""What is said of one program in words: the same on a terminal, in Markdown and on the page."""
+"""The sentences about one program: the same on a terminal, in Markdown and on the page."""
 
+from bufferhouse.errors import counted
 from bufferhouse.report.program.data import PARTS, Program, Space
-from bufferhouse.report.text.figures import counted, exact_bytes, human_bytes, printable, space_title
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title
 
 BalanceRow = tuple[str, int, list[int | None]]
 
 
 def subtitle(program: Program) -> list[str]:
-    """Return which dump it is: run, compiler and platform, then the file."""
+    """Return two lines about the dump: run, compiler and platform, then the file."""
     dump = program.dump
     compiler = " ".join(filter(None, (dump["compiler"], dump["compiler_version"])))
     target = dump["compile_target"] if dump["compile_target"] != dump["platform"] else None
@@ -19,18 +20,18 @@ def subtitle(program: Program) -> list[str]:
 
 
 def space_name(program: Program, space: Space) -> str:
-    """Return what a memory space is called: memory space 1 (VMEM)."""
+    """Return the name of a memory space: memory space 1 (VMEM)."""
     return space_title(program.dump["platform"], space.memory_space)
 
 
 def space_heading(program: Program, space: Space) -> str:
-    """Return the same as the beginning of a line: Memory space 1 (VMEM)."""
+    """Return the name of a memory space at the start of a line: Memory space 1 (VMEM)."""
     name = space_name(program, space)
     return name[0].upper() + name[1:]
 
 
 def notes(program: Program) -> list[str]:
-    """Return what should not be overlooked, and the way on from there."""
+    """Return the warnings about the dump, each with the next step."""
     lines = [program.note] if program.note else []
     if program.others:
         lines.append(
@@ -39,7 +40,7 @@ def notes(program: Program) -> list[str]:
     if not program.spaces:
         lines.append("The dump has no allocation: there is nothing to show.")
     elif not any(space.has_live_ranges for space in program.spaces):
-        lines.append("The dump has no live ranges: what lives when is not known, nor are peak, map and balance.")
+        lines.append("The dump has no live ranges, so it has no timeline, no peak, no map and no balance.")
     count = len(program.answers["program_warnings"].rows)
     if count:
         lines.append(f"The dump breaks {counted(count, 'soft rule')}: see the warnings at the end.")
@@ -47,7 +48,7 @@ def notes(program: Program) -> list[str]:
 
 
 def peak_note(space: Space) -> str:
-    """Return how much is owned at the peak, and by how many; and how many of them are left out."""
+    """Return the sentence about the values at the peak: their count, their bytes, and how many are left out."""
     facts = space.facts
     line = (
         f"{counted(space.peak_value_count, 'value')} at position {facts['occupied_peak_position']:,}: "
@@ -56,17 +57,17 @@ def peak_note(space: Space) -> str:
     left_out = space.peak_value_count - len(space.peak)
     if left_out:
         rest = facts["occupied_peak_bytes"] - sum(row["owned_bytes"] for row in space.peak)
-        line += f" The {left_out:,} that own least are left out: {exact_bytes(rest)}."
+        line += f" Left out: {counted(left_out, 'smaller owner')} with {exact_bytes(rest)}."
     return line
 
 
 def map_note(program: Program, space: Space) -> str:
-    """Return what the allocation map leaves out of a memory space; empty for nothing."""
+    """Return the sentence about the values that the allocation map leaves out; empty if it draws all."""
     if not space.left_out_count:
         return ""
     return (
-        f"{space_heading(program, space)}: {space.left_out_count:,} of {space.mapped_count:,} values are not "
-        f"drawn, those that take least bytes for least time; their largest slot is "
+        f"{space_heading(program, space)}: {space.left_out_count:,} of {counted(space.mapped_count, 'value')} are not "
+        f"drawn, those with the smallest areas of bytes and time; their largest slot is "
         f"{exact_bytes(space.largest_left_out_bytes)}."
     )
 
@@ -74,7 +75,7 @@ def map_note(program: Program, space: Space) -> str:
 def balance_rows(space: Space) -> tuple[list[str], list[BalanceRow]]:
     """Return headings and rows of the balance: kinds of allocation with their number, size and parts.
 
-    The row `reserved` is the sum of those above it; thread-local allocations, taken once per thread, stand below.
+    The row `reserved` sums the rows above it; thread-local allocations, which every thread has once, stand below it.
     """
     headings = ["allocations", "number", "size", *PARTS.values()]
     columns = ["size_bytes", *(f"{part}_bytes" for part in PARTS)]

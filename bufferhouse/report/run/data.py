@@ -1,4 +1,4 @@
-"""One run, a compile job: what is asked about it. The terminal, the page and JSON show the same answers."""
+"""The answers about one run. The terminal, the page and JSON show the same answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,10 +36,10 @@ class Run:
 
 
 def read_run(path: Path | None, word: str | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Run:
-    """Ask all statements about the run that `word` means: its name, or a beginning that fits one only; else the newest.
+    """Ask all statements about a run: `word` is its name, or a beginning that fits one run only; None is the newest.
 
     Raises:
-        UsageError: no run is meant, or several are. The message names candidates.
+        UsageError: the word fits no run or several. The message names candidates.
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.read.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):

@@ -1,4 +1,4 @@
-"""One run as one HTML page: its programs by size, its blocks, what could be donated, what is baked in."""
+"""One run as one HTML page: programs by size, blocks, donation candidates, constants."""
 
 import html
 from typing import Any

@@ -1,10 +1,11 @@
-"""What is said of a run: its sections, the same on a terminal, in Markdown and on the page."""
+"""The sections about a run: the same on a terminal, in Markdown and on the page."""
 
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.fleet.terminal import reject_line
 from bufferhouse.report.run.data import Run
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import counted, human_bytes, printable, space_title
+from bufferhouse.report.text.figures import human_bytes, printable, space_title
 from bufferhouse.report.text.screen import terminal_text
 from bufferhouse.report.text.sections import Section, json_text, markdown_text
 
@@ -40,20 +41,20 @@ _PROGRAMS = [
 _BLOCKS = [
     Column("program_label", "program"),
     Column("kind", "allocation kind"),
-    Column("size_bytes", "one block", "bytes"),
+    Column("size_bytes", "block size", "bytes"),
     Column("allocation_count", "blocks", "count"),
     Column("occupied_peak_bytes", "occupied peak", "bytes", rank=1),
     Column("first_allocation_index", "first allocation", "count", rank=2),
 ]
 _DONATIONS = [
     Column("program_label", "program"),
-    Column("program_bytes", "saves in all", "bytes", rank=1),
-    Column("size_bytes", "of these", "bytes"),
+    Column("program_bytes", "total savings", "bytes", rank=1),
+    Column("size_bytes", "savings", "bytes"),
     Column("parameter_number", "parameter", "count"),
-    Column("parameter_name", "its name", limit=40, rank=3),
-    Column("parameter_shape", "its shape", limit=40),
+    Column("parameter_name", "parameter name", limit=40, rank=3),
+    Column("parameter_shape", "parameter shape", limit=40),
     Column("output_name", "output", limit=40, rank=4),
-    Column("output_shape", "its shape", limit=40, rank=2),
+    Column("output_shape", "output shape", limit=40, rank=2),
     Column("same_shape", "same shape", rank=1),
     Column("in_place", "read and written by one instruction", rank=5),
     Column("memory_space", "memory space", "count", rank=1),
@@ -79,22 +80,22 @@ _RECOMPILED = [
 
 
 def title(run: Run) -> str:
-    """Return the name of the run, as a person may see it."""
+    """Return the name of the run, safe to print."""
     return printable(run.facts["run_name"], 120)
 
 
 def run_sections(run: Run) -> list[Section]:
-    """Return all sections of the report; what a run does not have is left out."""
+    """Return all sections of the report that have something to show."""
     parts = [Section("", [*subtitle(run), *notes(run)])]
     if spaces := run.records("run_spaces"):
-        said = ["The largest program and percentiles; bytes of programs are never added up."]
+        said = ["The largest program, and percentiles over programs; bytes of programs are never added up."]
         parts.append(Section("Memory spaces", said, _SPACES, spaces, "spaces", "run_spaces"))
         parts += [programs_section(run, space) for space in spaces]
         parts += [_blocks(run, space) for space in spaces]
     parts += [_donations(run), _constants(run)] if spaces else []
     if again := run.records("run_recompiled"):
         lines = [
-            "Functions with more than one dump: compiled again identically, or with other entry signatures.",
+            "Functions with several dumps: recompiled with the same entry signature, or with others.",
         ]
         parts.append(
             Section("Compiled more than once", lines, _RECOMPILED, again, "recompiled", "run_recompiled", shown=_SHOWN)
@@ -103,12 +104,12 @@ def run_sections(run: Run) -> list[Section]:
         lines = [reject_line(row).removeprefix("rejected: ") for row in rejects[:_SHOWN_REJECTS]]
         more = run.facts["reject_count"] - len(lines)
         lines += [f"… and {more:,} more"] if more > 0 else []
-        parts.append(Section("Rejects", [*lines, "all of them: bufferhouse rejects ls"]))
+        parts.append(Section("Rejects", [*lines, "all rejects: bufferhouse rejects ls"]))
     return parts
 
 
 def subtitle(run: Run) -> list[str]:
-    """Return what the run is, and what was seen of it."""
+    """Return two lines about the run: compiler and platform, then counts."""
     facts = run.facts
     compiler = " ".join(filter(None, (facts["compiler"], facts["compiler_version"])))
     words = [printable(word, 80) for word in (compiler, facts["platform"], facts["track"]) if word]
@@ -119,15 +120,15 @@ def subtitle(run: Run) -> list[str]:
 
 
 def notes(run: Run) -> list[str]:
-    """Return what should not be overlooked, and the way on from there."""
+    """Return the warnings about the run."""
     facts, lines = run.facts, [run.note] if run.note else []
     if not facts["dump_count"]:
-        lines.append("No dump of this run could be read, so there is nothing to show but why.")
+        lines.append("No dump of this run could be read; see its rejects below.")
     elif not run.records("run_spaces"):
         lines.append("No dump of this run holds an allocation, so there is nothing to show.")
     unknown = sum(row["occupied_peak_bytes"] is None for row in run.records("run_programs"))
     if unknown:
-        lines.append(f"Occupied peak and padding are not known for {counted(unknown, 'row')} below: no live ranges.")
+        lines.append(f"{counted(unknown, 'row')} below without occupied peak and padding: no live ranges.")
     return lines
 
 
@@ -137,7 +138,7 @@ def space_key(space: Record) -> str:
 
 
 def space_heading(space: Record) -> str:
-    """Return which memory space of which platform it is: tpu, memory space 1 (VMEM)."""
+    """Return platform and memory space: tpu, memory space 1 (VMEM)."""
     return f"{space['platform'] or 'unknown platform'}, {space_title(space['platform'], space['memory_space'])}"
 
 
@@ -146,12 +147,12 @@ def _where(space: Record) -> dict[str, object]:
 
 
 def programs_section(run: Run, space: Record) -> Section:
-    """Return the programs of a memory space, ranked."""
+    """Return the programs of a memory space, the largest first."""
     rows = run.records("run_programs", **_where(space))
     files = sum(row["dump_count"] for row in rows)
     line = f"{counted(len(rows), 'program')}, the largest first"
     if files > len(rows):
-        line += f"; {counted(files, 'dump')} folded: the largest of a program stands for it"
+        line += f"; each row shows the largest dump of its program, of {counted(files, 'dump')}"
     name = f"programs-{space_key(space)}"
     heading = f"Programs in {space_heading(space)}"
     return Section(heading, [f"{line}."], _PROGRAMS, rows, name, "run_programs", _where(space), _SHOWN)
@@ -160,7 +161,7 @@ def programs_section(run: Run, space: Record) -> Section:
 def _blocks(run: Run, space: Record) -> Section:
     rows = run.records("run_blocks", **_where(space))
     heading = f"Largest contiguous blocks in {space_heading(space)}"
-    lines = ["Allocations of one size and kind in one program are one row."]
+    lines = ["One row holds all allocations of one size and kind in one program."]
     return Section(heading, lines, _BLOCKS, rows, f"blocks-{space_key(space)}", "run_blocks", _where(space), _SHOWN)
 
 
@@ -170,7 +171,7 @@ def _donations(run: Run) -> Section:
         return Section("Donation candidates", ["No output could take the bytes of an argument."])
     lines = [
         f"{counted(rows[0]['donation_count'], 'argument')} whose bytes an output could take (donate_argnums in JAX); "
-        "the programs that would save most first."
+        "the programs with the largest savings first."
     ]
     return Section("Donation candidates", lines, _DONATIONS, rows, "donations", "run_donations", shown=_SHOWN)
 

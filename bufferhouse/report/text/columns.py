@@ -1,4 +1,4 @@
-"""Columns of an answer, and how their cells read: the same on a page, on a terminal and in Markdown."""
+"""Columns of an answer and the text of their cells: the same on a page, on a terminal and in Markdown."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +13,8 @@ class Column:
     """A column of an answer, as a table shows it.
 
     `kind` is text, bytes, change (bytes with a sign), count, share (0 to 1) or figure (a number that is text already;
-    not on pages). Where a terminal has no room for all columns, those of the highest `rank` are left out first; those
-    of rank 0 never. A text with `is_whole` is not cut there while others can be left out.
+    not on pages). A narrow terminal leaves out the columns of the highest `rank` first, and those of rank 0 never. It
+    cuts a text with `is_whole` only when no other column can be left out.
     """
 
     name: str
@@ -26,12 +26,12 @@ class Column:
 
     @property
     def is_text(self) -> bool:
-        """Whether its cells begin at the left, as words do."""
+        """Whether its cells are aligned to the left."""
         return self.kind == "text"
 
 
 def said(value: Any, column: Column, *, exact: bool = False) -> str:
-    """Return what a cell says; `exact` writes bytes to the byte, and nothing cuts a text."""
+    """Return the text of a cell, uncut; `exact` writes bytes to the byte."""
     if value is None:
         return "–"
     if column.kind in ("text", "figure"):

@@ -1,4 +1,4 @@
-"""Numbers and names as people read them."""
+"""Numbers and names for people."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ _redact = redaction.redactor()
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _BARS = "▁▂▃▄▅▆▇█"
 
-# What a memory space is called on a platform, where its makers say so; a dump itself holds only the number.
+# The names of memory spaces by platform, as its vendor gives them; a dump holds only the number.
 _SPACE_NAMES = {
     ("tpu", 0): "default: HBM",
     ("tpu", 1): "VMEM",
@@ -48,16 +48,11 @@ def exact_bytes(count: int | None, *, signed: bool = False) -> str:
     return "–" if count is None else f"{count:{'+' if signed and count else ''},} B"
 
 
-def counted(count: int, thing: str) -> str:
-    """Return a count and its noun, with an s where it needs one: 1 run, 1,200 dumps."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
-
-
 def printable(text: str, limit: int | None = None) -> str:
-    """Return text of a dump without what a terminal or a browser would obey, at most `limit` characters long.
+    """Return text of a dump without control sequences for a terminal or a browser, at most `limit` characters long.
 
-    It tells no secret. Control characters, marks that turn the direction of text and lone surrogates are written as
-    escapes. Too long a text loses its middle: names that count differ at their end.
+    It holds no secret. Control characters, marks that change the direction of text and lone surrogates are written as
+    escapes. A text that is too long loses its middle, as the names of instructions differ at their ends.
     """
     text = redaction.printable(_redact(text))
     if limit is None or len(text) <= limit:
@@ -67,7 +62,7 @@ def printable(text: str, limit: int | None = None) -> str:
 
 
 def sparkline(values: Sequence[int | None]) -> str:
-    """Return one bar for each value, from the lowest to the highest of them; a space where there is none."""
+    """Return one bar for each value, scaled from the lowest to the highest; a space for None."""
     known = [value for value in values if value is not None]
     low, high = min(known, default=0), max(known, default=0)
     top = len(_BARS) - 1
@@ -78,6 +73,6 @@ def sparkline(values: Sequence[int | None]) -> str:
 
 
 def space_title(platform: str | None, memory_space: int) -> str:
-    """Return `memory space N`, with the name that the platform has for it: memory space 1 (VMEM)."""
+    """Return `memory space N` with its name on the platform: memory space 1 (VMEM)."""
     name = _SPACE_NAMES.get((platform or "", memory_space), "default" if memory_space == 0 else None)
     return f"memory space {memory_space}" + (f" ({name})" if name else "")

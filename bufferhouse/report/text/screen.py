@@ -24,7 +24,7 @@ _TRAILING = re.compile(r"(?: |\x1b\[[0-9;]*m)+$")  # blanks, and where colours e
 
 def console() -> Console:
     """Return standard output as rich sees it."""
-    # NO_COLOR asks for no colour; whoever sets it is served best with no escape sequences at all.
+    # NO_COLOR turns off all escape sequences, not colours alone.
     colours = None if os.environ.get("NO_COLOR") else "auto"
     width = shutil.get_terminal_size((_WIDTH, 24)).columns
     return Console(color_system=colours, width=width, highlight=False, markup=False, emoji=False)
@@ -47,7 +47,7 @@ def line(text: str, style: str = "") -> Text:
 
 
 def lines_of(captured: str) -> str:
-    """Return what a screen was told, without the blanks that fill its lines."""
+    """Return captured output without the blanks that fill its lines."""
     lines = captured.rstrip("\n").split("\n")
     return "\n".join(_TRAILING.sub(lambda end: end[0].replace(" ", ""), one) for one in lines)
 
@@ -61,7 +61,7 @@ def fitted(text: str, width: int) -> str:
 
 
 def print_section(screen: Console, section: Section, exact: bool) -> None:
-    """Print a heading, what is said below it, and as many columns of its table as there is room for."""
+    """Print a heading, the lines below it, and as many columns of its table as fit."""
     if section.title:
         screen.print(line(section.title, "bold"))
     for said_of_it in section.lines:
@@ -75,7 +75,7 @@ def print_section(screen: Console, section: Section, exact: bool) -> None:
     screen.print(_table(section, cells, widths))
     left_out = [column.heading for i, column in enumerate(section.columns) if i not in widths]
     if left_out:
-        screen.print(Text(f"no room for: {', '.join(left_out)}", style="dim"))
+        screen.print(Text(f"columns left out (terminal too narrow): {', '.join(left_out)}", style="dim"))
     if section.left:
         screen.print(Text(section.left, style="dim"))
 

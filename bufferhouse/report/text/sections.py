@@ -1,25 +1,26 @@
-"""Parts of a report that are words and a table: in Markdown, as JSON, on a page. On a terminal: `terminal_text`."""
+"""Sections of a report, sentences and a table each: in Markdown, as JSON, on a page; `terminal_text` prints them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
+from bufferhouse.errors import counted
 from bufferhouse.query import format as tables
 from bufferhouse.query.format import formatted
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.text.columns import Column, said
-from bufferhouse.report.text.figures import counted, printable
+from bufferhouse.report.text.figures import printable
 
 FORMATS = ("table", "markdown", "json")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, what is said below it, and a table of records.
+    """A heading, some lines, and a table of records.
 
-    `name` is the table's on a page. `source` is the answer that holds the records, those that equal `where`. Where only
-    the first `shown` rows of a table are printed, how many are left is said; None prints all.
+    `name` is the id of the table on a page. The table shows those records of the answer `source` that
+    equal `where`. The first `shown` rows are printed, and a line counts the others; None prints all.
     """
 
     title: str
@@ -38,9 +39,9 @@ class Section:
 
     @property
     def left(self) -> str:
-        """What is said of the rows that are not printed; empty where all are."""
+        """The line about the rows that are not printed; empty if all are."""
         left = len(self.records) - len(self.printed)
-        return f"{counted(left, 'more row')}: --format json has them, and so has the page of --html" if left else ""
+        return f"{counted(left, 'more row')}: see --format json or the page of --html" if left else ""
 
 
 def markdown_text(title: str, sections: Sequence[Section], *, exact: bool = False) -> str:
@@ -63,7 +64,7 @@ def plain_json(found: Any) -> str:
 
 
 def marked(text: str) -> str:
-    """Return text as Markdown that shows it and does nothing else. Table cells have their bars escaped later."""
+    """Return Markdown that shows exactly this text. Bars in table cells are escaped later."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>#&~" else char for char in printable(text))
 
 

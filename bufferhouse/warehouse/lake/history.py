@@ -101,7 +101,7 @@ def note_models(con: duckdb.DuckDBPyConnection, batch: str) -> None:
     built = "SELECT model_name, fingerprint FROM meta.models WHERE is_incremental"
     computed = f"FROM {batch}.main.computed"
     if con.execute(f"({computed} EXCEPT {built}) UNION ALL ({built} EXCEPT {computed})").fetchall():
-        raise WarehouseBusy("the models of the lake were built anew while this batch was computed; run it again")
+        raise WarehouseBusy("the models of the lake changed while this batch was computed; run the same command again")
     con.execute(
         "INSERT INTO appended.model_loads SELECT c.model_name, c.fingerprint, d.load_id"
         f" FROM {batch}.main.computed AS c CROSS JOIN (SELECT DISTINCT load_id FROM {batch}.raw.dumps) AS d"

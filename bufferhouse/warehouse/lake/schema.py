@@ -141,9 +141,10 @@ def views(stored: Sequence[Table]) -> list[str]:
 
 
 def _runs(columns: Sequence[str]) -> str:
-    """Return how the runs stand: of each fact what was said last; of the start what run_changes.complete_runs takes."""
+    """Return the query for the runs: the last value of each fact, and the start that `complete_runs` would choose."""
     trust = f"list_position([{', '.join(map(quoted, SOURCES))}], started_at_source)"
-    # Of two moments the stronger source's; of the same, that which is given or from run.json the last, else the first.
+    # The strongest source decides. Where several starts come from it, the last one counts if it was given by hand or
+    # in run.json, else the earliest.
     rank = f"({trust}, CASE WHEN {trust} <= 2 THEN -changed_id ELSE epoch_us(started_at) END)"
     facts = [
         f"arg_min({name}, {rank}) AS {name}"

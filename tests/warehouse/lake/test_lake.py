@@ -154,7 +154,7 @@ def test_stats_count_what_is_in_a_lake(lake, example_warehouse):
 def test_nothing_is_published(lake):
     """Publishing says that it is not needed, and is no failure: a script may do it for either kind."""
     outcome = call("publish", "--warehouse", lake)
-    assert (0, f"{lake} needs no published copy: its readers read snapshots, and wait for nobody\n") == (
+    assert (0, f"{lake} needs no published copy: its readers read snapshots and never wait\n") == (
         outcome.code,
         outcome.out,
     )
@@ -201,7 +201,7 @@ def test_runs_change_and_keep_their_number(own):
 
 
 def test_what_two_writers_say_of_a_new_run_at_once_is_joined(own):
-    """A fact that one of them knows stays; of two starts the stronger source's stands, else the first."""
+    """A fact that one of them knows stays; the start of the better source counts, else the earlier one."""
     start = "SELECT {id}, 'run', '/root', {fact}, TIMESTAMPTZ '{at} 00:00:00+00', '{source}', '{{}}', {change}, FALSE"
     into = "(run_id, run_name, root, {}, started_at, started_at_source, labels, changed_id, is_whole)"
     with Warehouse(own) as warehouse:

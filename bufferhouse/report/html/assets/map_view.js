@@ -84,12 +84,12 @@ class AllocationMap {
     const words = this.controls.find.value.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = (value) => words.every((word) => value.words.includes(word));
     this.matches = words.length ? new Set(this.values.filter(fits)) : null;
-    const total = `${grouped(this.values.length)} values`;
+    const total = `${grouped(this.values.length)} ${this.values.length === 1 ? "value" : "values"}`;
     this.found.textContent = this.matches ? `${grouped(this.matches.size)} of ${total}` : "";
     this.paint();
   }
 
-  /** Do what a key stands for; whether it stands for something. */
+  /** Carry out the command of a key; return whether the key has one. */
   obey(key) {
     const { x0, x1, y0, y1 } = this.view, x = (x1 - x0) * STEP, y = (y1 - y0) * STEP;
     const doings = {

@@ -81,7 +81,7 @@ function prepare(table, spec) {
     const shown = sorted(found, state.column, state.direction).slice(0, state.shown);
     table.tBodies[0].replaceChildren(...shown.map((row) => row.element()));
     const total = grouped(rows.length);
-    count.textContent = words.length ? `${grouped(found.length)} of ${total}` : `${total} rows`;
+    count.textContent = words.length ? `${grouped(found.length)} of ${total}` : `${total} ${rows.length === 1 ? "row" : "rows"}`;
     const rest = found.length - shown.length;
     more.hidden = rest <= 0;
     more.textContent = `${grouped(rest)} more: show ${Math.min(MORE, rest)}`;
