@@ -18,7 +18,7 @@ from time import perf_counter, process_time
 from benchmarks.corpus import CORPUS
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.compare.compare import CHANGED, compare_runs
-from bufferhouse.compare.threshold import METRICS
+from bufferhouse.config.threshold import METRICS
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse.read import open_reader
 

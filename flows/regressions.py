@@ -11,7 +11,7 @@ from prefect.states import Completed, Failed, State
 from pydantic import Field
 
 from bufferhouse.compare.gate import Verdict, judge, read_accepted
-from bufferhouse.compare.threshold import parse_threshold
+from bufferhouse.config.threshold import parse_threshold
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import ask
 from bufferhouse.redaction import cleaned

@@ -62,7 +62,7 @@ def compare(
     """
     from bufferhouse.compare.gate import judge, read_accepted
     from bufferhouse.compare.rollup import GROUPINGS
-    from bufferhouse.compare.threshold import METRICS, parse_threshold
+    from bufferhouse.config.threshold import METRICS, parse_threshold
     from bufferhouse.report.compare.data import read_comparison
     from bufferhouse.report.compare.text import compare_text
 
@@ -109,7 +109,7 @@ def blame(
     wait: WaitOption = 0.0,
 ) -> None:
     """Show a program from run to run: the first run of every change, and the causes of the change."""
-    from bufferhouse.compare.threshold import METRICS
+    from bufferhouse.config.threshold import METRICS
     from bufferhouse.report.compare.history import blame_text, read_blame
 
     _check("--metric", metric, METRICS)

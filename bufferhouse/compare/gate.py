@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bufferhouse.compare.compare import Compared
-from bufferhouse.compare.threshold import Threshold
+from bufferhouse.config.threshold import Threshold
 from bufferhouse.errors import UsageError
 
 _KEYS = {"program": str, "memory_space": int, "up_to_bytes": int, "why": str}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bufferhouse.compare.threshold import METRICS, parse_threshold
+from bufferhouse.config.threshold import METRICS, parse_threshold
 from bufferhouse.errors import UsageError
 from bufferhouse.sources.naming import check_pattern, check_regex
 from bufferhouse.sources.run import NUMBERS, TEXTS

@@ -15,7 +15,7 @@ import pytest
 
 from bufferhouse.compare import causes as C
 from bufferhouse.compare.compare import Compared, compare_runs
-from bufferhouse.compare.threshold import METRICS
+from bufferhouse.config.threshold import METRICS
 from bufferhouse.warehouse.read import reading
 from tests.command_line import CHECKOUT, call
 from tests.system.documents import commands

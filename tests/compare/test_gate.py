@@ -7,7 +7,7 @@ import pytest
 from bufferhouse.compare.compare import CHANGED, NEW, NOT_COMPARED, UNCHANGED, Compared
 from bufferhouse.compare.gate import Accepted, judge, read_accepted
 from bufferhouse.compare.pairing import Dump, Pair
-from bufferhouse.compare.threshold import parse_threshold
+from bufferhouse.config.threshold import parse_threshold
 from bufferhouse.errors import UsageError
 
 MIB = 2**20

@@ -15,8 +15,8 @@ from bufferhouse.compare.compare import Compared, compare_pairs, compare_runs
 from bufferhouse.compare.moments import moment_at
 from bufferhouse.compare.pairing import Dump, Pair
 from bufferhouse.compare.sizes import SizesOfDumps
-from bufferhouse.compare.threshold import METRICS
 from bufferhouse.compare.values import read_values
+from bufferhouse.config.threshold import METRICS
 from bufferhouse.dump import parse
 from bufferhouse.dump.identity import content_of
 from bufferhouse.warehouse.warehouse import Warehouse

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from bufferhouse.commands.freeze import main
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.models import build, freeze, project
@@ -148,15 +149,15 @@ def test_what_is_committed_as_frozen_is_unchanged(released):
 def test_a_release_adds_what_is_new_and_changes_nothing(released, tmp_path, capsys):
     """The first release locks every mart; a later one keeps their lines, and refuses when one has changed."""
     lock = tmp_path / "models.lock"
-    assert 0 == freeze.main(lock)
+    assert 0 == main(lock)
     assert f"{len(released)} marts frozen, 0 were\n" == capsys.readouterr().out
     first = lock.read_text()
     assert released == json.loads(first)
-    assert 0 == freeze.main(lock)
+    assert 0 == main(lock)
     assert f"0 marts frozen, {len(released)} were\n" == capsys.readouterr().out
     lock.write_text(first.replace(released[NAME]["sql"], "0" * 64))
     was = lock.read_text()
-    assert 1 == freeze.main(lock)
+    assert 1 == main(lock)
     assert (
         "marts.footprint_v1 is frozen and its SQL changed; write marts.footprint_v2 beside it\n"
         == capsys.readouterr().err

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.compare import causes as C
-from bufferhouse.compare.threshold import Threshold
+from bufferhouse.config.threshold import Threshold
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare import match_sections
 from bufferhouse.report.compare.data import Comparison, read_comparison

@@ -24,7 +24,7 @@ HOMES = {
 }
 # Rooms that know nothing of the database, and those that need the standard library only.
 WITHOUT_DUCKDB = {"dump", "schemas", "sources", "tabulate", "config"}
-WITH_NOTHING = {"dump", "bufferhouse.errors", "bufferhouse.paths", "bufferhouse.redaction", "bufferhouse.version"}
+WITH_NOTHING = {"dump", "bufferhouse.paths", "bufferhouse.redaction", "bufferhouse.version"}
 HEAVY = ("duckdb", "polars", "pandera", "prefect", "sqlglot", "pyarrow", "altair", "vl_convert", "obstore", "zstandard")
 
 

@@ -37,9 +37,6 @@ import multiprocessing, os, sys, time
 from pathlib import Path
 from bufferhouse.warehouse.lock import WriterLock
 from bufferhouse.ingest.processes import executor
-from bufferhouse import lock
-from bufferhouse.warehouse.lock import WriterLock
-from bufferhouse.workers import executor
 
 with executor(2) as pool, WriterLock(Path(sys.argv[1])):
     pool.submit(time.sleep, 3600)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bufferhouse.compare.compare import STATUSES, Compared, compare_runs
-from bufferhouse.compare.threshold import RELEVANT, Threshold
+from bufferhouse.config.threshold import RELEVANT, Threshold
 from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.compare.cause_records import cause_records
 from bufferhouse.report.compare.records import program_records

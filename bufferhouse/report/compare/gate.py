@@ -2,7 +2,7 @@
 
 from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.gate import Accepted, Verdict
-from bufferhouse.compare.threshold import Threshold
+from bufferhouse.config.threshold import Threshold
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bufferhouse.compare.history import Series, read_history
-from bufferhouse.compare.threshold import RELEVANT
+from bufferhouse.config.threshold import RELEVANT
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.cause_records import cause_records

@@ -7,7 +7,7 @@ from bufferhouse.compare.causes import former, short
 from bufferhouse.compare.compare import GONE, NEW, NOT_COMPARED, UNCHANGED, Compared
 from bufferhouse.compare.pairing import Pair
 from bufferhouse.compare.sizes import Sizes
-from bufferhouse.compare.threshold import Threshold
+from bufferhouse.config.threshold import Threshold
 from bufferhouse.query.statements import Record
 from bufferhouse.report.text.figures import exact_bytes, human_bytes
 

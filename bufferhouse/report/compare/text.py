@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bufferhouse.compare.gate import Verdict
-from bufferhouse.compare.threshold import Threshold
+from bufferhouse.config.threshold import Threshold
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.cause_records import OF_THE_PROGRAM
 from bufferhouse.report.compare.cause_sections import cause_sections, rollup_section

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bufferhouse.compare.threshold import RELEVANT, Threshold, parse_threshold
+from bufferhouse.config.threshold import RELEVANT, Threshold, parse_threshold
 from bufferhouse.errors import UsageError
 
 
