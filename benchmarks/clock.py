@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median
 
 from bufferhouse.ingest.arrivals import Rules
-from bufferhouse.ingest.batching import read_batches
+from bufferhouse.ingest.claimed import read_batches
 from bufferhouse.ingest.parsed_batches import parse_batch
 from bufferhouse.ingest.source import Pass, Source, choose, look
 from bufferhouse.warehouse.load import load

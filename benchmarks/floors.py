@@ -17,7 +17,7 @@ from typing import NamedTuple
 from benchmarks.corpus import Files, dumps_of
 from benchmarks.turns import in_turns, middle, spent
 from bufferhouse.dump import parse, parse_many
-from bufferhouse.ingest.batching import read_batches
+from bufferhouse.ingest.claimed import read_batches
 from bufferhouse.ingest.parsed_batches import parse_batch
 from bufferhouse.sources.discover import discover
 from bufferhouse.tabulate.collecting import collector_paused

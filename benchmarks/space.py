@@ -24,7 +24,7 @@ run_ingest([sys.argv[1]], Path(sys.argv[2]))
 
 _FRAMES = """
 import sys
-from bufferhouse.ingest.batching import read_batches
+from bufferhouse.ingest.claimed import read_batches
 from bufferhouse.ingest.parsed_batches import parse_batch
 from bufferhouse.sources.discover import discover
 from bufferhouse.warehouse.warehouse import Warehouse

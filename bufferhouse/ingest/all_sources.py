@@ -8,7 +8,8 @@ from functools import partial
 from bufferhouse.config.load import FILE_NAME, Config
 from bufferhouse.errors import SourceUnavailable, UsageError
 from bufferhouse.ingest.arrivals import Arrivals
-from bufferhouse.ingest.batching import InFlight, ReadBatch, read_batches
+from bufferhouse.ingest.batching import InFlight, ReadBatch
+from bufferhouse.ingest.claimed import read_batches
 from bufferhouse.ingest.parsed_batches import parsed_batches
 from bufferhouse.ingest.source import Pass, Seen, Source, choose, finish
 from bufferhouse.ingest.workers import OpenParsers

@@ -69,27 +69,7 @@ Hold = Callable[[Found, Mapping[str, bytes] | Exception], bool]
 InFlight = Callable[[], Collection[ReadBatch]]
 
 
-def read_batches(
-    warehouse: Warehouse, dumps: Sequence[Found], *, hold: Hold | None = None, in_flight: InFlight = tuple
-) -> Iterator[ReadBatch]:
-    """Read and hash dumps; yield a batch when about 4,000 new contents or 16 MB of new text are together.
-
-    A dump for which `hold` says so, which hears its bytes or why it cannot be read, is passed by.
-
-    Most files of a fleet repeat a content, and a repeat costs a row: so it is contents that fill a batch. A batch
-    must be loaded before the next one is asked for, which looks up what is known by then, or be one of `in_flight`
-    until it is loaded. Batches must be loaded in their order, each after `settle`. Of a lake that others write to,
-    too, a batch has what nobody else loads, and the rest comes at the end.
-    """
-    if warehouse.claims is None:
-        yield from _read_batches(warehouse, dumps, hold, in_flight)
-        return
-    from bufferhouse.ingest.claimed import claimed_batches
-
-    yield from claimed_batches(_read_batches, warehouse, dumps, hold)
-
-
-def _read_batches(
+def read_own_batches(
     warehouse: Warehouse, dumps: Sequence[Found], hold: Hold | None, in_flight: InFlight = tuple
 ) -> Iterator[ReadBatch]:
     batch = ReadBatch()

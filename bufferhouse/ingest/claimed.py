@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from bufferhouse.engine import interrupts
 from bufferhouse.errors import WarehouseBusy, counted
-from bufferhouse.ingest.batching import Hold, ReadBatch, sort_in
+from bufferhouse.ingest.batching import Hold, InFlight, ReadBatch, read_own_batches, sort_in
 from bufferhouse.sources.discover import Found
 from bufferhouse.tabulate.tables import Sighting
 from bufferhouse.warehouse.lake.claims import Claims, file_key
@@ -45,6 +45,24 @@ class _PutBack:
             else:
                 ready.append(sighting)
         return ready, still
+
+
+def read_batches(
+    warehouse: Warehouse, dumps: Sequence[Found], *, hold: Hold | None = None, in_flight: InFlight = tuple
+) -> Iterator[ReadBatch]:
+    """Read and hash dumps; yield a batch when about 4,000 new contents or 16 MB of new text are together.
+
+    A dump for which `hold` says so, which hears its bytes or why it cannot be read, is passed by.
+
+    Most files of a fleet repeat a content, and a repeat costs a row: so it is contents that fill a batch. A batch
+    must be loaded before the next one is asked for, which looks up what is known by then, or be one of `in_flight`
+    until it is loaded. Batches must be loaded in their order, each after `settle`. Of a lake that others write to,
+    too, a batch has what nobody else loads, and the rest comes at the end.
+    """
+    if warehouse.claims is None:
+        yield from read_own_batches(warehouse, dumps, hold, in_flight)
+        return
+    yield from claimed_batches(read_own_batches, warehouse, dumps, hold)
 
 
 def claimed_batches(read: Read, warehouse: Warehouse, dumps: Sequence[Found], hold: Hold | None) -> Iterator[ReadBatch]:

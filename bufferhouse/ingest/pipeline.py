@@ -6,7 +6,8 @@ from contextlib import suppress
 import duckdb
 
 from bufferhouse.engine import interrupts
-from bufferhouse.ingest.batching import InFlight, ReadBatch, read_batches, read_chunks
+from bufferhouse.ingest.batching import InFlight, ReadBatch, read_chunks
+from bufferhouse.ingest.claimed import read_batches
 from bufferhouse.ingest.known import unknown_files
 from bufferhouse.ingest.parsed_batches import parsed_batches
 from bufferhouse.ingest.summary import Summary

@@ -20,7 +20,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.query.guard import judged, other_databases
 from bufferhouse.query.hints import explained
 from bufferhouse.query.spill import spill_folder
-from bufferhouse.warehouse.lake.attach import ROOT
+from bufferhouse.warehouse.lake.address import ROOT
 
 SEARCH_PATH = "marts,staging,raw"
 _CHUNK = 2048  # rows

@@ -10,7 +10,6 @@ from typing import Protocol
 
 from bufferhouse.dump.grammar import FIRST_LINE
 from bufferhouse.dump.identity import Content
-from bufferhouse.errors import UsageError
 from bufferhouse.sources.compression import limit_bytes
 from bufferhouse.sources.module_text import head_of
 
@@ -234,21 +233,3 @@ def split_at_archive(path: str) -> tuple[str, str | None]:
 def too_large(limit: int) -> OSError:
     """Return the error of a file beyond the limit, which says how to raise it."""
     return OSError(f"more than {limit} bytes; BUFFERHOUSE_DUMP_LIMIT raises the limit")
-
-
-def tree_of(path: str) -> Tree:
-    """Return the tree of a path that exists: an archive by its name, else a directory or a single file.
-
-    Raises:
-        UsageError: there is nothing at `path`, or no file: a pipe would be waited on for ever.
-    """
-    if os.path.isdir(path):
-        return Directory(path.rstrip("/") or "/")
-    if path.endswith(ARCHIVE_SUFFIXES) and os.path.isfile(path):
-        from bufferhouse.sources.archive import Archive
-
-        return Archive(path)
-    if os.path.isfile(path):
-        return Directory(os.path.dirname(path) or ".", [path])
-    what = "not a regular file" if os.path.exists(path) else "no such file or directory"
-    raise UsageError(f"{path}: {what}")

@@ -20,7 +20,6 @@ from bufferhouse.sources.directory import (
     Tree,
     is_storable,
     split_at_archive,
-    tree_of,
 )
 from bufferhouse.sources.grouping import Files, grouped, has_main, main_of, parted
 from bufferhouse.sources.run import Run, RunFault
@@ -286,3 +285,21 @@ def _common_base(entries: Sequence[Entry]) -> str | None:
     if any(split_at_archive(base)[1] is not None or "://" in base for base in bases):
         raise UsageError("several archives or buckets cannot be one run; ingest them one by one with the same --run")
     return os.path.commonpath([os.path.abspath(base) for base in bases])
+
+
+def tree_of(path: str) -> Tree:
+    """Return the tree of a path that exists: an archive by its name, else a directory or a single file.
+
+    Raises:
+        UsageError: there is nothing at `path`, or no file: a pipe would be waited on for ever.
+    """
+    if os.path.isdir(path):
+        return Directory(path.rstrip("/") or "/")
+    if path.endswith(ARCHIVE_SUFFIXES) and os.path.isfile(path):
+        from bufferhouse.sources.archive import Archive
+
+        return Archive(path)
+    if os.path.isfile(path):
+        return Directory(os.path.dirname(path) or ".", [path])
+    what = "not a regular file" if os.path.exists(path) else "no such file or directory"
+    raise UsageError(f"{path}: {what}")

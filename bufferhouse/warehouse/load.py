@@ -88,7 +88,7 @@ def load(
     """
     if warehouse.claims is None:
         return _load(warehouse, parsed, runs, started_at, replayed)
-    from bufferhouse.warehouse.lake.commit import load_claimed
+    from bufferhouse.warehouse.lake.claimed_load import load_claimed
 
     conflicts, retries = warehouse.claims.conflicts, warehouse.claims.retries
     result = load_claimed(warehouse, parsed, lambda claimed: _load(warehouse, claimed, runs, started_at, replayed))

@@ -16,8 +16,7 @@ from bufferhouse.version import __version__
 from bufferhouse.warehouse.batch_catalog import Names, batch_catalog, copy_in, run_checks
 from bufferhouse.warehouse.load import numbered
 from bufferhouse.warehouse.restore import ORDER, chunks, rendered
-from bufferhouse.warehouse.retention import remove_unused_shapes
-from bufferhouse.warehouse.rows import model_tables, next_number, stored
+from bufferhouse.warehouse.rows import model_tables, next_number, remove_unused_shapes, stored
 from bufferhouse.warehouse.warehouse import Warehouse
 
 

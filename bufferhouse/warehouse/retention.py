@@ -13,11 +13,10 @@ from bufferhouse.engine.connection import is_lake
 from bufferhouse.engine.journal import checkpoint, unguard
 from bufferhouse.engine.sql import quoted, registered, transaction
 from bufferhouse.errors import UsageError
-from bufferhouse.tabulate.batch import SHAPE_COLUMNS
 from bufferhouse.warehouse.copying import flush
 from bufferhouse.warehouse.lake.address import LakeAddress
 from bufferhouse.warehouse.restore import ORDER
-from bufferhouse.warehouse.rows import model_tables, stored
+from bufferhouse.warehouse.rows import model_tables, remove_unused_shapes, stored
 from bufferhouse.warehouse.warehouse import BLOCK_SIZE, STORAGE_VERSION, Warehouse
 
 
@@ -88,17 +87,6 @@ def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
         )
         remove_unused_shapes(con)
     return Pruned([name for _, name in runs], removed["observations"], dumps)
-
-
-def remove_unused_shapes(con: duckdb.DuckDBPyConnection) -> None:
-    """Remove the shapes that no dump mentions."""
-    used = " UNION ".join(
-        f"SELECT {column} FROM raw.{table} WHERE {column} IS NOT NULL"
-        for table, columns in SHAPE_COLUMNS.items()
-        for column in columns
-        if table != "shapes"
-    )
-    con.execute(f"DELETE FROM {stored(con, 'shapes')} WHERE shape_id NOT IN ({used})")
 
 
 # In these tables rows of a dump that have much in common stand side by side: DuckDB packs what neighbours differ in.

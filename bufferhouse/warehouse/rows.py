@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import duckdb
 
 from bufferhouse.engine.connection import is_lake
+from bufferhouse.tabulate.batch import SHAPE_COLUMNS
 from bufferhouse.warehouse.lake import history
 from bufferhouse.warehouse.lake.claims import Claims
 from bufferhouse.warehouse.lake.schema import tables_beside
@@ -78,3 +79,14 @@ def change_rejects(con: duckdb.DuckDBPyConnection, state: str, which: str, param
         history.change_rejects(con, state, which, parameters)
         return
     con.execute(f"UPDATE raw.rejects AS r SET state = $state WHERE {which}", {**parameters, "state": state})
+
+
+def remove_unused_shapes(con: duckdb.DuckDBPyConnection) -> None:
+    """Remove the shapes that no dump mentions."""
+    used = " UNION ".join(
+        f"SELECT {column} FROM raw.{table} WHERE {column} IS NOT NULL"
+        for table, columns in SHAPE_COLUMNS.items()
+        for column in columns
+        if table != "shapes"
+    )
+    con.execute(f"DELETE FROM {stored(con, 'shapes')} WHERE shape_id NOT IN ({used})")

@@ -23,8 +23,7 @@ from bufferhouse.query.door import Door, door
 from bufferhouse.query.guard import judged, known_functions, other_databases
 from bufferhouse.query.output import answer
 from bufferhouse.query.shell import Shell
-from bufferhouse.warehouse.lake.address import address_of
-from bufferhouse.warehouse.lake.attach import ROOT
+from bufferhouse.warehouse.lake.address import ROOT, address_of
 from bufferhouse.warehouse.lake.reader import bound_password
 from bufferhouse.warehouse.read import reading
 from tests.attack.counts import Count

@@ -10,7 +10,7 @@ import pytest
 
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.arrivals import Rules
-from bufferhouse.ingest.batching import read_batches
+from bufferhouse.ingest.claimed import read_batches
 from bufferhouse.ingest.parsed_batches import parse_batch
 from bufferhouse.ingest.source import Pass, Source, choose, finish, look
 from bufferhouse.sources.naming import check_pattern

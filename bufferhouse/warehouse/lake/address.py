@@ -9,6 +9,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.redaction import redacted
 
 PREFIX = "ducklake:"
+ROOT = "lakefiles://data/"  # stands for the data path where a reader has it attached
 _POSTGRES = "postgres:"
 _OTHER = re.compile(r"[a-z]\w+:")
 

@@ -12,10 +12,9 @@ from bufferhouse.engine.journal import guard, roll_back
 from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.warehouse.lake import extensions
-from bufferhouse.warehouse.lake.address import LakeAddress
+from bufferhouse.warehouse.lake.address import ROOT, LakeAddress
 from bufferhouse.warehouse.lake.buckets import open_bucket
 
-ROOT = "lakefiles://data/"  # stands for the data path where a reader has it attached
 _PAUSE_SECONDS = 0.1
 # DuckLake says so where the catalog's database is there and no lake is in it.
 _NO_LAKE = "creating a new DuckLake is explicitly disabled"

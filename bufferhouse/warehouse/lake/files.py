@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import duckdb
 from fsspec import AbstractFileSystem
 
-from bufferhouse.warehouse.lake.attach import ROOT
+from bufferhouse.warehouse.lake.address import ROOT
 
 _WHOLE_BYTES = 4 << 20  # an object up to this size is fetched by one request
 

@@ -11,8 +11,7 @@ import pytest
 from bufferhouse.engine.connection import LAKE
 from bufferhouse.errors import UsageError
 from bufferhouse.query.door import door
-from bufferhouse.warehouse.lake.address import address_of
-from bufferhouse.warehouse.lake.attach import ROOT
+from bufferhouse.warehouse.lake.address import ROOT, address_of
 from bufferhouse.warehouse.lake.files import LakeFiles, _Object
 from bufferhouse.warehouse.lake.reader import bound_password, reading_address
 from bufferhouse.warehouse.read import reading
