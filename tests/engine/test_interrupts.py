@@ -26,8 +26,8 @@ class Finder:
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Finder())
-from bufferhouse import supervising
-supervising.supervised = lambda: None  # what is looked at is the process that works
+from bufferhouse.query import supervisor
+supervisor.supervised = lambda: None  # what is looked at is the process that works
 from bufferhouse.cli import main
 main()
 """
@@ -48,8 +48,8 @@ def watch():
             os.kill(os.getpid(), signal.SIGINT)
             return
 
-from bufferhouse import supervising
-supervising.supervised = lambda: None  # what is looked at is the process that works
+from bufferhouse.query import supervisor
+supervisor.supervised = lambda: None  # what is looked at is the process that works
 from bufferhouse.cli import main
 threading.Thread(target=watch, daemon=True).start()
 main()
