@@ -63,7 +63,7 @@ def test_an_interrupt_that_duckdb_swallows_still_ends_an_ingest(warehouse, tmp_p
     """Exit 130 and what is committed: nothing, as it came before the first load."""
     write_dumps(tmp_path / "run", [1])
     words = ["ingest", tmp_path / "run", "--warehouse", warehouse]
-    outcome = run(module, "bufferhouse.ingest.processes", *words, code=MET_IN_AN_IMPORT)
+    outcome = run(module, "bufferhouse.warehouse.load", *words, code=MET_IN_AN_IMPORT)
     assert (130, "") == (outcome.code, outcome.out)
     met, committed, interrupted = outcome.err.splitlines()
     assert "met" == met
