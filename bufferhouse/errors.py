@@ -28,7 +28,7 @@ def told(error: BaseException) -> str:
     return line if line and isinstance(error, UsageError | OSError) else f"{type(error).__name__}: {line}"
 
 
-_LONGEST_TOLD = 300
+_LONGEST_TOLD = 500
 
 
 class WarehouseError(_Told):

@@ -441,5 +441,5 @@ def test_an_interrupted_ingest_is_finished_by_the_same_command(warehouse, tmp_pa
     )
     outcome = run(*words)
     assert 0 == outcome.code, outcome.err
-    assert f"{total} dumps of 1 run seen: {total - loaded} new, {loaded} known" in outcome.out
+    assert f"{total:,} dumps of 1 run seen: {total - loaded} new, {loaded} known" in outcome.out
     assert (total, total) == (counts(warehouse)["dumps"], counts(warehouse)["observations"])

@@ -19,7 +19,7 @@ from tests.warehouses import contents, counts, rows
 # `bufferhouse` with one rule of the grammar switched off: no header may name a memory space.
 WITHOUT_COLOR = """
 import re, sys
-from bufferhouse.dump import grammar, productions
+from bufferhouse.dump import diagnose_lines as productions, grammar
 assert ", color (" in grammar.HEADER.pattern
 grammar.HEADER = re.compile(grammar.HEADER.pattern.replace(", color (", ", no such thing ("))
 [part] = [part for part in productions.HEADER if isinstance(part, list) and part[0] == productions.literal(", color ")]
