@@ -215,7 +215,7 @@ def test_events_reach_whoever_is_on_call(services, inbox):
         path.write_bytes(small_dump(7)[: -30 - int(path.stem[7:11])])
     assert "FAILED" == services.ended(services.order("ingest/bufferhouse"))["state_type"]
     expected = {
-        "bufferhouse.ingest.rejects": "source drop: 4 of 4 dumps refused, more than 2 (bufferhouse.rejects.drop)",
+        "bufferhouse.rejects": "source drop: 4 of 4 dumps refused, more than 2 (bufferhouse.rejects.drop)",
         "bufferhouse.stale-source": "source quiet never brought anything; expected every 1 hours"
         " (bufferhouse.stale-source.quiet)",
         "prefect.flow-run.Failed": "4 of 4 dumps refused or not readable, more than 50%",
