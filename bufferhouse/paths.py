@@ -48,5 +48,6 @@ def replacing(target: Path, *, is_flushed: bool = False) -> Iterator[Path]:
 def remove_leftovers(target: Path) -> None:
     """Remove what was left where `replacing` was killed; the caller sees to it that nobody else is at it."""
     for leftover in target.parent.iterdir():
-        if leftover.name.startswith(f".{target.name[:_LONGEST_NAME]}.") and ".new" in leftover.suffixes[-2:]:
+        begins = leftover.name.startswith(f".{target.name[:_LONGEST_NAME]}.")
+        if begins and leftover.name.endswith((".new", ".new.wal")):  # DuckDB has its log beside a file
             leftover.unlink(missing_ok=True)
