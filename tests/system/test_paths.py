@@ -21,9 +21,14 @@ def test_what_fails_leaves_the_old_file(tmp_path):
     """Half of the new one is gone, and the error is heard; also where nothing was written at all."""
     target = tmp_path / "page.html"
     target.write_text("old")
-    with pytest.raises(ZeroDivisionError), replacing(target) as new:
-        new.write_text("half")
-        raise ZeroDivisionError
+
+    def write_half() -> None:
+        with replacing(target) as new:
+            new.write_text("half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_half()
     with pytest.raises(FileNotFoundError), replacing(target):
         pass
     assert {"page.html": "old"} == {path.name: path.read_text() for path in tmp_path.iterdir()}
