@@ -52,7 +52,7 @@ def test_values_are_what_they_mean(written, tmp_path):
     assert (300.0, 30.0, "0 3 * * sun", None) == (conf["warehouse"]["wait"], *(
         conf["schedule"][name] for name in ("ingest", "maintain", "fleet_report")
     ))  # fmt: skip
-    assert tmp_path / "data" / "w.duckdb" == conf.warehouse
+    assert str(tmp_path / "data" / "w.duckdb") == str(conf.warehouse)
     source = conf.source("night-ly")
     assert (["dumps"], {"team": "serving", "device_count": "4"}, 3600.0, 10.0) == (
         source["paths"], source["labels"], source["grace"], source["settle"]
