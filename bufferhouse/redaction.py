@@ -74,15 +74,16 @@ def remember(secret: str | None) -> None:
 
 def redactor() -> Callable[[str], str]:
     """Return `redacted` with the secrets that are known now, for many texts."""
-    hidden = _any_of(frozenset(_secrets()))
+    # A secret may be a word of a name, as in `client_secret=`: what could be one is hidden after the values of names.
+    first, last = _any_of(frozenset(_secrets()))
 
     def redact(text: str) -> str:
-        if hidden:
-            text = hidden.sub(HIDDEN, text)
+        text = first.sub(HIDDEN, text) if first else text
         if _MARKS.search(text):
             for pattern, shown in _PATTERNS:
                 text = pattern.sub(shown, text)
-        return "".join(_without_values(text)) if _NAMES.search(text) else text
+        text = "".join(_without_values(text)) if _NAMES.search(text) else text
+        return last.sub(HIDDEN, text) if last else text
 
     return redact
 
@@ -164,9 +165,11 @@ def _secrets() -> Iterator[str]:
 
 
 @lru_cache(4)
-def _any_of(secrets: frozenset[str]) -> re.Pattern[str] | None:
+def _any_of(secrets: frozenset[str]) -> list[re.Pattern[str] | None]:
+    """Return what finds the forms of secrets that can be no name, and what finds the others."""
     forms = sorted({form for secret in secrets for form in _forms(secret)}, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, forms))) if forms else None
+    parts = [[form for form in forms if bool(re.fullmatch(r"[\w%.\-]+", form)) is is_name] for is_name in (False, True)]
+    return [re.compile("|".join(map(re.escape, part))) if part else None for part in parts]
 
 
 @lru_cache(1024)

@@ -172,14 +172,16 @@ def _skeleton_or_error(make: Callable[[], str]) -> object:
         return type(error)
 
 
+# A process of its own for each command, which is spared the imports only.
 _SEVERAL = """
-import contextlib, json, sys
+import json, os, sys
 from bufferhouse import cli
-out, err = sys.stdout, sys.stderr
 for words in json.load(sys.stdin):
-    sys.argv, sys.stdout, sys.stderr = ["bufferhouse", *words], out, err
-    with contextlib.suppress(SystemExit):
+    if not os.fork():
+        sys.argv = ["bufferhouse", *words]
         cli.main()
+        sys.exit(0)
+    os.wait()
     print("\\n%% end", flush=True), print("\\n%% end", file=sys.stderr, flush=True)
 """
 

@@ -150,11 +150,11 @@ def test_a_release_adds_what_is_new_and_changes_nothing(released, tmp_path, caps
     """The first release locks every mart; a later one keeps their lines, and refuses when one has changed."""
     lock = tmp_path / "models.lock"
     assert 0 == main(lock)
-    assert f"{len(released)} marts frozen, 0 were\n" == capsys.readouterr().out
+    assert f"{len(released)} marts frozen; 0 were frozen before\n" == capsys.readouterr().out
     first = lock.read_text()
     assert released == json.loads(first)
     assert 0 == main(lock)
-    assert f"0 marts frozen, {len(released)} were\n" == capsys.readouterr().out
+    assert f"0 marts frozen; {len(released)} were frozen before\n" == capsys.readouterr().out
     lock.write_text(first.replace(released[NAME]["sql"], "0" * 64))
     was = lock.read_text()
     assert 1 == main(lock)

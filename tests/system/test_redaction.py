@@ -40,6 +40,12 @@ def test_a_secret_that_is_known_is_hidden_wherever_it_stands(monkeypatch: pytest
     assert f"a {HIDDEN} b {HIDDEN} c {HIDDEN} d {HIDDEN} e {HIDDEN} f" == redacted(text)
 
 
+def test_a_secret_that_is_a_word_of_a_name_uncovers_no_other(monkeypatch: pytest.MonkeyPatch):
+    """Who has `secret` for a password is still told no value of a `client_secret`."""
+    monkeypatch.setenv("PGPASSWORD", "secret")
+    assert f"client_{HIDDEN}={HIDDEN} of {HIDDEN}" == redacted(f"client_secret={SECRET} of secret")
+
+
 def test_errors_tell_no_secret():
     """Those that end a command are redacted when they are made; others are made anew, an OSError as one."""
     assert f"http://{HIDDEN}@h: away" == str(UsageError(f"http://u:{SECRET}@h: away"))
