@@ -150,15 +150,13 @@ def asked_path(warehouse: Path | None, source: list[str] | None) -> Path | None:
 @contextmanager
 def _page_at_least(html: Path | None) -> Iterator[None]:
     """If there is nothing to show, write a page that says so, and let the command end with the message."""
-    from bufferhouse.report.nothing import NothingToShow
+    from bufferhouse.report.nothing import NothingToShow, nothing_page
     from bufferhouse.report.writing import write_page
 
     try:
         yield
     except NothingToShow as nothing:
         if html is not None:
-            from bufferhouse.report.html.nothing_page import nothing_page  # as above
-
             write_page(html, nothing_page(nothing))
             say(f"report: {html}")
         raise

@@ -7,9 +7,8 @@ from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.records import KEY
-from bufferhouse.report.run.sections import space_key
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_key, space_title
 from bufferhouse.report.text.sections import Section
 
 _EXPLAINED = 5  # programs; with one program asked for, all of its memory spaces

@@ -5,9 +5,8 @@ from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.records import cause_with_bytes
-from bufferhouse.report.run.sections import space_heading, space_key
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import printable
+from bufferhouse.report.text.figures import printable, space_heading, space_key
 from bufferhouse.report.text.sections import Section
 
 _SHOWN = 15  # rows of a table on a terminal and in Markdown

@@ -13,7 +13,7 @@ from bufferhouse.compare.causes import short
 from bufferhouse.errors import counted
 from bufferhouse.report.fleet.data import Fleet, Record, Series, Space
 from bufferhouse.report.fleet.tables import fleet_tables
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, reject_line, space_title, sparkline
 from bufferhouse.report.text.screen import FALL, RISE, console, fitted, line, lines_of, print_section
 
 _GAP = 2
@@ -64,8 +64,8 @@ def overview_lines(fleet: Fleet) -> list[str]:
     ]
 
 
-def advice(fleet: Fleet) -> list[str]:
-    """Return the next step where the warehouse cannot show a trend yet, and the newest rejects."""
+def advice(fleet: Fleet, rejects: int = 3) -> list[str]:
+    """Return the next step where the warehouse cannot show a trend yet, and so many of the newest rejects."""
     facts = fleet.overview
     lines = []
     if facts["run_count"] == 0:
@@ -76,19 +76,10 @@ def advice(fleet: Fleet) -> list[str]:
         lines.append("no dump holds an allocation, so there is nothing to show")
     elif all(len(space.runs) == 1 for space in fleet.spaces):
         lines.append("a trend needs a second run: ingest the dumps of another compiler run into the same warehouse")
-    for reject in fleet.answers["fleet_rejects"].records[:3]:
-        lines.append(reject_line(reject))
+    lines += [f"rejected: {reject_line(reject)}" for reject in fleet.answers["fleet_rejects"].records[:rejects]]
     if facts["reject_count"]:
         lines.append('all rejects: bufferhouse query "SELECT * EXCLUDE content FROM raw.rejects"')
     return lines
-
-
-def reject_line(reject: Record) -> str:
-    """Return one reject as `run/path:line:column: expected …, found …`."""
-    place = ":".join(str(part) for part in (reject["line_number"], reject["column_number"]) if part is not None)
-    where = printable(f"{reject['run_name']}/{reject['relative_path']}", 200) + (f":{place}" if place else "")
-    expected, found = printable(reject["expected"], 200), printable(reject["found"], 200)
-    return f"rejected: {where}: expected {expected}, found {found}"
 
 
 def title(space: Space) -> str:
