@@ -135,8 +135,11 @@ def _lines(runs: list[str], programs: list[str], reserved: alt.Y) -> alt.LayerCh
     legend = alt.Legend(
         title=None, orient="bottom", columns=4, labelLimit=260, symbolType="stroke", symbolStrokeWidth=3
     )
-    shown = over_runs(runs, alt.Tooltip("program:N"), labelPadding=8).transform_filter("isValid(datum.program)")
-    shown = shown.encode(
+    shown = over_runs(
+        alt.Chart(alt.NamedData("rows")).transform_filter("isValid(datum.program)"),
+        runs,
+        ["program"],
+        padding=8,
         color=alt.Color("program:N", sort=programs, scale=alt.Scale(domain=programs), legend=legend),
         detail="series_rank:N",
         opacity=alt.condition(picked, alt.value(1), alt.value(0.12)),

@@ -92,22 +92,25 @@ def bytes_at(column: str, low: int, high: int) -> alt.X:
     return alt.X(column, scale=alt.Scale(domain=[ticks[0], ticks[-1]], nice=False), title=None, axis=axis)
 
 
-def over_runs(runs: Sequence[str], *texts: alt.Tooltip, **axis: Any) -> alt.Chart:
-    """Return the rows of a chart with a place for each run; pointed at, a row tells `texts`, its run and its bytes."""
+def over_runs(
+    rows: alt.Chart, runs: Sequence[str], texts: Sequence[str] = (), padding: Any = alt.Undefined, **encodings: Any
+) -> alt.Chart:
+    """Return a chart of `rows` with a place for each run; pointed at, a row tells `texts`, its run and its bytes."""
     crowded = sum(map(len, runs)) > 110
     axis = alt.Axis(
-        labelAngle=-35 if crowded else 0, labelOverlap="greedy", labelLimit=220, domain=False, ticks=False, **axis
-    )
-    return alt.Chart(alt.NamedData("rows")).encode(
+        labelAngle=-35 if crowded else 0, labelOverlap="greedy", labelLimit=220, domain=False, ticks=False,
+        labelPadding=padding,
+    )  # fmt: skip
+    return rows.encode(
         x=alt.X("run:O", sort=runs, title=None, scale=alt.Scale(padding=0.4), axis=axis),
         tooltip=[
-            *texts,
-            alt.Tooltip("run:N"),
+            *(alt.Tooltip(f"{text}:N") for text in (*texts, "run")),
             tooltip("reserved_bytes", "reserved (bytes)"),
             tooltip("reserved_change_bytes", "change (bytes)", "+,d"),
             tooltip("occupied_peak_bytes", "occupied peak (bytes)"),
             tooltip("layout_padding_bytes", "layout padding (bytes)"),
         ],
+        **encodings,
     )
 
 

@@ -33,6 +33,7 @@ from bufferhouse.version import __version__
 FIRST_ROWS = 25  # of an answer, in the page itself
 _HERE = Path(__file__).parent
 _EXACT_IN_JAVASCRIPT = 2**53
+_AS_THEY_ARE = (Markup, int, float)  # what templates write without a look at it
 
 
 def page(
@@ -134,7 +135,7 @@ def _environment() -> Environment:
 
 def _told(value: object) -> object:
     """Return what a template is about to write: of a text no secret, and nothing that a browser would obey."""
-    return value if isinstance(value, Markup | int | float) else printable(str(value))
+    return value if isinstance(value, _AS_THEY_ARE) else printable(str(value))
 
 
 def _cell_texts(value: Any, column: Column) -> tuple[str, str]:
@@ -155,7 +156,7 @@ def _policy(scripts: Sequence[str]) -> str:
 
 def _json(value: object) -> str:
     """Return JSON in ASCII that no text in it can end."""
-    written = json.dumps(_plain(value, redactor()), ensure_ascii=True, separators=(",", ":"))
+    written = json.dumps(_plain(value, cache(redactor())), ensure_ascii=True, separators=(",", ":"))
     for char in "<>&":
         written = written.replace(char, f"\\u{ord(char):04x}")
     return written

@@ -214,7 +214,7 @@ def history_chart(program: Program, space: Space, title: str) -> Chart | None:
     reserved = bytes_axis([run[column] for run in runs for column in columns if run[column] is not None])
     occupied = reserved.copy()
     occupied.shorthand = "occupied_peak_bytes:Q"
-    shown = over_runs(list(texts.values()))
+    shown = over_runs(alt.Chart(alt.NamedData("rows")), list(texts.values()))
     return Chart.of(
         alt.layer(
             shown.mark_line(style="occupied", strokeWidth=1.2, strokeDash=[3, 3]).encode(y=occupied),

@@ -1,6 +1,7 @@
 """Numbers and names for people."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from bufferhouse import redaction
 from bufferhouse.query.statements import Record
@@ -49,6 +50,7 @@ def exact_bytes(count: int | None, *, signed: bool = False) -> str:
     return "–" if count is None else f"{count:{'+' if signed and count else ''},} B"
 
 
+@lru_cache(4096)  # a page or table tells many texts again and again, in cells and beside them
 def printable(text: str, limit: int | None = None) -> str:
     """Return text of a dump without control sequences for a terminal or a browser, at most `limit` characters long.
 
