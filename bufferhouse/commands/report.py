@@ -31,7 +31,7 @@ def report_fleet(
 ) -> None:
     """Show how the memory of all programs changed from run to run, the biggest net changes first."""
     from bufferhouse.report.fleet.data import read_fleet
-    from bufferhouse.report.fleet.sections import fleet_text
+    from bufferhouse.report.fleet.text import fleet_text
 
     path = checked(warehouse, source, html, output_format)
     asked = read_fleet(path, sources=source or [], wait=wait)
@@ -58,7 +58,7 @@ def report_program(
 ) -> None:
     """Show one program of one run: its memory over the schedule, the values at its peak, and its bytes by kind."""
     from bufferhouse.report.program.data import read_program
-    from bufferhouse.report.program.terminal import program_text
+    from bufferhouse.report.program.text import program_text
 
     path = checked(warehouse, source, html, output_format)
     with _page_at_least(html):
@@ -87,7 +87,7 @@ def report_run(
 ) -> None:
     """Show one run: its programs by size, its largest blocks, its donation candidates and its constants."""
     from bufferhouse.report.run.data import read_run
-    from bufferhouse.report.run.sections import run_text
+    from bufferhouse.report.run.text import run_text
 
     path = checked(warehouse, source, html, output_format)
     with _page_at_least(html):

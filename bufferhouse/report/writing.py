@@ -1,8 +1,12 @@
-"""Write the page of a report to a file."""
+"""Write a report: its page to a file, a folder or a bucket."""
 
+import os
+from contextlib import suppress
 from pathlib import Path
+from urllib.parse import quote
 
 from bufferhouse.errors import UsageError
+from bufferhouse.warehouse.copying import flush
 from bufferhouse.warehouse.target import check_target
 
 
@@ -27,3 +31,40 @@ def write_page(path: Path, page: str) -> None:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"the page cannot be written to {path}: {error.strerror}") from None
+
+
+def deliver(text: str, target: str, name: str) -> str:
+    """Write a page as `name` into the folder or below the s3:// URL `target`, whole or not at all; return where it is.
+
+    A missing folder is created.
+
+    Raises:
+        UsageError: it cannot be written there.
+        SourceUnavailable: the bucket does not answer.
+    """
+    if target.startswith("s3://"):
+        from bufferhouse.sources.s3 import put
+
+        url = f"{target.rstrip('/')}/{name}"
+        put(url, text.encode("utf-8"), "text/html; charset=utf-8")
+        return url
+    path = Path(target) / name
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text, encoding="utf-8")
+        flush(temporary)
+        temporary.replace(path)
+    except OSError as error:
+        raise UsageError(f"the report cannot be written to {path}: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+    return str(path.absolute())
+
+
+def link_to(place: str, name: str, seen_at: str | None) -> str:
+    """Return the link to a report: below `seen_at`, the URL of the target for readers, else the place as a URL."""
+    if seen_at:
+        return f"{seen_at.rstrip('/')}/{quote(name)}"
+    return place if "://" in place else Path(place).as_uri()

@@ -17,7 +17,7 @@ from bufferhouse.compare.causes import short
 from bufferhouse.query.statements import Answer, ask, keep
 from bufferhouse.report.fleet.data import KEPT, read_fleet
 from bufferhouse.report.fleet.page import RUNS_BESIDE_CAUSES, fleet_page, trend_chart
-from bufferhouse.report.fleet.terminal import title
+from bufferhouse.report.fleet.text import title
 from bufferhouse.report.html.charts import bytes_axis
 from bufferhouse.report.html.page import page
 from bufferhouse.report.text.figures import human_bytes, printable

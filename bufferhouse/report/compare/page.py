@@ -6,12 +6,9 @@ from typing import Any
 
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record
-from bufferhouse.report.compare.cause_sections import explained
 from bufferhouse.report.compare.data import Comparison
-from bufferhouse.report.compare.match_records import match_records, unmatched_records
-from bufferhouse.report.compare.records import KEY
-from bufferhouse.report.compare.sections import METRIC_NAMES, notes, subtitle, title
-from bufferhouse.report.compare.text import compare_sections
+from bufferhouse.report.compare.records import KEY, match_records, unmatched_records
+from bufferhouse.report.compare.sections import METRIC_NAMES, compare_sections, explained, notes, subtitle, title
 from bufferhouse.report.compare.waterfall import STEPS, axis_said, waterfall_chart, waterfall_records
 from bufferhouse.report.html.charts import Chart, change_chart
 from bufferhouse.report.html.page import page

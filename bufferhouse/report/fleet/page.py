@@ -9,7 +9,7 @@ from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.fleet.data import Fleet, Series, Space
 from bufferhouse.report.fleet.tables import fleet_tables
-from bufferhouse.report.fleet.terminal import advice, cause_said, left_out, moved_line, title
+from bufferhouse.report.fleet.text import advice, cause_said, left_out, moved_line, title
 from bufferhouse.report.html.charts import PROGRAM_LENGTH, RUN_LENGTH, Chart, bytes_axis, distinct, over_runs
 from bufferhouse.report.html.page import page
 from bufferhouse.report.text.figures import human_bytes, printable

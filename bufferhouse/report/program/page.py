@@ -19,7 +19,7 @@ from bufferhouse.report.html.charts import (
 )
 from bufferhouse.report.html.page import page
 from bufferhouse.report.program.data import MAP_VALUES, PARTS, Program, Space
-from bufferhouse.report.program.words import (
+from bufferhouse.report.program.text import (
     BalanceRow,
     balance_rows,
     map_note,

@@ -3,7 +3,7 @@
 from bufferhouse.report.html.charts import Chart, size_chart
 from bufferhouse.report.html.page import page
 from bufferhouse.report.run.data import Run
-from bufferhouse.report.run.sections import notes, run_sections, subtitle, title
+from bufferhouse.report.run.text import notes, run_sections, subtitle, title
 from bufferhouse.report.text.sections import Section
 
 
