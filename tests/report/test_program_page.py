@@ -118,7 +118,7 @@ def test_tables_begin_with_the_first_rows_of_their_answers(transformer: Program,
 
 def test_bars_close(transformer: Program, written: str):
     """The parts of a bar sum to the reserved bytes, and its rectangles to its width."""
-    bars = re.findall(r'<svg class="bar".*?aria-label="([\d,]+) B: ([^"]+)">(.*?)</svg>', written)
+    bars = re.findall(r'<svg class="bar".*?aria-label="([\d,]+) B: ([^"]+)">(.*?)</svg>', written, re.DOTALL)
     assert [f"{space.facts['reserved_bytes']:,}" for space in transformer.spaces] == [total for total, *_ in bars]
     for total, said, rects in bars:
         whole = int(total.replace(",", ""))
