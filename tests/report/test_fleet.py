@@ -14,7 +14,7 @@ from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.paths import CHECKOUT, REPORTS
 from bufferhouse.report.fleet import data as reading
 from bufferhouse.report.fleet.data import Fleet, read_fleet
-from bufferhouse.report.fleet.terminal import left_out, moved_line
+from bufferhouse.report.fleet.text import left_out, moved_line
 from bufferhouse.report.text.figures import human_bytes
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call

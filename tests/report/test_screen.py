@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from bufferhouse.report.fleet.data import read_fleet
-from bufferhouse.report.fleet.sections import fleet_text
+from bufferhouse.report.fleet.text import fleet_text
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes
 from bufferhouse.report.text.screen import fitted, terminal_text
