@@ -232,6 +232,7 @@ def _printed(folder: Path, is_short: bool) -> Count:
         ]
     calls += [["compare", "a", "b", "--fail-over", "1%,1B", "--format", "github", "--warehouse", path]]
     calls += [["query", "--warehouse", path], [*["compare", "a", "b", "--fail-over", "1%,1B"], "--warehouse", path]]
+    calls = [*calls[:3], *calls[3::3]] if is_short else calls
     done = subprocess.run(
         [sys.executable, "-c", _SEVERAL],
         input=json.dumps(calls), capture_output=True, text=True, cwd=CHECKOUT, timeout=600,

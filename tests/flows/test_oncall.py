@@ -152,6 +152,7 @@ def count_loaded(warehouse: Path) -> int:
     return count
 
 
+@pytest.mark.soak
 def test_a_killed_worker_and_restarts_of_server_and_postgresql(services, undisturbed):
     """The worker is killed in mid-run; the next run, under restarts of PostgreSQL and the server, finishes its work.
 
