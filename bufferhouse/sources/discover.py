@@ -24,7 +24,7 @@ from bufferhouse.sources.directory import (
     is_storable,
     split_at_archive,
 )
-from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, relative_to, root_of
+from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, names_by_place, relative_to, root_of
 
 Listing = Callable[[Tree], Iterable[Entry]]
 
@@ -215,8 +215,31 @@ def discover(
         files, beside, found.archives = files | inside, beside.joined(more), []
     found.ignored_count += beside.ignored_count
     runs = places or Places(run_name, labels, _common_base(candidates) if run_name else None)
-    directories: dict[str, tuple[Tree, str]] = {}
     faults: Counter[str] = Counter()
+    placed = list(_placed(candidates, runs, found, faults))
+    given = {name for _, name, _ in placed if name is not None}
+    own = names_by_place((root_of(directory) for _, name, directory in placed if name is None), given)
+    directories: dict[str, tuple[Tree, str]] = {}
+    for entry, given_name, directory in placed:
+        name = given_name or own[root_of(directory)]
+        first = directories.setdefault(name, (entry.tree, directory))[1]
+        if first != directory and root_of(first) != root_of(directory):
+            raise UsageError(
+                f"two directories are called {name!r}: {first} and {directory}; "
+                "name their runs with --run, or with another run_name in the run.json of one"
+            )
+        found.dumps.append(grouped(entry, beside, name, directory))
+    _describe(found, runs, directories, faults)
+    found.refused += [f"{fault}; {count} dump{'s' * (count > 1)} left out" for fault, count in faults.items()]
+    found.refused += beside.refused
+    _count_unused(found, beside, files)
+    return found
+
+
+def _placed(
+    candidates: Iterable[Entry], runs: Places, found: Discovery, faults: Counter[str]
+) -> Iterator[tuple[Entry, str | None, str]]:
+    """Yield what may be dumps, each with the name and the directory of its run; note what belongs to none."""
     for entry in candidates:
         try:
             place = runs.of(entry)
@@ -230,20 +253,8 @@ def discover(
             continue
         if place is None:
             found.ignored_count += 1
-            continue
-        name, directory = place
-        first = directories.setdefault(name, (entry.tree, directory))[1]
-        if first != directory and root_of(first) != root_of(directory):
-            raise UsageError(
-                f"two directories are called {name!r}: {first} and {directory}; "
-                "name their runs with --run, or with run_name in a run.json in each"
-            )
-        found.dumps.append(grouped(entry, beside, name, directory))
-    _describe(found, runs, directories, faults)
-    found.refused += [f"{fault}; {count} dump{'s' * (count > 1)} left out" for fault, count in faults.items()]
-    found.refused += beside.refused
-    _count_unused(found, beside, files)
-    return found
+        else:
+            yield entry, *place
 
 
 def _count_unused(found: Discovery, beside: Files, files: Mapping[str, Entry]) -> None:
