@@ -10,9 +10,9 @@ from pydantic import Field
 
 from bufferhouse.errors import UsageError
 from bufferhouse.redaction import cleaned
-from bufferhouse.report.deliver import deliver, link_to
 from bufferhouse.report.fleet.data import read_fleet
 from bufferhouse.report.flow_summary import figures
+from bufferhouse.report.writing import deliver, link_to
 from bufferhouse.warehouse.address import address_of
 from flows import callers
 from flows.steps import EXPECTED, Held, leave_link, leave_summary, step

@@ -17,8 +17,7 @@ from bufferhouse.query.statements import ask
 from bufferhouse.redaction import cleaned
 from bufferhouse.report.compare.data import Comparison, read_comparison
 from bufferhouse.report.compare.gate import gate_sections, offender_records, stale_line
-from bufferhouse.report.compare.sections import title
-from bufferhouse.report.compare.text import compare_sections
+from bufferhouse.report.compare.sections import compare_sections, title
 from bufferhouse.report.flow_summary import figures
 from bufferhouse.report.text.sections import markdown_text
 from bufferhouse.warehouse.address import address_of

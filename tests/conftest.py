@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from bufferhouse import redaction
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse import migrate
@@ -100,6 +101,12 @@ def opened(browser: Browser, page_files) -> Callable:
 def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Text is made for 120 characters, whatever the terminal of whoever runs the tests, or a test before, says."""
     monkeypatch.setenv("COLUMNS", "120")
+
+
+@pytest.fixture(autouse=True)
+def secrets_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is hidden in messages is what this test made a secret, not a test before it in the same process."""
+    monkeypatch.setattr(redaction, "_remembered", set())
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def report_fleet(
 ) -> None:
     """Show how the memory of all programs changed from run to run, the biggest net changes first."""
     from bufferhouse.report.fleet.data import read_fleet
-    from bufferhouse.report.fleet.sections import fleet_text
+    from bufferhouse.report.fleet.text import fleet_text
 
     path = checked(warehouse, source, html, output_format)
     asked = read_fleet(path, sources=source or [], wait=wait)
@@ -58,7 +58,7 @@ def report_program(
 ) -> None:
     """Show one program of one run: its memory over the schedule, the values at its peak, and its bytes by kind."""
     from bufferhouse.report.program.data import read_program
-    from bufferhouse.report.program.terminal import program_text
+    from bufferhouse.report.program.text import program_text
 
     path = checked(warehouse, source, html, output_format)
     with _page_at_least(html):
@@ -87,7 +87,7 @@ def report_run(
 ) -> None:
     """Show one run: its programs by size, its largest blocks, its donation candidates and its constants."""
     from bufferhouse.report.run.data import read_run
-    from bufferhouse.report.run.sections import run_text
+    from bufferhouse.report.run.text import run_text
 
     path = checked(warehouse, source, html, output_format)
     with _page_at_least(html):
@@ -150,15 +150,13 @@ def asked_path(warehouse: Path | None, source: list[str] | None) -> Path | None:
 @contextmanager
 def _page_at_least(html: Path | None) -> Iterator[None]:
     """If there is nothing to show, write a page that says so, and let the command end with the message."""
-    from bufferhouse.report.nothing import NothingToShow
+    from bufferhouse.report.nothing import NothingToShow, nothing_page
     from bufferhouse.report.writing import write_page
 
     try:
         yield
     except NothingToShow as nothing:
         if html is not None:
-            from bufferhouse.report.html.nothing_page import nothing_page  # as above
-
             write_page(html, nothing_page(nothing))
             say(f"report: {html}")
         raise

@@ -4,15 +4,15 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import available_timezones
 
+from bufferhouse.config.cron import is_cron
 from bufferhouse.config.threshold import METRICS, parse_threshold
 from bufferhouse.errors import UsageError
 from bufferhouse.sources.naming import check_pattern, check_regex
 from bufferhouse.sources.run import NUMBERS, TEXTS
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_CRON_FIELDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
-_CRON_NAMES = re.compile(r"(?i)\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def schedule(value: Any) -> float | str | None:
     """Return seconds between two runs, five fields of cron, or None for `off`."""
     if value == "off":
         return None
-    if isinstance(value, str) and len(value.split()) == 5 and all(map(_is_cron_field, value.split(), _CRON_FIELDS)):
+    if isinstance(value, str) and is_cron(value):
         return value
     try:
         seconds = duration(value)
@@ -72,12 +72,11 @@ def schedule(value: Any) -> float | str | None:
     return seconds
 
 
-def _is_cron_field(field: str, limits: tuple[int, int]) -> bool:
-    field = _CRON_NAMES.sub("1", field)
-    match = [re.fullmatch(r"(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:/([1-9]\d?))?", part) for part in field.split(",")]
-    return all(match) and all(
-        limits[0] <= int(number) <= limits[1] for one in match for number in one.groups()[:2] if number is not None
-    )
+def timezone(value: Any) -> str:
+    """Take the name of a time zone."""
+    if not isinstance(value, str) or value not in available_timezones():
+        raise ValueError("the name of a time zone, like UTC or Europe/Berlin")
+    return value
 
 
 def count(value: Any) -> int:
@@ -171,7 +170,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "fleet_report": Key(schedule, "0 6 * * *", "When to write the fleet report."),
         "regressions": Key(schedule, "30 6 * * *", "When to compare the newest runs."),
         "maintain": Key(schedule, "0 3 * * 0", "When to prune, compact, verify and publish."),
-        "timezone": Key(text, "UTC", "The time zone of cron fields."),
+        "timezone": Key(timezone, "UTC", "The time zone of cron fields."),
     },
     "flows": {
         "task_runner": Key(task_runner, "processes", "What parses in a flow run: its own processes, or dask."),

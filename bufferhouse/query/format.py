@@ -30,7 +30,7 @@ def _cell(value: object) -> str:
 def _table(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
     cells = [[printable(_cell(value)) for value in row] for row in rows]
     columns = [printable(name) for name in columns]
-    widths = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(columns)]
+    widths = [max([_width(name), *(_width(row[i]) for row in cells)]) for i, name in enumerate(columns)]
     is_number = [
         bool(rows) and all(isinstance(row[i], int | float | None) and not isinstance(row[i], bool) for row in rows)
         for i in range(len(columns))
@@ -38,11 +38,20 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
 
     def line(parts: Sequence[str]) -> str:
         return "  ".join(
-            part.rjust(width) if number else part.ljust(width)
+            " " * (width - _width(part)) + part if number else part + " " * (width - _width(part))
             for part, width, number in zip(parts, widths, is_number, strict=True)
         ).rstrip()
 
     return "\n".join([line(columns), line(["-" * width for width in widths]), *map(line, cells)])
+
+
+def _width(text: str) -> int:
+    """Return the cells of a terminal that a text takes; some letters take two."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # as reports measure it; most answers need none
+
+    return cell_len(text)
 
 
 def _csv(columns: Sequence[str], rows: Sequence[Sequence]) -> str:

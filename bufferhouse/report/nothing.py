@@ -1,6 +1,7 @@
-"""The error of a report that has nothing to show: nothing was loaded, or every dump was refused."""
+"""A report that has nothing to show, as nothing was loaded or every dump was refused: its error and its page."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import duckdb
 
@@ -44,3 +45,26 @@ def held_by(con: duckdb.DuckDBPyConnection) -> Held:
     """Return what the warehouse of a connection holds."""
     rejects = ask(con, "fleet_rejects", rejects=_SHOWN_REJECTS).records
     return Held(ask(con, "fleet_overview").records[0], rejects)
+
+
+def nothing_page(nothing: NothingToShow) -> str:
+    """Return the page: what is missing, why, and the way on."""
+    from bufferhouse.report.html.page import page  # Altair takes half a second to import
+
+    facts = nothing.held.overview
+    return page(
+        "nothing.html",
+        "Nothing to show",
+        {},
+        warehouse="the warehouse",
+        asked_at=datetime.now(UTC),
+        loaded_at=facts["loaded_at"],
+        what=_sentence(nothing.what),
+        why=_sentence(nothing.why),
+        facts=facts,
+        rejects=nothing.held.rejects,
+    )
+
+
+def _sentence(said: str) -> str:
+    return said[:1].upper() + said[1:] + ("" if said.endswith((".", ")")) else ".")

@@ -1,8 +1,10 @@
-"""Write the page of a report to a file."""
+"""Write a report: its page to a file, a folder or a bucket."""
 
 from pathlib import Path
+from urllib.parse import quote
 
 from bufferhouse.errors import UsageError
+from bufferhouse.paths import replacing
 from bufferhouse.warehouse.target import check_target
 
 
@@ -27,3 +29,35 @@ def write_page(path: Path, page: str) -> None:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"the page cannot be written to {path}: {error.strerror}") from None
+
+
+def deliver(text: str, target: str, name: str) -> str:
+    """Write a page as `name` into the folder or below the s3:// URL `target`, whole or not at all; return where it is.
+
+    A missing folder is created.
+
+    Raises:
+        UsageError: it cannot be written there.
+        SourceUnavailable: the bucket does not answer.
+    """
+    if target.startswith("s3://"):
+        from bufferhouse.sources.s3 import put
+
+        url = f"{target.rstrip('/')}/{name}"
+        put(url, text.encode("utf-8"), "text/html; charset=utf-8")
+        return url
+    path = Path(target) / name
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path, is_flushed=True) as new:
+            new.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"the report cannot be written to {path}: {error.strerror}") from None
+    return str(path.absolute())
+
+
+def link_to(place: str, name: str, seen_at: str | None) -> str:
+    """Return the link to a report: below `seen_at`, the URL of the target for readers, else the place as a URL."""
+    if seen_at:
+        return f"{seen_at.rstrip('/')}/{quote(name)}"
+    return place if "://" in place else Path(place).as_uri()

@@ -12,6 +12,7 @@ import zstandard
 SUFFIXES = (".gz", ".zst", ".xz")
 LIMIT_BYTES = 256 << 20  # seven times the largest dump that was seen; reading one takes some 12 times its bytes
 _CHUNK = 1 << 20
+_ZSTD_PIECE = 1 << 9  # each is decompressed whole, and four bytes may stand for 128 KiB
 
 
 class CompressionError(Exception):
@@ -36,7 +37,7 @@ def opened(name: str, file: BinaryIO) -> BinaryIO:
     if name.endswith(".gz"):
         return gzip.open(file, "rb")
     if name.endswith(".zst"):
-        return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        return io.BufferedReader(_Frames(file), _CHUNK)
     if name.endswith(".xz"):
         return lzma.open(file, "rb")
     return file
@@ -59,8 +60,6 @@ def decompressed(name: str, data: bytes, limit: int | None = None) -> bytes:
     # Closed where it fails: an error that is kept would keep all that was read until then.
     with io.BytesIO() as content:
         try:
-            if name.endswith(".zst"):
-                _check_frames(data)
             file = opened(name, io.BytesIO(data))
             while piece := file.read(_CHUNK):
                 content.write(piece)
@@ -75,24 +74,31 @@ def decompressed(name: str, data: bytes, limit: int | None = None) -> bytes:
 DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zstandard.ZstdError)
 
 
-def _check_frames(data: bytes) -> None:
-    """Raise EOFError where the last frame of zstd data is cut: the stream reader ends there without a word.
+class _Frames(io.RawIOBase):
+    """What the frames of zstd data hold, one after another; EOFError where the last one is cut."""
 
-    Only the sizes in front of the blocks are looked at (RFC 8878, 3.1.1), nothing is decompressed.
-    """
-    at = 0
-    while at < len(data):
-        if data[at + 1 : at + 4] == b"\x2a\x4d\x18":  # a frame to be skipped
-            at += 8 + int.from_bytes(data[at + 4 : at + 8], "little")
-            continue
-        head = data[at : at + 18]
-        has_checksum = zstandard.get_frame_parameters(head).has_checksum
-        at += zstandard.frame_header_size(head)
-        is_last = False
-        while not is_last and at <= len(data):
-            block = int.from_bytes(data[at : at + 3], "little")
-            is_last, is_repeated, size = bool(block & 1), block >> 1 & 3 == 1, block >> 3
-            at += 3 + (1 if is_repeated else size)
-        at += 4 * has_checksum
-    if at > len(data):
-        raise EOFError("the last frame is cut")
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._frame = None
+        self._given = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        while not self._ready:
+            self._given = self._given or self._file.read(_ZSTD_PIECE)
+            is_over = self._frame is None or self._frame.eof
+            if not self._given:
+                if is_over:
+                    return 0
+                raise EOFError("the last frame is cut")
+            if is_over:
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+            self._ready = memoryview(self._frame.decompress(self._given))
+            self._given = self._frame.unused_data
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count

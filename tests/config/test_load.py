@@ -81,6 +81,8 @@ def test_without_a_file_there_are_defaults(tmp_path, monkeypatch):
         ("x = [\n", "bufferhouse.toml:2:1: expected TOML, found: Invalid value"),
         ("[schedule]\n ingest = '61 * * * *'", "bufferhouse.toml:2:2: expected a duration of a second or more like "
          "90s or 1h, five fields of cron like 0 6 * * *, or off; found '61 * * * *'"),
+        ("[schedule]\ntimezone = 'Mars/Phobos'", "bufferhouse.toml:2:1: expected the name of a time zone, like UTC or "
+         "Europe/Berlin; found 'Mars/Phobos'"),
         ("[thresholds]\nfailing_share = true", "bufferhouse.toml:2:1: expected a number from 0 to 1; found True"),
         ("[retention]\nkeep_runs = 5\nolder_than = '90d'", "bufferhouse.toml:3:1: expected keep_runs or older_than, "
          "found both"),

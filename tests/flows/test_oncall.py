@@ -6,6 +6,7 @@ import re
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -195,8 +196,11 @@ def test_a_cancelled_flow_run_ends_cleanly(services, undisturbed, by):
     # Cancelled flow runs are looked for every ten seconds: until the process is asked to end, it stands still.
     os.kill(writer, signal.SIGSTOP)
     services.ask(f"flow_runs/{number}/set_state", {"state": {"type": "CANCELLING", "name": "Cancelling"}})
-    until(lambda: is_asked_to_end(writer), "somebody to cancel the flow run")
-    os.kill(writer, signal.SIGCONT)
+    try:
+        until(lambda: is_asked_to_end(writer), "somebody to cancel the flow run")
+    finally:  # or it would keep every flow run of the tests behind this one waiting
+        with suppress(ProcessLookupError):
+            os.kill(writer, signal.SIGCONT)
     assert "CANCELLED" == services.ended(number)["state_type"]
     until(lambda: file.writer(warehouse) is None, "the end of the flow run's process")
     names = {path.name.removeprefix(warehouse.name) for path in warehouse.parent.glob(f"*cancelled-{by}*")}

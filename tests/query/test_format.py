@@ -28,6 +28,13 @@ def test_what_a_terminal_would_obey_is_shown_instead():
     assert "name\n------------------\na\\nb\\x1b[2J\\u202ec" == formatted(["name"], [("a\nb\x1b[2J\u202ec",)], "table")
 
 
+def test_letters_of_two_cells_take_two():
+    """What stands behind them is in its column on a terminal all the same."""
+    assert "name     bytes\n-------  -----\n内存         1\nmémoire     22" == formatted(
+        ["name", "bytes"], [("内存", 1), ("mémoire", 22)], "table"
+    )
+
+
 def test_csv_quotes_what_needs_it():
     """Commas, quotes and line feeds stay within their cell; null is empty."""
     assert 'a,b\n"x,""y""\n",\n' == formatted(["a", "b"], [('x,"y"\n', None)], "csv") + "\n"

@@ -11,7 +11,7 @@ from bufferhouse.report.compare.data import read_comparison
 from bufferhouse.report.compare.page import compare_page
 from bufferhouse.report.fleet.data import read_fleet
 from bufferhouse.report.fleet.page import fleet_page
-from bufferhouse.report.html.tables import FIRST_ROWS
+from bufferhouse.report.html.page import FIRST_ROWS
 from bufferhouse.report.text.figures import human_bytes
 from tests.report.browser import Browser
 from tests.report.page_files import CELLS, OF_THE_PROGRAM, TABLE, TPU

@@ -10,7 +10,7 @@ import pytest
 from bufferhouse.compare import causes as C
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.query.statements import Record
-from bufferhouse.report.compare import match_sections
+from bufferhouse.report.compare import page as making
 from bufferhouse.report.compare.data import Comparison, read_comparison
 from bufferhouse.report.compare.page import compare_page
 from tests.command_line import call
@@ -119,7 +119,7 @@ def test_a_page_lists_the_first_and_says_what_is_left_out(example_warehouse: Pat
     """Of many values the biggest differences and then the largest are in the page, the rest is counted."""
     comparison = read_comparison(example_warehouse, *CPU)
     everything = embedded(Parts(compare_page(comparison)), "compare_matches")
-    monkeypatch.setattr(match_sections, "LISTED", 3)
+    monkeypatch.setattr(making, "LISTED", 3)
     written = compare_page(comparison)
     for key, records in embedded(Parts(written), "compare_matches").items():
         assert everything[key][:3] == records

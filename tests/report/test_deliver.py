@@ -7,7 +7,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from bufferhouse.errors import UsageError
-from bufferhouse.report.deliver import deliver, link_to
+from bufferhouse.report.writing import deliver, link_to
 
 PAGE = "<!doctype html>é"
 

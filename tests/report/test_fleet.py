@@ -14,7 +14,7 @@ from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.paths import CHECKOUT, REPORTS
 from bufferhouse.report.fleet import data as reading
 from bufferhouse.report.fleet.data import Fleet, read_fleet
-from bufferhouse.report.fleet.terminal import left_out, moved_line
+from bufferhouse.report.fleet.text import fleet_text, left_out, moved_line
 from bufferhouse.report.text.figures import human_bytes
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call
@@ -90,6 +90,12 @@ def shaken(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return path
 
 
+@pytest.fixture(scope="module")
+def fleets(example_warehouse: Path, shaken: Path) -> list[Fleet]:
+    """What the report has to say of both warehouses. To be read, never changed."""
+    return [read_fleet(example_warehouse), read_fleet(shaken)]
+
+
 def printed(path: Path, *words: object) -> str:
     """What a report prints."""
     said = call("report", "fleet", "--warehouse", path, *words)
@@ -150,28 +156,26 @@ def test_columns_are_all_runs_in_the_order_of_the_series(shaken: Path):
     assert dict(expected) == actual
 
 
-def test_programs_of_one_name_are_told_apart(example_warehouse: Path, shaken: Path):
+def test_programs_of_one_name_are_told_apart(fleets: list[Fleet]):
     """A label names one series of its table; programs that share a name carry the first digits of their id."""
-    for space in [*read_fleet(example_warehouse).spaces, *read_fleet(shaken).spaces]:
+    for space in [space for fleet in fleets for space in fleet.spaces]:
         labels = [series.label for series in space.series]
         assert sorted(set(labels)) == sorted(labels)
-    seeds = next(space for space in read_fleet(example_warehouse).spaces if space.track == "seeds")
+    seeds = next(space for space in fleets[0].spaces if space.track == "seeds")
     ids = [str(row["program_id"]) for series in seeds.series for row in series.by_run.values()]
     assert [f"(unnamed) #{program_id[:6]}" for program_id in ids] == [series.label for series in seeds.series]
 
 
 @pytest.mark.parametrize("width", [60, 80, 160])
-def test_the_report_fits_the_terminal(
-    example_warehouse: Path, shaken: Path, width: int, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_report_fits_the_terminal(fleets: list[Fleet], width: int, monkeypatch: pytest.MonkeyPatch):
     """No line is wider than the terminal, and every mover stands there with its net change, whole."""
     monkeypatch.setenv("COLUMNS", str(width))
-    for path in (example_warehouse, shaken):
-        lines = printed(path).splitlines()
+    for fleet in fleets:
+        lines = fleet_text(fleet, "table").splitlines()
         assert [] == [line for line in lines if cell_len(line) > width]
         nets = [
             human_bytes(series.net_change_bytes, signed=True) if series.net_change_bytes else "±0 B"
-            for space in read_fleet(path).spaces
+            for space in fleet.spaces
             for series in space.series
             if series.has_moved
         ]

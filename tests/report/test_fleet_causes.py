@@ -11,7 +11,7 @@ from bufferhouse.compare.compare import compare_runs
 from bufferhouse.query.statements import ask
 from bufferhouse.report.fleet.data import Fleet, read_fleet
 from bufferhouse.report.fleet.page import fleet_page
-from bufferhouse.report.fleet.sections import fleet_text
+from bufferhouse.report.fleet.text import fleet_text
 from bufferhouse.report.text.figures import exact_bytes, human_bytes
 from tests.command_line import call
 from tests.report.pages import Parts

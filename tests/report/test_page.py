@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 import shutil
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from bufferhouse.compare.causes import short
 from bufferhouse.query.statements import Answer, ask, keep
 from bufferhouse.report.fleet.data import KEPT, read_fleet
-from bufferhouse.report.fleet.page import RUNS_BESIDE_CAUSES, fleet_page
-from bufferhouse.report.fleet.terminal import title
-from bufferhouse.report.html.charts import bytes_axis, trend_chart
+from bufferhouse.report.fleet.page import RUNS_BESIDE_CAUSES, fleet_page, trend_chart
+from bufferhouse.report.fleet.text import title
+from bufferhouse.report.html.charts import bytes_axis
 from bufferhouse.report.html.page import page
 from bufferhouse.report.text.figures import human_bytes, printable
 from tests.report.pages import ATTRIBUTES, ELEMENTS, HOSTILE, Parts
@@ -239,7 +239,9 @@ def test_a_small_change_of_a_large_program_looks_small():
 
 def test_a_page_without_charts_runs_no_script():
     """Where nothing is drawn, nothing is carried along: no Vega, and a policy that runs no script at all."""
-    written = page("Title", "<p>Body</p>", {"one": Answer(["n"], [(2**53 + 1,)])}, [])
+    facts = {"run_count": 0, "dump_count": 0, "program_count": 0, "reject_count": 0}
+    about = {"warehouse": "w", "asked_at": datetime.now(UTC), "what": "A.", "why": "B.", "facts": facts, "rejects": []}
+    written = page("nothing.html", "Title", {"one": Answer(["n"], [(2**53 + 1,)])}, **about)
     parts = Parts(written)
     assert [({"type": "application/json", "id": "answers"}, parts.scripts[0][1])] == parts.scripts
     assert {"one": {"columns": ["n"], "rows": [["9007199254740993"]]}} == parts.embedded("answers")

@@ -12,7 +12,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.report.program import data as reading
 from bufferhouse.report.program.data import PARTS, Program, read_program
 from bufferhouse.report.program.page import program_page
-from bufferhouse.report.program.terminal import program_text
+from bufferhouse.report.program.text import program_text
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call
 from tests.synthetic import Slot, dump_text

@@ -11,10 +11,9 @@ import duckdb
 import pytest
 
 from bufferhouse.query.statements import ask
-from bufferhouse.report.html.blocks import bytes_bar
-from bufferhouse.report.html.tables import FIRST_ROWS
+from bufferhouse.report.html.page import FIRST_ROWS
 from bufferhouse.report.program.data import MAP_VALUES, PEAK_OWNERS, STRETCHES, Program, read_program
-from bufferhouse.report.program.page import program_page
+from bufferhouse.report.program.page import program_page, shares
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
 from tests.command_line import call
 from tests.report.pages import ATTRIBUTES, ELEMENTS, HOSTILE, Parts
@@ -119,7 +118,7 @@ def test_tables_begin_with_the_first_rows_of_their_answers(transformer: Program,
 
 def test_bars_close(transformer: Program, written: str):
     """The parts of a bar sum to the reserved bytes, and its rectangles to its width."""
-    bars = re.findall(r'<svg class="bar".*?aria-label="([\d,]+) B: ([^"]+)">(.*?)</svg>', written)
+    bars = re.findall(r'<svg class="bar".*?aria-label="([\d,]+) B: ([^"]+)">(.*?)</svg>', written, re.DOTALL)
     assert [f"{space.facts['reserved_bytes']:,}" for space in transformer.spaces] == [total for total, *_ in bars]
     for total, said, rects in bars:
         whole = int(total.replace(",", ""))
@@ -134,7 +133,7 @@ def test_bars_close(transformer: Program, written: str):
 def test_a_bar_that_does_not_close_is_not_drawn(parts: list[tuple[str, int]]):
     """Parts that do not sum to the total, or are below nothing, are a fault of the program, not of the reader."""
     with pytest.raises(ValueError, match="a bar of 8 bytes does not close"):
-        bytes_bar(parts, 8)
+        shares(parts, 8)
 
 
 def renamed(example_warehouse: Path, path: Path, prefix: str) -> str:

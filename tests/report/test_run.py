@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 
 from bufferhouse.report.run.data import Run, read_run
-from bufferhouse.report.run.sections import run_text
+from bufferhouse.report.run.text import run_text
 from tests.command_line import call
 from tests.report.pages import HOSTILE
 from tests.warehouses import rows

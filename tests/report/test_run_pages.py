@@ -15,7 +15,7 @@ import vl_convert
 from bufferhouse.query.statements import ask
 from bufferhouse.report.compare.data import read_comparison
 from bufferhouse.report.compare.page import compare_page
-from bufferhouse.report.html.tables import FIRST_ROWS
+from bufferhouse.report.html.page import FIRST_ROWS
 from bufferhouse.report.run.data import BLOCKS, CONSTANTS, DONATIONS, REJECTS, read_run
 from bufferhouse.report.run.page import run_page
 from bufferhouse.report.text.figures import human_bytes, printable

@@ -3,6 +3,8 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from bufferhouse.report.compare.data import read_comparison
+from bufferhouse.report.compare.text import compare_text
 from bufferhouse.report.fleet.data import read_fleet
-from bufferhouse.report.fleet.sections import fleet_text
+from bufferhouse.report.fleet.text import fleet_text
+from bufferhouse.report.program.data import read_program
+from bufferhouse.report.program.text import program_text
+from bufferhouse.report.run.data import read_run
+from bufferhouse.report.run.text import run_text
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes
 from bufferhouse.report.text.screen import fitted, terminal_text
@@ -44,8 +52,20 @@ def printed(example_warehouse: Path):
     return report
 
 
+@pytest.fixture(scope="module")
+def told(example_warehouse: Path) -> dict[str, Callable[..., str]]:
+    """By report, a function that returns its text in a form, `exact` or not; each is read from the warehouse once."""
+    path = example_warehouse
+    return {
+        "fleet": partial(fleet_text, read_fleet(path)),
+        "program": partial(program_text, read_program(path, "jit_sort_pairs", run="jaxlib-0.6.0")),
+        "run": partial(run_text, read_run(path, "jaxlib-0.6.0")),
+        "compare": partial(compare_text, read_comparison(path, "jaxlib-0.4.38", "jaxlib-0.6.0")),
+    }
+
+
 @pytest.mark.parametrize("name", REPORTS)
-def test_colour_only_on_a_terminal_that_wants_it(printed, name: str, monkeypatch: pytest.MonkeyPatch):
+def test_colour_only_on_a_terminal_that_wants_it(printed, told, name: str, monkeypatch: pytest.MonkeyPatch):
     """A file gets no escape sequences; a terminal gets them, unless NO_COLOR is set; the text is the same."""
     for variable in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(variable, raising=False)
@@ -53,9 +73,9 @@ def test_colour_only_on_a_terminal_that_wants_it(printed, name: str, monkeypatch
     monkeypatch.setenv("COLUMNS", "90")
     plain = printed(name)
     monkeypatch.setenv("FORCE_COLOR", "1")  # what stands for a terminal here
-    coloured = printed(name)
+    coloured = told[name]("table")
     monkeypatch.setenv("NO_COLOR", "1")
-    asked_not_to = printed(name)
+    asked_not_to = told[name]("table") + "\n"
     assert "\x1b[" not in plain
     assert {"31", "32"} & set(re.findall(r"\x1b\[([0-9]+)m", coloured))
     stripped = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
@@ -65,16 +85,16 @@ def test_colour_only_on_a_terminal_that_wants_it(printed, name: str, monkeypatch
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_bytes_are_exact_on_demand(printed, name: str):
+def test_bytes_are_exact_on_demand(printed, told, name: str):
     """With --bytes no figure is rounded, and each that was is one of the exact ones, rounded."""
     rounded = re.compile(r"[\d.]+ [KMGT]iB")
     for form in ("table", "markdown"):
-        shown = printed(name, "--format", form)
-        exact = printed(name, "--format", form, "--bytes")
+        shown, exact = told[name](form), told[name](form, exact=True)
         assert rounded.search(shown)
         of_text = r"[^\n]* of text"  # how long a dump is: no figure of memory
         assert [] == rounded.findall(re.sub(of_text, "", exact))
         assert re.search(r"\d,\d{3} B", exact)
+    assert f"{exact}\n" == printed(name, "--format", form, "--bytes")
 
 
 def test_markdown_of_the_fleet_has_the_figures_of_the_marts(example_warehouse: Path):

@@ -10,13 +10,15 @@ import struct
 import tarfile
 import zipfile
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import pytest
 import zstandard
 
+from bufferhouse.sources import discover as discovered
 from bufferhouse.sources.archive import Archive
-from bufferhouse.sources.discover import Waiting, discover, read
+from bufferhouse.sources.discover import Place, Waiting, discover, read
 from tests.command_line import call, run
 from tests.ingests import SUFFIX, ingest, name_of
 from tests.synthetic import Slot, dump_text, small_dump
@@ -133,12 +135,22 @@ def test_the_files_of_a_split_dump_may_lie_far_apart(tmp_path, fleet):
     expected = {dump.relative_path: files for dump, files in read(discover([source]).dumps)}
     assert expected == {dump.relative_path: files for dump, files in read(discover([path]).dumps)}
     assert {"allocations", "values", "live_range"} == set.union(*map(set, expected.values()))
+    assert sorted(texts.values()) == sorted(text for files in expected.values() for text in files.values())
 
 
 def test_parts_beyond_the_memory_for_them_wait_on_the_disk(tmp_path, fleet, monkeypatch):
-    """However far apart the files lie, what waits for the rest does not fill the memory."""
-    monkeypatch.setattr(Waiting.__init__, "__defaults__", (100,))
+    """However far apart the files lie, what waits for the rest does not fill the memory, and comes back as it was."""
+    places = []
+
+    class Watched(Waiting):
+        def put(self, part: bytes) -> Place:
+            places.append(super().put(part))
+            return places[-1]
+
+    monkeypatch.setattr(discovered, "Waiting", partial(Watched, 100))
     test_the_files_of_a_split_dump_may_lie_far_apart(tmp_path, fleet)
+    assert 100 >= sum(len(place) for place in places if isinstance(place, bytes))
+    assert 10 < sum(isinstance(place, tuple) for place in places)
 
 
 # What is refused by name

@@ -2,6 +2,8 @@
 
 import gzip
 import lzma
+import struct
+import tracemalloc
 
 import pytest
 import zstandard
@@ -55,6 +57,37 @@ def test_the_limit_stops_a_bomb(suffix):
     assert DATA == decompressed(f"x{suffix}", PACKED[suffix], limit=len(DATA))
     with pytest.raises(CompressionError, match=f"more than {len(DATA) - 1} bytes"):
         decompressed(f"x{suffix}", PACKED[suffix], limit=len(DATA) - 1)
+
+
+def test_frames_that_are_to_be_skipped_are_no_damage_unless_cut():
+    """Between the frames of zstd data others may lie, which hold nothing; a file that ends in one breaks off, too."""
+    skipped = struct.pack("<II", 0x184D2A57, 5) + b"12345"
+    assert DATA + DATA == decompressed("x.zst", skipped + PACKED[".zst"] + skipped + PACKED[".zst"] + skipped)
+    for cut in (1, 6, len(skipped) - 1):
+        with pytest.raises(CompressionError, match="zst data that is damaged"):
+            decompressed("x.zst", PACKED[".zst"] + skipped[:cut])
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_a_file_that_breaks_off_anywhere_is_damaged(suffix):
+    """In a header, between blocks, in the checksum behind the last one: never is it taken for the whole."""
+    packed = {".gz": gzip.compress, ".zst": ZSTD.compress, ".xz": lzma.compress}[suffix](b"BufferAssignment:\n" * 9)
+    for end in range(1, len(packed)):
+        with pytest.raises(CompressionError, match=f"{suffix[1:]} data that is damaged"):
+            decompressed(f"x{suffix}", packed[:end])
+
+
+def test_a_bomb_fills_no_memory():
+    """A gigabyte in 32 KiB of zstd blocks is given up as soon as the limit is crossed."""
+    block = (128 << 10 << 3 | 0b010).to_bytes(3, "little") + b"x"  # one byte, 131,072 times
+    bomb = bytes.fromhex("28b52ffd 00 38") + block * 8192 + b"\x01\x00\x00"
+    tracemalloc.start()
+    try:
+        with pytest.raises(CompressionError, match="more than 1000 bytes"):
+            decompressed("x.zst", bomb, limit=1000)
+        assert 64 << 20 > tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def test_plain_names():

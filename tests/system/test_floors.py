@@ -1,6 +1,7 @@
 """The floors of the house, derived from its folders: who may import whom, and what `--help` must not load."""
 
 import ast
+import re
 import sys
 
 import pytest
@@ -19,13 +20,18 @@ HOMES = {
     "typer": {"bufferhouse.cli", "commands"},
     "sqlglot": {"models", "query"},
     "altair": {"report"},
+    "jinja2": {"report"},
+    "markupsafe": {"report"},
     "obstore": {"sources", "warehouse"},
     "psycopg": {"warehouse"},
 }
 # Rooms that know nothing of the database, and those that need the standard library only.
 WITHOUT_DUCKDB = {"dump", "schemas", "sources", "tabulate", "config"}
 WITH_NOTHING = {"dump", "bufferhouse.paths", "bufferhouse.redaction", "bufferhouse.version"}
-HEAVY = ("duckdb", "polars", "pandera", "prefect", "sqlglot", "pyarrow", "altair", "vl_convert", "obstore", "zstandard")
+HEAVY = (
+    *("duckdb", "polars", "pandera", "prefect", "sqlglot", "pyarrow", "altair", "vl_convert", "jinja2", "obstore"),
+    "zstandard",
+)
 
 
 def package(name: str) -> str:
@@ -66,6 +72,15 @@ def test_a_package_of_others_has_its_rooms(name):
     """Prefect lives in flows, Typer in the command line, sqlglot in the models and the query door, and so on."""
     users = {room(module) for module in MODULES if name in map(package, imports(module))}
     assert users <= HOMES[name]
+
+
+def test_one_module_writes_text_that_is_not_escaped():
+    """Pages are made by templates that escape: one module imports Markup, and no template calls a text safe."""
+    writers = {name for name in MODULES if "markupsafe" in map(package, imports(name))}
+    escapers = {name for name in MODULES if "html" in imports(name) and room(name) == "report"}
+    assert ({"bufferhouse.report.html.page"}, set()) == (writers, escapers)
+    for path in (CHECKOUT / "bufferhouse" / "report" / "html" / "templates").iterdir():
+        assert not re.search(r"\bsafe\b|autoescape|Markup", path.read_text()), path.name
 
 
 def test_the_lower_rooms_know_no_database():

@@ -9,10 +9,8 @@ from pathlib import Path
 from bufferhouse.compare.compare import STATUSES, Compared, compare_runs
 from bufferhouse.config.threshold import RELEVANT, Threshold
 from bufferhouse.query.statements import Answer, Record, ask
-from bufferhouse.report.compare.cause_records import cause_records
-from bufferhouse.report.compare.records import program_records
-from bufferhouse.report.open import find_programs, find_run
-from bufferhouse.report.opening import opened
+from bufferhouse.report.compare.records import cause_records, program_records
+from bufferhouse.report.opening import find_programs, find_run, opened
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,10 @@ from bufferhouse.compare.history import Series, read_history
 from bufferhouse.config.threshold import RELEVANT
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
-from bufferhouse.report.compare.cause_records import cause_records
-from bufferhouse.report.compare.cause_sections import cause_section
-from bufferhouse.report.compare.records import program_records
-from bufferhouse.report.compare.sections import METRIC_NAMES, exactly
+from bufferhouse.report.compare.records import cause_records, program_records
+from bufferhouse.report.compare.sections import METRIC_NAMES, cause_section, exactly
 from bufferhouse.report.compare.text import with_causes
-from bufferhouse.report.open import find_programs
-from bufferhouse.report.opening import opened
+from bufferhouse.report.opening import find_programs, opened
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
 from bufferhouse.report.text.screen import terminal_text

@@ -1,96 +1,151 @@
 """Two runs as one HTML page: what changed in which program and why, what is new, what is gone."""
 
-import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record
-from bufferhouse.report.compare.cause_sections import explained
 from bufferhouse.report.compare.data import Comparison
-from bufferhouse.report.compare.match_records import match_records, unmatched_records
-from bufferhouse.report.compare.match_sections import MATCHES, UNMATCHED, matched_section, unmatched_section
-from bufferhouse.report.compare.records import KEY
-from bufferhouse.report.compare.sections import METRIC_NAMES, notes, subtitle, title
-from bufferhouse.report.compare.text import compare_sections
-from bufferhouse.report.html.bar_charts import change_chart
-from bufferhouse.report.html.blocks import footer, note
-from bufferhouse.report.html.charts import Chart
-from bufferhouse.report.html.page import chart_place, page, text
-from bufferhouse.report.html.sections import section_html
-from bufferhouse.report.html.waterfall import SOURCE, axis_said, waterfall_chart, waterfall_records
+from bufferhouse.report.compare.records import KEY, match_records, unmatched_records
+from bufferhouse.report.compare.sections import METRIC_NAMES, compare_sections, explained, notes, subtitle, title
+from bufferhouse.report.compare.waterfall import STEPS, axis_said, waterfall_chart, waterfall_records
+from bufferhouse.report.html.charts import Chart, change_chart
+from bufferhouse.report.html.page import page
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import human_bytes, printable, space_key, space_title
 from bufferhouse.report.text.sections import Section
 
-_CAUSES = "compare_causes"
+LISTED = 200  # values of a program at its peaks: of five programs a page stays small
+_CAUSES, _MATCHED, _ALONE = "compare_causes", "compare_matches", "compare_unmatched"  # answers
+_NAME = 40  # characters of an instruction
+_MATCHES = [
+    Column("before_instruction", "before", limit=_NAME),
+    Column("after_instruction", "after", limit=_NAME),
+    Column("difference_bytes", "difference", "change"),
+    Column("before_owned_bytes", "owned before", "bytes"),
+    Column("after_owned_bytes", "owned after", "bytes"),
+    Column("before_slot_bytes", "slot before", "bytes"),
+    Column("after_slot_bytes", "slot after", "bytes"),
+    Column("shape", "shape"),
+    Column("before_start_position", "from, before", "count"),
+    Column("before_end_position", "to, before", "count"),
+    Column("after_start_position", "from, after", "count"),
+    Column("after_end_position", "to, after", "count"),
+    Column("tier", "matched by"),
+]
+_UNMATCHED = [
+    Column("instruction", "instruction", limit=_NAME),
+    Column("side", "at the peak"),
+    Column("difference_bytes", "difference", "change"),
+    Column("slot_bytes", "slot", "bytes"),
+    Column("shape", "shape"),
+    Column("start_position", "from", "count"),
+    Column("end_position", "to", "count"),
+    Column("cause_label", "cause"),
+    Column("like_instruction", "on the other side", limit=_NAME),
+    Column("like_memory_space", "memory space there", "count"),
+    Column("like_start_position", "from there", "count"),
+    Column("like_end_position", "to there", "count"),
+    Column("tier", "found by"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A section, its chart with a line about it, and the values at the peaks of a program that the section explains."""
+
+    section: Section
+    chart: Chart | None = None
+    about: str = ""
+    at_peaks: Sequence[Section] = ()
 
 
 def compare_page(comparison: Comparison) -> str:
     """Return the whole page."""
-    charts: list[Chart] = []
-    tables: dict[str, Any] = {}
-    made: dict[str, list[Record]] = {SOURCE: [], MATCHES: [], UNMATCHED: []}
-    parts = [f"<h1>{text(title(comparison))}</h1>"]
-    parts += [f'<p class="soft">{text(line)}</p>' for line in subtitle(comparison)]
-    parts += map(note, notes(comparison))
-    for section in compare_sections(comparison)[1:]:
-        if section.source == _CAUSES:
-            parts.append(section_html(section, tables, chart=_waterfall(section, comparison, charts, made)))
-            parts += [section_html(one, tables, level=3) for one in _at_peaks(section, comparison, made)]
-        else:
-            parts.append(section_html(section, tables, chart=_changes(section, comparison, charts)))
-    loaded = max(filter(None, (side["loaded_at"] for side in (comparison.before, comparison.after))), default=None)
-    parts.append(footer(comparison.warehouse, comparison.asked_at, loaded))
-    name = html.escape(title(comparison))
-    answers = {**comparison.answers, **{name: Answer.of(records) for name, records in made.items() if records}}
+    made: dict[str, list[Record]] = {STEPS: [], _MATCHED: [], _ALONE: []}
+    sections = [_part(section, comparison, made) for section in compare_sections(comparison)[1:]]
+    name, loads = title(comparison), [side["loaded_at"] for side in (comparison.before, comparison.after)]
     return page(
+        "compare.html",
         f"Memory of two runs: {name}",
-        "\n".join(parts),
-        answers,
-        charts,
-        tables=tables,
+        comparison.answers | {source: Answer.of(records) for source, records in made.items() if records},
+        warehouse=comparison.warehouse,
+        asked_at=comparison.asked_at,
+        loaded_at=max(filter(None, loads), default=None),
         shared_texts=(_CAUSES, *made),
+        name=name,
+        subtitle=subtitle(comparison),
+        notes=notes(comparison),
+        sections=sections,
     )
 
 
-def _changes(section: Section, comparison: Comparison, charts: list[Chart]) -> str:
-    """Return the place of the chart of a section, and add it to the charts; empty where it has none."""
-    if section.where.get("status") != "changed":
-        return ""
-    if (chart := change_chart(section.records, section.where, section.title)) is None:
-        return ""
-    return _placed(chart, f"Change of {METRIC_NAMES[comparison.metric]}.", charts)
-
-
-def _waterfall(section: Section, comparison: Comparison, charts: list[Chart], made: dict[str, list[Record]]) -> str:
-    row = _program(section, comparison)
-    steps = waterfall_records(section.where, row, section.records)
-    made[SOURCE] += steps
-    chart = waterfall_chart(steps, section.where, section.title)
-    said = f"{axis_said(chart)}{METRIC_NAMES[comparison.metric].capitalize()} before and after, cause by cause."
-    return _placed(chart, said, charts)
-
-
-def _placed(chart: Chart, said: str, charts: list[Chart]) -> str:
-    charts.append(chart)
-    return f'{chart_place(len(charts), chart)}\n<p class="soft">{said}</p>'
-
-
-def _at_peaks(section: Section, comparison: Comparison, made: dict[str, list[Record]]) -> list[Section]:
-    """Return the matched and the unmatched values of an explained program; the listed records go into `made`."""
-    row = _program(section, comparison)
+def _part(section: Section, comparison: Comparison, made: dict[str, list[Record]]) -> _Part:
+    """Return a section with what the page shows beside it; records that no answer has yet go into `made`."""
+    metric = METRIC_NAMES[comparison.metric]
+    if section.source != _CAUSES:
+        is_changed = section.where.get("status") == "changed"
+        chart = change_chart(section.records, section.where, section.title) if is_changed else None
+        return _Part(section, chart, f"Change of {metric}.")
     key = tuple(section.where[name] for name in KEY)
+    row = next(row for row in explained(comparison) if tuple(row[name] for name in KEY) == key)
+    steps = waterfall_records(section.where, row, section.records)
+    made[STEPS] += steps
+    chart = waterfall_chart(steps, section.where, section.title)
+    about = f"{axis_said(chart)}{metric.capitalize()} before and after, cause by cause."
     at_peaks = next(one.at_peaks for one in comparison.rows if one.key == key)
     if at_peaks is None:
-        return []
-    found = [
-        matched_section(row, section.where, match_records(section.where, at_peaks)),
-        unmatched_section(row, section.where, unmatched_records(section.where, at_peaks)),
+        return _Part(section, chart, about)
+    values = [
+        _matched(row, section.where, match_records(section.where, at_peaks)),
+        _alone(row, section.where, unmatched_records(section.where, at_peaks)),
     ]
-    for one in found:
+    for one in values:
         made[one.source] += one.records
-    return [one for one in found if one.records]
+    return _Part(section, chart, about, [one for one in values if one.records])
 
 
-def _program(section: Section, comparison: Comparison) -> Record:
-    """Return the record of the program that a section explains."""
-    return next(
-        row for row in explained(comparison) if all(row[name] == value for name, value in section.where.items())
-    )
+def _matched(row: Record, where: Mapping[str, Any], records: Sequence[Record]) -> Section:
+    """Return the values of a program side by side: the first of `records`, which are all of `match_records`.
+
+    `row` is the record of `compare_programs`.
+    """
+    differing = sum(bool(one["difference_bytes"]) for one in records)
+    lines = [
+        f"{counted(len(records), 'pair')} of values at both peaks, the biggest differences first: {differing:,} with "
+        f"different bytes, {len(records) - differing:,} with equal bytes. A shared byte is owned by one value.",
+        *_left(records, "after_owned_bytes"),
+    ]
+    name = f"matched-{space_key(row)}-{row['status_rank']}"
+    title = f"Matched at the peaks of {_of(row)}"
+    return Section(title, lines, _MATCHES, records[:LISTED], name, _MATCHED, where)
+
+
+def _alone(row: Record, where: Mapping[str, Any], records: Sequence[Record]) -> Section:
+    """Return the values at one of the peaks only: the first of `records`, which are all of `unmatched_records`."""
+    befores = sum(one["side"] == "before" for one in records)
+    lines = [
+        f"{counted(befores, 'value')} of the peak before and {len(records) - befores:,} of the peak after without a "
+        "partner at the other peak. Their differences and those of the matched values sum to the change of the peak.",
+        *_left(records, "difference_bytes"),
+    ]
+    name = f"unmatched-{space_key(row)}-{row['status_rank']}"
+    title = f"Unmatched at the peaks of {_of(row)}"
+    return Section(title, lines, _UNMATCHED, records[:LISTED], name, _ALONE, where)
+
+
+def _of(row: Record) -> str:
+    return f"{printable(row['program_label'], 80)} in {space_title(row['platform'], row['memory_space'])}"
+
+
+def _left(records: Sequence[Record], column: str) -> list[str]:
+    """Return the sentence about the rows that the page leaves out."""
+    left = records[LISTED:]
+    if not left:
+        return []
+    differing = sum(bool(one["difference_bytes"]) for one in left)
+    size = human_bytes(sum(abs(one[column]) for one in left))
+    return [
+        f"The page lists the first {LISTED} and leaves out {len(left):,} with {size}; {differing:,} of these differ."
+    ]

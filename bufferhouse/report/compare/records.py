@@ -1,17 +1,22 @@
-"""The programs of a comparison as records: one for each pair of dumps and memory space."""
+"""The records of a comparison: programs, the causes of their changes, and the values alive at their peaks."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from bufferhouse.compare.causes import former, short
-from bufferhouse.compare.compare import GONE, NEW, NOT_COMPARED, UNCHANGED, Compared
+from bufferhouse.compare.causes import MOVED_IN, MOVED_OUT, Cause, former, gone_to, new_from, short
+from bufferhouse.compare.compare import GONE, NEW, NOT_COMPARED, UNCHANGED, AtPeaks, Compared
+from bufferhouse.compare.match import Elsewhere
 from bufferhouse.compare.pairing import Pair
 from bufferhouse.compare.sizes import Sizes
+from bufferhouse.compare.tiers import tiles, without_layout
+from bufferhouse.compare.values import Value
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.query.statements import Record
 from bufferhouse.report.text.figures import exact_bytes, human_bytes
 
 KEY = ("before_dump_id", "after_dump_id", "memory_space")  # of a record, as `Compared.key` is of a row
+OF_THE_PROGRAM = ("program_id", "program_label", "platform", "memory_space", "before_dump_id", "after_dump_id")
 # The columns of the sizes, named as the measures are.
 _COLUMNS = {
     "reserved": "reserved",
@@ -154,3 +159,156 @@ def _labels(pairs: Sequence[Pair]) -> dict[Pair, str]:
 def _targets(pair: Pair) -> list[str]:
     """Return the compile targets of a pair that are known; two, if they differ."""
     return list(dict.fromkeys(dump.compile_target for dump in pair[:2] if dump and dump.compile_target))
+
+
+def cause_records(rows: Sequence[Compared], programs: Sequence[Record]) -> list[Record]:
+    """Return the causes of each of the rows, the biggest of a row first.
+
+    `programs` are the records of the rows. Causes that differ in the value alone are one record, which holds their
+    count and the sum of their bytes. `cause` holds the words of earlier releases, `cause_label` those of today.
+    """
+    by_key = {tuple(record[name] for name in KEY): record for record in programs}
+    records = []
+    for row in rows:
+        groups: dict[tuple, list[Cause]] = {}
+        for cause in row.causes:
+            groups.setdefault(_about(cause), []).append(cause)
+        program = {name: by_key[row.key][name] for name in OF_THE_PROGRAM}
+        found = [{**program, **_record(group)} for group in groups.values()]
+        records += sorted(found, key=lambda one: -abs(one["cause_bytes"]))
+    return records
+
+
+def _record(group: Sequence[Cause]) -> Record:
+    first = group[0]
+    return {
+        "cause": former(first.cause),
+        "cause_label": first.cause,
+        "cause_bytes": sum(cause.size_bytes for cause in group),
+        "value_count": sum(bool(cause.before or cause.after) for cause in group),
+        "tier": first.tier,
+        "other_memory_space": _other_space(first),
+        **_shown([side for side in (first.after, first.before) if side]),
+        **_value("before", first.before),
+        **_value("after", first.after),
+    }
+
+
+def _about(cause: Cause) -> tuple:
+    sides = tuple(side and (side.shape_text, side.opcode, side.op_name) for side in (cause.before, cause.after))
+    return cause.cause, cause.tier, _other_space(cause), sides, cause.size_bytes > 0
+
+
+def _other_space(cause: Cause) -> int | None:
+    if cause.cause == MOVED_IN:
+        return cause.before.memory_space
+    return cause.after.memory_space if cause.cause == MOVED_OUT else None
+
+
+def _shown(sides: Sequence[Value]) -> Record:
+    """Return the facts of a cause for a table: those of the value after, else those of the value before."""
+    return {
+        "shape": shape_of(*(value.shape_text for value in reversed(sides))) if sides else None,
+        "opcode": next((value.opcode for value in sides if value.opcode), None),
+        "op_name": next((value.op_name for value in sides if value.op_name), None),
+        "source": next(filter(None, map(_source, sides)), None),
+    }
+
+
+def shape_of(before: str, after: str | None = None) -> str:
+    """Return the shape; its layout is shown only where the layouts differ or there is one side only."""
+    if after is None:
+        return before
+    if before == after:
+        return without_layout(after)
+    shorter = without_layout(before), without_layout(after)
+    return " → ".join(shorter if shorter[0] != shorter[1] else (before, after))
+
+
+def _value(side: str, value: Value | None) -> Record:
+    return {
+        f"{side}_instruction": value and value.instruction_name,
+        f"{side}_shape": value and value.shape_text,
+        f"{side}_element_type": value and value.element_type,
+        f"{side}_tile": value and (tiles(value.shape_text) or None),
+        f"{side}_opcode": value and value.opcode,
+        f"{side}_op_name": value and value.op_name,
+        f"{side}_source": _source(value),
+        f"{side}_start_position": value and value.start_position,
+        f"{side}_end_position": value and value.end_position,
+    }
+
+
+def _source(value: Value | None) -> str | None:
+    return f"{value.source_file}:{value.source_line}" if value and value.source_file else None
+
+
+def match_records(where: Mapping[str, Any], at_peaks: AtPeaks) -> list[Record]:
+    """Return the pairs of values that are alive at both peaks: the biggest differences first, then the largest values.
+
+    `where` is put before each record. Owned bytes count a byte of several values once.
+    """
+    records = []
+    for before, after, tier in at_peaks.found.matches:
+        owned = at_peaks.before.owned[before.value_id], at_peaks.after.owned[after.value_id]
+        records.append(
+            {
+                **where,
+                "before_instruction": _name(before),
+                "after_instruction": _name(after),
+                "shape": shape_of(before.shape_text, after.shape_text),
+                "before_owned_bytes": owned[0],
+                "after_owned_bytes": owned[1],
+                "difference_bytes": owned[1] - owned[0],
+                **_slot("before", before),
+                **_slot("after", after),
+                "tier": tier,
+            }
+        )
+    return sorted(records, key=lambda one: (-abs(one["difference_bytes"]), -one["after_owned_bytes"]))
+
+
+def unmatched_records(where: Mapping[str, Any], at_peaks: AtPeaks) -> list[Record]:
+    """Return the values that are alive at one of the peaks and have no partner at the other, the largest first.
+
+    `difference_bytes` is the part of the difference of the peaks that belongs to the value; the `like_*` describe the
+    value most like it elsewhere in the other program.
+    """
+    before, after, found = at_peaks
+    records = [_unmatched(where, "before", gone_to(one), one, -before.owned[one.value.value_id]) for one in found.gone]
+    records += [_unmatched(where, "after", new_from(one), one, after.owned[one.value.value_id]) for one in found.new]
+    return sorted(records, key=lambda one: -abs(one["difference_bytes"]))
+
+
+def _unmatched(where: Mapping[str, Any], side: str, cause: str, found: Elsewhere, owned_bytes: int) -> Record:
+    like = found.like
+    return {
+        **where,
+        "instruction": _name(found.value),
+        "side": side,
+        "cause": former(cause),
+        "cause_label": cause,
+        "shape": found.value.shape_text,
+        "difference_bytes": owned_bytes,
+        **_slot("", found.value),
+        "like_instruction": like and _name(like),
+        "like_memory_space": like and like.memory_space,
+        "like_start_position": like and like.start_position,
+        "like_end_position": like and like.end_position,
+        "tier": found.tier,
+    }
+
+
+def _name(value: Value) -> str:
+    """Return the name of the instruction, and the shape index of the value in its result."""
+    return value.instruction_name + (value.shape_index or "")
+
+
+def _slot(side: str, value: Value) -> Record:
+    begin = f"{side}_" if side else ""
+    return {
+        f"{begin}value_id": value.value_id,
+        f"{begin}slot_bytes": value.size_bytes,
+        f"{begin}start_position": value.start_position,
+        f"{begin}end_position": value.end_position,
+    }

@@ -5,14 +5,12 @@ from collections.abc import Sequence
 from bufferhouse.compare.gate import Verdict
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.query.statements import Record
-from bufferhouse.report.compare.cause_records import OF_THE_PROGRAM
-from bufferhouse.report.compare.cause_sections import cause_sections, rollup_section
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.gate import gate_object, gate_sections, github_text
-from bufferhouse.report.compare.records import KEY
-from bufferhouse.report.compare.sections import notes, status_sections, subtitle, title, totals_section
+from bufferhouse.report.compare.records import KEY, OF_THE_PROGRAM
+from bufferhouse.report.compare.sections import compare_sections, rollup_section, title
 from bufferhouse.report.text.screen import terminal_text
-from bufferhouse.report.text.sections import Section, markdown_text, plain_json
+from bufferhouse.report.text.sections import markdown_text, plain_json
 
 
 def compare_text(
@@ -37,16 +35,6 @@ def compare_text(
     judged = gate_sections(comparison, *gate, exact=exact) if gate else []
     write = markdown_text if form == "markdown" else terminal_text
     return write(title(comparison), [first, *judged, *others], exact=exact)
-
-
-def compare_sections(comparison: Comparison, *, by: Sequence[str] = (), exact: bool = False) -> list[Section]:
-    """Return all sections that have something to show."""
-    first = Section("", [*subtitle(comparison), *notes(comparison)])
-    statuses = status_sections(comparison, exact=exact)
-    changed = [section for section in statuses if section.where["status"] == "changed"]
-    others = [section for section in statuses if section.where["status"] != "changed"]
-    explained = [*cause_sections(comparison, exact=exact), *rollup_section(comparison, by)]
-    return [first, *totals_section(comparison, exact=exact), *changed, *explained, *others]
 
 
 def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:

@@ -1,22 +1,24 @@
-"""Charts, as Vega-Lite specifications without data: the page joins them with the answers it embeds."""
+"""Charts, as Vega-Lite specifications without data: the page joins them with the answers it embeds.
+
+Here is what charts of several pages share: axes for bytes and for runs, and bars of programs.
+"""
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
 from bufferhouse.errors import counted
-from bufferhouse.report.fleet.data import Space
-from bufferhouse.report.text.figures import human_bytes, printable
+from bufferhouse.query.statements import Record
+from bufferhouse.report.text.figures import human_bytes, printable, tick_bytes
 
-SERIES_IN_CHART = 8  # as many colours as can be told apart
-_RUN_LENGTH, _PROGRAM_LENGTH = 40, 34  # characters
-_TICKS = 5
-_HEIGHT, _LOW_HEIGHT = 260, 170  # pixels; low for one or two lines
-_FEW_RUNS = 30
+RUN_LENGTH, PROGRAM_LENGTH = 40, 34  # characters
+ROW = 22  # pixels of a bar
+_BARS = 15  # in a chart
+_TICKS, _BAR_TICKS = 5, 6
 _WIDE_RANGE = 8  # from this ratio on, programs share an axis only if it is logarithmic
 
 
@@ -34,37 +36,12 @@ class Chart:
     texts: dict[str, tuple[str, dict[str, str]]]
     description: str
 
-
-def trend_chart(space: Space, title: str) -> Chart | None:
-    """Return reserved bytes (solid) and the occupied peak (dashed) over the runs; None where no program changed.
-
-    The chart shows the first SERIES_IN_CHART series of a table.
-    """
-    movers = [series for series in space.series if series.has_moved][:SERIES_IN_CHART]
-    if not movers:
-        return None
-    seen = {run_id for series in movers for run_id in series.by_run}
-    runs = [run for run in space.runs if run["run_id"] in seen]
-    run_texts = distinct({str(run["run_id"]): printable(run["run_name"], _RUN_LENGTH) for run in runs})
-    labels = distinct({str(series.rank): printable(series.label, _PROGRAM_LENGTH) for series in movers})
-    values = [
-        row[column]
-        for series in movers
-        for row in series.by_run.values()
-        for column in ("reserved_bytes", "occupied_peak_bytes")
-        if row[column] is not None
-    ]
-    spec = _lines(list(run_texts.values()), list(labels.values()), bytes_axis(values))
-    return Chart(
-        spec={
-            key: value for key, value in spec.to_dict(validate=False).items() if key != "$schema"
-        },  # no address in the page
-        source="fleet_trend",
-        where={"platform": space.platform, "track": space.track, "memory_space": space.memory_space},
-        texts={"run": ("run_id", run_texts), "program": ("series_rank", labels)},
-        description=f"Line chart, {title}: reserved bytes and occupied peak of {', '.join(labels.values())}, "
-        f"over {counted(len(runs), 'run')}. The table that follows has the same figures.",
-    )
+    @classmethod
+    def of(cls, drawn: alt.LayerChart, height: int, **about: Any) -> "Chart":
+        """Return the chart that Altair made, as wide as the page and so many pixels high."""
+        spec = drawn.properties(width="container", height=height).to_dict(validate=False)
+        del spec["$schema"]  # no address in the page
+        return cls(spec, **about)
 
 
 def distinct(texts: dict[str, str]) -> dict[str, str]:
@@ -106,43 +83,111 @@ def _axis(column: str, scale: alt.Scale, ticks: list[int]) -> alt.Y:
     return alt.Y(column, scale=scale, title=None, axis=axis)
 
 
-def _lines(runs: list[str], programs: list[str], reserved: alt.Y) -> alt.LayerChart:
-    picked = alt.selection_point(fields=["program"], bind="legend")
-    shown = alt.Chart(alt.NamedData("rows")).transform_filter("isValid(datum.program)")
-    shown = shown.encode(
-        x=alt.X("run:O", sort=runs, title=None, scale=alt.Scale(padding=0.4), axis=_run_axis(runs)),
-        color=alt.Color("program:N", sort=programs, scale=alt.Scale(domain=programs), legend=_legend()),
-        detail="series_rank:N",
-        opacity=alt.condition(picked, alt.value(1), alt.value(0.12)),
-        tooltip=[
-            alt.Tooltip("program:N"),
-            alt.Tooltip("run:N"),
-            alt.Tooltip("reserved_bytes:Q", title="reserved (bytes)", format=",d"),
-            alt.Tooltip("reserved_change_bytes:Q", title="change (bytes)", format="+,d"),
-            alt.Tooltip("occupied_peak_bytes:Q", title="occupied peak (bytes)", format=",d"),
-            alt.Tooltip("layout_padding_bytes:Q", title="layout padding (bytes)", format=",d"),
-        ],
-    )
-    occupied = reserved.copy()
-    occupied.shorthand = "occupied_peak_bytes:Q"
-    return alt.layer(
-        shown.mark_line(strokeWidth=1.2, strokeDash=[3, 3]).encode(y=occupied),
-        shown.mark_line(strokeWidth=1.8).encode(y=reserved),
-        shown.mark_circle(size=36 if len(runs) <= _FEW_RUNS else 10).encode(y=reserved).add_params(picked),
-    ).properties(width="container", height=_HEIGHT if len(programs) > 2 else _LOW_HEIGHT)
+def bytes_at(column: str, low: int, high: int) -> alt.X:
+    """Return a linear axis from `low` to `high`, its ticks at multiples of a power of two."""
+    step = 2 ** max(math.ceil(math.log2(max((high - low) / _BAR_TICKS, 1))), 0)
+    ticks = list(range(math.floor(low / step) * step, high + step, step))
+    texts = ", ".join(f'"{tick}": "{tick_bytes(tick)}"' for tick in ticks)
+    axis = alt.Axis(values=ticks, labelExpr=f"({{{texts}}})[datum.value]", domain=False, ticks=False, grid=True)
+    return alt.X(column, scale=alt.Scale(domain=[ticks[0], ticks[-1]], nice=False), title=None, axis=axis)
 
 
-def _run_axis(runs: list[str]) -> alt.Axis:
+def over_runs(
+    rows: alt.Chart, runs: Sequence[str], texts: Sequence[str] = (), padding: Any = alt.Undefined, **encodings: Any
+) -> alt.Chart:
+    """Return a chart of `rows` with a place for each run; pointed at, a row tells `texts`, its run and its bytes."""
     crowded = sum(map(len, runs)) > 110
-    return alt.Axis(
-        labelAngle=-35 if crowded else 0,
-        labelOverlap="greedy",
-        labelLimit=220,
-        domain=False,
-        ticks=False,
-        labelPadding=8,
+    axis = alt.Axis(
+        labelAngle=-35 if crowded else 0, labelOverlap="greedy", labelLimit=220, domain=False, ticks=False,
+        labelPadding=padding,
+    )  # fmt: skip
+    return rows.encode(
+        x=alt.X("run:O", sort=runs, title=None, scale=alt.Scale(padding=0.4), axis=axis),
+        tooltip=[
+            *(alt.Tooltip(f"{text}:N") for text in (*texts, "run")),
+            tooltip("reserved_bytes", "reserved (bytes)"),
+            tooltip("reserved_change_bytes", "change (bytes)", "+,d"),
+            tooltip("occupied_peak_bytes", "occupied peak (bytes)"),
+            tooltip("layout_padding_bytes", "layout padding (bytes)"),
+        ],
+        **encodings,
     )
 
 
-def _legend() -> alt.Legend:
-    return alt.Legend(title=None, orient="bottom", columns=4, labelLimit=260, symbolType="stroke", symbolStrokeWidth=3)
+def tooltip(column: str, title: str, form: str = ",d") -> alt.Tooltip:
+    """Return what is told of a figure that is pointed at."""
+    return alt.Tooltip(f"{column}:Q", title=title, format=form)
+
+
+def size_chart(rows: Sequence[Record], where: Mapping[str, Any], title: str) -> Chart | None:
+    """Return reserved bytes (pale) and the occupied peak in them (full) of the first programs; None for a single one.
+
+    `rows` are records of `run_programs`, those that equal `where`.
+    """
+    shown = rows[:_BARS]
+    if len(shown) < 2 or not shown[0]["reserved_bytes"]:
+        return None
+    labels = _labels(shown, "size_rank")
+    at = bytes_at("reserved_bytes:Q", 0, max(row["reserved_bytes"] for row in shown))
+    occupied = at.copy()
+    occupied.shorthand = "occupied_peak_bytes:Q"
+    bars = _bars(labels, reserved_bytes="reserved", occupied_peak_bytes="occupied peak")
+    drawn = alt.layer(
+        bars.mark_bar(style="occupied", opacity=0.3).encode(x=at),
+        bars.mark_bar(style="occupied", size=8).encode(x=occupied),
+    )
+    largest = f"{next(iter(labels.values()))} reserves {human_bytes(shown[0]['reserved_bytes'])}"
+    return _chart(drawn, len(shown), "run_programs", where, ("size_rank", labels), f"{title}: {largest}")
+
+
+def change_chart(rows: Sequence[Record], where: Mapping[str, Any], title: str) -> Chart | None:
+    """Return the changes of the programs that changed most; None for fewer than two.
+
+    `rows` are records of `compare_programs`, those that equal `where`.
+    """
+    shown = [row for row in rows[:_BARS] if row["delta_bytes"]]
+    if len(shown) < 2:
+        return None
+    labels = _labels(shown, "status_rank")
+    changes = [row["delta_bytes"] for row in shown]
+    at = bytes_at("delta_bytes:Q", min(*changes, 0), max(*changes, 0))
+    bars = _bars(labels, before_bytes="before", after_bytes="after", delta_bytes="change")
+    drawn = alt.layer(
+        bars.transform_filter("datum.delta_bytes > 0").mark_bar(style="rise").encode(x=at),
+        bars.transform_filter("datum.delta_bytes < 0").mark_bar(style="fall").encode(x=at),
+    )
+    most = f"{next(iter(labels.values()))} changed by {human_bytes(changes[0], signed=True)}"
+    return _chart(drawn, len(shown), "compare_programs", where, ("status_rank", labels), f"{title}: {most}")
+
+
+def _labels(rows: Sequence[Record], rank: str) -> dict[str, str]:
+    return distinct({str(row[rank]): printable(row["program_label"], PROGRAM_LENGTH) for row in rows})
+
+
+def _bars(labels: Mapping[str, str], **figures: str) -> alt.Chart:
+    texts = [alt.Tooltip("program:N")]
+    texts += [
+        tooltip(column, f"{name} (bytes)", "+,d" if name == "change" else ",d") for column, name in figures.items()
+    ]
+    axis = alt.Axis(labelLimit=260, domain=False, ticks=False, labelPadding=8)
+    place = alt.Y("program:N", sort=list(labels.values()), title=None, axis=axis)
+    named = alt.Chart(alt.NamedData("rows")).transform_filter("isValid(datum.program)")
+    return named.encode(y=place, tooltip=texts)
+
+
+def _chart(
+    drawn: alt.LayerChart,
+    count: int,
+    source: str,
+    where: Mapping[str, Any],
+    label: tuple[str, dict[str, str]],
+    said: str,
+) -> Chart:
+    return Chart.of(
+        drawn,
+        count * ROW,
+        source=source,
+        where=dict(where),
+        texts={"program": label},
+        description=f"Bar chart of {counted(count, 'program')}, {said}. The table that follows has the same figures.",
+    )

@@ -1,91 +1,149 @@
 """One HTML file that needs nothing else: the frame of every report's page.
 
-Text from dumps is data. In HTML it passes through `text`; in scripts it stands as JSON in blocks that no browser
-runs. A content security policy in the page lets only the scripts run that were written here, by their hashes, and
-forbids every request. The scripts themselves lie in `assets/`.
+Pages are made of the templates in `templates/`, which escape every text that they are given. The environment makes it
+`printable` before, so that no template can forget it. In scripts, texts of dumps stand as JSON in blocks that no
+browser runs. A content security policy in the page lets only the scripts run that were written here, by their hashes,
+and forbids every request. The scripts themselves lie in `assets/`.
+
+This is the only module that writes `Markup`, text that is not escaped.
 """
 
 import base64
 import hashlib
-import html
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bufferhouse.query.statements import Answer
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from bufferhouse.errors import counted
+from bufferhouse.query.statements import Answer, Record
 from bufferhouse.redaction import redactor
 from bufferhouse.report.html.charts import Chart
 from bufferhouse.report.html.vega import vega
-from bufferhouse.report.text.figures import printable
+from bufferhouse.report.text.columns import NAME_LENGTH, Column, said
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, reject_line
+from bufferhouse.report.text.sections import Section
+from bufferhouse.version import __version__
 
-_ASSETS = Path(__file__).parent / "assets"
+FIRST_ROWS = 25  # of an answer, in the page itself
+_HERE = Path(__file__).parent
 _EXACT_IN_JAVASCRIPT = 2**53
-
-
-def text(value: object, limit: int | None = None) -> str:
-    """Return any text as HTML that shows it and does nothing else; its direction stays its own."""
-    return f"<bdi>{html.escape(printable(str(value), limit))}</bdi>"
-
-
-def chart_place(number: int, chart: Chart) -> str:
-    """Return the element that chart `number`, from 1, is drawn in."""
-    return (
-        f'<div class="chart" id="chart-{number}" role="img" aria-label="{html.escape(printable(chart.description))}">'
-        "<noscript>The chart needs JavaScript; the table that follows has its figures.</noscript></div>"
-    )
+_AS_THEY_ARE = (Markup, int, float)  # what templates write without a look at it
 
 
 def page(
+    template: str,
     title: str,
-    body: str,
     answers: Mapping[str, Answer],
-    charts: Sequence[Chart],
     *,
-    tables: Mapping[str, Mapping[str, Any]] | None = None,
+    warehouse: str,
+    asked_at: datetime,
+    loaded_at: datetime | None = None,
     scripts: Sequence[str] = (),
     shared_texts: Collection[str] = (),
+    **given: Any,
 ) -> str:
-    """Return a whole page.
+    """Return a whole page: `template`, which is `given` what it shows, inside the frame.
 
-    `title` and `body` are HTML. The answers, by the names of their statements, are embedded in the element `answers`
-    as `{name: {"columns": [...], "rows": [[...]]}}`: the figures of the page for machines. Integers that JavaScript
-    would round stand there as text. Of the answers named in `shared_texts` each text is embedded once: they have
-    `"texts": {column: [...]}` besides, and a cell of such a column is the place of its text there.
+    The answers, by the names of their statements, are embedded in the element `answers` as `{name: {"columns": [...],
+    "rows": [[...]]}}`: the figures of the page for machines. Integers that JavaScript would round stand there as text.
+    Of the answers named in `shared_texts` each text is embedded once: they have `"texts": {column: [...]}` besides,
+    and a cell of such a column is the place of its text there.
 
-    Tables sort and search, if the body has any; `tables` says which of them, by the ids of their elements, have
-    their rows in an answer (`bufferhouse.report.html.tables`). `scripts` are further scripts of `assets/`, by name.
+    `scripts` are further scripts of `assets/`, by name. The last line of the page names the `warehouse`, when it was
+    asked, and when it was last loaded.
     """
-    data = {name: _embedded(answer, name in shared_texts) for name, answer in answers.items()}
-    blocks = [_data("answers", data)]
-    wanted = ["tables"] * ("<table" in body) + ["charts"] * bool(charts) + list(scripts)
-    if tables:
-        blocks.append(_data("tables", tables))
-    if charts:
-        drawn = [{"spec": c.spec, "source": c.source, "where": c.where, "texts": c.texts} for c in charts]
-        blocks.append(_data("charts", drawn))
-    running = [vega()] * bool(charts) + [_own(wanted)] * bool(wanted)
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_policy(running)}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{title}</title>",
-            f"<style>\n{_asset('page.css')}</style>",
-            "</head>",
-            "<body>",
-            body,
-            *blocks,
-            *(f"<script>{script}</script>" for script in running),
-            "</body>",
-            "</html>",
-            "",
+    below = Below()
+    body = _environment().get_template(template).render(given, below=below)
+    blocks: dict[str, Any] = {"answers": {name: _embedded(answers[name], name in shared_texts) for name in answers}}
+    if below.sources:
+        blocks["tables"] = below.sources
+    if below.charts:
+        blocks["charts"] = [
+            {"spec": chart.spec, "source": chart.source, "where": chart.where, "texts": chart.texts}
+            for chart in below.charts
         ]
+    wanted = ["tables"] * ("<table" in body) + ["charts"] * bool(below.charts) + list(scripts)
+    running = [vega()] * bool(below.charts) + [_own(wanted)] * bool(wanted)
+    return _environment().get_template("page.html").render(
+        title=title,
+        # Each of these is made by us: templates escape what is not, and a policy has words of ours and Base64.
+        policy=Markup(_policy(running)),
+        style=Markup(_asset("page.css")),
+        body=Markup(body),
+        blocks={name: Markup(_json(block)) for name, block in blocks.items()},
+        scripts=[Markup(script) for script in running],
+        version=__version__,
+        warehouse=warehouse,
+        asked_at=asked_at,
+        loaded_at=loaded_at,
+    )  # fmt: skip
+
+
+class Below:
+    """What the scripts below the body of a page need, gathered while the templates write the body."""
+
+    def __init__(self) -> None:
+        self.charts: list[Chart] = []
+        self.sources: dict[str, Any] = {}
+
+    def place(self, chart: Chart) -> int:
+        """Return the number of a chart, from 1."""
+        self.charts.append(chart)
+        return len(self.charts)
+
+    def first_rows(self, section: Section) -> Sequence[Record]:
+        """Return the rows of a section that stand in the page: all, or the first, and the script finds the others."""
+        if not section.source:
+            return section.records
+        columns = [{"column": column.name, "kind": column.kind, "limit": column.limit} for column in section.columns]
+        self.sources[section.name] = {"source": section.source, "where": dict(section.where), "columns": columns}
+        return section.records[:FIRST_ROWS]
+
+
+@cache
+def _environment() -> Environment:
+    """Return what makes the templates; it is made once, so that each template is compiled once."""
+    made = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        finalize=_told,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
     )
+    made.filters |= {
+        "counted": counted,
+        "cut": lambda text, limit=NAME_LENGTH: printable(str(text), limit),
+        "exact": exact_bytes,
+        "grouped": lambda count: f"{count:,}",
+        "human": human_bytes,
+        "minute": lambda time: f"{time:%Y-%m-%d %H:%M}",
+        "reject_line": reject_line,
+        "share": lambda share: f"{share:.1%}",
+        "way": lambda change: "rise" if change > 0 else "fall" if change < 0 else "soft",
+    }
+    made.globals |= {"NAME_LENGTH": NAME_LENGTH, "cell_texts": _cell_texts}
+    return made
+
+
+def _told(value: object) -> object:
+    """Return what a template is about to write: of a text no secret, and nothing that a browser would obey."""
+    return value if isinstance(value, _AS_THEY_ARE) else printable(str(value))
+
+
+def _cell_texts(value: Any, column: Column) -> tuple[str, str]:
+    """Return the text of a cell and its tooltip; equal to CELLS in assets/tables.js."""
+    if column.is_text:
+        return printable(str(value), column.limit), said(value, column)
+    exact = said(value, column, exact=True) if column.kind in ("bytes", "change") else ""
+    return said(value, column), exact
 
 
 def _policy(scripts: Sequence[str]) -> str:
@@ -96,12 +154,12 @@ def _policy(scripts: Sequence[str]) -> str:
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-def _data(name: str, value: object) -> str:
-    """Return a block of JSON that no browser runs, and that no text in it can end."""
-    written = json.dumps(_plain(value, redactor()), ensure_ascii=True, separators=(",", ":"))
+def _json(value: object) -> str:
+    """Return JSON in ASCII that no text in it can end."""
+    written = json.dumps(_plain(value, cache(redactor())), ensure_ascii=True, separators=(",", ":"))
     for char in "<>&":
         written = written.replace(char, f"\\u{ord(char):04x}")
-    return f'<script type="application/json" id="{name}">{written}</script>'
+    return written
 
 
 def _embedded(answer: Answer, shares_texts: bool) -> dict[str, Any]:
@@ -132,7 +190,7 @@ def _plain(value: Any, redact: Callable[[str], str]) -> Any:
 
 
 def _asset(name: str) -> str:
-    return (_ASSETS / name).read_text(encoding="utf-8")
+    return (_HERE / "assets" / name).read_text(encoding="utf-8")
 
 
 def _own(names: Sequence[str]) -> str:

@@ -1,17 +1,26 @@
 """One program as one HTML page: timeline, allocation map, values at the peak, balance, history."""
 
-import html
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
 
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
-from bufferhouse.report.html.blocks import bytes_bar, footer, note, tiles
-from bufferhouse.report.html.charts import Chart
-from bufferhouse.report.html.page import chart_place, page, text
-from bufferhouse.report.html.tables import answer_source, answer_table, bytes_cell, html_table
-from bufferhouse.report.program.charts import history_chart, timeline_chart
+from bufferhouse.report.html.charts import (
+    RUN_LENGTH,
+    Chart,
+    bytes_axis,
+    bytes_axis_from_zero,
+    distinct,
+    over_runs,
+    tooltip,
+)
+from bufferhouse.report.html.page import page
 from bufferhouse.report.program.data import MAP_VALUES, PARTS, Program, Space
-from bufferhouse.report.program.words import (
+from bufferhouse.report.program.text import (
+    BalanceRow,
     balance_rows,
     map_note,
     notes,
@@ -21,8 +30,12 @@ from bufferhouse.report.program.words import (
     subtitle,
 )
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import exact_bytes, human_bytes
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
+from bufferhouse.report.text.sections import Section
 
+BAR_WIDTH = 10_000  # units
+_HEIGHT, _LOW_HEIGHT = 280, 180  # pixels
+_WIDTH = 1200  # pixels that a chart has at most
 _PEAK = [
     Column("value_name", "value"),
     Column("opcode", "operation", limit=24),
@@ -52,196 +65,220 @@ _HISTORY = [
     Column("variant_count", "contents", "count"),
     Column("dump_count", "dumps", "count"),
 ]
-_MODES = {
-    "opcode": "operation",
-    "element_type": "element type",
-    "kind": "kind of allocation",
-    "layout_padding": "layout padding",
-    "slack": "slack",
-}
-_HELP = (
-    "Drag or use the arrow keys to move. + and − zoom, and so does the wheel after a click on the map: with Shift in "
-    "time only, with Alt in bytes only. 0 shows everything; N and P go to the next and the previous value. A click "
-    "pins a value below."
-)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of a bar: `left` and `width` in units of the bar."""
+
+    colour: int
+    name: str
+    count: int
+    share: float
+    left: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What the page shows of a memory space."""
+
+    memory_space: int
+    name: str
+    heading: str
+    facts: Record
+    has_live_ranges: bool
+    timeline: Chart | None
+    mapped_count: int
+    map_note: str
+    peak: Section | None
+    peak_note: str
+    shares: Sequence[Share]
+    balance: tuple[list[str], list[BalanceRow]]
+    history: Chart | None
 
 
 def program_page(program: Program) -> str:
     """Return the whole page."""
-    charts: list[Chart] = []
-    tables = {"history": answer_source(_HISTORY, "program_trend")}
-    parts = [_head(program)]
-    mapped = [space for space in program.spaces if space.mapped_count]
-    if program.spaces:
-        parts += ["<h2>Memory over the schedule</h2>", *(_timeline(program, space, charts) for space in program.spaces)]
-    if mapped:
-        parts.append(_map(program, mapped))
-    peaks = [space for space in program.spaces if space.peak]
-    if peaks:
-        parts += ["<h2>Values at the peak</h2>", f'<p class="soft">{_OWNERS}</p>']
-    for space in peaks:
-        name = f"peak-{space.memory_space}"
-        tables[name] = answer_source(_PEAK, "program_peak", {"memory_space": space.memory_space})
-        parts += [_heading(program, space), f'<p class="soft">{html.escape(peak_note(space))}</p>']
-        label = f"Values at the peak: {space_heading(program, space)}"
-        parts.append(answer_table(name, label, _PEAK, space.peak))
-    if program.spaces:
-        parts += ["<h2>Where the bytes go</h2>", f'<p class="soft">{_BALANCE}</p>']
-        parts += [_balance(program, space) for space in program.spaces]
-    if program.trend:
-        parts.append(_history(program, charts))
-    if warnings := program.answers["program_warnings"].records:
-        parts.append(_warnings(warnings))
-    parts.append(footer(program.warehouse, program.asked_at))
+    has_map = any(space.mapped_count for space in program.spaces)
     return page(
-        f"Program memory: {html.escape(program.name)}",
-        "\n".join(parts),
+        "program.html",
+        f"Program memory: {program.name}",
         program.answers,
-        charts,
-        tables=tables,
-        scripts=["map", "map_view", "map_draw"] if mapped else [],
+        warehouse=program.warehouse,
+        asked_at=program.asked_at,
+        scripts=["map", "map_view", "map_draw"] if has_map else [],
         shared_texts=("program_map", "program_peak"),
+        program=program,
+        subtitle=subtitle(program),
+        notes=notes(program),
+        spaces=[_shown(program, space) for space in program.spaces],
+        drawn_count=sum(space.mapped_count - space.left_out_count for space in program.spaces),
+        map_values=MAP_VALUES,
+        bar_width=BAR_WIDTH,
+        run_count=len({row["run_id"] for row in program.trend}),
+        history=Section("History over runs", (), _HISTORY, program.trend, "history", "program_trend"),
+        warnings=program.answers["program_warnings"].records,
     )
 
 
-_OWNERS = (
-    "Values alive at the occupied peak, the largest owners first. A byte of several values is owned by the value that "
-    "starts last, so that owned bytes sum to the peak."
-)
-_BALANCE = (
-    "The bytes of each allocation at its own occupied peak, no byte counted twice: elements, layout padding (added by "
-    "tiles), slack (alias sets and alignment) and tuple tables alive at the peak; bytes used only at other moments, or "
-    "only by values without a live range; stride (gaps between slots at a constant distance); and bytes that no value "
-    "uses."
-)
-
-
-def _head(program: Program) -> str:
-    parts = [f"<h1>{text(program.name)}</h1>"]
-    parts += [f'<p class="soft">{text(line)}</p>' for line in subtitle(program)]
-    parts += [note(line) for line in notes(program)]
-    if program.spaces:
-        facts = program.spaces[0].facts
-        names = {
-            "reserved_bytes": "reserved",
-            "occupied_peak_bytes": "occupied peak",
-            "parameter_bytes": "parameters",
-            "output_bytes": "outputs",
-            "constant_bytes": "constants",
-            "temp_bytes": "temporaries",
-        }
-        figures = [
-            (name, f'<span title="{exact_bytes(facts[key])}">{human_bytes(facts[key])}</span>')
-            for key, name in names.items()
-        ]
-        parts.append(f"<h3>{html.escape(space_heading(program, program.spaces[0]))}</h3>")
-        parts.append(tiles(figures))
-    return "\n".join(parts)
-
-
-def _heading(program: Program, space: Space) -> str:
-    return f"<h3>{html.escape(space_heading(program, space))}</h3>"
-
-
-def _timeline(program: Program, space: Space, charts: list[Chart]) -> str:
-    facts = space.facts
-    parts = [_heading(program, space)]
-    if not space.has_live_ranges:
-        parts.append(
-            f'<p class="soft">Reserved: {exact_bytes(facts["reserved_bytes"])}. The dump has no live ranges.</p>'
-        )
-        return "\n".join(parts)
-    if chart := timeline_chart(space, space_name(program, space)):
-        charts.append(chart)
-        parts.append(chart_place(len(charts), chart))
-        parts.append(
-            '<p class="soft">Filled: occupied, each byte counted once. Line: listed, as XLA counts, shared bytes '
-            "counted for each of their values. Dashed: reserved.</p>"
-        )
-    headings = ["figure", "bytes", "position"]
-    figures = [("reserved", "reserved_bytes", None), ("occupied peak", "occupied_peak_bytes", "occupied_peak_position")]
-    figures.append(("listed peak", "listed_peak_bytes", "listed_peak_position"))
-    figures.append(("listed peak of all memory spaces together", "dump_listed_peak_bytes", "dump_listed_peak_position"))
-    figures.append(("XLA's printed (peak), all together", "dump_reported_peak_bytes", "dump_reported_peak_position"))
-    rows = []
-    for name, count, position in figures:
-        place = facts[position] if position else None
-        cell = '<td class="soft">–</td>' if place is None else f'<td data-key="{place}">{place:,}</td>'
-        rows.append((name, [bytes_cell(facts[count]), cell]))
-    parts.append(html_table(f"Memory over the schedule: {space_heading(program, space)}", headings, rows))
-    return "\n".join(parts)
-
-
-def _map(program: Program, spaces: list[Space]) -> str:
-    options = "".join(
-        f'<option value="{space.memory_space}">{html.escape(space_name(program, space))}</option>' for space in spaces
+def _shown(program: Program, space: Space) -> _Shown:
+    name, heading = space_name(program, space), space_heading(program, space)
+    return _Shown(
+        memory_space=space.memory_space,
+        name=name,
+        heading=heading,
+        facts=space.facts,
+        has_live_ranges=space.has_live_ranges,
+        timeline=timeline_chart(space, name),
+        mapped_count=space.mapped_count,
+        map_note=map_note(program, space),
+        peak=_peak(space, heading) if space.peak else None,
+        peak_note=peak_note(space) if space.peak else "",
+        shares=_shares(space),
+        balance=balance_rows(space),
+        history=history_chart(program, space, name),
     )
-    modes = "".join(f'<option value="{mode}">{name}</option>' for mode, name in _MODES.items())
-    keys = [("+", "Zoom in", "+"), ("-", "Zoom out", "−"), ("0", "Show everything", "all")]
-    buttons = " ".join(
-        f'<button type="button" data-key="{key}" aria-label="{what}" title="{what}">{face}</button>'
-        for key, what, face in keys
-    )
-    left_out = "".join(note(line) for space in spaces if (line := map_note(program, space)))
-    drawn = sum(space.mapped_count - space.left_out_count for space in spaces)
-    return f"""<h2>Allocation map</h2>
-<p class="soft">{counted(drawn, "value")}, a rectangle each. The schedule runs from left to right; addresses run
-upwards, allocation above allocation. Dotted: the occupied peak. The map draws at most {MAP_VALUES:,} values.</p>
-{left_out}
-<div class="map">
-<noscript>The map needs JavaScript; the tables that follow have the values of the peak.</noscript>
-<div class="tools" hidden>
-<label>Memory space <select name="space">{options}</select></label>
-<label>Allocation <select name="allocation"></select></label>
-<label>Colour <select name="mode">{modes}</select></label>
-<label>Find <input type="search" name="find"></label> <output class="soft"></output>
-<span>{buttons}</span>
-</div>
-<canvas tabindex="0" role="application" aria-label="Allocation map" aria-describedby="map-help"></canvas>
-<div class="tip" hidden></div>
-<ul class="key"></ul>
-<p class="soft help" id="map-help">{_HELP}</p>
-<div class="details" role="status"></div>
-</div>"""
 
 
-def _balance(program: Program, space: Space) -> str:
+def _peak(space: Space, heading: str) -> Section:
+    title, number = f"Values at the peak: {heading}", space.memory_space
+    where = {"memory_space": number}
+    return Section(title, (), _PEAK, space.peak, f"peak-{number}", "program_peak", where)
+
+
+def _shares(space: Space) -> list[Share]:
+    """Return the parts of the reserved bytes; none where they are not known."""
+    parts = [(name, space.balance_total(part)) for part, name in PARTS.items()]
     reserved = space.facts["reserved_bytes"]
-    parts = [_heading(program, space)]
-    totals = [(name, space.balance_total(part)) for part, name in PARTS.items()]
-    if reserved and None not in (count for _, count in totals):
-        parts.append(bytes_bar(totals, reserved))
-    elif reserved:
-        parts.append('<p class="soft">The dump has no live ranges, so its allocations cannot be split.</p>')
-    headings, rows = balance_rows(space)
-    cells = [
-        (name, [f'<td data-key="{count}">{count:,}</td>', *map(bytes_cell, figures)]) for name, count, figures in rows
+    return shares(parts, reserved) if reserved and all(count is not None for _, count in parts) else []
+
+
+def shares(parts: Sequence[tuple[str, int]], total: int) -> list[Share]:
+    """Return the parts of a bar that are not nothing, at most eight; the parts sum to the total.
+
+    Raises:
+        ValueError: they do not.
+    """
+    if sum(count for _, count in parts) != total or any(count < 0 for _, count in parts):
+        raise ValueError(f"a bar of {total} bytes does not close: {parts}")
+    found, start = [], 0
+    for colour, (name, count) in enumerate(parts, 1):
+        left, right = start * BAR_WIDTH / total, (start + count) * BAR_WIDTH / total
+        found.append(Share(colour, name, count, count / total, left, right - left))
+        start += count
+    return [share for share in found if share.count]
+
+
+def timeline_chart(space: Space, title: str) -> Chart | None:
+    """Return occupied (filled) and listed (line) bytes over the schedule below the reserved ones (dashed).
+
+    The occupied peak is marked, and XLA's printed peak where it stands at another position. None where nothing is known
+    of any moment, or where nothing lives.
+    """
+    facts = space.facts
+    if not space.timeline or not facts["occupied_peak_bytes"]:
+        return None
+    marks = [_mark(facts["occupied_peak_position"], f"peak: {human_bytes(facts['occupied_peak_bytes'])} occupied")]
+    if has_other_printed_peak(space):
+        said = f"XLA's (peak): {human_bytes(facts['dump_reported_peak_bytes'])} listed, all spaces"
+        marks.append(_mark(facts["dump_reported_peak_position"], said))
+    end = space.timeline[-1]["schedule_position"]
+    high = max(row[name] for row in space.timeline for name in ("occupied_bytes", "listed_bytes"))
+    axis = bytes_axis_from_zero(max(high, facts["reserved_bytes"]))
+    return Chart.of(
+        _timeline(end, axis, facts["reserved_bytes"], marks, len(space.timeline)),
+        _HEIGHT,
+        source="program_timeline",
+        where={"memory_space": space.memory_space},
+        texts={},
+        description=f"Chart, {title}: occupied and listed bytes at positions 0 to {end} of the schedule. Occupied peak "
+        f"{exact_bytes(facts['occupied_peak_bytes'])} at {facts['occupied_peak_position']}, "
+        f"reserved {exact_bytes(facts['reserved_bytes'])}.",
+    )
+
+
+def has_other_printed_peak(space: Space) -> bool:
+    """Whether XLA prints its peak at a position where this space is not at its occupied peak, as far as is known."""
+    printed = space.facts["dump_reported_peak_position"]
+    return printed is not None and printed != space.facts["occupied_peak_position"]
+
+
+def history_chart(program: Program, space: Space, title: str) -> Chart | None:
+    """Return reserved bytes (solid) and the occupied peak (dashed) over the runs of the series; None for one run."""
+    runs = program.series(space.memory_space)
+    if len(runs) < 2:
+        return None
+    texts = distinct({str(run["run_id"]): printable(run["run_name"], RUN_LENGTH) for run in runs})
+    columns = ("reserved_bytes", "occupied_peak_bytes")
+    reserved = bytes_axis([run[column] for run in runs for column in columns if run[column] is not None])
+    occupied = reserved.copy()
+    occupied.shorthand = "occupied_peak_bytes:Q"
+    shown = over_runs(alt.Chart(alt.NamedData("rows")), list(texts.values()))
+    return Chart.of(
+        alt.layer(
+            shown.mark_line(style="occupied", strokeWidth=1.2, strokeDash=[3, 3]).encode(y=occupied),
+            shown.mark_line(style="occupied", strokeWidth=1.8).encode(y=reserved),
+            shown.mark_circle(style="occupied", size=36).encode(y=reserved),
+        ),
+        _LOW_HEIGHT,
+        source="program_trend",
+        where={name: runs[0][name] for name in ("platform", "track", "compile_target", "memory_space")},
+        texts={"run": ("run_id", texts)},
+        description=f"Line chart, {title}: reserved bytes and occupied peak over {counted(len(runs), 'run')}. "
+        "The table that follows has the same figures.",
+    )
+
+
+def _mark(position: int, said: str) -> dict[str, Any]:
+    return {"schedule_position": position, "said": said}
+
+
+def _timeline(end: int, occupied: alt.Y, reserved: int, marks: list[dict[str, Any]], stripes: int) -> alt.LayerChart:
+    """Return the chart; a value alive at a position takes its bytes until the next one begins, hence the steps."""
+    at = alt.X(
+        "schedule_position:Q",
+        scale=alt.Scale(domain=[0, max(end, 1)], nice=False),
+        title="position in the schedule",
+        axis=alt.Axis(format=",d", tickMinStep=1, labelFlush=True),
+    )
+    listed = occupied.copy()
+    listed.shorthand = "listed_bytes:Q"
+    shown = alt.Chart(alt.NamedData("rows")).encode(x=at)
+    # Of all marks stripes are pointed at most easily: what is nearest would lack texts in its tooltip (Vega-Lite 6.4).
+    hover = alt.selection_point(fields=["schedule_position"], on="pointerover", clear="pointerout", empty=False)
+    marked = alt.Chart(alt.Data(values=marks)).encode(x=at)
+    texts = [
+        tooltip("schedule_position", "position"),
+        alt.Tooltip("instruction_name:N", title="instruction"),
+        tooltip("occupied_bytes", "occupied (bytes)"),
+        tooltip("listed_bytes", "listed (bytes)"),
+        tooltip("buffer_count", "values alive"),
     ]
-    parts.append(html_table(f"Where the bytes go: {space_heading(program, space)}", headings, cells))
-    return "\n".join(parts)
-
-
-def _history(program: Program, charts: list[Chart]) -> str:
-    runs = len({row["run_id"] for row in program.trend})
-    parts = ["<h2>History over runs</h2>"]
-    if runs == 1:
-        parts.append('<p class="soft">One run so far: ingest the dumps of another run to see changes.</p>')
-    for space in program.spaces:
-        if chart := history_chart(program, space, space_name(program, space)):
-            charts.append(chart)
-            parts += [_heading(program, space), chart_place(len(charts), chart)]
-            parts.append('<p class="soft">Solid: reserved. Dashed: occupied peak.</p>')
-    caption = f"All series of the program, {counted(runs, 'run')}"
-    parts.append(answer_table("history", "History over runs", _HISTORY, program.trend, caption))
-    return "\n".join(parts)
-
-
-def _warnings(warnings: Sequence[Record]) -> str:
-    rows = []
-    for row in warnings:
-        cells = [f'<td class="text">{text(row[name], 200)}</td>' for name in ("expected", "found")]
-        cells.append(f'<td data-key="{row["occurrence_count"]}">{row["occurrence_count"]:,}</td>')
-        rows.append((row["rule"], cells))
-    return "<h2>Warnings</h2>\n" + html_table(
-        "Warnings", ["rule", "first expected", "first found", "times"], rows, texts=3
+    return alt.layer(
+        shown.mark_area(style="occupied", interpolate="step-after", fillOpacity=0.25).encode(y=occupied),
+        shown.mark_line(style="occupied", interpolate="step-after", strokeWidth=1.4).encode(y=occupied),
+        shown.mark_line(style="listed", interpolate="step-after", strokeWidth=1.2).encode(y=listed),
+        alt.Chart(alt.Data(values=[{"reserved_bytes": reserved}]))
+        .mark_rule(style="reserved", strokeDash=[6, 3])
+        .encode(y=alt.Y("reserved_bytes:Q", scale=occupied["scale"])),
+        marked.mark_rule(style="mark", strokeDash=[2, 2], y=-6, y2="height"),
+        *(
+            alt.Chart(alt.Data(values=[mark]))
+            # Above the chart, on the side that has the room.
+            .mark_text(
+                style="note",
+                align="left" if mark["schedule_position"] * 2 < end else "right",
+                dx=5 if mark["schedule_position"] * 2 < end else -5,
+                y=-8 - 15 * row,
+            )
+            .encode(x=at, text="said:N")
+            for row, mark in enumerate(marks)
+        ),
+        shown.mark_circle(style="dot", size=40, aria=False).encode(
+            y=occupied, opacity=alt.condition(hover, alt.value(1), alt.value(0))
+        ),
+        shown.mark_rule(opacity=0, strokeWidth=max(_WIDTH / stripes, 2), aria=False)
+        .encode(tooltip=texts)
+        .add_params(hover),
     )

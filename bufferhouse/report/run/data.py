@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bufferhouse.query.statements import Answer, Record, ask
-from bufferhouse.report.open import find_run
-from bufferhouse.report.opening import opened
+from bufferhouse.report.opening import find_run, opened
 
 CONSTANTS = 1_000  # of all programs together
 DONATIONS = 1_000

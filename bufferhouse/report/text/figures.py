@@ -1,8 +1,10 @@
 """Numbers and names for people."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from bufferhouse import redaction
+from bufferhouse.query.statements import Record
 
 _redact = redaction.redactor()
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -48,6 +50,7 @@ def exact_bytes(count: int | None, *, signed: bool = False) -> str:
     return "–" if count is None else f"{count:{'+' if signed and count else ''},} B"
 
 
+@lru_cache(4096)  # a page or table tells many texts again and again, in cells and beside them
 def printable(text: str, limit: int | None = None) -> str:
     """Return text of a dump without control sequences for a terminal or a browser, at most `limit` characters long.
 
@@ -76,3 +79,21 @@ def space_title(platform: str | None, memory_space: int) -> str:
     """Return `memory space N` with its name on the platform: memory space 1 (VMEM)."""
     name = _SPACE_NAMES.get((platform or "", memory_space), "default" if memory_space == 0 else None)
     return f"memory space {memory_space}" + (f" ({name})" if name else "")
+
+
+def space_heading(space: Record) -> str:
+    """Return platform and memory space: tpu, memory space 1 (VMEM)."""
+    return f"{space['platform'] or 'unknown platform'}, {space_title(space['platform'], space['memory_space'])}"
+
+
+def space_key(space: Record) -> str:
+    """Return the end of the names of tables about a memory space."""
+    return printable(f"{space['platform'] or 'unknown'}-{space['memory_space']}")
+
+
+def reject_line(reject: Record) -> str:
+    """Return one reject as `run/path:line:column: expected …, found …`."""
+    place = ":".join(str(part) for part in (reject["line_number"], reject["column_number"]) if part is not None)
+    where = printable(f"{reject['run_name']}/{reject['relative_path']}", 200) + (f":{place}" if place else "")
+    expected, found = printable(reject["expected"], 200), printable(reject["found"], 200)
+    return f"{where}: expected {expected}, found {found}"

@@ -1,4 +1,7 @@
-"""The fleet report on a terminal: tables fitted to its width, colour only where there is a terminal that wants it."""
+"""The fleet report on a terminal, in Markdown and as JSON: the figures of the page, without its pictures.
+
+On a terminal its tables are fitted to the width, with colour only where there is a terminal that wants it.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -11,10 +14,13 @@ from rich.text import Text
 
 from bufferhouse.compare.causes import short
 from bufferhouse.errors import counted
-from bufferhouse.report.fleet.data import Fleet, Record, Series, Space
+from bufferhouse.query.statements import Record
+from bufferhouse.report.fleet.data import Fleet, Series, Space
 from bufferhouse.report.fleet.tables import fleet_tables
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, reject_line, space_title, sparkline
 from bufferhouse.report.text.screen import FALL, RISE, console, fitted, line, lines_of, print_section
+from bufferhouse.report.text.sections import Section, json_text, markdown_text
 
 _GAP = 2
 _NAME_SHARE = 3  # the names take at most a third of the width
@@ -27,8 +33,84 @@ _NET_HEADING = "net change"
 _CAUSE_HEADING = "main cause"
 _RUNS_BESIDE_CAUSE = 2  # or all, where there are fewer: a cause says more than a third run
 _SHOWN = 10  # rows of a table over all programs
+_RUNS = 8  # columns of a table in Markdown, the newest
+_NAME = 60  # characters of a run's name there
+_PADDING = [
+    Column("label", "program"),
+    Column("run_name", "run"),
+    Column("occupied_bytes", "occupied", "bytes"),
+    Column("element_bytes", "elements", "bytes"),
+    Column("layout_padding_bytes", "layout padding", "bytes"),
+    Column("slack_bytes", "slack", "bytes"),
+    Column("tuple_table_bytes", "tuple tables", "bytes"),
+]
+_INGESTED = [
+    Column("run_name", "run"),
+    Column("compiler", "compiler"),
+    Column("compiler_version", "version"),
+    Column("platform", "platform"),
+    Column("track", "track"),
+    Column("started", "started (UTC)"),
+    Column("started_at_source", "time from"),
+    Column("dump_count", "dumps", "count"),
+    Column("content_count", "distinct contents", "count"),
+    Column("program_count", "programs", "count"),
+    Column("reject_count", "rejects", "count"),
+]
 
 Bytes = Callable[..., str]  # human_bytes or exact_bytes
+
+
+def fleet_text(fleet: Fleet, form: str, *, exact: bool = False) -> str:
+    """Return the report in a form of `sections.FORMATS`; `exact` writes all bytes to the byte.
+
+    JSON is one object: what it is about, and the answers by the names of their statements, each a list of records with
+    bytes as numbers.
+    """
+    if form == "json":
+        return json_text({"warehouse": fleet.warehouse, "asked_at": fleet.asked_at}, fleet.answers)
+    if form == "table":
+        return fleet_screen(fleet, exact=exact)
+    return markdown_text("Memory of the fleet", _sections(fleet, exact), exact=exact)
+
+
+def _sections(fleet: Fleet, exact: bool) -> list[Section]:
+    parts = [Section("", [*overview_lines(fleet), *advice(fleet)])]
+    parts += [_movers(space, exact) for space in fleet.spaces]
+    parts += [
+        Section(f"Padding: {title(space)}", [], _PADDING, space.padding) for space in fleet.spaces if space.padding
+    ]
+    parts += fleet_tables(fleet)
+    if fleet.runs:
+        runs = [{**run, "started": f"{run['started_at']:%Y-%m-%d %H:%M}"} for run in fleet.runs]
+        parts.append(Section("What was ingested", [], _INGESTED, runs))
+    return parts
+
+
+def _movers(space: Space, exact: bool) -> Section:
+    runs = space.runs[-_RUNS:]
+    hidden = len(space.runs) - len(runs)
+    newest = f"; the newest {len(runs)} of {len(space.runs)} runs" if hidden else ""
+    lines = [f"Reserved bytes: {moved_line(space)}{newest}.", *filter(None, [left_out(space)])]
+    columns = [Column("label", "program")]
+    columns += [Column(str(run["run_id"]), printable(run["run_name"], _NAME), "bytes") for run in runs]
+    if len(space.runs) > 1:
+        columns += [Column("trend", "trend"), Column("net_change_bytes", "net change", "change")]
+    if any(series.main_cause for series in space.series):
+        columns.append(Column("main_cause", "main cause"))
+    rows = [_row(series, space.runs, exact) for series in space.series]
+    return Section(f"What moved: {title(space)}", lines, columns if rows else [], rows)
+
+
+def _row(series: Series, runs: list[Record], exact: bool) -> Record:
+    reserved = [series.by_run.get(run["run_id"], {}).get("reserved_bytes") for run in runs]
+    return {
+        "label": series.label,
+        **{str(run["run_id"]): count for run, count in zip(runs, reserved, strict=True)},
+        "trend": sparkline(reserved),
+        "net_change_bytes": series.net_change_bytes if series.has_moved else None,
+        "main_cause": cause_said(series, exact_bytes if exact else human_bytes),
+    }
 
 
 def fleet_screen(fleet: Fleet, *, exact: bool = False) -> str:
@@ -64,8 +146,8 @@ def overview_lines(fleet: Fleet) -> list[str]:
     ]
 
 
-def advice(fleet: Fleet) -> list[str]:
-    """Return the next step where the warehouse cannot show a trend yet, and the newest rejects."""
+def advice(fleet: Fleet, rejects: int = 3) -> list[str]:
+    """Return the next step where the warehouse cannot show a trend yet, and so many of the newest rejects."""
     facts = fleet.overview
     lines = []
     if facts["run_count"] == 0:
@@ -76,19 +158,10 @@ def advice(fleet: Fleet) -> list[str]:
         lines.append("no dump holds an allocation, so there is nothing to show")
     elif all(len(space.runs) == 1 for space in fleet.spaces):
         lines.append("a trend needs a second run: ingest the dumps of another compiler run into the same warehouse")
-    for reject in fleet.answers["fleet_rejects"].records[:3]:
-        lines.append(reject_line(reject))
+    lines += [f"rejected: {reject_line(reject)}" for reject in fleet.answers["fleet_rejects"].records[:rejects]]
     if facts["reject_count"]:
         lines.append('all rejects: bufferhouse query "SELECT * EXCLUDE content FROM raw.rejects"')
     return lines
-
-
-def reject_line(reject: Record) -> str:
-    """Return one reject as `run/path:line:column: expected …, found …`."""
-    place = ":".join(str(part) for part in (reject["line_number"], reject["column_number"]) if part is not None)
-    where = printable(f"{reject['run_name']}/{reject['relative_path']}", 200) + (f":{place}" if place else "")
-    expected, found = printable(reject["expected"], 200), printable(reject["found"], 200)
-    return f"rejected: {where}: expected {expected}, found {found}"
 
 
 def title(space: Space) -> str:

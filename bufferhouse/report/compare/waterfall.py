@@ -7,11 +7,10 @@ import altair as alt
 
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
-from bufferhouse.report.html.bar_charts import ROW, bytes_at
-from bufferhouse.report.html.charts import Chart, distinct
+from bufferhouse.report.html.charts import ROW, Chart, bytes_at, distinct, tooltip
 from bufferhouse.report.text.figures import human_bytes, printable, tick_bytes
 
-SOURCE = "compare_waterfall"
+STEPS = "compare_waterfall"  # the answer of the page that holds them
 _CAUSES = 8  # bars; what is smaller is one bar up and one down
 _LABEL, _ABOUT = 50, 160  # characters
 _CUT = 4  # from this many times what the causes span on, the axis does not begin at 0
@@ -67,24 +66,24 @@ def waterfall_chart(steps: Sequence[Record], where: Mapping[str, Any], title: st
     )
     steps_drawn = alt.Chart(alt.NamedData("rows")).encode(y=place)
     bars = steps_drawn.encode(x=at, x2="end_bytes:Q")
-    total = [alt.Tooltip("about:N", title="bytes"), alt.Tooltip("end_bytes:Q", title="in all (bytes)", format=",d")]
+    total = [alt.Tooltip("about:N", title="bytes"), tooltip("end_bytes", "in all (bytes)")]
     change = [
         alt.Tooltip("about:N", title="cause"),
-        alt.Tooltip("size_bytes:Q", title="change (bytes)", format="+,d"),
-        alt.Tooltip("end_bytes:Q", title="then (bytes)", format=",d"),
+        tooltip("size_bytes", "change (bytes)", "+,d"),
+        tooltip("end_bytes", "then (bytes)"),
     ]
     end = at.copy()
     end.shorthand = "end_bytes:Q"
-    spec = alt.layer(
+    drawn = alt.layer(
         _of(bars, "total").mark_bar(style="occupied", clip=True).encode(tooltip=total),
         _of(bars, "rise").mark_bar(style="rise").encode(tooltip=change),
         _of(bars, "fall").mark_bar(style="fall").encode(tooltip=change),
         steps_drawn.mark_tick(style="reserved", thickness=1, size=ROW, aria=False).encode(x=end),
-    ).properties(width="container", height=len(steps) * ROW)
-    written = spec.to_dict(validate=False)
-    return Chart(
-        spec={key: value for key, value in written.items() if key != "$schema"},  # no address in the page
-        source=SOURCE,
+    )
+    return Chart.of(
+        drawn,
+        len(steps) * ROW,
+        source=STEPS,
         where=dict(where),
         texts={"label": ("step", labels), "about": ("step", abouts)},
         description=_description(steps, title),

@@ -2,10 +2,9 @@
 
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
-from bufferhouse.report.fleet.terminal import reject_line
 from bufferhouse.report.run.data import Run
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import human_bytes, printable, space_title
+from bufferhouse.report.text.figures import human_bytes, printable, reject_line, space_heading, space_key
 from bufferhouse.report.text.screen import terminal_text
 from bufferhouse.report.text.sections import Section, json_text, markdown_text
 
@@ -101,7 +100,7 @@ def run_sections(run: Run) -> list[Section]:
             Section("Compiled more than once", lines, _RECOMPILED, again, "recompiled", "run_recompiled", shown=_SHOWN)
         )
     if rejects := run.records("run_rejects"):
-        lines = [reject_line(row).removeprefix("rejected: ") for row in rejects[:_SHOWN_REJECTS]]
+        lines = [reject_line(row) for row in rejects[:_SHOWN_REJECTS]]
         more = run.facts["reject_count"] - len(lines)
         lines += [f"… and {more:,} more"] if more > 0 else []
         parts.append(Section("Rejects", [*lines, "all rejects: bufferhouse rejects ls"]))
@@ -130,16 +129,6 @@ def notes(run: Run) -> list[str]:
     if unknown:
         lines.append(f"{counted(unknown, 'row')} below without occupied peak and padding: no live ranges.")
     return lines
-
-
-def space_key(space: Record) -> str:
-    """Return the end of the names of tables about a memory space."""
-    return printable(f"{space['platform'] or 'unknown'}-{space['memory_space']}")
-
-
-def space_heading(space: Record) -> str:
-    """Return platform and memory space: tpu, memory space 1 (VMEM)."""
-    return f"{space['platform'] or 'unknown platform'}, {space_title(space['platform'], space['memory_space'])}"
 
 
 def _where(space: Record) -> dict[str, object]:

@@ -1,0 +1,39 @@
+"""Schedules in fields of cron, as the configuration takes them and as Prefect keeps them."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from prefect.server.schemas.schedules import CronSchedule
+
+from bufferhouse.config.cron import is_cron
+
+RANGES = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
+
+
+@st.composite
+def lists(draw: st.DrawFn, least: int, greatest: int) -> tuple[str, set[int]]:
+    """A field of cron without steps, and the numbers it stands for."""
+    said, numbers = [], set()
+    for first, last in draw(st.lists(st.tuples(*[st.integers(least, greatest)] * 2), max_size=3)):
+        said.append(f"{first}-{last}" if first < last else f"{first}")
+        numbers.update(range(first, max(first, last) + 1))
+    return (",".join(said), numbers) if said else ("*", set(range(least, greatest + 1)))
+
+
+@given(st.tuples(*(lists(*one) for one in RANGES)))
+@settings(max_examples=60, deadline=None)
+def test_prefect_takes_a_schedule_for_what_it_says(fields):
+    """Each schedule has a next moment, which its fields hold; of the two days one is enough where both are given."""
+    text = " ".join(said for said, _ in fields)
+    assume(is_cron(text))  # a day that no month has is none
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    [moment] = asyncio.run(CronSchedule(cron=text).get_dates(1, start=start, end=start + timedelta(days=3000)))
+    minutes, hours, days, months, weekdays = (numbers for _, numbers in fields)
+    assert moment.minute in minutes
+    assert moment.hour in hours
+    assert moment.month in months
+    is_day, is_weekday = moment.day in days, moment.isoweekday() % 7 in {number % 7 for number in weekdays}
+    both = fields[2][0] != "*" and fields[4][0] != "*"
+    assert is_day or is_weekday if both else is_day and is_weekday
