@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bufferhouse.config.load import FILE_NAME, Config
-from bufferhouse.dump.identity import Content, content_of
+from bufferhouse.dump.identity import Content, content_of, read_file_name
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.archive_listings import Listings
@@ -26,7 +26,10 @@ from bufferhouse.warehouse.warehouse import Warehouse
 
 @dataclass(slots=True)
 class Source:
-    """Where dumps come from, and what is known about them. `pattern` is that of `naming`, None for the usual rules."""
+    """Where dumps come from, and what is known about them. `pattern` is that of `naming`, None for the usual rules.
+
+    A source that may not be empty and is opens no warehouse.
+    """
 
     name: str
     paths: list[str]
@@ -37,6 +40,7 @@ class Source:
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
     look_inside: bool = True
+    may_be_empty: bool = True
 
     @classmethod
     def configured(cls, values: Mapping[str, Any], paths: Iterable[str]) -> "Source":
@@ -184,9 +188,10 @@ def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, 
     summary.seen = len(discovery.dumps)
     summary.ignored = discovery.ignored_count
     summary.unreadable += discovery.refused
-    _follow_renames(warehouse, discovery)
+    _follow_renames(warehouse, discovery, summary)
     summary.runs = list(discovery.runs)
     _refuse_strangers(warehouse, discovery)
+    summary.undescribed = _undescribed(warehouse, discovery)
     if rehash:
         return discovery.dumps
     others = _not_known(warehouse, discovery.dumps)
@@ -250,6 +255,17 @@ def _not_known(warehouse: Warehouse, dumps: list[Found]) -> dict[int, tuple[int,
     return {number: (state, dump_id) for number, state, dump_id in rows}
 
 
+def _undescribed(warehouse: Warehouse, discovery: Discovery) -> list[str]:
+    """Return the names of new runs of which nothing says the compiler, or neither they nor their files the platform."""
+    known = {name for (name,) in warehouse.con.execute("SELECT run_name FROM raw.runs").fetchall()}
+    new = {name: run.facts for name, run in discovery.runs.items() if name not in known}
+    told = {name for name, facts in new.items() if facts.get("platform")} if new else set()
+    for dump in discovery.dumps if len(told) < len(new) else ():
+        if dump.run_name not in told and read_file_name(dump.relative_path).compile_target:
+            told.add(dump.run_name)
+    return [name for name, facts in new.items() if not facts.get("compiler") or name not in told]
+
+
 def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
     """Take the warehouse's own files out of what was named, as when a shell expands `*` beside it.
 
@@ -266,14 +282,17 @@ def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
         discovery.ignored_count += len(passed)
 
 
-def _follow_renames(warehouse: Warehouse, discovery: Discovery) -> None:
-    """Let a run that only its directory names be the one it was renamed to: of the same root, with a file in common."""
+def _follow_renames(warehouse: Warehouse, discovery: Discovery, summary: Summary) -> None:
+    """Let a run that the call does not name be the one of the same root with a file in common, whatever its name is.
+
+    It was renamed, or its run.json came later: then the summary says that the name there is not the one here.
+    """
     rows = warehouse.con.execute("SELECT root, run_name FROM raw.runs ORDER BY run_id").fetchall()
     roots, known = dict(rows), {name for _, name in rows}
     names = {
         name: roots[run.root]
         for name, run in discovery.runs.items()
-        if run.is_named_by_place and name not in known and roots.get(run.root) not in {None, *discovery.runs}
+        if not run.is_named_by_call and name not in known and roots.get(run.root) not in {None, *discovery.runs}
     }
     files = warehouse.known_files(names.values(), __version__) if names else {}
     same = {
@@ -286,7 +305,10 @@ def _follow_renames(warehouse: Warehouse, discovery: Discovery) -> None:
         if dump.run_name in same:
             dump.run_name = names[dump.run_name]
     for name in same:
-        discovery.runs[name].run_name = names[name]
+        run = discovery.runs[name]
+        run.run_name = names[name]
+        if not run.is_named_by_place:
+            summary.other_names[run.run_name] = name
     discovery.runs = {run.run_name: run for run in discovery.runs.values()}
 
 

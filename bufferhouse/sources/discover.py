@@ -11,7 +11,14 @@ from functools import partial
 from operator import methodcaller
 from typing import BinaryIO
 
-from bufferhouse.dump.identity import SUFFIXES, dump_beside, is_module_text, module_text_beside
+from bufferhouse.dump.identity import (
+    SUFFIXES,
+    dump_beside,
+    ending_of,
+    is_module_text,
+    is_written_beside,
+    module_text_beside,
+)
 from bufferhouse.errors import SourceUnavailable, UsageError, told
 from bufferhouse.sources import compression
 from bufferhouse.sources.compression import CompressionError
@@ -77,6 +84,7 @@ class Files:
     siblings: dict[str, Entry] = field(default_factory=dict)
     module_texts: dict[str, Entry] = field(default_factory=dict)
     ignored_count: int = 0
+    endings: Counter[str] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)
 
     def joined(self, other: "Files") -> "Files":
@@ -85,6 +93,7 @@ class Files:
             self.siblings | other.siblings,
             self.module_texts | other.module_texts,
             self.ignored_count + other.ignored_count,
+            self.endings + other.endings,
             self.refused + other.refused,
         )
 
@@ -167,13 +176,14 @@ def _first(entry: Entry, paths: list[str], known: Mapping[str, Entry]) -> Entry 
 class Discovery:
     """All dumps of some sources, the runs they belong to, how many files are none, and what was refused at sight.
 
-    `orphans` are values and live range files whose first file is not there, `archives` those that a walk came by and
-    did not open; both count as ignored.
+    `endings` counts the files that are no dumps by how their names end. `orphans` are values and live range files whose
+    first file is not there, `archives` those that a walk came by and did not open; both count as ignored.
     """
 
     dumps: list[Found] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
     ignored_count: int = 0
+    endings: Counter[str] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     archives: list[str] = field(default_factory=list)
@@ -214,6 +224,7 @@ def discover(
         candidates, more = parted(inside, look_inside)
         files, beside, found.archives = files | inside, beside.joined(more), []
     found.ignored_count += beside.ignored_count
+    found.endings += beside.endings
     runs = places or Places(run_name, labels, _common_base(candidates) if run_name else None)
     faults: Counter[str] = Counter()
     placed = list(_placed(candidates, runs, found, faults))
@@ -459,8 +470,9 @@ def _is_candidate(entry: Entry, files: Mapping[str, Entry], beside: Files, look_
         return False
     if path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
         return False
-    is_like_a_dump = entry.is_explicit or name.endswith("buffer-assignment.txt")
+    is_like_a_dump = name.endswith("buffer-assignment.txt") or (entry.is_explicit and not is_written_beside(name))
     if is_like_a_dump or (look_inside and entry.tree.begins_like_a_dump(entry)):
         return True
     beside.ignored_count += 1
+    beside.endings[ending_of(name)] += 1
     return False

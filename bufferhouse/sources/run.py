@@ -46,6 +46,7 @@ class Run:
     facts: dict[str, Any] = field(default_factory=dict)
     labels: dict[str, Any] = field(default_factory=dict)
     is_named_by_place: bool = False
+    is_named_by_call: bool = False
 
     def row(self, run_id: int) -> dict[str, Any]:
         """Return the run as a row of raw.runs, in the order of its columns."""
@@ -281,6 +282,7 @@ class Places:
                 oldest_mtime_ns=mtimes[name],
             )
             runs[name].is_named_by_place = not (self.run_name or content.get("run_name"))
+            runs[name].is_named_by_call = bool(self.run_name)
         return runs
 
 
