@@ -47,6 +47,9 @@ def ingest(
             "--reparse", help="Parse the dumps of older versions again, from the tables; with --rehash all dumps."
         ),
     ] = False,
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="Take sources without a dump for good: exit 0.")
+    ] = False,
     data_path: DataPathOption = None,
     publish: Annotated[bool, typer.Option("--publish", help="Publish a copy for readers afterwards.")] = False,
     wait: Annotated[
@@ -63,7 +66,7 @@ def ingest(
     """Load dumps into the warehouse.
 
     Files whose path, size and time are known are not read again. A dump that cannot be read becomes a reject, and
-    the others are loaded. Exit 1 if a dump was refused.
+    the others are loaded. Exit 1 if a dump was refused, or if there was none: then no warehouse is made.
 
     With --config the command makes one pass over the configured sources, as the scheduled flow does: it takes only
     whole files, loads them into the configured warehouse, and publishes where the configuration says so. A missing
@@ -96,6 +99,7 @@ def ingest(
         rehash=rehash,
         reparse=reparse,
         publish=publish,
+        allow_empty=allow_empty,
         wait=wait or 0.0,
     )
     if output_format == "json":

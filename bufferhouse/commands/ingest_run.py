@@ -33,6 +33,7 @@ def run_ingest(
     rehash: bool = False,
     reparse: bool = False,
     publish: bool = False,
+    allow_empty: bool = True,
     wait: float = 0.0,
 ) -> Summary:
     """Ingest `sources` into the warehouse at `path`, saying on standard error how far it is.
@@ -45,6 +46,7 @@ def run_ingest(
     """
     started = time.monotonic()
     named = Source.named(sources, run_name=run_name, labels=labels or {}, include=include, exclude=exclude)
+    named.may_be_empty = allow_empty or reparse
     if plan:
         summary = count_only(named, _asked(path, wait), rehash=rehash)
     else:

@@ -126,11 +126,11 @@ def check_format(given: str, *known: str) -> None:
 
 
 @contextmanager
-def reading(place: Address, wait: float = 0.0) -> Iterator[Any]:
+def reading(place: Address, wait: float = 0.0, *, is_long: bool = False) -> Iterator[Any]:
     """Yield a reading connection, after a note on standard error if it does not see the newest state."""
     from bufferhouse.warehouse.open import reading as opened
 
-    with opened(place, wait=wait) as warehouse:
+    with opened(place, wait=wait, is_long=is_long) as warehouse:
         if warehouse.note:
             say(f"bufferhouse: {warehouse.note}")
         yield warehouse.con

@@ -92,7 +92,10 @@ def query(
         limits = replace(limits, memory_bytes=memory * MIB)
     if output is not None:
         _check_output(output, warehouse)
-    with _connection(warehouse, source, wait) as con, door(con, limits, give_up=_give_up(timeout)) as opened:
+    with (
+        _connection(warehouse, source, wait, is_long=sql is None) as con,
+        door(con, limits, give_up=_give_up(timeout)) as opened,
+    ):
         if sql is None:
             _converse(opened, output_format, given, output)
             return
@@ -162,7 +165,7 @@ def _converse(opened, output_format: str, given: dict[str, str], output: Path | 
 
 
 @contextmanager
-def _connection(warehouse: Address | None, source: list[str] | None, wait: float) -> Iterator[Any]:
+def _connection(warehouse: Address | None, source: list[str] | None, wait: float, *, is_long: bool) -> Iterator[Any]:
     if source:
         if warehouse is not None:
             raise UsageError("expected --warehouse or --from, not both")
@@ -175,5 +178,5 @@ def _connection(warehouse: Address | None, source: list[str] | None, wait: float
     from bufferhouse.warehouse.lake.reader import bound_password
 
     path = warehouse_path(warehouse, must_exist=True)
-    with bound_password(path), reading(path, wait) as con:
+    with bound_password(path), reading(path, wait, is_long=is_long) as con:
         yield con

@@ -18,7 +18,7 @@ from bufferhouse.commands.progress import progress_of, writing
 from bufferhouse.errors import UsageError, counted
 
 runs = typer.Typer(no_args_is_help=True, help="List, describe, rename and remove compiler runs.")
-rejects = typer.Typer(no_args_is_help=True, help="List, show and replay rejects.")
+rejects = typer.Typer(no_args_is_help=True, help="List, show, replay and remove rejects.")
 
 
 @runs.command("ls")
@@ -43,12 +43,13 @@ def runs_ls(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_fo
 def runs_set(
     name: Annotated[str, typer.Argument(help="The run.")],
     facts: Annotated[
-        list[str], typer.Argument(help="K=V: platform=tpu, track=nightly, started_at=…, or any label; K= removes it.")
+        list[str],
+        typer.Argument(help="K=V: platform=tpu, track=nightly, started_at=…, or label.NAME=…; K= removes it."),
     ],
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Set facts of a run: columns of raw.runs, or labels of your own."""
+    """Set facts of a run: columns of raw.runs, or labels of your own as label.NAME=VALUE."""
     from bufferhouse.warehouse.runs import set_facts
 
     pairs = {}
@@ -178,3 +179,35 @@ def rejects_replay(
         print(f"reject {reject_id}: {reason}")
     print(f"{len(result.accepted)} loaded, {len(result.refused)} still refused")
     raise typer.Exit(int(bool(result.refused)))
+
+
+@rejects.command("rm")
+@guarded
+def rejects_rm(
+    reject_ids: Annotated[list[int] | None, typer.Argument(help="The ids of the rejects.")] = None,
+    rule: Annotated[str | None, typer.Option("--rule", help="Those of this rule; a glob such as 'contract:*'.")] = None,
+    run: Annotated[str | None, typer.Option("--run", help="Those of this run.")] = None,
+    older_than: Annotated[float | None, typer.Option("--older-than", min=0, help="Those older than D days.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="List what would be removed, and write nothing.")] = False,
+    warehouse: WarehouseOption = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Remove rejects that nobody wants, with the bytes they keep: those that everything given fits.
+
+    Their files are read again by the next ingest, if they are still there.
+
+    Example: bufferhouse rejects rm --rule compression --older-than 30 --plan
+    """
+    from bufferhouse.ingest.rejects import COLUMNS, chosen, remove
+    from bufferhouse.query.format import formatted
+
+    path = warehouse_path(warehouse, must_exist=True)
+    facts = {"rule": rule, "run": run, "older_than_days": older_than, "every": every}
+    if plan:
+        with reading(path, wait) as con:
+            print(formatted(COLUMNS, chosen(con, reject_ids or (), **facts), "table"))
+        return
+    with writing(path, wait=wait) as writer:
+        count = remove(writer, [row[0] for row in chosen(writer.con, reject_ids or (), **facts)])
+    print(f"{counted(count, 'reject')} removed")

@@ -21,6 +21,11 @@ SUFFIXES = {
 # The module text that a dump was made of lies beside it, under the same stage (DumpHloModuleIfEnabled).
 STAGE = "after_optimizations"
 _MODULE_TEXT = f"{STAGE}.txt"
+# What else it writes there: modules in other forms, what LLVM and ptxas made of them, flags, reports.
+_OTHERS = (
+    ".pb", ".pbtxt", ".mlir", ".dot", ".html", ".ll", ".bc", ".o", ".s", ".S", ".ptx", ".cubin", ".hsaco", ".flagfile",
+    ".debug_options", "-memory-usage-report.txt", ".thunk_sequence.txt", ".execution_options.txt", ".riegeli",
+)  # fmt: skip
 _DUMP = f"{STAGE}{SUFFIXES['allocations']}"
 
 # [<time stamp µs>.]module_<id>[.<module name>][.cl_<CL>].<stage>: FilenameFor, xla/service/dump.cc
@@ -90,6 +95,20 @@ def module_text_beside(path: str) -> str | None:
 def dump_beside(path: str) -> str:
     """Return the path of the dump that a module text belongs to."""
     return path.removesuffix(_MODULE_TEXT) + _DUMP
+
+
+def is_written_beside(path: str) -> bool:
+    """Return whether a file is called like what XLA writes beside a dump, and like no dump."""
+    return is_module_text(path) or path.endswith(_OTHERS)
+
+
+def ending_of(path: str) -> str:
+    """Return how a file's name ends, as people call its kind: `.hlo.pb`, `.ll`, `.txt`; `(no ending)` for none."""
+    name = path.rsplit("/", 1)[-1]
+    stem, dot, ending = name.rpartition(".")
+    if not stem or not dot:
+        return "(no ending)"
+    return f".hlo.{ending}" if stem.endswith(".hlo") else f".{ending}"
 
 
 def program_name(module_name: str | None) -> str:

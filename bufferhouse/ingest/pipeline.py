@@ -71,10 +71,10 @@ def ingest(
 ) -> dict[str, Summary]:
     """Load what is new and ready in some sources, one transaction a batch; return what was done, by source.
 
-    The warehouse is opened when the sources were looked at; it is not where none could be. What stops one source is
-    the `fault` of its summary and stops no other. With `publish` a copy is published at the end, where something was
-    loaded or the published copy is not the newest state. `by_source` may be given to see what was committed when this
-    is interrupted.
+    The warehouse is opened when the sources were looked at; it is not where none could be, or none held what it should.
+    What stops one source is the `fault` of its summary and stops no other. With `publish` a copy is published at the
+    end, where something was loaded or the published copy is not the newest state. `by_source` may be given to see what
+    was committed when this is interrupted.
 
     Raises:
         UsageError, WarehouseError, WarehouseBusy: of the warehouse; what was committed is kept.
@@ -86,7 +86,10 @@ def ingest(
         with _fault_of(summary):
             found = run(f"discover {source.name}", look, source, listings)
             summary.archives = found.discovery.archives
-            seen.append((source, found))
+            if source.may_be_empty or found.discovery.dumps:
+                seen.append((source, found))
+            else:
+                summary.note_nothing(found.discovery)
     if not seen:
         return by_source
     with warehouse as writer, workers or Workers() as parsing:
@@ -266,6 +269,9 @@ def plan(source: Source, warehouse: AbstractContextManager[Warehouse], *, rehash
     """
     discovery, summary = look(source).discovery, Summary()
     summary.archives = discovery.archives
+    if not (source.may_be_empty or discovery.dumps):
+        summary.note_nothing(discovery)
+        return summary
     taken: set[int] = set()
     with warehouse as reader:
         reading = Reader(unknown_files(reader, discovery, summary, rehash=rehash), Limits.of_environment())

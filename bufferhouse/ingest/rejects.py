@@ -2,7 +2,7 @@
 
 import io
 import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -30,6 +30,43 @@ def listed(con: duckdb.DuckDBPyConnection, *, every: bool = False) -> list[tuple
         " WHERE $every OR state = 'open' ORDER BY reject_id",
         {"every": every},
     ).fetchall()
+
+
+def chosen(
+    con: duckdb.DuckDBPyConnection,
+    reject_ids: Sequence[int] = (),
+    *,
+    rule: str | None = None,
+    run: str | None = None,
+    older_than_days: float | None = None,
+    every: bool = False,
+) -> list[tuple]:
+    """Return the rejects that all that is given fits, in whatever state, as rows of COLUMNS. A rule may be a glob.
+
+    Raises:
+        UsageError: nothing is given, or one of the ids is no reject's.
+    """
+    if not (reject_ids or rule or run or older_than_days is not None or every):
+        raise UsageError("expected ids of rejects, --rule, --run, --older-than or --all")
+    rows = con.execute(
+        f"SELECT {', '.join(COLUMNS)} FROM raw.rejects JOIN raw.runs USING (run_id)"
+        " WHERE (len($ids) = 0 OR list_contains($ids, reject_id)) AND ($rule IS NULL OR rule GLOB $rule)"
+        " AND ($run IS NULL OR run_name = $run)"
+        " AND ($days IS NULL OR rejected_at < now() - to_hours(CAST(24 * $days AS INTEGER))) ORDER BY reject_id",
+        {"ids": list(reject_ids), "rule": rule, "run": run, "days": older_than_days},
+    ).fetchall()
+    if missing := set(reject_ids) - {row[0] for row in rows}:
+        raise UsageError(f"there is no reject {min(missing)} of that kind; see: bufferhouse rejects ls --all")
+    return rows
+
+
+def remove(warehouse: Warehouse, reject_ids: Sequence[int]) -> int:
+    """Remove rejects with the bytes they keep; return how many. Their files are read again by the next ingest."""
+    with warehouse.alone(), warehouse.transaction():
+        return warehouse.con.execute(
+            f"DELETE FROM {warehouse.stored('rejects')} WHERE list_contains(CAST(? AS BIGINT[]), reject_id)",
+            [list(reject_ids)],
+        ).fetchone()[0]
 
 
 def content(con: duckdb.DuckDBPyConnection, reject_id: int) -> dict[str, bytes]:

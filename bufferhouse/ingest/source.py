@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bufferhouse.config.load import FILE_NAME, Config
-from bufferhouse.dump.identity import Content, content_of
+from bufferhouse.dump.identity import Content, content_of, read_file_name
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.archive_listings import Listings
@@ -19,6 +19,7 @@ from bufferhouse.sources import discover as finding
 from bufferhouse.sources.directory import ARCHIVE_SUFFIXES
 from bufferhouse.sources.discover import Discovery, Found, read
 from bufferhouse.sources.naming import Named
+from bufferhouse.sources.run import names_by_place
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.runs import COMPLETED, complete_runs, declared_complete
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -26,7 +27,10 @@ from bufferhouse.warehouse.warehouse import Warehouse
 
 @dataclass(slots=True)
 class Source:
-    """Where dumps come from, and what is known about them. `pattern` is that of `naming`, None for the usual rules."""
+    """Where dumps come from, and what is known about them. `pattern` is that of `naming`, None for the usual rules.
+
+    A source that may not be empty and is opens no warehouse.
+    """
 
     name: str
     paths: list[str]
@@ -37,6 +41,7 @@ class Source:
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
     look_inside: bool = True
+    may_be_empty: bool = True
 
     @classmethod
     def configured(cls, values: Mapping[str, Any], paths: Iterable[str]) -> "Source":
@@ -178,15 +183,16 @@ def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, 
     Where only the module text is new, the dump is returned with its known `content`: it need not be read again.
 
     Raises:
-        UsageError: a run of that name is in the warehouse, from another root and with nothing in common.
+        UsageError: a run of a given name is in the warehouse, from another root and with nothing in common.
     """
     _pass_by_itself(warehouse, discovery)
     summary.seen = len(discovery.dumps)
     summary.ignored = discovery.ignored_count
     summary.unreadable += discovery.refused
-    _follow_renames(warehouse, discovery)
+    _follow_renames(warehouse, discovery, summary)
+    _part_strangers(warehouse, discovery)
     summary.runs = list(discovery.runs)
-    _refuse_strangers(warehouse, discovery)
+    summary.undescribed = _undescribed(warehouse, discovery)
     if rehash:
         return discovery.dumps
     others = _not_known(warehouse, discovery.dumps)
@@ -250,6 +256,17 @@ def _not_known(warehouse: Warehouse, dumps: list[Found]) -> dict[int, tuple[int,
     return {number: (state, dump_id) for number, state, dump_id in rows}
 
 
+def _undescribed(warehouse: Warehouse, discovery: Discovery) -> list[str]:
+    """Return the names of new runs of which nothing says the compiler, or neither they nor their files the platform."""
+    known = {name for (name,) in warehouse.con.execute("SELECT run_name FROM raw.runs").fetchall()}
+    new = {name: run.facts for name, run in discovery.runs.items() if name not in known}
+    told = {name for name, facts in new.items() if facts.get("platform")} if new else set()
+    for dump in discovery.dumps if len(told) < len(new) else ():
+        if dump.run_name not in told and read_file_name(dump.relative_path).compile_target:
+            told.add(dump.run_name)
+    return [name for name, facts in new.items() if not facts.get("compiler") or name not in told]
+
+
 def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
     """Take the warehouse's own files out of what was named, as when a shell expands `*` beside it.
 
@@ -266,14 +283,19 @@ def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
         discovery.ignored_count += len(passed)
 
 
-def _follow_renames(warehouse: Warehouse, discovery: Discovery) -> None:
-    """Let a run that only its directory names be the one it was renamed to: of the same root, with a file in common."""
+def _follow_renames(warehouse: Warehouse, discovery: Discovery, summary: Summary) -> None:
+    """Let a run that the call does not name be the one of the same root with a file in common, whatever its name is.
+
+    It was renamed, or its run.json came later: then the summary says that the name there is not the one here.
+    """
     rows = warehouse.con.execute("SELECT root, run_name FROM raw.runs ORDER BY run_id").fetchall()
-    roots, known = dict(rows), {name for _, name in rows}
+    roots, known = dict(rows), {name: root for root, name in rows}
     names = {
         name: roots[run.root]
         for name, run in discovery.runs.items()
-        if run.is_named_by_place and name not in known and roots.get(run.root) not in {None, *discovery.runs}
+        if not run.is_named_by_call
+        and known.get(name) != run.root
+        and roots.get(run.root) not in {None, *discovery.runs}
     }
     files = warehouse.known_files(names.values(), __version__) if names else {}
     same = {
@@ -282,31 +304,50 @@ def _follow_renames(warehouse: Warehouse, discovery: Discovery) -> None:
         if dump.run_name in names
         and files.get((names[dump.run_name], dump.relative_path), ())[:2] == (dump.size_bytes, dump.mtime_ns)
     }
-    for dump in discovery.dumps if same else ():
-        if dump.run_name in same:
-            dump.run_name = names[dump.run_name]
     for name in same:
-        discovery.runs[name].run_name = names[name]
+        if not discovery.runs[name].is_named_by_place:
+            summary.other_names[names[name]] = name
+    _rename(discovery, {name: names[name] for name in same})
+
+
+def _rename(discovery: Discovery, names: Mapping[str, str]) -> None:
+    """Give runs of a discovery other names."""
+    if not names:
+        return
+    for dump in discovery.dumps:
+        dump.run_name = names.get(dump.run_name, dump.run_name)
+    for name, other in names.items():
+        discovery.runs[name].run_name = other
     discovery.runs = {run.run_name: run for run in discovery.runs.values()}
 
 
-def _refuse_strangers(warehouse: Warehouse, discovery: Discovery) -> None:
-    """Refuse to add dumps to a run that only happens to have the same name."""
+def _part_strangers(warehouse: Warehouse, discovery: Discovery) -> None:
+    """Add no dumps to a run that only happens to have the same name: a run that its directory names gets a longer one.
+
+    Raises:
+        UsageError: its name was given.
+    """
     roots = dict(warehouse.con.execute("SELECT run_name, root FROM raw.runs").fetchall())
+    longer: dict[str, str] = {}
     for name, run in discovery.runs.items():
-        if roots.get(name, run.root) == run.root:
+        if roots.get(name, run.root) == run.root or not _is_stranger(warehouse, discovery, name):
             continue
-        contents = {
-            dump_id
-            for (dump_id,) in warehouse.con.execute(
-                "SELECT o.dump_id FROM raw.observations AS o JOIN raw.runs AS u USING (run_id) WHERE u.run_name = ?",
-                [name],
-            ).fetchall()
-        }
-        own = read([dump for dump in discovery.dumps if dump.run_name == name])
-        ids = (content_of(files).dump_id for _, files in own if not isinstance(files, Exception))
-        if contents and contents.isdisjoint(ids):
+        if not run.is_named_by_place:
             raise UsageError(
                 f"the warehouse has a run {name!r} from {roots[name]}, and nothing in {run.root} is in it; "
                 "give this one another name with --run"
             )
+        taken = {other for other, root in roots.items() if root != run.root} | {*discovery.runs, *longer.values()}
+        longer[name] = names_by_place([run.root], taken)[run.root]
+    _rename(discovery, longer)
+
+
+def _is_stranger(warehouse: Warehouse, discovery: Discovery, name: str) -> bool:
+    """Return whether a run of the warehouse has contents, and none of the files of that name has one of these."""
+    rows = warehouse.con.execute(
+        "SELECT o.dump_id FROM raw.observations AS o JOIN raw.runs AS u USING (run_id) WHERE u.run_name = ?", [name]
+    ).fetchall()
+    contents = {dump_id for (dump_id,) in rows}
+    own = read([dump for dump in discovery.dumps if dump.run_name == name])
+    ids = (content_of(files).dump_id for _, files in own if not isinstance(files, Exception))
+    return bool(contents) and contents.isdisjoint(ids)

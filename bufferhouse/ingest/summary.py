@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
 
@@ -12,6 +13,8 @@ class Summary:
 
     `waiting` says what is left for later and why, `late` counts what came after its run was complete. A `fault` is why
     a source could not be looked at, or not to its end; `error` is the exception. `archives` lie beside dumps, unopened.
+    `other_names` gives for runs the name that their run.json says, `undescribed` are new runs without a compiler or a
+    platform. `endings` counts by ending what was found where no dump was; elsewhere it is None.
     """
 
     seen: int = 0
@@ -35,6 +38,15 @@ class Summary:
     fault: str | None = None
     error: Exception | None = None
     archives: list[str] = field(default_factory=list)
+    undescribed: list[str] = field(default_factory=list)
+    other_names: dict[str, str] = field(default_factory=dict)
+    endings: dict[str, int] | None = None
+
+    def note_nothing(self, discovery: Discovery) -> None:
+        """Note that no dump was found, and what was."""
+        self.ignored = discovery.ignored_count
+        self.unreadable += discovery.refused
+        self.endings = dict(discovery.endings.most_common())
 
     def add(self, loaded: Loaded) -> None:
         """Count one load in."""
@@ -57,9 +69,10 @@ class Summary:
         """Count in what was done to another source."""
         for name in ("seen", "new", "known", "ignored", "rejected", "known_rejected", "bytes", "late"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("unreadable", "reject_lines", "head_faults", "runs", "waiting", "archives"):
+        for name in ("unreadable", "reject_lines", "head_faults", "runs", "waiting", "archives", "undescribed"):
             getattr(self, name).extend(getattr(other, name))
         self.add_tries(other)
+        self.other_names.update(other.other_names)
         for counts, more in ((self.rows, other.rows), (self.warnings, other.warnings)):
             for name, count in more.items():
                 counts[name] = counts.get(name, 0) + count
@@ -72,15 +85,16 @@ class Summary:
 
     @property
     def exit_code(self) -> int:
-        """1 when something was refused or could not be read, else 0."""
-        return 1 if self.rejected or self.unreadable else 0
+        """1 when something was refused or could not be read, or no dump was found, else 0."""
+        return 1 if self.rejected or self.unreadable or self.endings is not None else 0
 
     def as_dict(self) -> dict:
         """Return the summary as JSON knows it."""
         names = ("seen", "new", "known", "ignored", "rejected", "known_rejected", "unreadable", "rows", "bytes",
                  "seconds", "runs", "warnings")  # fmt: skip
         tries = ("conflicts", "retries") if self.conflicts is not None else ()
-        return {name: getattr(self, name) for name in (*names, *tries)}
+        found = ("endings",) if self.endings is not None else ()
+        return {name: getattr(self, name) for name in (*names, *tries, *found)}
 
     def told(self) -> dict:
         """Return the summary of a pass as JSON knows it: with what waits, and what came late."""

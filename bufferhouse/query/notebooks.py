@@ -16,7 +16,7 @@ from bufferhouse.warehouse.open import open_reader
 
 def connect(warehouse: str | os.PathLike | None = None, *, wait: float = 0.0) -> duckdb.DuckDBPyConnection:
     """Return the connection of `bufferhouse.connect`."""
-    opened = open_reader(warehouse, wait=wait)
+    opened = open_reader(warehouse, wait=wait, is_long=True)
     if opened.note:
         warnings.warn(opened.note, stacklevel=3)
     opened.con.execute(f"SET search_path = '{SEARCH_PATH}'")

@@ -23,7 +23,7 @@ def opened(place: Place | None, sources: Sequence[str], wait: float) -> Iterator
         UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     if place is not None:
-        with reading(place, wait=wait) as warehouse:
+        with reading(place, wait=wait, is_long=True) as warehouse:
             yield warehouse.con, warehouse.title, warehouse.note
         return
     from bufferhouse.ingest.in_memory import in_memory

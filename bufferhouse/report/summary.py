@@ -6,10 +6,13 @@ from bufferhouse.report.text.figures import human_bytes
 from bufferhouse.warehouse.observations import UNREADABLE
 
 _SHOWN_REJECTS = 20
+_SHOWN_ENDINGS = 6
 
 
 def lines(summary: Summary, *, plan: bool = False) -> list[str]:
     """Return the lines that `ingest` prints: counts, then the rejects with their reasons."""
+    if summary.endings is not None:
+        return [_nothing(summary), *(f"unreadable: {line}" for line in summary.unreadable)]
     runs = summary.runs if len(summary.runs) <= 12 else [*summary.runs[:11], f"… {len(summary.runs) - 11} more"]
     result = [
         f"{counted(summary.seen, 'dump')} of {counted(len(summary.runs), 'run')} seen: "
@@ -36,8 +39,35 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
         result.append(f"warning: {line}; the dump is loaded without its source lines")
     if len(summary.head_faults) > _SHOWN_REJECTS:
         result.append(f"… and {len(summary.head_faults) - _SHOWN_REJECTS} more, in marts.warnings")
+    for name, other in summary.other_names.items():
+        result.append(
+            f"warning: the run.json of run {name} calls it {other}, and it stays {name}; to rename it: "
+            f"bufferhouse runs rename {name} {other}"
+        )
+    if summary.undescribed:
+        result.append(_undescribed(summary.undescribed))
     for name, count in summary.warnings.items():
         if name == UNREADABLE:
             continue  # listed file by file above
         result.append(f"warning: check {name} found {counted(count, 'offender')}")
     return result
+
+
+def _nothing(summary: Summary) -> str:
+    """Return what was found where no dump was, and how XLA is asked for dumps."""
+    endings = list(summary.endings.items())
+    said = [f"{count:,} {ending}" for ending, count in endings[:_SHOWN_ENDINGS]]
+    said += [f"{counted(len(endings) - _SHOWN_ENDINGS, 'other kind')}"] if len(endings) > _SHOWN_ENDINGS else []
+    return (
+        f"no dump found, and nothing loaded; {', '.join(said) or 'no file at all'} seen. XLA writes dumps, files "
+        "…-buffer-assignment.txt, where the program is compiled with XLA_FLAGS='--xla_dump_to=DIR "
+        "--xla_dump_hlo_as_text'; --allow-empty takes an empty source for good"
+    )
+
+
+def _undescribed(runs: list[str]) -> str:
+    others = f" and {counted(len(runs) - 1, 'other run')}" if len(runs) > 1 else ""
+    return (
+        f"warning: run {runs[0]}{others}: compiler or platform not known; set them in a run.json beside the dumps, or "
+        f"with: bufferhouse runs set {runs[0]} compiler=jaxlib compiler_version=… platform=cpu"
+    )

@@ -11,7 +11,14 @@ from functools import partial
 from operator import methodcaller
 from typing import BinaryIO
 
-from bufferhouse.dump.identity import SUFFIXES, dump_beside, is_module_text, module_text_beside
+from bufferhouse.dump.identity import (
+    SUFFIXES,
+    dump_beside,
+    ending_of,
+    is_module_text,
+    is_written_beside,
+    module_text_beside,
+)
 from bufferhouse.errors import SourceUnavailable, UsageError, told
 from bufferhouse.sources import compression
 from bufferhouse.sources.compression import CompressionError
@@ -24,7 +31,7 @@ from bufferhouse.sources.directory import (
     is_storable,
     split_at_archive,
 )
-from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, relative_to, root_of
+from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, names_by_place, relative_to, root_of
 
 Listing = Callable[[Tree], Iterable[Entry]]
 
@@ -77,6 +84,7 @@ class Files:
     siblings: dict[str, Entry] = field(default_factory=dict)
     module_texts: dict[str, Entry] = field(default_factory=dict)
     ignored_count: int = 0
+    endings: Counter[str] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)
 
     def joined(self, other: "Files") -> "Files":
@@ -85,6 +93,7 @@ class Files:
             self.siblings | other.siblings,
             self.module_texts | other.module_texts,
             self.ignored_count + other.ignored_count,
+            self.endings + other.endings,
             self.refused + other.refused,
         )
 
@@ -167,13 +176,14 @@ def _first(entry: Entry, paths: list[str], known: Mapping[str, Entry]) -> Entry 
 class Discovery:
     """All dumps of some sources, the runs they belong to, how many files are none, and what was refused at sight.
 
-    `orphans` are values and live range files whose first file is not there, `archives` those that a walk came by and
-    did not open; both count as ignored.
+    `endings` counts the files that are no dumps by how their names end. `orphans` are values and live range files whose
+    first file is not there, `archives` those that a walk came by and did not open; both count as ignored.
     """
 
     dumps: list[Found] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
     ignored_count: int = 0
+    endings: Counter[str] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     archives: list[str] = field(default_factory=list)
@@ -214,9 +224,33 @@ def discover(
         candidates, more = parted(inside, look_inside)
         files, beside, found.archives = files | inside, beside.joined(more), []
     found.ignored_count += beside.ignored_count
+    found.endings += beside.endings
     runs = places or Places(run_name, labels, _common_base(candidates) if run_name else None)
-    directories: dict[str, tuple[Tree, str]] = {}
     faults: Counter[str] = Counter()
+    placed = list(_placed(candidates, runs, found, faults))
+    given = {name for _, name, _ in placed if name is not None}
+    own = names_by_place((root_of(directory) for _, name, directory in placed if name is None), given)
+    directories: dict[str, tuple[Tree, str]] = {}
+    for entry, given_name, directory in placed:
+        name = given_name or own[root_of(directory)]
+        first = directories.setdefault(name, (entry.tree, directory))[1]
+        if first != directory and root_of(first) != root_of(directory):
+            raise UsageError(
+                f"two directories are called {name!r}: {first} and {directory}; "
+                "name their runs with --run, or with another run_name in the run.json of one"
+            )
+        found.dumps.append(grouped(entry, beside, name, directory))
+    _describe(found, runs, directories, faults)
+    found.refused += [f"{fault}; {count} dump{'s' * (count > 1)} left out" for fault, count in faults.items()]
+    found.refused += beside.refused
+    _count_unused(found, beside, files)
+    return found
+
+
+def _placed(
+    candidates: Iterable[Entry], runs: Places, found: Discovery, faults: Counter[str]
+) -> Iterator[tuple[Entry, str | None, str]]:
+    """Yield what may be dumps, each with the name and the directory of its run; note what belongs to none."""
     for entry in candidates:
         try:
             place = runs.of(entry)
@@ -230,20 +264,8 @@ def discover(
             continue
         if place is None:
             found.ignored_count += 1
-            continue
-        name, directory = place
-        first = directories.setdefault(name, (entry.tree, directory))[1]
-        if first != directory and root_of(first) != root_of(directory):
-            raise UsageError(
-                f"two directories are called {name!r}: {first} and {directory}; "
-                "name their runs with --run, or with run_name in a run.json in each"
-            )
-        found.dumps.append(grouped(entry, beside, name, directory))
-    _describe(found, runs, directories, faults)
-    found.refused += [f"{fault}; {count} dump{'s' * (count > 1)} left out" for fault, count in faults.items()]
-    found.refused += beside.refused
-    _count_unused(found, beside, files)
-    return found
+        else:
+            yield entry, *place
 
 
 def _count_unused(found: Discovery, beside: Files, files: Mapping[str, Entry]) -> None:
@@ -448,8 +470,9 @@ def _is_candidate(entry: Entry, files: Mapping[str, Entry], beside: Files, look_
         return False
     if path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
         return False
-    is_like_a_dump = entry.is_explicit or name.endswith("buffer-assignment.txt")
+    is_like_a_dump = name.endswith("buffer-assignment.txt") or (entry.is_explicit and not is_written_beside(name))
     if is_like_a_dump or (look_inside and entry.tree.begins_like_a_dump(entry)):
         return True
     beside.ignored_count += 1
+    beside.endings[ending_of(name)] += 1
     return False

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -14,10 +14,10 @@ from bufferhouse.sources.directory import Entry, Found, Tree, split_at_archive
 
 RUN_FILE = "run.json"
 MOST_RUN_FILE_BYTES = 256 << 10
-# Directory names that say nothing about the run in them: such a run is called parent/name.
+# Directory names that say nothing about the run in them: such a run is called like the nearest parent that does.
 GENERIC_NAMES = frozenset(
     {"xla_dump", "xla_dumps", "xla-dump", "xla-dumps", "xladump", "xla", "dump", "dumps", "hlo", "hlo_dump", "hlo-dump"}
-    | {"tmp", "temp", "out", "output", "data"}
+    | {"tmp", "temp", "out", "output", "data", "profile"}
 )
 # Where started_at may come from, the most trusted first.
 SOURCES = ("given", "run.json", "file name", "file time", "ingest time")
@@ -46,6 +46,7 @@ class Run:
     facts: dict[str, Any] = field(default_factory=dict)
     labels: dict[str, Any] = field(default_factory=dict)
     is_named_by_place: bool = False
+    is_named_by_call: bool = False
 
     def row(self, run_id: int) -> dict[str, Any]:
         """Return the run as a row of raw.runs, in the order of its columns."""
@@ -104,21 +105,44 @@ def _json(path: str, data: bytes) -> Any:
     return content
 
 
-def name_of(directory: str, content: Mapping[str, Any], given: str | None) -> str:
-    """Return the name of a run: the one given, that of run.json, or the directory's; parent/name for a generic one.
+def names_by_place(roots: Iterable[str], taken: Collection[str] = ()) -> dict[str, str]:
+    """Return a name for each run that only its directory names, no two alike and none that is taken.
 
-    A run at the top of an archive is called like the archive.
+    A run is called like its directory, without the last parts that say nothing (GENERIC_NAMES), and one at the top of
+    an archive like the archive. As many parents stand before it as it takes to tell the runs apart.
     """
-    if given or content.get("run_name"):
-        return given or content["run_name"]
-    place, inside = split_at_archive(directory)
-    parts = [part for part in (place if inside is None else f"{place[:-1]}/{inside}").split("/") if part]
-    name = parts[-1] if parts else "run"
-    if inside == "":
-        name = name.split(".tar")[0].removesuffix(".tgz").removesuffix(".zip")
-    if name.lower() in GENERIC_NAMES and len(parts) > 1:
-        return f"{parts[-2]}/{name}"
-    return name
+    parts = {root: _telling_parts(root) for root in dict.fromkeys(roots)}
+    depths = dict.fromkeys(parts, 1)
+    while True:
+        names = {root: "/".join(parts[root][-depth:]) for root, depth in depths.items()}
+        owners: dict[str, list[str]] = {name: [""] for name in taken}
+        for root, name in names.items():
+            owners.setdefault(name, []).append(root)
+        longer = [
+            root
+            for same in owners.values()
+            if len(same) > 1
+            for root in same
+            if root and depths[root] < len(parts[root])
+        ]
+        if not longer:
+            return names
+        for root in longer:
+            depths[root] += 1
+
+
+def _telling_parts(root: str) -> list[str]:
+    place, inside = split_at_archive(root)
+    if inside is None:
+        parts = place.split("/")
+    else:
+        archive = place[:-1].split(".tar")[0].removesuffix(".tgz").removesuffix(".zip")
+        parts = [*archive.split("/"), *inside.split("/")]
+    parts = [part for part in parts if part]
+    end = len(parts)
+    while end and parts[end - 1].lower() in GENERIC_NAMES:
+        end -= 1
+    return parts[:end] or parts[-1:] or ["run"]
 
 
 def make_run(
@@ -184,10 +208,10 @@ class Places:
         self.labels = labels
         self.only_base = only_base  # with a given name, everything below it is one run
         self.contents: dict[str, dict[str, Any] | str] = {}  # what each run.json says, or why it cannot be read
-        self.places: dict[tuple[str, str], tuple[str, str]] = {}
+        self.places: dict[tuple[str, str], tuple[str | None, str]] = {}
 
-    def of(self, entry: Entry) -> tuple[str, str]:
-        """Return the name and the directory of the run a file belongs to.
+    def of(self, entry: Entry) -> tuple[str | None, str]:
+        """Return the name and the directory of the run a file belongs to; the name is None where nothing gives one.
 
         Raises:
             RunFault: the run.json of the run cannot be read.
@@ -196,7 +220,7 @@ class Places:
         place = self.places.get(key)
         if place is None:
             directory = self.only_base or self._directory(entry.tree, parent_of(entry.path), entry.base)
-            name = name_of(root_of(directory), self._content(entry.tree, directory), self.run_name)
+            name = self.run_name or self._content(entry.tree, directory).get("run_name") or None
             place = self.places[key] = name, directory
         return place
 
@@ -258,6 +282,7 @@ class Places:
                 oldest_mtime_ns=mtimes[name],
             )
             runs[name].is_named_by_place = not (self.run_name or content.get("run_name"))
+            runs[name].is_named_by_call = bool(self.run_name)
         return runs
 
 

@@ -5,9 +5,10 @@ import fcntl
 import os
 import socket
 import stat
+import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -22,13 +23,14 @@ from bufferhouse.engine.sql import quoted, transaction
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress
-from bufferhouse.paths import remove_leftovers, replacing
+from bufferhouse.paths import cache_folder, remove_leftovers, replacing
 from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.file_copy import copy_file
 from bufferhouse.warehouse.migrate import applied_version, migrate, migrations
 from bufferhouse.warehouse.template import copy_of_blank, fill_from_blank, stamp
 from bufferhouse.warehouse.warehouse import Compacted, Warehouse
 
+_COPIES = 3  # of a file that is written to meanwhile
 _STORAGE_VERSION = "v1.5.0"  # the newest this DuckDB writes: it brings zstd for long text
 BLOCK_SIZE = 65536  # bytes; a quarter of DuckDB's own suits the many small columns (docs/decisions/0006)
 # In these tables rows of a dump that have much in common stand side by side: DuckDB packs what neighbours differ in.
@@ -139,10 +141,11 @@ class File(Warehouse):
                 f"{self.path} cannot be brought to this version, and is as it was: {first_line(error)}"
             ) from error
 
-    def open_to_read(self) -> None:
+    def open_to_read(self, *, is_long: bool = False) -> None:
         """Read the published copy where nothing was written since, which is in no writer's way.
 
-        Else read the file itself when nobody writes, else the published copy as it is, else wait.
+        Else read the file itself when nobody writes, else the published copy as it is, else wait. Whoever reads for
+        long reads a copy of its own of the file, since a writer cannot open a file that somebody reads.
         """
         self.address.check_file()
         published = self.address.published
@@ -151,7 +154,8 @@ class File(Warehouse):
         else:
             undo_left(self.path)
             try:
-                self.con = connect(self.path, read_only=True, wait=0.0 if published.exists() else self.wait)
+                own = self._of_its_own() if is_long else None
+                self.con = own or connect(self.path, read_only=True, wait=0.0 if published.exists() else self.wait)
                 if self.address.has_names:
                     self.note = (
                         f"{self.path} has a second name, a hard link: what lies in a log beside that one is not seen"
@@ -172,6 +176,25 @@ class File(Warehouse):
             raise WarehouseError(
                 f"{self.path} has schema version {version}, this bufferhouse reads version {known}; {way}"
             )
+
+    def _of_its_own(self) -> duckdb.DuckDBPyConnection | None:
+        """Connect to a copy of the file that nobody else sees, gone with the connection; None where there can be none.
+
+        Nothing is locked: a copy during which somebody wrote is made again.
+        """
+        files = [self.path, self.address.log]
+        with suppress(OSError, RuntimeError, WarehouseError), private_folder() as folder:  # no cache, or no space there
+            for _ in range(_COPIES):
+                before = [_state(file) for file in files]
+                for file in files:
+                    (folder / file.name).unlink(missing_ok=True)
+                    if file.exists():
+                        copy_file(file, folder / file.name, is_flushed=False)
+                if writer(self.path) is None and before == [_state(file) for file in files]:
+                    con = connect(folder / self.path.name, read_only=True, wait=0.0)
+                    con.execute(f"SET temp_directory = {quoted(f'{self.path}.tmp')}")  # where the file's own would be
+                    return con
+        return None
 
     def exists(self) -> bool:
         return self.path.exists()
@@ -250,6 +273,27 @@ class File(Warehouse):
 
     def writer(self) -> str | None:
         return writer(self.path)
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """Yield a folder in the user's cache that goes at the end, what is open in it included: the kernel keeps that.
+
+    Raises:
+        RuntimeError, OSError: there is no cache.
+    """
+    cache = cache_folder() / "readers"
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache, ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def _state(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_size, found.st_mtime_ns
 
 
 def undo_left(path: Path) -> None:

@@ -14,8 +14,10 @@ from bufferhouse.errors import WarehouseError, WarehouseFull
 from bufferhouse.paths import remove_leftovers, replacing
 
 
-def copy_file(source: Path, target: Path) -> None:
-    """Put a copy of `source` at `target`, in one step: until it is whole and on the disk, nothing is changed there.
+def copy_file(source: Path, target: Path, *, is_flushed: bool = True) -> None:
+    """Put a copy of `source` at `target`, in one step: until it is whole, nothing is changed there.
+
+    `is_flushed` waits until it is on the disk. Where the file system can, both share their blocks.
 
     Raises:
         WarehouseFull: there is no space for it.
@@ -23,7 +25,7 @@ def copy_file(source: Path, target: Path) -> None:
     """
     if target.parent.is_dir():
         remove_leftovers(target)  # the caller holds the writer's lock, so nobody else is copying
-    with replacing(target, is_flushed=True) as new:
+    with replacing(target, is_flushed=is_flushed) as new:
         command = ["cp", "--reflink=auto", str(source), str(new)]
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}

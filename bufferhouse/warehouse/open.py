@@ -25,8 +25,10 @@ def writing(place: Place | None, **options: Any) -> Warehouse:
     return File(address, **options)
 
 
-def open_reader(place: Place | None = None, *, wait: float = 0.0) -> Warehouse:
+def open_reader(place: Place | None = None, *, wait: float = 0.0, is_long: bool = False) -> Warehouse:
     """Return a warehouse that is open for reading, the one of this folder for None; its `con` is to be closed.
+
+    Who reads for long says so, and keeps no writer out.
 
     Raises:
         UsageError: there is no warehouse.
@@ -34,18 +36,18 @@ def open_reader(place: Place | None = None, *, wait: float = 0.0) -> Warehouse:
         WarehouseError: it is one of another version.
     """
     warehouse = writing(address_of(place), wait=wait)
-    warehouse.open_to_read()
+    warehouse.open_to_read(is_long=is_long)
     return warehouse
 
 
 @contextmanager
-def reading(place: Place, *, wait: float = 0.0) -> Iterator[Warehouse]:
+def reading(place: Place, *, wait: float = 0.0, is_long: bool = False) -> Iterator[Warehouse]:
     """Yield what `open_reader` returns, and close it.
 
     Raises:
         UsageError, WarehouseBusy, WarehouseError: as `open_reader`.
     """
-    warehouse = open_reader(place, wait=wait)
+    warehouse = open_reader(place, wait=wait, is_long=is_long)
     try:
         yield warehouse
     finally:

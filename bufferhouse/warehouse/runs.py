@@ -18,6 +18,7 @@ from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, who
 from bufferhouse.warehouse.warehouse import Warehouse
 
 COMPLETED = "completed_at"
+_LABEL = "label."
 
 
 def run_id(con: duckdb.DuckDBPyConnection, name: str) -> int:
@@ -61,10 +62,10 @@ def rename(warehouse: Warehouse, name: str, new_name: str) -> None:
 
 
 def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
-    """Set columns of raw.runs, or labels for keys that are none; an empty text removes.
+    """Set columns of raw.runs, or labels for keys `label.NAME`; an empty text removes.
 
     Raises:
-        UsageError: there is no such run, or a value is not of its column's kind; nothing was changed.
+        UsageError: there is no such run or fact, or a value is not of its column's kind; nothing was changed.
     """
     con = warehouse.con
     labels = json.loads(con.execute("SELECT labels FROM raw.runs WHERE run_id = ?", [run_id(con, name)]).fetchone()[0])
@@ -79,10 +80,13 @@ def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
             changes[key] = value or None
         elif key in ("run_id", "run_name", "root", "labels", "started_at_source"):
             raise UsageError(f"{key} cannot be set; bufferhouse runs rename changes the name")
+        elif not key.startswith(_LABEL):
+            hint = did_you_mean(key, [*TEXTS, *NUMBERS, "started_at"])
+            raise UsageError(f"{key!r} is no fact of a run{hint}; for a label of your own: {_LABEL}{key}={value}")
         elif value:
-            labels[key] = value
+            labels[key.removeprefix(_LABEL)] = value
         else:
-            labels.pop(key, None)
+            labels.pop(key.removeprefix(_LABEL), None)
     changes["labels"] = json.dumps(labels, sort_keys=True)
     warehouse.change_run(name, changes)
 
@@ -134,7 +138,7 @@ def complete(warehouse: Warehouse, names: Sequence[str], moment: datetime | None
     text = (moment or datetime.now(UTC)).isoformat(timespec="seconds")
     with transaction(warehouse.con):
         for name in names:
-            set_facts(warehouse, name, {COMPLETED: text})
+            set_facts(warehouse, name, {f"{_LABEL}{COMPLETED}": text})
 
 
 def declared_complete(con: duckdb.DuckDBPyConnection) -> set[str]:

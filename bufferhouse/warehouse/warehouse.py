@@ -87,8 +87,8 @@ class Warehouse(ABC):
         """Set `con`, and leave in `stack` what is to be done when the warehouse is closed."""
 
     @abstractmethod
-    def open_to_read(self) -> None:
-        """Set `con`, which reads and does not change any more, and `note`.
+    def open_to_read(self, *, is_long: bool = False) -> None:
+        """Set `con`, which reads and does not change any more, and `note`. Who reads `is_long` keeps no writer out.
 
         Raises:
             UsageError: there is no warehouse.

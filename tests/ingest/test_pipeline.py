@@ -287,15 +287,28 @@ def test_a_file_that_was_named_and_is_no_dump_is_refused(warehouse, tmp_path):
     assert "found '# Notes'" in outcome.out
 
 
-def test_a_run_of_the_same_name_from_elsewhere_is_refused(warehouse, tmp_path):
-    """Two runs that only share a name are not mixed: exit 2, both roots named, nothing changed."""
+def test_a_run_of_the_same_directory_name_from_elsewhere_is_another_run(warehouse, tmp_path):
+    """Two runs that only share a name are not mixed: the second takes its parent along, and keeps that name."""
     for root, numbers in (("a", [1, 2]), ("b", [3, 4])):
         write_dumps(tmp_path / root / "nightly", numbers)
     ingested(warehouse, tmp_path / "a")
+    assert ["b/nightly"] == ingested(warehouse, tmp_path / "b")[1]["runs"]
+    for path in (tmp_path / "b" / "nightly").iterdir():
+        path.unlink()
+    write_dumps(tmp_path / "b" / "nightly", [5])
+    assert ["b/nightly"] == ingested(warehouse, tmp_path / "b")[1]["runs"]
+    assert 2 == counts(warehouse)["runs"]
+
+
+def test_a_run_of_the_same_given_name_from_elsewhere_is_refused(warehouse, tmp_path):
+    """Exit 2, both roots named, nothing changed."""
+    for root, numbers in (("a", [1, 2]), ("b", [3, 4])):
+        write_dumps(tmp_path / root, numbers)
+    ingested(warehouse, tmp_path / "a", "--run", "nightly")
     before = counts(warehouse)
-    outcome = call("ingest", tmp_path / "b", "--warehouse", warehouse)
+    outcome = call("ingest", tmp_path / "b", "--run", "nightly", "--warehouse", warehouse)
     assert (2, "") == (outcome.code, outcome.out)
-    for text in (str(tmp_path / "a" / "nightly"), str(tmp_path / "b" / "nightly"), "'nightly'", "--run"):
+    for text in (str(tmp_path / "a"), str(tmp_path / "b"), "'nightly'", "--run"):
         assert text in outcome.err
     assert before == counts(warehouse)
 

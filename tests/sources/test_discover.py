@@ -214,13 +214,21 @@ def test_a_given_name_makes_one_run_of_everything(tmp_path, monkeypatch):
     assert str(tmp_path) == found.runs["one"].root
 
 
-def test_two_directories_of_one_name_are_refused(tmp_path):
-    """Runs are told apart by name, so both directories and the way out are named."""
+def test_two_directories_of_one_name_take_their_parents_along(tmp_path):
+    """Runs are told apart by name."""
     write(tmp_path / "a" / "nightly" / NAME)
     write(tmp_path / "b" / "nightly" / NAME)
+    assert [("a/nightly", NAME), ("b/nightly", NAME)] == sorted(paths(discover([tmp_path])))
+
+
+def test_two_directories_that_are_given_one_name_are_refused(tmp_path):
+    """Both directories and the way out are named."""
+    for name in ("a", "b"):
+        write(tmp_path / name / "run.json", b'{"run_name": "nightly"}')
+        write(tmp_path / name / NAME)
     with pytest.raises(UsageError, match="two directories are called 'nightly'") as error:
         discover([tmp_path])
-    for text in (str(tmp_path / "a" / "nightly"), str(tmp_path / "b" / "nightly"), "--run", "run.json"):
+    for text in (str(tmp_path / "a"), str(tmp_path / "b"), "--run", "run.json"):
         assert text in str(error.value)
 
 

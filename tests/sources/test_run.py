@@ -9,7 +9,7 @@ import pytest
 
 from bufferhouse.errors import UsageError
 from bufferhouse.sources.discover import discover
-from bufferhouse.sources.run import make_run, name_of, read_run_file
+from bufferhouse.sources.run import make_run, names_by_place, read_run_file
 from tests.command_line import call
 from tests.ingests import ingest
 from tests.synthetic import small_dump
@@ -30,19 +30,38 @@ def write_run(directory: Path, facts: dict | None, *names: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("directory", "content", "given", "name"),
+    ("roots", "names"),
     [
-        ("/jobs/nightly", {}, None, "nightly"),
-        ("/jobs/nightly", {"run_name": "release"}, None, "release"),
-        ("/jobs/nightly", {"run_name": "release"}, "mine", "mine"),
-        ("/jobs/xla_dump", {}, None, "jobs/xla_dump"),
-        ("/jobs/2026-01-01/HLO", {}, None, "2026-01-01/HLO"),
-        ("/tmp", {}, None, "tmp"),
+        (["/jobs/nightly"], ["nightly"]),
+        (["/jobs/xla_dump"], ["jobs"]),
+        (["/jobs/2026-01-01/HLO"], ["2026-01-01"]),
+        (["/tmp"], ["tmp"]),
+        (["/jobs/nightly.tar.zst!"], ["nightly"]),
+        (["/jobs/all.zip!a/dump", "/jobs/all.zip!b/dump"], ["a", "b"]),
+        (["/a/nightly", "/b/nightly", "/b/weekly"], ["a/nightly", "b/nightly", "weekly"]),
+        (["/x/a/nightly/dump", "/y/a/nightly/dump"], ["x/a/nightly", "y/a/nightly"]),
+        (["/f/1/profile/xla_dump", "/f/2/profile/xla_dump"], ["1", "2"]),
+        (["/nightly", "/b/nightly"], ["nightly", "b/nightly"]),
     ],
 )
-def test_the_name_of_a_run(directory, content, given, name):
-    """Given, else from run.json, else that of the directory; one that says nothing takes its parent's along."""
-    assert name == name_of(directory, content, given)
+def test_the_names_of_runs(roots, names):
+    """Those of their directories, without parts that say nothing, and with the parents that tell them apart."""
+    assert dict(zip(roots, names, strict=True)) == names_by_place(roots)
+
+
+def test_a_name_that_is_taken_is_given_to_no_other_run():
+    """One that was given stands; who is called like it takes a parent along."""
+    assert {"/b/nightly": "b/nightly"} == names_by_place(["/b/nightly"], {"nightly"})
+
+
+def test_a_hundred_directories_of_one_name_are_ingested_by_one_command(tmp_path, warehouse):
+    """As profilers leave them: each run is called by the part of its path that is its own, and --plan shows it."""
+    for number in range(100):
+        write_run(tmp_path / f"step_{number}" / "profile" / "xla_dump", None, PLAIN)
+    outcome = call("ingest", "--plan", tmp_path, "--warehouse", warehouse)
+    assert "100 dumps of 100 runs seen" in outcome.out
+    assert "runs: step_0, step_1, " in outcome.out
+    assert (0, 100) == (ingest(warehouse, tmp_path)[0], rows(warehouse, "SELECT COUNT(*) FROM raw.runs")[0][0])
 
 
 @pytest.mark.parametrize(

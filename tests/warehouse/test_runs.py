@@ -60,12 +60,24 @@ def test_a_label_of_the_call_completes_the_run(warehouse, run):
 
 def test_what_is_there_stays(warehouse, run):
     """A fact, a label and a moment that somebody set are not overwritten by a run.json that says otherwise."""
-    call("runs", "set", "nightly", "platform=tpu", "team=b", "started_at=2026-05-05", "--warehouse", warehouse)
+    call("runs", "set", "nightly", "platform=tpu", "label.team=b", "started_at=2026-05-05", "--warehouse", warehouse)
     described(run, started_at="2026-01-01", platform="cpu", compiler="jaxlib", labels={"team": "a", "more": "x"})
     ingest(warehouse, run)
     assert ("tpu", "jaxlib", '{"more": "x", "team": "b"}', "2026-05-05 00:00:00+00", "given") == facts_of(
         warehouse, "platform", "compiler", "labels", MOMENT, "started_at_source"
     )
+
+
+def test_a_run_json_that_comes_later_makes_no_second_run(warehouse, run):
+    """The run keeps its name, and what to type is said; a name that was given on the call is another run."""
+    described(run, run_name="release")
+    outcome = call("ingest", run, "--warehouse", warehouse)
+    assert "runs: nightly" in outcome.out
+    assert "run.json of run nightly calls it release, and it stays nightly" in outcome.out
+    assert "bufferhouse runs rename nightly release" in outcome.out
+    assert [("nightly",)] == rows(warehouse, "SELECT run_name FROM raw.runs")
+    assert 0 == call("runs", "rename", "nightly", "release", "--warehouse", warehouse).code
+    assert "calls it" not in call("ingest", run, "--warehouse", warehouse).out
 
 
 def test_older_files_that_come_later_date_the_run(warehouse, run):
@@ -103,13 +115,18 @@ def test_a_plan_changes_nothing(warehouse, run):
 
 
 def test_set_writes_columns_and_labels(warehouse, run):
-    """Columns by name, labels for other keys; an empty value removes."""
-    words = ["platform=gpu", "device_memory_bytes=85899345920", "started_at=2026-01-01T10:00:00+01:00", "shift=night"]
+    """Columns by name, labels by `label.NAME`; an empty value removes."""
+    words = [
+        "platform=gpu",
+        "device_memory_bytes=85899345920",
+        "started_at=2026-01-01T10:00:00+01:00",
+        "label.shift=night",
+    ]
     assert 0 == call("runs", "set", "nightly", *words, "--warehouse", warehouse).code
     columns = ("platform", "device_memory_bytes", MOMENT, "started_at_source", "labels")
     expected = ("gpu", 85899345920, "2026-01-01 09:00:00+00", "given", '{"shift": "night"}')
     assert expected == facts_of(warehouse, *columns)
-    assert 0 == call("runs", "set", "nightly", "platform=", "shift=", "--warehouse", warehouse).code
+    assert 0 == call("runs", "set", "nightly", "platform=", "label.shift=", "--warehouse", warehouse).code
     assert (None, "{}") == facts_of(warehouse, "platform", "labels")
 
 
@@ -124,6 +141,8 @@ def test_set_writes_columns_and_labels(warehouse, run):
         (["nightly", f"device_count={2**63}"], "device_count: expected a number"),
         (["nightly", "started_at=soon"], "expected started_at as ISO 8601"),
         (["nightly", "run_name=x"], "bufferhouse runs rename"),
+        (["nightly", "platfrom=tpu"], "'platfrom' is no fact of a run; did you mean 'platform'?"),
+        (["nightly", "shift=night"], "for a label of your own: label.shift=night"),
     ],
 )
 def test_a_wrong_set_changes_nothing(warehouse, run, words, message):

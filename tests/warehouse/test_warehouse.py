@@ -105,7 +105,7 @@ def test_a_file_that_is_no_warehouse_is_a_wrong_call(tmp_path, directory):
     with pytest.raises(WarehouseError, match=r"notes\.duckdb"):
         open_reader(path)
     assert 2 == call("query", "SELECT 1", "--warehouse", path).code
-    assert 2 == call("ingest", tmp_path, "--warehouse", path).code
+    assert 2 == call("ingest", tmp_path, "--allow-empty", "--warehouse", path).code
 
 
 def test_a_database_of_somebody_else_is_not_read(tmp_path):

@@ -60,7 +60,7 @@ class Lake(Warehouse):
                         f"{self.address} cannot be brought to this version, and is as it was: {first_line(error)}"
                     ) from error
 
-    def open_to_read(self) -> None:
+    def open_to_read(self, *, is_long: bool = False) -> None:
         """Read the newest snapshot, and go on reading it."""
         self.con = attach.open_lake(self.address, read_only=True, wait=self.wait)
         try:

@@ -1,0 +1,95 @@
+"""An ingest that finds no dump says so; what XLA writes beside dumps is no reject."""
+
+import json
+from pathlib import Path
+
+from tests.command_line import call
+from tests.ingests import ingest, name_of, write_dumps
+from tests.warehouses import rows
+
+OTHERS = (
+    "module_0001.jit_f.before_optimizations.hlo.pb",
+    "module_0001.jit_f.ir-with-opt.ll",
+    "module_0001.jit_f.ir-no-opt.ll",
+    "module_0001.jit_f.o",
+    "module_0001.jit_f.cpu_after_optimizations.txt",
+    "module_0001.jit_f.cpu_after_optimizations-memory-usage-report.txt",
+    "module_0001.jit_f.debug_options",
+    "flags.flagfile",
+)
+
+
+def write_others(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name in OTHERS:
+        (folder / name).write_bytes(b"\x00\xffnot a dump\n")
+    return folder
+
+
+def test_a_folder_without_dumps_is_no_success(tmp_path):
+    """It says what was there and which flags XLA wants; no warehouse is made, nor by a plan."""
+    folder, none = write_others(tmp_path / "run"), tmp_path / "none.duckdb"
+    for words in ([], ["--plan"]):
+        outcome = call("ingest", folder, "--warehouse", none, *words)
+        assert 1 == outcome.code
+        assert "no dump found" in outcome.out
+        assert "2 .ll, " in outcome.out
+        assert "1 .hlo.pb" in outcome.out
+        assert "--xla_dump_hlo_as_text" in outcome.out
+        assert not none.exists()
+    code, summary = ingest(none, folder)
+    assert (1, 0, len(OTHERS), 2) == (code, summary["seen"], summary["ignored"], summary["endings"][".ll"])
+
+
+def test_who_means_an_empty_source_says_so(tmp_path):
+    """With --allow-empty it is an ingest like any other."""
+    (tmp_path / "empty").mkdir()
+    none = tmp_path / "none.duckdb"
+    assert "no file at all" in call("ingest", tmp_path / "empty", "--warehouse", none).out
+    outcome = call("ingest", tmp_path / "empty", "--allow-empty", "--warehouse", none)
+    assert (0, True) == (outcome.code, none.exists())
+
+
+def test_what_lies_beside_dumps_is_ignored_when_it_is_named(warehouse, tmp_path):
+    """As `ingest DIR/*` names it: no reject. A dump is one whatever it is called, and a module text belongs to it."""
+    folder = write_others(tmp_path / "run")
+    [dump] = write_dumps(folder, [1])
+    odd = folder / "odd.pb"
+    odd.write_bytes(dump.read_bytes().replace(b"u8[9]", b"u8[10]"))
+    outcome = call("ingest", *sorted(folder.iterdir()), "--warehouse", warehouse, "--format", "json")
+    summary = json.loads(outcome.out)
+    assert (0, 0, len(OTHERS) - 1) == (outcome.code, summary["rejected"], summary["ignored"])
+    assert {(name_of(1),), ("odd.pb",)} == set(rows(warehouse, "SELECT relative_path FROM raw.observations"))
+
+
+def test_a_run_that_nobody_describes_is_warned_about_once(warehouse, tmp_path):
+    """With the command that describes it; the platform may stand in the names of files."""
+    write_dumps(tmp_path / "run", [1])
+    outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
+    assert "run run: compiler or platform not known" in outcome.out
+    assert "bufferhouse runs set run compiler=jaxlib" in outcome.out
+    write_dumps(tmp_path / "run", [2])
+    assert "not known" not in call("ingest", tmp_path / "run", "--warehouse", warehouse).out
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "run.json").write_text('{"compiler": "jaxlib"}')
+    write_dumps(tmp_path / "other", [3])
+    assert "not known" not in call("ingest", tmp_path / "other", "--warehouse", warehouse).out
+
+
+def test_unwanted_rejects_can_be_removed(warehouse, tmp_path):
+    """By rule, run, age or id, after a look at the plan; others stay."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name_of(1)).write_bytes(b"BufferAssignment:\nnonsense\n")
+    (tmp_path / "run" / f"{name_of(2)}.gz").write_bytes(b"\x1f\x8bnonsense")
+    ingest(warehouse, tmp_path / "run")
+    kept, removed = [("compression",)], "1 reject removed\n"
+    [(rule,)] = rows(warehouse, "SELECT rule FROM raw.rejects WHERE rule <> 'compression'")
+    assert rule in call("rejects", "rm", "--rule", rule, "--plan", "--warehouse", warehouse).out
+    assert [(2,)] == rows(warehouse, "SELECT COUNT(*) FROM raw.rejects")
+    assert removed == call("rejects", "rm", "--rule", rule, "--run", "run", "--warehouse", warehouse).out
+    assert kept == rows(warehouse, "SELECT rule FROM raw.rejects")
+    assert "0 rejects removed\n" == call("rejects", "rm", "--older-than", "1", "--warehouse", warehouse).out
+    for words, expected in (([], "expected ids of rejects"), (["99"], "there is no reject 99")):
+        outcome = call("rejects", "rm", *words, "--warehouse", warehouse)
+        assert (2, True) == (outcome.code, expected in outcome.err)
+    assert removed == call("rejects", "rm", "--all", "--warehouse", warehouse).out
