@@ -123,6 +123,7 @@ def _start(port: int, auth: str) -> subprocess.Popen:
         ],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is not for the server: deployments are paused there before it ends
         env={
             **os.environ,
             "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": origins(port) if pages == NO_PAGES else pages,

@@ -5,7 +5,6 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -94,8 +93,7 @@ def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 1
         runner = Runner(name=NAME, query_seconds=poll_seconds, limit=1)
         for deployment in deployments(conf, settings):
             runner.add_flow(**deployment)
-        with suppress(KeyboardInterrupt):
-            asyncio.run(runner.start())
+        asyncio.run(runner.start())
 
 
 def _pass_over_overtaken(poll_seconds: float) -> None:
