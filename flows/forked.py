@@ -6,6 +6,7 @@ work for a pass of milliseconds. Here `multiprocessing` is replaced in the one m
 
 import multiprocessing
 import multiprocessing.forkserver
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,8 +28,13 @@ def flow_runs_forked() -> Iterator[None]:
     """
     context = _Context()
     context.set_forkserver_preload(["flows.preloaded"])
-    with _main_module_hidden():
-        multiprocessing.forkserver.ensure_running()
+    # Ctrl-C of a terminal goes to this process, too, and would end its imports with a traceback (`flows.preloaded`).
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with _main_module_hidden():
+            multiprocessing.forkserver.ensure_running()
+    finally:
+        signal.signal(signal.SIGINT, before)
     own = prefect.flow_engine.multiprocessing
     prefect.flow_engine.multiprocessing = SimpleNamespace(
         get_context=lambda method: context, context=multiprocessing.context

@@ -3,6 +3,8 @@
 Prefect only: a database or a library of frames starts threads when it is imported, and a fork would lose them.
 """
 
+import signal
+
 import prefect.artifacts
 import prefect.client.orchestration
 import prefect.deployments.runner
@@ -11,3 +13,6 @@ import prefect.flow_engine
 import prefect.logging.handlers
 import prefect.runner
 import prefect.task_engine  # noqa: F401
+
+# The process is started with SIGINT ignored; its forks, the flow runs, hear it again.
+signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -39,7 +39,8 @@ class Bar:
 
             self._bar = RichBar(
                 TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-                TextColumn("{task.fields[note]}"), TimeRemainingColumn(), console=Console(file=terminal(sys.stderr)), transient=True,
+                TextColumn("{task.fields[note]}"), TimeRemainingColumn(),
+                console=Console(file=terminal(sys.stderr)), transient=True,
             )  # fmt: skip
             self._bar.add_task(what, total=total, note=note)
             self._bar.start()
