@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bufferhouse.compare.compare import STATUSES, Compared, compare_runs
+from bufferhouse.compare.compare import SAME_SIGNATURE, Compared, compare_runs
+from bufferhouse.compare.pairing import CHANGES
 from bufferhouse.config.threshold import RELEVANT, Threshold
 from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.compare.records import cause_records, program_records
@@ -54,7 +55,10 @@ class Comparison:
 
     @property
     def totals(self) -> list[Record]:
-        """For each memory space how many programs have which status, and the bytes of those that are in both runs."""
+        """For each memory space how many programs have which status, and the bytes of those that are in both runs.
+
+        Reshaped and renamed programs are counted by themselves; their change is `joined_delta_bytes`.
+        """
         spaces = dict.fromkeys((row["platform"], row["memory_space"]) for row in self.programs)
         return [
             {"platform": platform, "memory_space": memory_space, **_counts(self.of(platform, memory_space))}
@@ -72,13 +76,15 @@ class Comparison:
 
 def _counts(rows: Sequence[Record]) -> Record:
     by_status = Counter(row["status"] for row in rows)
-    # A program that is in one run only, or is not known, says nothing about the compilers.
+    # A program that is in one run only, or is not known, says nothing about the compilers; nor does another model.
+    joined = [row for row in rows if row["status"] in CHANGES]
+    rows = [row for row in rows if row["status"] not in CHANGES]
     matched = [row for row in rows if row["delta_bytes"] is not None]
     changes = [row["delta_bytes"] for row in matched]
     before_bytes = sum(row["before_bytes"] for row in matched)
     return {
-        "program_count": len(rows),
-        **{f"{status.replace(' ', '_')}_count": by_status[status] for status in STATUSES},
+        "program_count": len(rows) + len(joined),
+        **{f"{status.replace(' ', '_')}_count": by_status[status] for status in SAME_SIGNATURE},
         "risen_count": sum(change > 0 for change in changes),
         "fallen_count": sum(change < 0 for change in changes),
         "relevant_count": sum(row["is_relevant"] for row in rows),
@@ -87,6 +93,9 @@ def _counts(rows: Sequence[Record]) -> Record:
         "before_bytes": before_bytes,
         "after_bytes": before_bytes + sum(changes),
         "delta_bytes": sum(changes),
+        **{f"{change}_count": by_status[change] for change in CHANGES},
+        "joined_delta_bytes": sum(row["delta_bytes"] or 0 for row in joined),
+        "relevant_joined_count": sum(row["is_relevant"] for row in joined),
     }
 
 
