@@ -98,13 +98,41 @@ def pairs_of_runs(
     con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int
 ) -> tuple[list[Pair], SizesOfDumps]:
     """Return the pairs of the dumps of two runs, also of reshaped and renamed programs, and the sizes of the dumps."""
-    runs = {before_run_id: [], after_run_id: []}
+    return _paired(con, *_dumps(con, before_run_id, after_run_id))
+
+
+@collector_paused()
+def compare_joined(con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int) -> list[Compared]:
+    """Return every memory space of the reshaped and renamed programs of two runs, by reserved bytes."""
+    pairs, sizes = joined_pairs(con, before_run_id, after_run_id)
+    return compare_pairs(con, pairs, sizes, metric="reserved")
+
+
+def joined_pairs(
+    con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int
+) -> tuple[list[Pair], SizesOfDumps]:
+    """Return the pairs of reshaped and renamed programs of two runs, and the sizes of their dumps."""
+    before, after = _dumps(con, before_run_id, after_run_id)
+    both = {dump.program_id for dump in before} & {dump.program_id for dump in after}
+    gone, new = ([dump for dump in side if dump.program_id not in both] for side in (before, after))
+    pairs, sizes = _paired(con, gone, new) if gone and new else ([], SizesOfDumps(con, []))
+    return [pair for pair in pairs if pair.change], sizes
+
+
+def _dumps(con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int) -> tuple[list[Dump], list[Dump]]:
+    runs: dict[int, list[Dump]] = {before_run_id: [], after_run_id: []}
     for run_id, program_id, dump_id, *about in ask(
         con, "compare_dumps", before_run_id=before_run_id, after_run_id=after_run_id
     ).rows:
         runs[run_id].append(Dump(dump_id, program_id, *about))
-    sizes = SizesOfDumps(con, {dump.dump_id for dumps in runs.values() for dump in dumps})
-    pairs = pair_up(runs[before_run_id], runs[after_run_id], sizes.reserved())
+    return runs[before_run_id], runs[after_run_id]
+
+
+def _paired(
+    con: duckdb.DuckDBPyConnection, before: Sequence[Dump], after: Sequence[Dump]
+) -> tuple[list[Pair], SizesOfDumps]:
+    sizes = SizesOfDumps(con, {dump.dump_id for dump in (*before, *after)})
+    pairs = pair_up(before, after, sizes.reserved())
     alone = lone_dumps(pairs)
     op_names: dict[int, dict[str, int]] = {}
     for dump_id, op_name, count in ask(con, "compare_op_names", dump_ids=sorted(set(alone))).rows if alone else ():

@@ -102,6 +102,10 @@ def changed_shapes(before: Sequence[str], after: Sequence[str]) -> Counter[tuple
             found[one, other] += count
             gone[one] -= count
             come[other] -= count
+    if len(before) == len(after):
+        # As many as before: what is left has become what is left, whatever its rank.
+        olds, news = ([leaf for leaf in side if leaf in left] for side, left in ((before, +gone), (after, +come)))
+        found.update(zip(olds, news, strict=False))
     return found
 
 

@@ -4,8 +4,10 @@ WITH ranked AS (
     SELECT
         platform,
         track,
+        run_id,
         run_name,
         run_order,
+        LAG(run_id) OVER newest AS before_run_id,
         LAG(run_name) OVER newest AS before_run_name,
         ROW_NUMBER() OVER (PARTITION BY platform, track ORDER BY run_order DESC) AS newness
     FROM marts.runs_v1
@@ -16,8 +18,10 @@ WITH ranked AS (
 SELECT
     platform,  -- cpu, gpu or tpu; null where nobody said.
     track,  -- Label that tells series apart.
-    before_run_name,  -- The run before the newest.
-    run_name AS after_run_name  -- The newest run.
+    before_run_id,  -- The run before the newest.
+    before_run_name,  -- Its name.
+    run_id AS after_run_id,  -- The newest run.
+    run_name AS after_run_name  -- Its name.
 FROM ranked
 WHERE newness = 1 AND before_run_name IS NOT NULL
 ORDER BY platform ASC NULLS LAST, track ASC NULLS FIRST

@@ -1,6 +1,7 @@
 """Tables of the fleet report over all programs: what wastes memory, what is compiled again, what figures cover."""
 
 from bufferhouse.query.statements import Record
+from bufferhouse.report.compare.joined import joined_section
 from bufferhouse.report.fleet.data import SHOWN_WASTE, Fleet
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.sections import Section
@@ -92,6 +93,22 @@ def fleet_tables(fleet: Fleet) -> list[Section]:
             for title, line, columns, name in tables
             if fleet.answers[name].records
         ),
+    ]
+
+
+def fleet_reshaped(fleet: Fleet) -> list[Section]:
+    """Return the reshaped and renamed programs of the newest runs, a table for each run that has any."""
+    records = fleet.answers["fleet_reshaped"].records
+    runs = dict.fromkeys((row["before_run_name"], row["after_run_name"], row["after_run_id"]) for row in records)
+    return [
+        joined_section(
+            [row for row in records if row["after_run_id"] == run_id],
+            before,
+            after,
+            "fleet_reshaped",
+            after_run_id=run_id,
+        )
+        for before, after, run_id in runs
     ]
 
 

@@ -2,6 +2,7 @@
 
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
+from bufferhouse.report.compare.joined import joined_section
 from bufferhouse.report.run.data import Run
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable, reject_line, space_heading, space_key
@@ -86,6 +87,9 @@ def title(run: Run) -> str:
 def run_sections(run: Run) -> list[Section]:
     """Return all sections of the report that have something to show."""
     parts = [Section("", [*subtitle(run), *notes(run)])]
+    if reshaped := run.records("run_reshaped"):
+        before = run.records("run_before")[0]["before_run_name"]
+        parts.append(joined_section(reshaped, before, run.facts["run_name"], "run_reshaped"))
     if spaces := run.records("run_spaces"):
         said = ["The largest program, and percentiles over programs; bytes of programs are never added up."]
         parts.append(Section("Memory spaces", said, _SPACES, spaces, "spaces", "run_spaces"))
