@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from bufferhouse.errors import counted
+
 _SHOWN = 3  # shapes that changed; a line counts the others
 _LEAF = re.compile(r"(?P<type>[a-z][a-z0-9]*)\[(?P<dims>[^\]]*)\]")
 _NAMES = {1: ("the only",), 2: ("leading", "last"), 3: ("leading", "second", "last")}
@@ -68,7 +70,7 @@ def signature_words(before: str, after: str) -> list[str]:
         changed, of = changed_shapes(old.output, new.output), "output "
     words += [f"{of}{shapes[0]} → {shapes[1]}{_times(count)}" for shapes, count in changed.most_common(_SHOWN)]
     if len(changed) > _SHOWN:
-        words.append(f"{len(changed) - _SHOWN:,} more shapes")
+        words.append(counted(len(changed) - _SHOWN, "more shape"))
     if step := common_step(changed):
         words.append(step)
     if not words and old != new:
