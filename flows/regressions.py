@@ -1,4 +1,4 @@
-"""The flow `regressions`: compare the two newest runs of each platform and track; growth over the limit is an event."""
+"""The flow `regressions`: compare the two newest runs of each platform, track and device; growth is an event."""
 
 import time
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ _TOLD = (
 
 @step(name="choose runs")
 def choose(warehouse: str, wait_seconds: float) -> Held:
-    """Return the two newest runs of each platform and track."""
+    """Return the two newest runs of each platform, track and device."""
     with reading(address_of(warehouse), wait=wait_seconds) as opened:
         return Held(ask(opened.con, "newest_runs").records)
 
@@ -57,7 +57,7 @@ def regressions(
     config: str | None = None,
     settings: list[str] | None = None,
 ) -> State:
-    """Compare the newest run of each platform and track with the one before it.
+    """Compare the newest run of each platform, track and device with the one before it.
 
     Programs that grew over the limit and were not accepted are an event `bufferhouse.regression` for each pair of runs.
     The artifact `regressions` shows the comparisons with their causes, `regressions-summary` the counts.

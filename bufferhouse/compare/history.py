@@ -11,12 +11,12 @@ from bufferhouse.compare.pairing import Dump, Pair
 from bufferhouse.compare.sizes import SizesOfDumps, metric_bytes
 from bufferhouse.query.statements import Record, ask
 
-_SERIES = ("program_id", "compile_target", "platform", "track", "memory_space")
+_SERIES = ("program_id", "compile_target", "platform", "track", "device_kind", "memory_space")
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The runs of a program, of one compile target, platform, track and memory space, in their order.
+    """The runs of a program, of one compile target, platform, track, device and memory space, in their order.
 
     `runs` are the records of `program_trend`, each with its `metric_bytes`; `changes` holds the change points: the
     first run whose bytes differ from those of the run before it, that run, and their comparison.
@@ -44,7 +44,7 @@ def read_joined(
 ) -> list[Joined]:
     """Return the steps in which one of some programs became another one or was one, in the order of the runs.
 
-    A step goes from a run with dumps to the next one of its platform and track.
+    A step goes from a run with dumps to the next one of its platform, track and device.
     """
     seen = [
         {record["run_id"] for record in ask(con, "program_trend", program_id=program_id).records}
@@ -53,7 +53,7 @@ def read_joined(
     tracks: dict[tuple, list[Record]] = {}
     for run in ask(con, "fleet_runs").records:
         if run["dump_count"]:
-            tracks.setdefault((run["platform"], run["track"]), []).append(run)
+            tracks.setdefault((run["platform"], run["track"], run["device_kind"]), []).append(run)
     found = []
     for runs in tracks.values():
         for before, after in pairwise(runs):

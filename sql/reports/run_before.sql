@@ -1,4 +1,4 @@
--- The run before a run: the newest one before it with the same platform and track that has dumps; no row without one.
+-- The run before a run: the newest one before it with the same platform, track and device that has dumps; no row without one.
 -- grain: one row
 -- parameters: run_id
 WITH ordered AS (
@@ -6,9 +6,9 @@ WITH ordered AS (
         run_id,
         LAG(run_id) OVER earlier AS before_run_id,
         LAG(run_name) OVER earlier AS before_run_name
-    FROM marts.runs_v1
+    FROM marts.runs_v2
     WHERE dump_count > 0 OR run_id = $run_id
-    WINDOW earlier AS (PARTITION BY platform, track ORDER BY run_order ASC)
+    WINDOW earlier AS (PARTITION BY platform, track, device_kind ORDER BY run_order ASC)
 )
 
 SELECT

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+import duckdb
+
 from bufferhouse.compare.compare import SAME_SIGNATURE, Compared, compare_runs
 from bufferhouse.compare.pairing import CHANGES
 from bufferhouse.config.threshold import RELEVANT, Threshold
@@ -19,7 +21,8 @@ class Comparison:
     """Two runs, and every memory space of every program of them.
 
     `answers` holds the records of both runs (`compare_runs`), of the programs (`compare_programs`: one for each pair of
-    dumps and memory space) and of the causes (`compare_causes`), the biggest first.
+    dumps and memory space) and of the causes (`compare_causes`), the biggest first. `device_facts` say where the dumps
+    of a run without a known device contradict those of the other.
     """
 
     warehouse: str
@@ -29,6 +32,7 @@ class Comparison:
     relevant: Threshold
     rows: Sequence[Compared]
     answers: dict[str, Answer] = field(repr=False)
+    device_facts: Sequence[str] = ()
 
     @property
     def before(self) -> Record:
@@ -124,6 +128,7 @@ def read_comparison(
         runs = {"before_run_id": find_run(con, before), "after_run_id": find_run(con, after)}
         sides = ask(con, "compare_runs", **runs)
         program_ids = None if program is None else find_programs(con, program)
+        device_facts = _device_facts(con, sides.records)
         rows = compare_runs(con, **runs, metric=metric, program_ids=program_ids, memory_space=memory_space)
     programs = program_records(rows, relevant, sides.records)
     answers = {
@@ -131,4 +136,28 @@ def read_comparison(
         "compare_programs": Answer.of(programs),
         "compare_causes": Answer.of(cause_records(rows, programs)),
     }
-    return Comparison(name, datetime.now(UTC), note, metric, relevant, rows, answers)
+    return Comparison(name, datetime.now(UTC), note, metric, relevant, rows, answers, device_facts)
+
+
+def _device_facts(con: duckdb.DuckDBPyConnection, sides: Sequence[Record]) -> list[str]:
+    """Return what the dumps of two runs say about their devices and contradicts itself; nothing if both are known.
+
+    Only programs of both runs are looked at: others may use what these do not.
+    """
+    before, after = (side["run_id"] for side in sorted(sides, key=lambda side: side["side"], reverse=True))
+    if before == after or all(side["device_kind"] or side["platform"] == "cpu" for side in sides):
+        return []
+    seen: dict[str, dict[int, set[str]]] = {}
+    for run_id, thing, fact in ask(con, "compare_devices", before_run_id=before, after_run_id=after).rows:
+        seen.setdefault(thing, {before: set(), after: set()})[run_id].add(fact)
+    return [
+        f"{thing} {_only(found[before], found[after])} before, {_only(found[after], found[before])} after"
+        for thing, found in seen.items()
+        if found[before] != found[after]
+    ]
+
+
+def _only(one: set[str], other: set[str]) -> str:
+    """Return what one side alone has, as text."""
+    alone = sorted(one - other, key=lambda word: (len(word), word))
+    return f"{', '.join(alone[:5])}{', …' if len(alone) > 5 else ''} only" if alone else "none alone"

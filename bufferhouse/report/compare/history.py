@@ -151,7 +151,7 @@ def _with_causes(series: Series) -> list[Record]:
 def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
     key, runs = series.key, series.runs
     known = [run["metric_bytes"] for run in runs]
-    about = [printable(str(word), 60) for word in (key["compile_target"], key["track"]) if word]
+    about = [printable(str(word), 60) for word in (key["compile_target"], key["track"], key["device_kind"]) if word]
     first, last = map(exact_bytes if exact else human_bytes, (known[0], known[-1]))
     lines = [
         f"{METRIC_NAMES[metric]} over {counted(len(runs), 'run')}: {sparkline(known)} {first} → {last}, "

@@ -184,7 +184,11 @@ def subtitle(comparison: Comparison) -> list[str]:
 
 def _run(side: Record) -> str:
     compiler = " ".join(filter(None, (side["compiler"], side["compiler_version"])))
-    words = [printable(word, 80) for word in (side["run_name"], compiler, side["platform"], side["track"]) if word]
+    words = [
+        printable(word, 80)
+        for word in (side["run_name"], compiler, side["platform"], side["device_kind"], side["track"])
+        if word
+    ]
     rejects = f", {counted(side['reject_count'], 'reject')}" if side["reject_count"] else ""
     started = f"started {side['started_at']:%Y-%m-%d %H:%M} UTC"
     return " · ".join([*words, started, f"{counted(side['program_count'], 'program')}{rejects}"])
@@ -196,6 +200,7 @@ def notes(comparison: Comparison) -> list[str]:
     before, after = comparison.before, comparison.after
     if before["run_id"] == after["run_id"]:
         lines.append("Both sides are the same run.")
+    lines += _devices(comparison)
     for side in (before, after):
         if not side["dump_count"]:
             lines.append(
@@ -224,6 +229,21 @@ def notes(comparison: Comparison) -> list[str]:
     if comparison.programs and all(row["status"] == "unchanged" for row in comparison.programs):
         lines.append("Nothing changed.")
     return lines
+
+
+def _devices(comparison: Comparison) -> list[str]:
+    kinds = [side["device_kind"] for side in (comparison.before, comparison.after)]
+    if all(kinds) and kinds[0] != kinds[1]:
+        said = " → ".join(printable(kind, 60) for kind in kinds)
+        return [f"The runs are of two kinds of device, {said}: what differs may be the device and not the program."]
+    if comparison.device_facts:
+        unknown = "Neither run says" if not any(kinds) else "One of the runs does not say"
+        return [
+            f"{unknown} what device it was compiled for, and the dumps contradict each other: "
+            f"{'; '.join(comparison.device_facts)}. They may be of two kinds of device; "
+            "bufferhouse runs set RUN device_kind=… tells them apart."
+        ]
+    return []
 
 
 def cause_sections(comparison: Comparison, *, exact: bool = False, of: Sequence[Record] | None = None) -> list[Section]:

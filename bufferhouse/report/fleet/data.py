@@ -191,7 +191,7 @@ def _labelled(records: Sequence[Record]) -> list[Record]:
     """Return the records of one table with a `label` that tells its series apart.
 
     The label is the program's name; where other programs bear it, the first digits of the program_id too; where the
-    platform does not say it, the compile target too.
+    platform does not say it, the compile target too, and the device where the table has several.
     """
     digits = _ID_DIGITS
     while len({str(row["program_id"])[:digits] for row in records}) < len({row["program_id"] for row in records}):
@@ -205,6 +205,8 @@ def _label(row: Record, digits: int) -> str:
         parts.append(f"#{str(row['program_id'])[:digits]}")
     if row["compile_target"] and row["compile_target"] != row["platform"]:
         parts.append(printable(row["compile_target"], 20))
+    if row.get("has_devices"):
+        parts.append(printable(row["device_kind"] or "unknown device", 40))
     return " ".join(parts)
 
 
@@ -234,7 +236,12 @@ def _reshaped(con: duckdb.DuckDBPyConnection) -> Answer:
     """Return the reshaped and renamed programs of the newest runs, each compared with the run before it."""
     return Answer.of(
         [
-            {"track": runs["track"], **{name: runs[name] for name in _RUNS}, **record}
+            {
+                "track": runs["track"],
+                "device_kind": runs["device_kind"],
+                **{name: runs[name] for name in _RUNS},
+                **record,
+            }
             for runs in ask(con, "newest_runs").records
             for record in joined_records(con, runs["before_run_id"], runs["after_run_id"])
         ]

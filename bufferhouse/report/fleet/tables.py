@@ -15,6 +15,7 @@ _PROGRAMS = [
     Column("program_label", "program"),
     Column("compile_target", "target", rank=4),
     *_PLACE,
+    Column("device_kind", "device", rank=3),
     Column("run_name", "newest run", rank=3),
     Column("run_count", "runs", "count", rank=2),
     Column("reserved_bytes", "reserved", "bytes"),

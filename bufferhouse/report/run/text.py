@@ -115,7 +115,9 @@ def subtitle(run: Run) -> list[str]:
     """Return two lines about the run: compiler and platform, then counts."""
     facts = run.facts
     compiler = " ".join(filter(None, (facts["compiler"], facts["compiler_version"])))
-    words = [printable(word, 80) for word in (compiler, facts["platform"], facts["track"]) if word]
+    words = [
+        printable(word, 80) for word in (compiler, facts["platform"], facts["device_kind"], facts["track"]) if word
+    ]
     words.append(f"started {facts['started_at']:%Y-%m-%d %H:%M} UTC ({facts['started_at_source']})")
     counts = [counted(facts[f"{thing}_count"], thing) for thing in ("dump", "content", "program")]
     rejects = counted(facts["reject_count"], "reject") if facts["reject_count"] else "no rejects"
