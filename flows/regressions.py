@@ -1,4 +1,4 @@
-"""The flow `regressions`: compare the two newest runs of each platform and track; growth over the limit is an event."""
+"""The flow `regressions`: compare the two newest runs of each platform, track and device; growth is an event."""
 
 import time
 from collections.abc import Mapping
@@ -11,7 +11,8 @@ from prefect.states import Completed, Failed, State
 from pydantic import Field
 
 from bufferhouse.compare.gate import Verdict, judge, read_accepted
-from bufferhouse.config.threshold import parse_threshold
+from bufferhouse.compare.pairing import RESHAPED
+from bufferhouse.config.threshold import parse_threshold, reshaped_mode
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import ask
 from bufferhouse.redaction import cleaned
@@ -28,13 +29,13 @@ from flows.steps import EXPECTED, Held, leave_summary, step
 
 _TOLD = (
     "program_label", "program_id", "memory_space", "before_bytes", "after_bytes", "delta_bytes", "main_cause",
-    "main_cause_label", "main_cause_bytes",
+    "main_cause_label", "main_cause_bytes", "status", "change_said", "is_ambiguous",
 )  # fmt: skip
 
 
 @step(name="choose runs")
 def choose(warehouse: str, wait_seconds: float) -> Held:
-    """Return the two newest runs of each platform and track."""
+    """Return the two newest runs of each platform, track and device."""
     with reading(address_of(warehouse), wait=wait_seconds) as opened:
         return Held(ask(opened.con, "newest_runs").records)
 
@@ -51,11 +52,12 @@ def regressions(
     limit: str | None = None,
     metric: str | None = None,
     accept: str | None = None,
+    reshaped: str | None = None,
     wait_seconds: Annotated[float | None, Field(ge=0)] = None,
     config: str | None = None,
     settings: list[str] | None = None,
 ) -> State:
-    """Compare the newest run of each platform and track with the one before it.
+    """Compare the newest run of each platform, track and device with the one before it.
 
     Programs that grew over the limit and were not accepted are an event `bufferhouse.regression` for each pair of runs.
     The artifact `regressions` shows the comparisons with their causes, `regressions-summary` the counts.
@@ -65,6 +67,8 @@ def regressions(
         limit: The growth that counts as a regression, such as 5%,16MiB; else as configured, else 5%,16MiB.
         metric: reserved, occupied, temp or footprint; else as configured, else reserved.
         accept: A TOML file of growth that was accepted; else as configured.
+        reshaped: What the growth of a program with another signature is: fail, warn or ignore; else as configured,
+            else fail.
         wait_seconds: How long to wait for a writer, where there is no published copy; else as configured, else 300.
         config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
         settings: Values that replace configured ones, such as regressions.limit=1%.
@@ -76,13 +80,14 @@ def regressions(
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         wanted = conf["regressions"]
         threshold = parse_threshold(limit or wanted["limit"])
+        mode = reshaped_mode(reshaped or wanted["reshaped"])
         accept_file = accept or (wanted["accept"] and conf.place(wanted["accept"]))
         accepted = read_accepted(Path(accept_file)) if accept_file else []
         found: list[tuple[Comparison, Verdict]] = []
         for runs in choose(path, wait).value:
             names = runs["before_run_name"], runs["after_run_name"]
             comparison = compare(path, *names, metric or wanted["metric"], wait).value
-            found.append((comparison, judge(comparison.rows, threshold, accepted)))
+            found.append((comparison, judge(comparison.rows, threshold, accepted, mode)))
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
     except Exception as error:
@@ -93,13 +98,15 @@ def regressions(
     for comparison, verdict in found:
         _tell(comparison, verdict, str(threshold))
         gate = gate_sections(comparison, verdict._replace(stale=[]), threshold)
-        parts.append(markdown_text(title(comparison), [*gate, *compare_sections(comparison)]))
+        explain = offender_records(comparison, verdict) or None
+        parts.append(markdown_text(title(comparison), [*gate, *compare_sections(comparison, explain=explain)]))
     leave_summary("regressions", "\n\n".join(parts) or "No two runs to compare.", "The newest runs, compared.")
     rows: Mapping[str, Any] = {
         "comparisons": len(found),
         "programs compared": sum(verdict.compared_count for _, verdict in found),
         "regressions": sum(len(verdict.offenders) for _, verdict in found),
         "accepted": sum(len(verdict.accepted) for _, verdict in found),
+        "reshaped": sum(row.status == RESHAPED for comparison, _ in found for row in comparison.rows),
         "stale in the accept file": len(stale),
         "seconds": f"{time.monotonic() - started:.1f}",
     }

@@ -47,6 +47,12 @@ def compare(
     accept: Annotated[
         Path | None, typer.Option("--accept", help="With --fail-over: a TOML file of accepted growth.")
     ] = None,
+    reshaped: Annotated[
+        str | None,
+        typer.Option(
+            "--reshaped", help="With --fail-over: fail, warn or ignore, where a program with another signature grew."
+        ),
+    ] = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
     output_format: Annotated[
@@ -62,7 +68,7 @@ def compare(
     """
     from bufferhouse.compare.gate import judge, read_accepted
     from bufferhouse.compare.rollup import GROUPINGS
-    from bufferhouse.config.threshold import METRICS, parse_threshold
+    from bufferhouse.config.threshold import METRICS, RESHAPED_MODES, parse_threshold
     from bufferhouse.report.compare.data import read_comparison
     from bufferhouse.report.compare.text import compare_text
 
@@ -72,6 +78,10 @@ def compare(
         _check("--by", group, GROUPINGS)
     if accept is not None and fail_over is None:
         raise UsageError("--accept: expected --fail-over beside it")
+    if reshaped is not None:
+        _check("--reshaped", reshaped, RESHAPED_MODES)
+        if fail_over is None:
+            raise UsageError("--reshaped: expected --fail-over beside it")
     limit = parse_threshold(fail_over) if fail_over is not None else None
     accepted = read_accepted(accept) if accept is not None else []
     comparison = read_comparison(
@@ -90,7 +100,7 @@ def compare(
     if program is not None or memory_space is not None:
         # An entry for a program that this call leaves out is not stale.
         accepted = [entry for entry in accepted if any(entry.covers(row) for row in comparison.rows)]
-    verdict = judge(comparison.rows, limit, accepted) if limit else None
+    verdict = judge(comparison.rows, limit, accepted, reshaped or "fail") if limit else None
     gate = (verdict, limit) if verdict else None
     give(compare_text(comparison, output_format, by=by or [], exact=exact, gate=gate))
     if verdict and not verdict.is_passed:

@@ -8,15 +8,18 @@ import duckdb
 
 from bufferhouse.compare import causes
 from bufferhouse.compare.causes import Blame, Cause, blame
+from bufferhouse.compare.functions import join, lone_dumps
 from bufferhouse.compare.moments import Moment, closest, moments
-from bufferhouse.compare.pairing import Dump, Pair, pair_up
+from bufferhouse.compare.pairing import RENAMED, RESHAPED, Dump, Pair, pair_up
 from bufferhouse.compare.peaks import Peaks, describe
 from bufferhouse.compare.sizes import FOOTPRINT_PARTS, Sizes, SizesOfDumps, metric_bytes
-from bufferhouse.compare.values import Value, read_values
+from bufferhouse.compare.values import Value, by_path, read_values
 from bufferhouse.query.statements import ask
 from bufferhouse.tabulate.memory import collector_paused
 
-CHANGED, NEW, GONE, UNCHANGED, NOT_COMPARED = STATUSES = ("changed", "new", "gone", "unchanged", "not compared")
+CHANGED, NEW, GONE, UNCHANGED, NOT_COMPARED = SAME_SIGNATURE = ("changed", "new", "gone", "unchanged", "not compared")
+# A changed model is what people look for: it stands first, and is never mixed with what the compiler changed.
+STATUSES = (RESHAPED, CHANGED, RENAMED, *SAME_SIGNATURE[1:])
 
 
 class AtPeaks(NamedTuple):
@@ -50,7 +53,7 @@ class Compared:
     @property
     def key(self) -> tuple[int | None, int | None, int]:
         """The dump_ids before and after, None on the side that lacks the program, and the memory space."""
-        before, after, _ = self.pair
+        before, after = self.pair[:2]
         return before and before.dump_id, after and after.dump_id, self.memory_space
 
     @property
@@ -80,17 +83,61 @@ def compare_runs(
 ) -> list[Compared]:
     """Return every memory space of every program of two runs: the biggest changes first, then the largest programs.
 
-    `metric` is one of `METRICS`. `program_ids` and `memory_space` restrict the comparison.
+    Reshaped programs come before all others.
+
+    `metric` is one of `METRICS`. `program_ids` and `memory_space` restrict the comparison; a pair of two programs is
+    kept if either is asked for.
     """
-    runs = {before_run_id: [], after_run_id: []}
+    pairs, sizes = pairs_of_runs(con, before_run_id, after_run_id)
+    if program_ids is not None:
+        pairs = [pair for pair in pairs if any(dump and dump.program_id in program_ids for dump in pair[:2])]
+    return compare_pairs(con, pairs, sizes, metric=metric, memory_space=memory_space)
+
+
+def pairs_of_runs(
+    con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int
+) -> tuple[list[Pair], SizesOfDumps]:
+    """Return the pairs of the dumps of two runs, also of reshaped and renamed programs, and the sizes of the dumps."""
+    return _paired(con, *_dumps(con, before_run_id, after_run_id))
+
+
+@collector_paused()
+def compare_joined(con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int) -> list[Compared]:
+    """Return every memory space of the reshaped and renamed programs of two runs, by reserved bytes."""
+    pairs, sizes = joined_pairs(con, before_run_id, after_run_id)
+    return compare_pairs(con, pairs, sizes, metric="reserved")
+
+
+def joined_pairs(
+    con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int
+) -> tuple[list[Pair], SizesOfDumps]:
+    """Return the pairs of reshaped and renamed programs of two runs, and the sizes of their dumps."""
+    before, after = _dumps(con, before_run_id, after_run_id)
+    both = {dump.program_id for dump in before} & {dump.program_id for dump in after}
+    gone, new = ([dump for dump in side if dump.program_id not in both] for side in (before, after))
+    pairs, sizes = _paired(con, gone, new) if gone and new else ([], SizesOfDumps(con, []))
+    return [pair for pair in pairs if pair.change], sizes
+
+
+def _dumps(con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int) -> tuple[list[Dump], list[Dump]]:
+    runs: dict[int, list[Dump]] = {before_run_id: [], after_run_id: []}
     for run_id, program_id, dump_id, *about in ask(
         con, "compare_dumps", before_run_id=before_run_id, after_run_id=after_run_id
     ).rows:
-        if program_ids is None or program_id in program_ids:
-            runs[run_id].append(Dump(dump_id, program_id, *about))
-    sizes = SizesOfDumps(con, {dump.dump_id for dumps in runs.values() for dump in dumps})
-    pairs = pair_up(runs[before_run_id], runs[after_run_id], sizes.reserved())
-    return compare_pairs(con, pairs, sizes, metric=metric, memory_space=memory_space)
+        runs[run_id].append(Dump(dump_id, program_id, *about))
+    return runs[before_run_id], runs[after_run_id]
+
+
+def _paired(
+    con: duckdb.DuckDBPyConnection, before: Sequence[Dump], after: Sequence[Dump]
+) -> tuple[list[Pair], SizesOfDumps]:
+    sizes = SizesOfDumps(con, {dump.dump_id for dump in (*before, *after)})
+    pairs = pair_up(before, after, sizes.reserved())
+    alone = lone_dumps(pairs)
+    op_names: dict[int, dict[str, int]] = {}
+    for dump_id, op_name, count in ask(con, "compare_op_names", dump_ids=sorted(set(alone))).rows if alone else ():
+        op_names.setdefault(dump_id, {})[op_name] = count
+    return join(pairs, op_names), sizes
 
 
 def compare_pairs(
@@ -107,10 +154,10 @@ def compare_pairs(
         dump_ids = [dump.dump_id for dump in (pair.before, pair.after) if dump]
         spaces = sizes.memory_spaces(*dump_ids)
         rows += [_judged(pair, space, sizes, metric) for space in spaces if memory_space in (None, space)]
-    changed = [row for row in rows if row.status == CHANGED]
+    changed = [row for row in rows if _has_changed(row)]
     taken_apart = [] if metric == "footprint" else [row for row in changed if not row.reason]
     values = _read({dump.dump_id for row in taken_apart for dump in (row.pair.before, row.pair.after)}, con)
-    rows = [_blamed(row, metric, values) if row.status == CHANGED else row for row in rows]
+    rows = [_blamed(row, metric, values) if _has_changed(row) else row for row in rows]
     return sorted(rows, key=_order)
 
 
@@ -134,7 +181,13 @@ def _judged(pair: Pair, memory_space: int, sizes: SizesOfDumps, metric: str) -> 
     else:
         # Without a known peak, equal other sizes do not prove that nothing changed.
         status = NOT_COMPARED if reason else UNCHANGED
-    return Compared(pair, memory_space, status, reason, before, after, before_bytes, after_bytes)
+    return Compared(pair, memory_space, pair.change or status, reason, before, after, before_bytes, after_bytes)
+
+
+def _has_changed(row: Compared) -> bool:
+    if row.pair.change:
+        return row.delta_bytes is not None and row.before != row.after
+    return row.status == CHANGED
 
 
 def _read(dump_ids: set[int], con: duckdb.DuckDBPyConnection) -> Values:
@@ -151,13 +204,16 @@ def _blamed(row: Compared, metric: str, values: Values) -> Compared:
         return _with(row, [Cause(causes.NO_LIVE_RANGES, row.delta_bytes)])
     kinds = {"temp"} if metric == "temp" else None
     before_id, after_id = row.pair.before.dump_id, row.pair.after.dump_id
-    before_values = [value for value in values.of[before_id] if value.memory_space == row.memory_space]
-    after_values = [value for value in values.of[after_id] if value.memory_space == row.memory_space]
+    all_before, all_after = values.of[before_id], values.of[after_id]
+    if row.pair.change == RESHAPED:
+        all_before, all_after = by_path(all_before, all_after)
+    before_values = [value for value in all_before if value.memory_space == row.memory_space]
+    after_values = [value for value in all_after if value.memory_space == row.memory_space]
     before, after = closest(
         _moments(before_values, values.peaks.get((before_id, row.memory_space))),
         _moments(after_values, values.peaks.get((after_id, row.memory_space))),
     )
-    found = blame(before, after, values.of[before_id], values.of[after_id], row.memory_space, kinds)
+    found = blame(before, after, all_before, all_after, row.memory_space, kinds)
     # The bytes of the metric beyond those that values own at these moments: none for the occupied peak.
     packing = _beyond(row.after_bytes, after, kinds) - _beyond(row.before_bytes, before, kinds)
     split = [*found.causes, Cause(causes.PACKING, packing)]

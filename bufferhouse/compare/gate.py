@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bufferhouse.compare.compare import Compared
+from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.errors import UsageError
 
@@ -21,21 +22,26 @@ class Accepted(NamedTuple):
     why: str
 
     def covers(self, row: Compared) -> bool:
-        """Return whether the entry is about the program and memory space of a row; bytes do not count."""
-        names = (row.pair.any.program_name, str(row.pair.any.program_id))
+        """Return whether the entry is about the program and memory space of a row; bytes do not count.
+
+        A reshaped or renamed program is known by what it was before, too.
+        """
+        names = {word for dump in row.pair[:2] if dump for word in (dump.program_name, str(dump.program_id))}
         return self.memory_space == row.memory_space and self.program in names
 
 
 class Verdict(NamedTuple):
     """The verdict of a gate: rows that grew over the limit, the accepted ones among them, and stale entries.
 
-    An entry is stale if no row that it covers grew over the limit: it would hide the next growth.
+    An entry is stale if no row that it covers grew over the limit: it would hide the next growth. `warned` are rows of
+    reshaped programs that grew over the limit and do not count.
     """
 
     offenders: list[Compared]
     accepted: list[tuple[Compared, Accepted]]
     stale: list[Accepted]
     compared_count: int
+    warned: Sequence[Compared] = ()
 
     @property
     def is_passed(self) -> bool:
@@ -43,9 +49,14 @@ class Verdict(NamedTuple):
         return not self.offenders and self.compared_count > 0
 
 
-def judge(rows: Iterable[Compared], limit: Threshold, accepted: Sequence[Accepted] = ()) -> Verdict:
-    """Return the rows that grew over the limit. A row that shrank, is new or is gone is no offence."""
-    compared = [row for row in rows if row.delta_bytes is not None]
+def judge(
+    rows: Iterable[Compared], limit: Threshold, accepted: Sequence[Accepted] = (), reshaped: str = "fail"
+) -> Verdict:
+    """Return the rows that grew over the limit. A row that shrank, is new or is gone is no offence.
+
+    `reshaped` is one of `RESHAPED_MODES`: the growth of reshaped programs is an offence, a warning, or not looked at.
+    """
+    compared = [row for row in rows if row.delta_bytes is not None and (reshaped != "ignore" or row.status != RESHAPED)]
     grown = [row for row in compared if row.delta_bytes > 0 and limit.is_crossed(row.before_bytes, row.delta_bytes)]
     let_through = {
         id(row): (row, entry)
@@ -53,11 +64,14 @@ def judge(rows: Iterable[Compared], limit: Threshold, accepted: Sequence[Accepte
         for entry in accepted
         if entry.covers(row) and row.after_bytes <= entry.up_to_bytes
     }
+    refused = [row for row in grown if id(row) not in let_through]
+    silenced = {id(row) for row in refused if reshaped == "warn" and row.status == RESHAPED}
     return Verdict(
-        [row for row in grown if id(row) not in let_through],
+        [row for row in refused if id(row) not in silenced],
         list(let_through.values()),
         [entry for entry in accepted if not any(entry.covers(row) for row in grown)],
         len(compared),
+        [row for row in refused if id(row) in silenced],
     )
 
 

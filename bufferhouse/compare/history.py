@@ -6,17 +6,17 @@ from itertools import pairwise
 
 import duckdb
 
-from bufferhouse.compare.compare import Compared, compare_pairs
+from bufferhouse.compare.compare import Compared, compare_pairs, joined_pairs
 from bufferhouse.compare.pairing import Dump, Pair
 from bufferhouse.compare.sizes import SizesOfDumps, metric_bytes
 from bufferhouse.query.statements import Record, ask
 
-_SERIES = ("program_id", "compile_target", "platform", "track", "memory_space")
+_SERIES = ("program_id", "compile_target", "platform", "track", "device_kind", "memory_space")
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The runs of a program, of one compile target, platform, track and memory space, in their order.
+    """The runs of a program, of one compile target, platform, track, device and memory space, in their order.
 
     `runs` are the records of `program_trend`, each with its `metric_bytes`; `changes` holds the change points: the
     first run whose bytes differ from those of the run before it, that run, and their comparison.
@@ -25,6 +25,46 @@ class Series:
     key: Record
     runs: Sequence[Record]
     changes: Sequence[tuple[Record, Record, Compared]]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A step from run to run in which a program became another one: reshaped or renamed.
+
+    `before` and `after` are the records of `fleet_runs` of both runs, `rows` hold a comparison for each memory space.
+    """
+
+    before: Record
+    after: Record
+    rows: Sequence[Compared]
+
+
+def read_joined(
+    con: duckdb.DuckDBPyConnection, program_ids: Sequence[int], *, metric: str, memory_space: int | None = None
+) -> list[Joined]:
+    """Return the steps in which one of some programs became another one or was one, in the order of the runs.
+
+    A step goes from a run with dumps to the next one of its platform, track and device.
+    """
+    seen = [
+        {record["run_id"] for record in ask(con, "program_trend", program_id=program_id).records}
+        for program_id in program_ids
+    ]
+    tracks: dict[tuple, list[Record]] = {}
+    for run in ask(con, "fleet_runs").records:
+        if run["dump_count"]:
+            tracks.setdefault((run["platform"], run["track"], run["device_kind"]), []).append(run)
+    found = []
+    for runs in tracks.values():
+        for before, after in pairwise(runs):
+            # A program in both runs or in neither became nothing else.
+            if all((before["run_id"] in one) == (after["run_id"] in one) for one in seen):
+                continue
+            pairs, sizes = joined_pairs(con, before["run_id"], after["run_id"])
+            pairs = [pair for pair in pairs if {dump.program_id for dump in pair[:2]} & {*program_ids}]
+            if rows := compare_pairs(con, pairs, sizes, metric=metric, memory_space=memory_space):
+                found.append(Joined(before, after, rows))
+    return found
 
 
 def read_history(

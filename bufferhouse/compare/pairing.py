@@ -1,11 +1,14 @@
 """The pairs of dumps of two runs that are compared."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
+
+# What may be between two programs that are paired: another signature of one function, or another name.
+RESHAPED, RENAMED = CHANGES = ("reshaped", "renamed")
 
 
 class Dump(NamedTuple):
-    """A content of a program in a run: a row of `compare_dumps`."""
+    """A content of a program in a run: a row of `compare_dumps`; the signature is empty where nobody asked for it."""
 
     dump_id: int
     program_id: int
@@ -13,17 +16,20 @@ class Dump(NamedTuple):
     platform: str | None
     compile_target: str | None
     dump_count: int
+    signature: str = ""
 
 
 class Pair(NamedTuple):
     """Two dumps of a program; one of them is None if the program is new or gone.
 
-    `is_ambiguous`: several dumps of the program could be in the pair, and only sizes or counts decided.
+    `is_ambiguous`: several dumps of the program could be in the pair, and only sizes or counts decided. `change` is one
+    of `CHANGES` if the dumps are of two programs (`functions.join`), which is a guess where it is ambiguous.
     """
 
     before: Dump | None
     after: Dump | None
     is_ambiguous: bool
+    change: str | None = None
 
     @property
     def any(self) -> Dump:
@@ -47,11 +53,12 @@ def pair_up(before: Iterable[Dump], after: Iterable[Dump], reserved_bytes: Mappi
     return [
         pair
         for program_id in sorted({*befores, *afters})
-        for pair in _pairs(befores.get(program_id, []), afters.get(program_id, []))
+        for pair in pairs_of_program(befores.get(program_id, []), afters.get(program_id, []))
     ]
 
 
-def _pairs(before: list[Dump], after: list[Dump]) -> Iterable[Pair]:
+def pairs_of_program(before: Sequence[Dump], after: Sequence[Dump]) -> Iterable[Pair]:
+    """Yield the pairs of the dumps of one program, or of two that are taken for one; the largest dumps come first."""
     contents = {dump.dump_id: dump for dump in before}
     equal = [Pair(contents[dump.dump_id], dump, False) for dump in after if dump.dump_id in contents]
     yield from equal

@@ -7,7 +7,7 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from bufferhouse.config.cron import is_cron
-from bufferhouse.config.threshold import METRICS, parse_threshold
+from bufferhouse.config.threshold import METRICS, RESHAPED_MODES, parse_threshold
 from bufferhouse.errors import UsageError
 from bufferhouse.sources.naming import check_pattern, check_regex
 from bufferhouse.sources.run import NUMBERS, TEXTS
@@ -150,6 +150,13 @@ def metric(value: Any) -> str:
     return value
 
 
+def reshaped(value: Any) -> str:
+    """Take what is made of the growth of reshaped programs."""
+    if value not in RESHAPED_MODES:
+        raise ValueError(f"{', '.join(RESHAPED_MODES[:-1])} or {RESHAPED_MODES[-1]}")
+    return value
+
+
 def task_runner(value: Any) -> str:
     """Take the name of a task runner for parsing."""
     if value not in ("processes", "dask"):
@@ -191,6 +198,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "limit": Key(threshold, "5%,16MiB", "A program that grew by this share, by these bytes, or both, is an event."),
         "metric": Key(metric, "reserved", "What is compared: reserved, occupied, temp or footprint."),
         "accept": Key(text, None, "A TOML file of growth that was accepted."),
+        "reshaped": Key(reshaped, "fail", "What growth of a program with another signature is: fail, warn or ignore."),
     },
     "retention": {
         "keep_runs": Key(count, None, "Keep this many of the newest runs."),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from bufferhouse.errors import UsageError
 
 METRICS = ("reserved", "occupied", "temp", "footprint")  # runs are compared by one of these sizes
+RESHAPED_MODES = ("fail", "warn", "ignore")  # what a gate makes of the growth of reshaped programs
 _UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _SHARE = re.compile(rf"{_NUMBER}\s*%")
@@ -34,6 +35,17 @@ class Threshold(NamedTuple):
         unit = next(unit for unit in units if self.size_bytes % _UNITS[unit] == 0 or unit == "B")
         size = [f"{self.size_bytes // _UNITS[unit]:,} {unit}"] if self.size_bytes else []
         return ", ".join([*([f"{self.share * 100:g} %"] if self.share or not size else []), *size])
+
+
+def reshaped_mode(text: str) -> str:
+    """Return one of `RESHAPED_MODES`.
+
+    Raises:
+        UsageError: the text is none of them.
+    """
+    if text not in RESHAPED_MODES:
+        raise UsageError(f"reshaped: expected fail, warn or ignore, found {text!r}")
+    return text
 
 
 RELEVANT = Threshold(0.01, 2**20)

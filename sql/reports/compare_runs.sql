@@ -17,6 +17,7 @@ SELECT
     r.compiler_revision,  -- Source revision of the compiler.
     r.platform,  -- cpu, gpu or tpu; null where nobody said.
     r.track,  -- Label that tells series apart.
+    r.device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     r.started_at,  -- When it started (UTC).
     r.started_at_source,  -- Where that time comes from.
     r.dump_count,  -- Dumps seen, repeats counted each time.
@@ -25,5 +26,5 @@ SELECT
     r.reject_count,  -- Refused and not taken since.
     r.loaded_at  -- When the last load that saw or refused a dump of it ended (UTC).
 FROM sides AS s
-INNER JOIN marts.runs_v1 AS r ON s.run_id = r.run_id
+INNER JOIN marts.runs_v2 AS r ON s.run_id = r.run_id
 ORDER BY s.side DESC

@@ -1,10 +1,11 @@
 -- The series that the fleet report shows as movers, with the dumps of their first and their newest run, which are
 -- compared to name the cause of the net change.
--- grain: program_id, compile_target, platform, track, memory_space
+-- grain: program_id, compile_target, platform, track, device_kind, memory_space
 -- parameters: shown (series per platform, track and memory space)
 SELECT
     platform,  -- cpu, gpu or tpu; null where nobody said.
     track,  -- Label that tells series apart.
+    device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     series_rank,  -- Place of the series in its table, from 1.
     program_id,  -- The program.

@@ -9,6 +9,7 @@ SELECT
     compile_target,  -- cpu, tpu or a GPU architecture.
     platform,  -- cpu, gpu or tpu; null where nobody said.
     track,  -- Label that tells series apart.
+    device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     run_name,  -- The newest run of the series.
     run_count,  -- Runs of the series.
@@ -25,5 +26,6 @@ ORDER BY
     compile_target ASC,
     platform ASC NULLS LAST,
     track ASC NULLS FIRST,
-    memory_space ASC
+    memory_space ASC,
+    device_kind ASC NULLS FIRST
 LIMIT $programs

@@ -7,11 +7,12 @@ SELECT
     compiler_version,  -- Version of the compiler.
     platform,  -- cpu, gpu or tpu; null where nobody said.
     track,  -- Label that tells series apart.
+    device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     started_at,  -- When it started (UTC).
     started_at_source,  -- Where that time comes from.
     dump_count,  -- Dumps seen, repeats counted each time.
     content_count,  -- Different contents among them.
     program_count,  -- Programs.
     reject_count  -- Refused and not taken since.
-FROM marts.runs_v1
+FROM marts.runs_v2
 ORDER BY run_order

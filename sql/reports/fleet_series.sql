@@ -1,9 +1,10 @@
 -- Every series with its first and its newest run: kept while the fleet report is asked, as fleet_series_runs is.
--- grain: program_id, compile_target, platform, track, memory_space
+-- grain: program_id, compile_target, platform, track, device_kind, memory_space
 WITH series AS (
     SELECT
         platform,
         track,
+        device_kind,
         memory_space,
         program_id,
         compile_target,
@@ -16,12 +17,17 @@ WITH series AS (
         ARG_MAX(reserved_bytes, run_number) AS last_reserved_bytes,
         MAX(run_number) AS last_run_number
     FROM fleet_series_runs
-    GROUP BY platform, track, memory_space, program_id, compile_target
+    GROUP BY platform, track, device_kind, memory_space, program_id, compile_target
 )
 
 SELECT
     s.platform,  -- cpu, gpu or tpu; null where nobody said.
     s.track,  -- Label that tells series apart.
+    s.device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
+    -- Whether series of other devices are beside it.
+    COALESCE(
+        MIN(COALESCE(s.device_kind, '')) OVER place <> MAX(COALESCE(s.device_kind, '')) OVER place, FALSE
+    ) AS has_devices,
     s.memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     s.program_id,  -- The program.
     s.program_name,  -- Its name; a weak key.
@@ -46,7 +52,8 @@ SELECT
             s.last_reserved_bytes DESC,
             s.program_name ASC,
             s.program_id ASC,
-            s.compile_target ASC
+            s.compile_target ASC,
+            s.device_kind ASC NULLS FIRST
     ) AS series_rank,
     l.run_id,  -- The newest run.
     l.run_name,  -- Its name.
@@ -62,4 +69,5 @@ INNER JOIN fleet_series_runs AS l
         AND s.compile_target IS NOT DISTINCT FROM l.compile_target
         AND s.platform IS NOT DISTINCT FROM l.platform
         AND s.track IS NOT DISTINCT FROM l.track
-WINDOW name AS (PARTITION BY s.program_name)
+        AND s.device_kind IS NOT DISTINCT FROM l.device_kind
+WINDOW name AS (PARTITION BY s.program_name), place AS (PARTITION BY s.platform, s.track, s.memory_space)

@@ -1,6 +1,6 @@
 -- The series that the fleet report shows, run by run, the biggest movers first: by net change, then by the largest
 -- change from one run to the next. Series of one run follow by size, unchanged ones are left out.
--- grain: run_id, program_id, compile_target, platform, track, memory_space
+-- grain: run_id, program_id, compile_target, platform, track, device_kind, memory_space
 -- parameters: shown (series per platform, track and memory space), runs (newest runs per platform, track and space)
 WITH space_runs AS (
     SELECT
@@ -16,6 +16,8 @@ WITH space_runs AS (
 SELECT
     s.platform,  -- cpu, gpu or tpu; null where nobody said.
     s.track,  -- Label that tells series apart.
+    s.device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
+    s.has_devices,  -- Whether series of other devices are beside it.
     s.memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     s.series_rank,  -- Place of the series in its table, from 1.
     s.program_id,  -- The program.
@@ -39,6 +41,7 @@ INNER JOIN fleet_series_runs AS t
         AND s.compile_target IS NOT DISTINCT FROM t.compile_target
         AND s.platform IS NOT DISTINCT FROM t.platform
         AND s.track IS NOT DISTINCT FROM t.track
+        AND s.device_kind IS NOT DISTINCT FROM t.device_kind
 INNER JOIN space_runs AS n
     ON
         t.run_order = n.run_order

@@ -1,10 +1,11 @@
 -- How the memory of a program moved from run to run: all of its series, the runs of each in order.
--- grain: run_id, compile_target, platform, track, memory_space
+-- grain: run_id, compile_target, platform, track, device_kind, memory_space
 -- parameters: program_id
 SELECT
     program_name,  -- Its name; a weak key.
     platform,  -- cpu, gpu or tpu; null where nobody said.
     track,  -- Label that tells series apart.
+    device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     compile_target,  -- cpu, tpu or a GPU architecture.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     run_number,  -- Place of the run in its series, from 1.
@@ -20,11 +21,12 @@ SELECT
     reserved_change_bytes,  -- Change against the previous run of the series; null in its first run.
     occupied_peak_bytes,  -- Occupied peak; null without live ranges.
     layout_padding_bytes  -- Layout padding alive at the occupied peak.
-FROM marts.memory_space_trend_v1
+FROM marts.memory_space_trend_v2
 WHERE program_id = $program_id
 ORDER BY
     platform ASC NULLS LAST,
     track ASC NULLS FIRST,
+    device_kind ASC NULLS FIRST,
     compile_target ASC NULLS FIRST,
     memory_space ASC,
     run_number ASC

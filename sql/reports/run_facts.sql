@@ -10,6 +10,7 @@ SELECT
     compiler_revision,  -- Source revision of the compiler.
     platform,  -- cpu, gpu or tpu; null where nobody said.
     track,  -- Label that tells series apart.
+    device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     started_at,  -- When it started (UTC).
     started_at_source,  -- Where that time comes from.
     dump_count,  -- Dumps seen, repeats counted each time.
@@ -18,5 +19,5 @@ SELECT
     reject_count,  -- Refused and not taken since.
     text_bytes,  -- Bytes of text of the dumps seen, repeats counted each time.
     loaded_at  -- When the last load that saw or refused a dump of it ended (UTC).
-FROM marts.runs_v1
+FROM marts.runs_v2
 WHERE run_id = $run_id

@@ -7,7 +7,7 @@ WITH programs AS (
         *,
         MIN(program_id) OVER name <> MAX(program_id) OVER name AS has_namesakes,
         MIN(compile_target) OVER platform <> MAX(compile_target) OVER platform AS has_targets
-    FROM marts.memory_space_trend_v1
+    FROM marts.memory_space_trend_v2
     WHERE run_id = $run_id
     WINDOW name AS (PARTITION BY program_name), platform AS (PARTITION BY platform)
 )

@@ -28,6 +28,8 @@ GPU = "gpu-sm90-jaxlib-0.10.2-userbuffers"
 EXAMPLES = [*pairwise(CPU), tuple(TPU), (CPU[-1], TPU[1]), (TPU[1], "seeds"), (CPU[0], CPU[0])]
 BUILDS = [*pairwise(CPU), *pairwise(TENSORFLOW), tuple(TPU), (CPU[-1], TPU[1]), (CPU[-1], GPU), (GPU, GPU)]
 
+# What a comparison without reshaped programs is made of.
+PLAIN = ("changed", "unchanged", "not compared")
 OTHER_WAY = {
     C.LIVES_TO_PEAK: C.FREED_BEFORE, C.FREED_BEFORE: C.LIVES_TO_PEAK, C.MOVED_IN: C.MOVED_OUT,
     C.MOVED_OUT: C.MOVED_IN, C.ONLY_AFTER: C.ONLY_BEFORE, C.ONLY_BEFORE: C.ONLY_AFTER,

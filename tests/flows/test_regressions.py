@@ -4,11 +4,15 @@ import flows
 
 # isort: split
 
+from pathlib import Path
+
 import duckdb
 import pytest
 
 import flows.regressions
+from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.report.compare.data import read_comparison
+from tests.command_line import CHECKOUT
 from tests.flows.clock import figures
 from tests.flows.test_maintain import artifacts
 
@@ -80,3 +84,22 @@ def test_a_wrong_limit_fails_with_a_message(prefect_server, warehouse):
     state = flows.regressions.regressions(warehouse=str(warehouse), limit="much", return_state=True)
     assert "FAILED" == state.type.value
     assert "expected a limit such as 5%, 16MiB or 5%,16MiB, found 'much'" in state.message
+
+
+@pytest.mark.parametrize("change", ["layers-6", "batch-64"])
+def test_a_larger_model_is_a_regression(prefect_server, tmp_path, told, change):
+    """Two more layers, or twice the batch, are told first, with what changed in words; a warning is not told."""
+    dumps = CHECKOUT / "tests" / "data" / "reshaped"
+    path = str(tmp_path / "warehouse.duckdb")
+    assert 0 == run_ingest([str(dumps / "layers-4"), str(dumps / change)], Path(path)).exit_code
+    state = flows.regressions.regressions(warehouse=path, return_state=True)
+    assert "1 regression in 1 comparison" == state.message
+    [(run, before, _, [offender])] = told
+    assert ("layers-4", change, "jit_train_step", "reshaped") == (
+        before, run, offender["program_label"], offender["status"]
+    )  # fmt: skip
+    assert "→" in offender["change_said"]
+    assert "Why jit\\_train\\_step changed in memory space 0" in artifacts(state)["regressions"]
+    told.clear()
+    state = flows.regressions.regressions(warehouse=path, settings=["regressions.reshaped=warn"], return_state=True)
+    assert ("0 regressions in 1 comparison", []) == (state.message, told)

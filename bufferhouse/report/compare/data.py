@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bufferhouse.compare.compare import STATUSES, Compared, compare_runs
+import duckdb
+
+from bufferhouse.compare.compare import SAME_SIGNATURE, Compared, compare_runs
+from bufferhouse.compare.pairing import CHANGES
 from bufferhouse.config.threshold import RELEVANT, Threshold
 from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.compare.records import cause_records, program_records
@@ -18,7 +21,8 @@ class Comparison:
     """Two runs, and every memory space of every program of them.
 
     `answers` holds the records of both runs (`compare_runs`), of the programs (`compare_programs`: one for each pair of
-    dumps and memory space) and of the causes (`compare_causes`), the biggest first.
+    dumps and memory space) and of the causes (`compare_causes`), the biggest first. `device_facts` say where the dumps
+    of a run without a known device contradict those of the other.
     """
 
     warehouse: str
@@ -28,6 +32,7 @@ class Comparison:
     relevant: Threshold
     rows: Sequence[Compared]
     answers: dict[str, Answer] = field(repr=False)
+    device_facts: Sequence[str] = ()
 
     @property
     def before(self) -> Record:
@@ -54,7 +59,10 @@ class Comparison:
 
     @property
     def totals(self) -> list[Record]:
-        """For each memory space how many programs have which status, and the bytes of those that are in both runs."""
+        """For each memory space how many programs have which status, and the bytes of those that are in both runs.
+
+        Reshaped and renamed programs are counted by themselves; their change is `joined_delta_bytes`.
+        """
         spaces = dict.fromkeys((row["platform"], row["memory_space"]) for row in self.programs)
         return [
             {"platform": platform, "memory_space": memory_space, **_counts(self.of(platform, memory_space))}
@@ -72,13 +80,15 @@ class Comparison:
 
 def _counts(rows: Sequence[Record]) -> Record:
     by_status = Counter(row["status"] for row in rows)
-    # A program that is in one run only, or is not known, says nothing about the compilers.
+    # A program that is in one run only, or is not known, says nothing about the compilers; nor does another model.
+    joined = [row for row in rows if row["status"] in CHANGES]
+    rows = [row for row in rows if row["status"] not in CHANGES]
     matched = [row for row in rows if row["delta_bytes"] is not None]
     changes = [row["delta_bytes"] for row in matched]
     before_bytes = sum(row["before_bytes"] for row in matched)
     return {
-        "program_count": len(rows),
-        **{f"{status.replace(' ', '_')}_count": by_status[status] for status in STATUSES},
+        "program_count": len(rows) + len(joined),
+        **{f"{status.replace(' ', '_')}_count": by_status[status] for status in SAME_SIGNATURE},
         "risen_count": sum(change > 0 for change in changes),
         "fallen_count": sum(change < 0 for change in changes),
         "relevant_count": sum(row["is_relevant"] for row in rows),
@@ -87,6 +97,9 @@ def _counts(rows: Sequence[Record]) -> Record:
         "before_bytes": before_bytes,
         "after_bytes": before_bytes + sum(changes),
         "delta_bytes": sum(changes),
+        **{f"{change}_count": by_status[change] for change in CHANGES},
+        "joined_delta_bytes": sum(row["delta_bytes"] or 0 for row in joined),
+        "relevant_joined_count": sum(row["is_relevant"] for row in joined),
     }
 
 
@@ -115,6 +128,7 @@ def read_comparison(
         runs = {"before_run_id": find_run(con, before), "after_run_id": find_run(con, after)}
         sides = ask(con, "compare_runs", **runs)
         program_ids = None if program is None else find_programs(con, program)
+        device_facts = _device_facts(con, sides.records)
         rows = compare_runs(con, **runs, metric=metric, program_ids=program_ids, memory_space=memory_space)
     programs = program_records(rows, relevant, sides.records)
     answers = {
@@ -122,4 +136,28 @@ def read_comparison(
         "compare_programs": Answer.of(programs),
         "compare_causes": Answer.of(cause_records(rows, programs)),
     }
-    return Comparison(name, datetime.now(UTC), note, metric, relevant, rows, answers)
+    return Comparison(name, datetime.now(UTC), note, metric, relevant, rows, answers, device_facts)
+
+
+def _device_facts(con: duckdb.DuckDBPyConnection, sides: Sequence[Record]) -> list[str]:
+    """Return what the dumps of two runs say about their devices and contradicts itself; nothing if both are known.
+
+    Only programs of both runs are looked at: others may use what these do not.
+    """
+    before, after = (side["run_id"] for side in sorted(sides, key=lambda side: side["side"], reverse=True))
+    if before == after or all(side["device_kind"] or side["platform"] == "cpu" for side in sides):
+        return []
+    seen: dict[str, dict[int, set[str]]] = {}
+    for run_id, thing, fact in ask(con, "compare_devices", before_run_id=before, after_run_id=after).rows:
+        seen.setdefault(thing, {before: set(), after: set()})[run_id].add(fact)
+    return [
+        f"{thing} {_only(found[before], found[after])} before, {_only(found[after], found[before])} after"
+        for thing, found in seen.items()
+        if found[before] != found[after]
+    ]
+
+
+def _only(one: set[str], other: set[str]) -> str:
+    """Return what one side alone has, as text."""
+    alone = sorted(one - other, key=lambda word: (len(word), word))
+    return f"{', '.join(alone[:5])}{', …' if len(alone) > 5 else ''} only" if alone else "none alone"

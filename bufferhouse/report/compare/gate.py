@@ -1,5 +1,7 @@
 """The verdict of the gate: on a terminal and in Markdown, as JSON, and as annotations of GitHub's checks."""
 
+from collections.abc import Sequence
+
 from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.gate import Accepted, Verdict
 from bufferhouse.config.threshold import Threshold
@@ -18,10 +20,11 @@ _OFFENDERS = [
     Column("before_bytes", "before", "bytes"),
     Column("after_bytes", "after", "bytes"),
     Column("delta_bytes", "change", "change"),
-    Column("change_ratio", "ratio", "share", rank=1),
-    Column("main_cause_said", "main cause", rank=2),
-    Column("why", "accepted because", rank=2),
+    Column("change_ratio", "change, %", "share", rank=1),
+    Column("change_said", "what changed", limit=60, is_whole=True, rank=2),
+    Column("main_cause_said", "main cause", rank=3),
 ]
+_WHY = Column("why", "accepted because", rank=1)
 
 
 def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *, exact: bool = False) -> list[Section]:
@@ -36,14 +39,18 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
         Section(
             f"The gate is {'' if verdict.is_passed else 'not '}passed",
             [f"{said}, of {counted(verdict.compared_count, 'comparison')}."],
-            _OFFENDERS[:-1] if offenders else (),
+            _columns(offenders),
             offenders,
             "offenders",
         )
     ]
+    if verdict.warned:
+        records = [show(_record(comparison, row)) for row in verdict.warned]
+        said = f"{counted(len(records), 'reshaped program')} grew by at least {least}, which is a warning here."
+        sections.append(Section("Reshaped and grown", [said], _columns(records), records, "warned"))
     if verdict.accepted:
         records = [{**show(_record(comparison, row)), "why": entry.why} for row, entry in verdict.accepted]
-        sections.append(Section("Accepted", [], _OFFENDERS, records, "accepted"))
+        sections.append(Section("Accepted", [], [*_columns(records), _WHY], records, "accepted"))
     if verdict.stale:
         sections.append(Section("Stale in the accept file", [stale_line(entry) for entry in verdict.stale]))
     return sections
@@ -52,6 +59,14 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
 def offender_records(comparison: Comparison, verdict: Verdict) -> list[Record]:
     """Return the records of `compare_programs` of the offenders."""
     return [_record(comparison, row) for row in verdict.offenders]
+
+
+def _columns(records: Sequence[Record]) -> list[Column]:
+    return (
+        [column for column in _OFFENDERS if column.name != "change_said" or any(row["change_said"] for row in records)]
+        if records
+        else []
+    )
 
 
 def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> Record:
@@ -63,6 +78,7 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
         "offenders": offender_records(comparison, verdict),
         "accepted": [{**_record(comparison, row), "why": entry.why} for row, entry in verdict.accepted],
         "stale": [entry._asdict() for entry in verdict.stale],
+        "warned": [_record(comparison, row) for row in verdict.warned],
     }
 
 
@@ -71,6 +87,7 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
     lines = [_command("error", _message(row, limit)) for row in offender_records(comparison, verdict)]
     if not verdict.compared_count:
         lines.append(_command("error", _nothing()))
+    lines += [_command("warning", _message(_record(comparison, row), limit)) for row in verdict.warned]
     lines += [_command("warning", stale_line(entry)) for entry in verdict.stale]
     total = f"{title(comparison)}: {counted(verdict.compared_count, 'comparison')} of {METRIC_NAMES[comparison.metric]}"
     over = counted(len(verdict.offenders), "program")
@@ -89,12 +106,14 @@ def _nothing() -> str:
 
 
 def _message(row: Record, limit: Threshold) -> str:
-    ratio = f", {row['change_ratio']:+.1%}" if row["change_ratio"] else ""
-    change = f"{human_bytes(row['delta_bytes'], signed=True)}{ratio}"
+    percent = f", {row['change_ratio']:+.1%}" if row["change_ratio"] else ""
+    change = f"{human_bytes(row['delta_bytes'], signed=True)}{percent}"
+    guess = ", a guess" if row["guess"] else ""
+    said = f"; {row['status']}{guess}: {row['change_said']}" if row["change_said"] else ""
     cause = f"; main cause: {row['main_cause_said']}" if row["main_cause_said"] else ""
     return (
         f"{printable(row['program_label'], 120)}, {space_title(row['platform'], row['memory_space'])}: "
-        f"{human_bytes(row['before_bytes'])} → {human_bytes(row['after_bytes'])} ({change}), limit {limit}{cause}"
+        f"{human_bytes(row['before_bytes'])} → {human_bytes(row['after_bytes'])} ({change}), limit {limit}{said}{cause}"
     )
 
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bufferhouse.compare.history import Series, read_history
+from bufferhouse.compare.history import Joined, Series, read_history, read_joined
 from bufferhouse.config.threshold import RELEVANT
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
+from bufferhouse.report.compare.joined import COLUMNS as JOINED
 from bufferhouse.report.compare.records import cause_records, program_records
 from bufferhouse.report.compare.sections import METRIC_NAMES, cause_section, exactly
 from bufferhouse.report.compare.text import with_causes
@@ -51,6 +52,7 @@ class Blamed:
     word: str
     metric: str
     series: Sequence[Series]
+    joined: Sequence[Joined] = ()
 
 
 def read_blame(
@@ -70,19 +72,64 @@ def read_blame(
     """
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")
-        found = read_history(con, find_programs(con, word), metric=metric, memory_space=memory_space)
-    return Blamed(name, datetime.now(UTC), note, word, metric, found)
+        program_ids = find_programs(con, word)
+        found = read_history(con, program_ids, metric=metric, memory_space=memory_space)
+        joined = read_joined(con, program_ids, metric=metric, memory_space=memory_space)
+    return Blamed(name, datetime.now(UTC), note, word, metric, found, joined)
 
 
 def blame_text(blamed: Blamed, form: str, *, exact: bool = False) -> str:
     """Return the history in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
     if form == "json":
         about = {"warehouse": blamed.warehouse, "asked_at": blamed.asked_at, "metric": blamed.metric}
-        return plain_json({**about, "series": [_object(one) for one in blamed.series]})
-    sections = [section for one in blamed.series if one.changes for section in _sections(one, blamed.metric, exact)]
+        return plain_json(
+            {**about, "series": [_object(one) for one in blamed.series], "reshaped": _joined_records(blamed.joined)}
+        )
+    sections = _joined_sections(blamed.joined, exact)
+    sections += [section for one in blamed.series if one.changes for section in _sections(one, blamed.metric, exact)]
     sections += _unchanged_section([one for one in blamed.series if not one.changes])
     write = markdown_text if form == "markdown" else terminal_text
     return write(f"{printable(blamed.word, 80)} from run to run", sections, exact=exact)
+
+
+def _joined_records(joined: Sequence[Joined]) -> list[Record]:
+    """Return a record for each memory space of each step in which a program became another one, with its causes."""
+    found = []
+    for step in joined:
+        records = program_records(step.rows, RELEVANT, [])
+        runs = {"run_name": step.after["run_name"], "previous_run_name": step.before["run_name"]}
+        found += [{**runs, **record} for record in with_causes(records, cause_records(step.rows, records))]
+    return found
+
+
+def _joined_sections(joined: Sequence[Joined], exact: bool) -> list[Section]:
+    """Return the steps in which a program became another one: a table of all, and the causes of the biggest."""
+    points, explained = [], []
+    for step in joined:
+        records = program_records(step.rows, RELEVANT, [])
+        causes = cause_records(step.rows, records)
+        for record in records:
+            shown = exactly(record) if exact else record
+            points.append({**shown, "run_name": step.after["run_name"], "previous_run_name": step.before["run_name"]})
+            if record["delta_bytes"]:
+                section = cause_section(record, causes, exact=exact)
+                heading = (
+                    f"Why {printable(record['program_label'], 60)} of {printable(step.after['run_name'], 60)} differs"
+                )
+                explained.append((abs(record["delta_bytes"]), heading, section))
+    if not points:
+        return []
+    explained.sort(key=lambda one: -one[0])
+    lines = ["From one run to the next the program got another entry signature, or another name."]
+    columns = [
+        _POINTS[0],
+        *(column for column in JOINED if column.name != "guess" or any(row["guess"] for row in points)),
+    ]
+    return [
+        Section("Reshaped and renamed", lines, columns, points),
+        *(Section(heading, one.lines, one.columns, one.records, shown=one.shown)
+          for _, heading, one in explained[:_EXPLAINED]),
+    ]  # fmt: skip
 
 
 def _object(series: Series) -> Record:
@@ -104,7 +151,7 @@ def _with_causes(series: Series) -> list[Record]:
 def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
     key, runs = series.key, series.runs
     known = [run["metric_bytes"] for run in runs]
-    about = [printable(str(word), 60) for word in (key["compile_target"], key["track"]) if word]
+    about = [printable(str(word), 60) for word in (key["compile_target"], key["track"], key["device_kind"]) if word]
     first, last = map(exact_bytes if exact else human_bytes, (known[0], known[-1]))
     lines = [
         f"{METRIC_NAMES[metric]} over {counted(len(runs), 'run')}: {sparkline(known)} {first} → {last}, "

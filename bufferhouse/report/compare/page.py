@@ -4,16 +4,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.records import KEY, match_records, unmatched_records
-from bufferhouse.report.compare.sections import METRIC_NAMES, compare_sections, explained, notes, subtitle, title
+from bufferhouse.report.compare.sections import (
+    METRIC_NAMES,
+    compare_sections,
+    explained,
+    notes,
+    place_key,
+    subtitle,
+    title,
+)
 from bufferhouse.report.compare.waterfall import STEPS, axis_said, waterfall_chart, waterfall_records
 from bufferhouse.report.html.charts import Chart, change_chart
 from bufferhouse.report.html.page import page
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import human_bytes, printable, space_key, space_title
+from bufferhouse.report.text.figures import human_bytes, printable, space_title
 from bufferhouse.report.text.sections import Section
 
 LISTED = 200  # values of a program at its peaks: of five programs a page stays small
@@ -85,7 +94,7 @@ def _part(section: Section, comparison: Comparison, made: dict[str, list[Record]
     """Return a section with what the page shows beside it; records that no answer has yet go into `made`."""
     metric = METRIC_NAMES[comparison.metric]
     if section.source != _CAUSES:
-        is_changed = section.where.get("status") == "changed"
+        is_changed = section.where.get("status") in (RESHAPED, "changed")
         chart = change_chart(section.records, section.where, section.title) if is_changed else None
         return _Part(section, chart, f"Change of {metric}.")
     key = tuple(section.where[name] for name in KEY)
@@ -117,7 +126,7 @@ def _matched(row: Record, where: Mapping[str, Any], records: Sequence[Record]) -
         f"different bytes, {len(records) - differing:,} with equal bytes. A shared byte is owned by one value.",
         *_left(records, "after_owned_bytes"),
     ]
-    name = f"matched-{space_key(row)}-{row['status_rank']}"
+    name = f"matched-{place_key(row)}"
     title = f"Matched at the peaks of {_of(row)}"
     return Section(title, lines, _MATCHES, records[:LISTED], name, _MATCHED, where)
 
@@ -130,7 +139,7 @@ def _alone(row: Record, where: Mapping[str, Any], records: Sequence[Record]) -> 
         "partner at the other peak. Their differences and those of the matched values sum to the change of the peak.",
         *_left(records, "difference_bytes"),
     ]
-    name = f"unmatched-{space_key(row)}-{row['status_rank']}"
+    name = f"unmatched-{place_key(row)}"
     title = f"Unmatched at the peaks of {_of(row)}"
     return Section(title, lines, _UNMATCHED, records[:LISTED], name, _ALONE, where)
 

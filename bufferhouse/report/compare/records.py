@@ -7,7 +7,8 @@ from typing import Any
 from bufferhouse.compare.causes import MOVED_IN, MOVED_OUT, Cause, former, gone_to, new_from, short
 from bufferhouse.compare.compare import GONE, NEW, NOT_COMPARED, UNCHANGED, AtPeaks, Compared
 from bufferhouse.compare.match import Elsewhere
-from bufferhouse.compare.pairing import Pair
+from bufferhouse.compare.pairing import RENAMED, RESHAPED, Pair
+from bufferhouse.compare.signature import signature_words
 from bufferhouse.compare.sizes import Sizes
 from bufferhouse.compare.tiers import tiles, without_layout
 from bufferhouse.compare.values import Value
@@ -61,9 +62,11 @@ def program_records(rows: Sequence[Compared], relevant: Threshold, sides: Sequen
                 "after_bytes": row.after_bytes,
                 "delta_bytes": row.delta_bytes,
                 "change_ratio": row.delta_bytes / row.before_bytes if row.delta_bytes and row.before_bytes else None,
+                "change_percent": _percent(row),
                 **_main_cause(row),
                 **_sizes(row.before, row.after),
                 **_beside(row),
+                **_programs(row.pair),
             }
         )
     return records
@@ -75,6 +78,32 @@ def _is_relevant(row: Compared, relevant: Threshold) -> bool:
 
 def _has_same_content(row: Compared) -> bool:
     return row.status == UNCHANGED and row.pair.before.dump_id == row.pair.after.dump_id
+
+
+def _percent(row: Compared) -> float | None:
+    """Return the change in percent of the bytes before; None without a change, or from nothing on."""
+    return round(100 * row.delta_bytes / row.before_bytes, 4) if row.delta_bytes and row.before_bytes else None
+
+
+def _programs(pair: Pair) -> Record:
+    """Return what is to be known of a pair of two programs; both program_ids are equal in all other pairs.
+
+    `change_said` is what changed in words: the signature of a reshaped program, the name of a renamed one.
+    """
+    before, after = pair[:2]
+    said = None
+    if pair.change == RESHAPED:
+        said = "; ".join(signature_words(before.signature, after.signature))
+    elif pair.change == RENAMED:
+        said = f"{before.program_name} → {after.program_name}"
+    return {
+        "before_program_id": before and before.program_id,
+        "after_program_id": after and after.program_id,
+        "before_program_name": before and before.program_name,
+        "signature_change": said if pair.change == RESHAPED else None,
+        "change_said": said,
+        "guess": "a guess" if pair.change and pair.is_ambiguous else None,
+    }
 
 
 def _sides(pair: Pair) -> Record:
@@ -140,12 +169,14 @@ def _labels(pairs: Sequence[Pair]) -> dict[Pair, str]:
     ids: defaultdict[str, set[int]] = defaultdict(set)
     targets: defaultdict[tuple, set[str]] = defaultdict(set)
     for pair in pairs:
-        ids[pair.any.program_name].add(pair.any.program_id)
+        for dump in filter(None, pair[:2]):
+            ids[dump.program_name].add(dump.program_id)
         targets[pair.any.platform, pair.any.program_id].update(_targets(pair))
     labels, seen = {}, defaultdict(int)
     for pair in dict.fromkeys(pairs):
         words = [pair.any.program_name]
-        if len(ids[pair.any.program_name]) > 1:
+        own = {dump.program_id for dump in pair[:2] if dump and dump.program_name == pair.any.program_name}
+        if ids[pair.any.program_name] - own:
             words.append(f"#{str(pair.any.program_id)[:8]}")
         sides = _targets(pair)
         if len(sides) > 1 or len(targets[pair.any.platform, pair.any.program_id]) > 1:

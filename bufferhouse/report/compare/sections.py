@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from bufferhouse.compare.causes import short
+from bufferhouse.compare.pairing import CHANGES, RESHAPED
 from bufferhouse.compare.rollup import rolled_up
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
@@ -31,12 +32,13 @@ _TOTALS = [
     Column("gone_count", "gone", "count"),
     Column("not_compared_count", "not compared", "count", rank=1),
 ]
+_JOINED = [Column("reshaped_count", "reshaped", "count"), Column("renamed_count", "renamed", "count")]
 _CHANGED = [
     _PROGRAM,
     Column("before_bytes", "before", "bytes"),
     Column("after_bytes", "after", "bytes"),
     Column("delta_bytes", "change", "change"),
-    Column("change_ratio", "ratio", "share", rank=2),
+    Column("change_ratio", "change, %", "share", rank=2),
     Column("main_cause_said", "main cause", rank=1, is_whole=True),
     Column("occupied_change_bytes", "occupied peak change", "change", rank=3),
     Column("layout_padding_change_bytes", "padding change", "change", rank=4),
@@ -61,8 +63,22 @@ _NOT_COMPARED = [
     Column("before_reserved_bytes", "reserved before", "bytes"),
     Column("after_reserved_bytes", "reserved after", "bytes"),
 ]
+_RESHAPED = [
+    _PROGRAM,
+    Column("signature_change", "signature", limit=60, is_whole=True),
+    Column("guess", "pair", rank=1),
+    *_CHANGED[1:],
+]
+_RENAMED = [
+    _PROGRAM,
+    Column("before_program_name", "former name"),
+    Column("guess", "pair", rank=1),
+    *_CHANGED[1:],
+]
 _PARTS = {
+    "reshaped": ("Reshaped in {}", _RESHAPED),
     "changed": ("Changed in {}", _CHANGED),
+    "renamed": ("Renamed in {}", _RENAMED),
     "new": ("New in {}", _AFTER),
     "gone": ("Gone from {}", _BEFORE),
     "not compared": ("Not compared in {}", _NOT_COMPARED),
@@ -110,7 +126,13 @@ def totals_section(comparison: Comparison, *, exact: bool = False) -> list[Secti
         "over the programs in both runs.",
         f"A change is relevant from {comparison.relevant.said(exact=exact)} on.",
     ]
-    return [Section("Programs: changed, unchanged, new, gone", lines, _TOTALS, comparison.totals, "totals")]
+    joined = any(total[f"{change}_count"] for total in comparison.totals for change in CHANGES)
+    if joined:
+        lines.append(
+            "Reshaped programs have another signature, renamed ones another name; they are no part of these bytes."
+        )
+    columns = [*_TOTALS[:6], *_JOINED, *_TOTALS[6:]] if joined else _TOTALS
+    return [Section("Programs: changed, unchanged, new, gone", lines, columns, comparison.totals, "totals")]
 
 
 def status_sections(comparison: Comparison, *, exact: bool = False) -> list[Section]:
@@ -133,10 +155,19 @@ def _status_section(comparison: Comparison, space: Record, status: str, exact: b
     if status == "changed":
         grew = f"{counted(space['risen_count'], 'program')} grew, {space['fallen_count']:,} shrank"
         lines = [f"{grew}; relevant changes first, then by size."]
-        if not any(row["reason"] for row in rows):
-            columns = columns[:-1]
+    if status in CHANGES:
+        lines = [_JOINED_LINES[status]]
+        columns = [column for column in columns if column.name != "guess" or any(row["guess"] for row in rows)]
+    if status in ("changed", *CHANGES) and not any(row["reason"] for row in rows):
+        columns = columns[:-1]
     name = f"{status.replace(' ', '-')}-{space_key(space)}"
     return Section(heading.format(space_heading(space)), lines, columns, rows, name, "compare_programs", where, _SHOWN)
+
+
+_JOINED_LINES = {
+    "reshaped": "The same function with another entry signature; relevant changes first, then by size.",
+    "renamed": "The same content, or the same signature and nearly all op_names, under another name.",
+}
 
 
 def exactly(row: Record) -> Record:
@@ -153,7 +184,11 @@ def subtitle(comparison: Comparison) -> list[str]:
 
 def _run(side: Record) -> str:
     compiler = " ".join(filter(None, (side["compiler"], side["compiler_version"])))
-    words = [printable(word, 80) for word in (side["run_name"], compiler, side["platform"], side["track"]) if word]
+    words = [
+        printable(word, 80)
+        for word in (side["run_name"], compiler, side["platform"], side["device_kind"], side["track"])
+        if word
+    ]
     rejects = f", {counted(side['reject_count'], 'reject')}" if side["reject_count"] else ""
     started = f"started {side['started_at']:%Y-%m-%d %H:%M} UTC"
     return " · ".join([*words, started, f"{counted(side['program_count'], 'program')}{rejects}"])
@@ -165,6 +200,7 @@ def notes(comparison: Comparison) -> list[str]:
     before, after = comparison.before, comparison.after
     if before["run_id"] == after["run_id"]:
         lines.append("Both sides are the same run.")
+    lines += _devices(comparison)
     for side in (before, after):
         if not side["dump_count"]:
             lines.append(
@@ -178,7 +214,13 @@ def notes(comparison: Comparison) -> list[str]:
             f"Dumps of the run {' and of the run '.join(refused)} were refused: a program that is missing there may be "
             "in one of them."
         )
-    ambiguous = {row["program_label"] for row in comparison.programs if row["is_ambiguous"]}
+    guesses = {row["program_label"] for row in comparison.programs if row["guess"]}
+    if guesses:
+        lines.append(
+            f"{counted(len(guesses), 'pair')} of programs may be wrong: another program is as much like the one "
+            "before, or they have little in common."
+        )
+    ambiguous = {row["program_label"] for row in comparison.programs if row["is_ambiguous"] and not row["guess"]}
     if ambiguous:
         lines.append(
             f"{counted(len(ambiguous), 'pair')} of dumps may be wrong: the program has several different dumps in a "
@@ -189,17 +231,40 @@ def notes(comparison: Comparison) -> list[str]:
     return lines
 
 
-def cause_sections(comparison: Comparison, *, exact: bool = False) -> list[Section]:
-    """Return the causes of each program that is explained."""
-    return [cause_section(row, comparison.causes, exact=exact) for row in explained(comparison)]
+def _devices(comparison: Comparison) -> list[str]:
+    kinds = [side["device_kind"] for side in (comparison.before, comparison.after)]
+    if all(kinds) and kinds[0] != kinds[1]:
+        said = " → ".join(printable(kind, 60) for kind in kinds)
+        return [f"The runs are of two kinds of device, {said}: what differs may be the device and not the program."]
+    if comparison.device_facts:
+        unknown = "Neither run says" if not any(kinds) else "One of the runs does not say"
+        return [
+            f"{unknown} what device it was compiled for, and the dumps contradict each other: "
+            f"{'; '.join(comparison.device_facts)}. They may be of two kinds of device; "
+            "bufferhouse runs set RUN device_kind=… tells them apart."
+        ]
+    return []
+
+
+def cause_sections(comparison: Comparison, *, exact: bool = False, of: Sequence[Record] | None = None) -> list[Section]:
+    """Return the causes of each program that is explained: of `of`, records of `compare_programs`, where given."""
+    chosen = explained(comparison) if of is None else of
+    return [cause_section(row, comparison.causes, exact=exact) for row in chosen]
 
 
 def explained(comparison: Comparison) -> list[Record]:
-    """Return the programs with the biggest relevant changes; where none is relevant, with the biggest changes."""
+    """Return the programs with the biggest relevant changes; where none is relevant, with the biggest changes.
+
+    Reshaped and renamed programs come first, and take no place of the others.
+    """
+    joined = [row for row in comparison.programs if row["status"] in CHANGES and row["delta_bytes"]]
     changed = [row for row in comparison.programs if row["status"] == "changed" and row["delta_bytes"]]
+    return [*_biggest(joined), *_biggest(changed)]
+
+
+def _biggest(changed: Sequence[Record]) -> list[Record]:
     chosen = [row for row in changed if row["is_relevant"]] or changed
-    chosen.sort(key=lambda row: -abs(row["delta_bytes"]))
-    return chosen[:_EXPLAINED]
+    return sorted(chosen, key=lambda row: -abs(row["delta_bytes"]))[:_EXPLAINED]
 
 
 def cause_section(row: Record, causes: Sequence[Record], *, exact: bool = False) -> Section:
@@ -208,7 +273,7 @@ def cause_section(row: Record, causes: Sequence[Record], *, exact: bool = False)
     causes = [one for one in causes if all(one[name] == value for name, value in where.items())]
     space = space_title(row["platform"], row["memory_space"])
     heading = f"Why {printable(row['program_label'], 80)} changed in {space}"
-    name = f"causes-{space_key(row)}-{row['status_rank']}"
+    name = f"causes-{place_key(row)}"
     shown = [column for column in _CAUSES if any(one[column.name] is not None for one in causes)]
     return Section(
         heading,
@@ -222,10 +287,19 @@ def cause_section(row: Record, causes: Sequence[Record], *, exact: bool = False)
     )
 
 
+def place_key(row: Record) -> str:
+    """Return the place of a record of `compare_programs` on a page, as part of an id."""
+    begin = "" if row["status"] == "changed" else f"{row['status'].replace(' ', '-')}-"
+    return f"{begin}{space_key(row)}-{row['status_rank']}"
+
+
 def _lines(row: Record, said: Callable[..., str]) -> list[str]:
     before, after, change = (said(row[name], signed=name == "delta_bytes") for name in
                              ("before_bytes", "after_bytes", "delta_bytes"))  # fmt: skip
     lines = [f"{before} before, {after} after: {change}. The causes below sum to this change, to the byte."]
+    if row["change_said"]:
+        guess = " This pair is a guess." if row["guess"] else ""
+        lines.append(f"{row['status'].capitalize()}: {printable(row['change_said'], 300)}.{guess}")
     if row["before_peak_position"] is None:
         return lines
     if row["before_like_position"] != row["before_peak_position"]:
@@ -257,11 +331,13 @@ def rollup_section(comparison: Comparison, by: Sequence[str]) -> list[Section]:
     ]
 
 
-def compare_sections(comparison: Comparison, *, by: Sequence[str] = (), exact: bool = False) -> list[Section]:
-    """Return all sections that have something to show."""
+def compare_sections(
+    comparison: Comparison, *, by: Sequence[str] = (), exact: bool = False, explain: Sequence[Record] | None = None
+) -> list[Section]:
+    """Return all sections that have something to show; `explain` are the programs whose causes are shown."""
     first = Section("", [*subtitle(comparison), *notes(comparison)])
     statuses = status_sections(comparison, exact=exact)
-    changed = [section for section in statuses if section.where["status"] == "changed"]
-    others = [section for section in statuses if section.where["status"] != "changed"]
-    explained = [*cause_sections(comparison, exact=exact), *rollup_section(comparison, by)]
+    changed = [section for section in statuses if section.where["status"] in (RESHAPED, "changed")]
+    others = [section for section in statuses if section.where["status"] not in (RESHAPED, "changed")]
+    explained = [*cause_sections(comparison, exact=exact, of=explain), *rollup_section(comparison, by)]
     return [first, *totals_section(comparison, exact=exact), *changed, *explained, *others]

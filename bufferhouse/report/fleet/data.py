@@ -12,9 +12,10 @@ import duckdb
 
 from bufferhouse.compare.causes import former
 from bufferhouse.compare.compare import compare_pairs
-from bufferhouse.compare.pairing import Dump, Pair
+from bufferhouse.compare.pairing import RESHAPED, Dump, Pair
 from bufferhouse.compare.sizes import SizesOfDumps
 from bufferhouse.query.statements import Answer, Record, ask, keep
+from bufferhouse.report.compare.joined import joined_records
 from bufferhouse.report.compare.records import main_cause
 from bufferhouse.report.opening import opened
 from bufferhouse.report.text.figures import printable
@@ -26,6 +27,7 @@ SHOWN_REJECTS = 10
 SHOWN_WASTE = 20  # layouts, source lines and functions
 PROGRAMS = 2_000  # series in the table of programs by size
 _ID_DIGITS = 6
+_RUNS = ("before_run_id", "before_run_name", "after_run_id", "after_run_name")
 KEPT = ("fleet_series_runs", "fleet_series")  # asked once for several statements, of which they take most of the time
 
 SpaceKey = tuple[str | None, str | None, int]
@@ -65,6 +67,7 @@ class Space:
     moved_count: int
     unchanged_count: int
     single_run_count: int
+    reshaped_count: int
 
     @property
     def shown_moved_count(self) -> int:
@@ -109,6 +112,7 @@ def _fleet(con: duckdb.DuckDBPyConnection, name: str, note: str | None) -> Fleet
         keep(con, statement)
     answers = {
         "fleet_overview": ask(con, "fleet_overview"),
+        "fleet_reshaped": _reshaped(con),
         "fleet_runs": ask(con, "fleet_runs"),
         "fleet_spaces": ask(con, "fleet_spaces"),
         "fleet_trend": ask(con, "fleet_trend", shown=SHOWN_SERIES, runs=SHOWN_RUNS),
@@ -147,6 +151,9 @@ def _spaces(answers: dict[str, Answer]) -> list[Space]:
                 moved_count=record["moved_count"],
                 unchanged_count=record["unchanged_count"],
                 single_run_count=record["single_run_count"],
+                reshaped_count=sum(
+                    row["status"] == RESHAPED and _key(row) == key for row in answers["fleet_reshaped"].records
+                ),
             )
         )
     return spaces
@@ -184,7 +191,7 @@ def _labelled(records: Sequence[Record]) -> list[Record]:
     """Return the records of one table with a `label` that tells its series apart.
 
     The label is the program's name; where other programs bear it, the first digits of the program_id too; where the
-    platform does not say it, the compile target too.
+    platform does not say it, the compile target too, and the device where the table has several.
     """
     digits = _ID_DIGITS
     while len({str(row["program_id"])[:digits] for row in records}) < len({row["program_id"] for row in records}):
@@ -198,6 +205,8 @@ def _label(row: Record, digits: int) -> str:
         parts.append(f"#{str(row['program_id'])[:digits]}")
     if row["compile_target"] and row["compile_target"] != row["platform"]:
         parts.append(printable(row["compile_target"], 20))
+    if row.get("has_devices"):
+        parts.append(printable(row["device_kind"] or "unknown device", 40))
     return " ".join(parts)
 
 
@@ -220,6 +229,22 @@ def _movers(con: duckdb.DuckDBPyConnection, shown: int) -> Answer:
             (*row, *_columns(causes.get((pairs.get(place), mover["memory_space"]))))
             for place, (row, mover) in enumerate(zip(movers.rows, movers.records, strict=True))
         ],
+    )
+
+
+def _reshaped(con: duckdb.DuckDBPyConnection) -> Answer:
+    """Return the reshaped and renamed programs of the newest runs, each compared with the run before it."""
+    return Answer.of(
+        [
+            {
+                "track": runs["track"],
+                "device_kind": runs["device_kind"],
+                **{name: runs[name] for name in _RUNS},
+                **record,
+            }
+            for runs in ask(con, "newest_runs").records
+            for record in joined_records(con, runs["before_run_id"], runs["after_run_id"])
+        ]
     )
 
 

@@ -8,7 +8,7 @@ import altair as alt
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.fleet.data import Fleet, Series, Space
-from bufferhouse.report.fleet.tables import fleet_tables
+from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables
 from bufferhouse.report.fleet.text import advice, cause_said, left_out, moved_line, title
 from bufferhouse.report.html.charts import PROGRAM_LENGTH, RUN_LENGTH, Chart, bytes_axis, distinct, over_runs
 from bufferhouse.report.html.page import page
@@ -61,6 +61,7 @@ def fleet_page(fleet: Fleet) -> str:
         fleet=fleet,
         advice=advice(fleet, rejects=0),
         tables=[_table(space) for space in fleet.spaces],
+        first=fleet_reshaped(fleet),
         sections=fleet_tables(fleet),
         rejects=fleet.answers["fleet_rejects"].records,
     )

@@ -1,6 +1,7 @@
 """Tables of the fleet report over all programs: what wastes memory, what is compiled again, what figures cover."""
 
 from bufferhouse.query.statements import Record
+from bufferhouse.report.compare.joined import joined_section
 from bufferhouse.report.fleet.data import SHOWN_WASTE, Fleet
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.sections import Section
@@ -14,6 +15,7 @@ _PROGRAMS = [
     Column("program_label", "program"),
     Column("compile_target", "target", rank=4),
     *_PLACE,
+    Column("device_kind", "device", rank=3),
     Column("run_name", "newest run", rank=3),
     Column("run_count", "runs", "count", rank=2),
     Column("reserved_bytes", "reserved", "bytes"),
@@ -92,6 +94,22 @@ def fleet_tables(fleet: Fleet) -> list[Section]:
             for title, line, columns, name in tables
             if fleet.answers[name].records
         ),
+    ]
+
+
+def fleet_reshaped(fleet: Fleet) -> list[Section]:
+    """Return the reshaped and renamed programs of the newest runs, a table for each run that has any."""
+    records = fleet.answers["fleet_reshaped"].records
+    runs = dict.fromkeys((row["before_run_name"], row["after_run_name"], row["after_run_id"]) for row in records)
+    return [
+        joined_section(
+            [row for row in records if row["after_run_id"] == run_id],
+            before,
+            after,
+            "fleet_reshaped",
+            after_run_id=run_id,
+        )
+        for before, after, run_id in runs
     ]
 
 

@@ -16,7 +16,7 @@ from bufferhouse.compare.causes import short
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.fleet.data import Fleet, Series, Space
-from bufferhouse.report.fleet.tables import fleet_tables
+from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, reject_line, space_title, sparkline
 from bufferhouse.report.text.screen import FALL, RISE, console, fitted, line, lines_of, print_section
@@ -76,6 +76,7 @@ def fleet_text(fleet: Fleet, form: str, *, exact: bool = False) -> str:
 
 def _sections(fleet: Fleet, exact: bool) -> list[Section]:
     parts = [Section("", [*overview_lines(fleet), *advice(fleet)])]
+    parts += fleet_reshaped(fleet)
     parts += [_movers(space, exact) for space in fleet.spaces]
     parts += [
         Section(f"Padding: {title(space)}", [], _PADDING, space.padding) for space in fleet.spaces if space.padding
@@ -119,6 +120,9 @@ def fleet_screen(fleet: Fleet, *, exact: bool = False) -> str:
     with screen.capture() as captured:
         for said in overview_lines(fleet):
             screen.print(line(said))
+        for section in fleet_reshaped(fleet):
+            screen.print()
+            print_section(screen, section, exact)
         for space in fleet.spaces:
             screen.print()
             _print_space(screen, space, shown)
@@ -174,9 +178,10 @@ def moved_line(space: Space) -> str:
     """Return how many programs of a table moved: 10 of 13 programs moved, 3 unchanged."""
     if len(space.runs) == 1:
         return f"{counted(space.series_count, 'program')}, one run"
+    reshaped = f", {space.reshaped_count:,} reshaped in the newest run" if space.reshaped_count else ""
     moved = f"{space.moved_count:,} of {counted(space.series_count, 'program')} moved"
     single = f", {space.single_run_count:,} in one run only" if space.single_run_count else ""
-    return f"{moved}, {space.unchanged_count:,} unchanged{single}"
+    return f"{moved}, {space.unchanged_count:,} unchanged{single}{reshaped}"
 
 
 def left_out(space: Space) -> str:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bufferhouse.query.statements import Answer, Record, ask
+from bufferhouse.report.compare.joined import joined_records
 from bufferhouse.report.opening import find_run, opened
 
 CONSTANTS = 1_000  # of all programs together
@@ -44,8 +45,13 @@ def read_run(path: Path | None, word: str | None, *, sources: Sequence[str] = ()
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")
         run_id = find_run(con, word)
+        before = ask(con, "run_before", run_id=run_id)
         answers = {
             "run_facts": ask(con, "run_facts", run_id=run_id),
+            "run_before": before,
+            "run_reshaped": Answer.of(
+                [row for run in before.records for row in joined_records(con, run["before_run_id"], run_id)]
+            ),
             "run_spaces": ask(con, "run_spaces", run_id=run_id),
             "run_programs": ask(con, "run_programs", run_id=run_id),
             "run_recompiled": ask(con, "run_recompiled", run_id=run_id),

@@ -2,6 +2,7 @@
 
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
+from bufferhouse.report.compare.joined import joined_section
 from bufferhouse.report.run.data import Run
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable, reject_line, space_heading, space_key
@@ -86,6 +87,9 @@ def title(run: Run) -> str:
 def run_sections(run: Run) -> list[Section]:
     """Return all sections of the report that have something to show."""
     parts = [Section("", [*subtitle(run), *notes(run)])]
+    if reshaped := run.records("run_reshaped"):
+        before = run.records("run_before")[0]["before_run_name"]
+        parts.append(joined_section(reshaped, before, run.facts["run_name"], "run_reshaped"))
     if spaces := run.records("run_spaces"):
         said = ["The largest program, and percentiles over programs; bytes of programs are never added up."]
         parts.append(Section("Memory spaces", said, _SPACES, spaces, "spaces", "run_spaces"))
@@ -111,7 +115,9 @@ def subtitle(run: Run) -> list[str]:
     """Return two lines about the run: compiler and platform, then counts."""
     facts = run.facts
     compiler = " ".join(filter(None, (facts["compiler"], facts["compiler_version"])))
-    words = [printable(word, 80) for word in (compiler, facts["platform"], facts["track"]) if word]
+    words = [
+        printable(word, 80) for word in (compiler, facts["platform"], facts["device_kind"], facts["track"]) if word
+    ]
     words.append(f"started {facts['started_at']:%Y-%m-%d %H:%M} UTC ({facts['started_at_source']})")
     counts = [counted(facts[f"{thing}_count"], thing) for thing in ("dump", "content", "program")]
     rejects = counted(facts["reject_count"], "reject") if facts["reject_count"] else "no rejects"

@@ -1,0 +1,153 @@
+"""What changed between two entry signatures, in words."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from bufferhouse.errors import counted
+
+_SHOWN = 3  # shapes that changed; a line counts the others
+_LEAF = re.compile(r"(?P<type>[a-z][a-z0-9]*)\[(?P<dims>[^\]]*)\]")
+_NAMES = {1: ("the only",), 2: ("leading", "last"), 3: ("leading", "second", "last")}
+
+
+class Signature(NamedTuple):
+    """The leaves of the parameters and of the output of a program, such as `f32[32,512]`, in their order."""
+
+    parameters: tuple[str, ...]
+    output: tuple[str, ...]
+
+
+class Step(NamedTuple):
+    """One change of a dimension: its place, counted from 0, in how many dimensions, and its size before and after."""
+
+    place: int
+    rank: int
+    before: int
+    after: int
+
+    def __str__(self) -> str:
+        names = _NAMES.get(self.rank, ("leading", *(f"{n + 2}." for n in range(self.rank - 2)), "last"))
+        return f"{names[self.place]} dimension {self.factor}"
+
+    @property
+    def factor(self) -> str:
+        """How the size changed: `×2`, `÷2`, else `32 → 48`."""
+        if self.before and self.after % self.before == 0:
+            return f"×{self.after // self.before}"
+        if self.after and self.before % self.after == 0:
+            return f"÷{self.before // self.after}"
+        return f"{self.before:,} → {self.after:,}"
+
+
+@lru_cache(1 << 12)
+def read_signature(text: str) -> Signature:
+    """Read a signature as `entry_signature` holds it: `(f32[8], s32[])->(f32[8])`."""
+    inside, _, output = text.partition(")->(")
+    return Signature(tuple(_leaves(inside)), tuple(_leaves(output)))
+
+
+def _leaves(text: str) -> Iterator[str]:
+    return (found[0] for found in _LEAF.finditer(text))
+
+
+def signature_words(before: str, after: str) -> list[str]:
+    """Return what differs between two signatures, the number of parameters first; nothing if they are equal.
+
+    Shapes are matched where they differ least: no words depend on the order of parameters, which a new layer shifts.
+    """
+    old, new = read_signature(before), read_signature(after)
+    words = [
+        f"{name} {len(olds):,} → {len(news):,}"
+        for name, olds, news in (("parameters", *_sides(old, new, 0)), ("outputs", *_sides(old, new, 1)))
+        if len(olds) != len(news)
+    ]
+    changed = changed_shapes(old.parameters, new.parameters)
+    of = ""
+    if not changed and not (words and old.parameters != new.parameters):
+        changed, of = changed_shapes(old.output, new.output), "output "
+    words += [f"{of}{shapes[0]} → {shapes[1]}{_times(count)}" for shapes, count in changed.most_common(_SHOWN)]
+    if len(changed) > _SHOWN:
+        words.append(counted(len(changed) - _SHOWN, "more shape"))
+    if step := common_step(changed):
+        words.append(step)
+    if not words and old != new:
+        words.append("the order of the parameters" if old.parameters != new.parameters else "the order of the outputs")
+    return words
+
+
+def _sides(old: Signature, new: Signature, part: int) -> tuple[Sequence[str], Sequence[str]]:
+    return old[part], new[part]
+
+
+def _times(count: int) -> str:
+    return f" ({count:,} times)" if count > 1 else ""
+
+
+def changed_shapes(before: Sequence[str], after: Sequence[str]) -> Counter[tuple[str, str]]:
+    """Return the pairs of leaves that became one another, with their counts; leaves that only one side has are left.
+
+    Of the leaves that the other side lacks, those are paired that differ in the fewest dimensions, or in their type.
+    """
+    gone, come = Counter(before) - Counter(after), Counter(after) - Counter(before)
+    candidates = sorted(
+        (unlikeness, one, other)
+        for one in gone
+        for other in come
+        if (unlikeness := _unlikeness(one, other)) is not None
+    )
+    found: Counter[tuple[str, str]] = Counter()
+    for _, one, other in candidates:
+        if count := min(gone[one], come[other]):
+            found[one, other] += count
+            gone[one] -= count
+            come[other] -= count
+    if len(before) == len(after):
+        # As many as before: what is left has become what is left, whatever its rank.
+        olds, news = ([leaf for leaf in side if leaf in left] for side, left in ((before, +gone), (after, +come)))
+        found.update(zip(olds, news, strict=False))
+    return found
+
+
+def _unlikeness(before: str, after: str) -> int | None:
+    """Return in how many dimensions two leaves of one rank differ; None for leaves that have too little in common."""
+    (one, old), (other, new) = map(_parts, (before, after))
+    differing = sum(a != b for a, b in zip(old, new, strict=False))
+    if len(old) != len(new) or (one != other and differing) or (differing == len(old) > 1):
+        return None
+    return differing
+
+
+@lru_cache(1 << 12)
+def _parts(leaf: str) -> tuple[str, tuple[str, ...]]:
+    found = _LEAF.fullmatch(leaf)
+    return found["type"], tuple(filter(None, found["dims"].split(",")))
+
+
+def steps(before: str, after: str) -> list[Step]:
+    """Return the dimensions that differ between two leaves of one rank, the leading one first."""
+    (_, old), (_, new) = map(_parts, (before, after))
+    if len(old) != len(new):
+        return []
+    return [
+        Step(place, len(old), int(a), int(b))
+        for place, (a, b) in enumerate(zip(old, new, strict=True))
+        if a != b and a.isdigit() and b.isdigit()
+    ]
+
+
+def common_step(changed: Counter[tuple[str, str]]) -> str | None:
+    """Return what all changed shapes have in common: `leading dimension ×2`, or `every changed dimension ×2`."""
+    found = [steps(*shapes) for shapes in changed]
+    if not found or any(len(one) != 1 for one in found):
+        return None
+    each = [one[0] for one in found]
+    factors = {step.factor for step in each}
+    if len(factors) > 1:
+        return None
+    if all(step.place == 0 and step.rank > 1 for step in each):
+        return f"leading dimension {each[0].factor}"
+    said = {str(step) for step in each}
+    return said.pop() if len(said) == 1 else f"dimensions {each[0].factor}"

@@ -1,0 +1,63 @@
+"""Runs of two kinds of device share no history, and a comparison of them says what it is."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bufferhouse.commands.ingest_run import run_ingest
+from tests.command_line import CHECKOUT, Outcome, call
+
+RUNS = CHECKOUT / "tests" / "data" / "reshaped"
+TPU = ("tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33")
+
+
+@pytest.fixture
+def two(tmp_path: Path):
+    """A function that ingests the step before and after, each as compiled for a device, and asks a command of them."""
+
+    def asked(*words: str, devices: tuple[str | None, str | None]) -> Outcome:
+        path = tmp_path / "warehouse.duckdb"
+        path.unlink(missing_ok=True)
+        for run, device in zip(("layers-4", "layers-6"), devices, strict=True):
+            folder = tmp_path / run
+            shutil.copytree(RUNS / run, folder, dirs_exist_ok=True)
+            facts = json.loads((folder / "run.json").read_text())
+            (folder / "run.json").write_text(json.dumps({**facts, "device_kind": device}))
+            assert 0 == run_ingest([str(folder)], path).exit_code
+        return call(*words, "--warehouse", path)
+
+    return asked
+
+
+def test_a_step_from_one_device_to_another_is_no_change_of_a_program(two):
+    """A trend that jumps because the next run was for a v5p would be an alarm about nothing."""
+    for devices, steps in ((("TPU v5e", "TPU v5e"), 1), (("TPU v5e", "TPU v5p"), 0), ((None, "TPU v5p"), 0)):
+        found = json.loads(two("report", "fleet", "--format", "json", devices=devices).out)["answers"]
+        assert steps == len(found["fleet_reshaped"])
+        series = [row for row in found["fleet_programs"] if row["program_label"] == "jit_count"]
+        assert ([2] if steps else [1, 1]) == [row["run_count"] for row in series]
+
+
+def test_blame_keeps_devices_apart(two):
+    """The same program on two devices has two histories, each named after its device."""
+    found = json.loads(two("blame", "jit_count", "--format", "json", devices=("TPU v5e", "TPU v5p")).out)["series"]
+    assert [("TPU v5e", 1), ("TPU v5p", 1)] == sorted((one["device_kind"], len(one["runs"])) for one in found)
+
+
+def test_a_comparison_of_two_devices_says_so(two):
+    """What differs may be the device; equal devices need no words."""
+    words = ("compare", "layers-4", "layers-6", "--format", "markdown")
+    assert "two kinds of device, TPU v5e → TPU v5p" in two(*words, devices=("TPU v5e", "TPU v5p")).out
+    assert "kinds of device" not in two(*words, devices=("TPU v5e", "TPU v5e")).out
+
+
+def test_unknown_devices_that_contradict_each_other_are_named(own_warehouse: Path):
+    """A CPU run and a TPU run without a device differ in memory spaces and tiles; two runs of one chip do not."""
+    words = ("compare", "jaxlib-0.10.0", TPU[1], "--format", "markdown", "--warehouse", str(own_warehouse))
+    assert "contradict" not in call("compare", *TPU, *words[3:]).out
+    assert 0 == call("runs", "set", TPU[1], "device_kind=", "--warehouse", own_warehouse).code
+    said = call(*words).out
+    assert "does not say" in said or "Neither run says" in said
+    assert "tiles" in said
