@@ -128,7 +128,13 @@ def determinism(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show the programs that took different bytes with the same compiler and the same flags."""
+    """Show the programs that took different bytes with the same compiler and the same flags.
+
+    Flags about dumping, logging and directories do not count. A run without recorded flags is unknown: it is not
+    judged. The answer says how many programs and runs could be judged.
+
+    Example: bufferhouse determinism --format json
+    """
     from bufferhouse.report.compare.determinism import determinism_text, read_determinism
 
     path = checked(warehouse, source, None, output_format)
