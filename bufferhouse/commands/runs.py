@@ -1,5 +1,6 @@
 """`bufferhouse runs`, `bufferhouse programs` and `bufferhouse rejects`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from bufferhouse.commands.options import (
 from bufferhouse.commands.progress import progress_of, writing
 from bufferhouse.errors import UsageError, counted
 
+_SIGNATURE = 60  # characters on a terminal
 runs = typer.Typer(no_args_is_help=True, help="List, describe, rename and remove compiler runs.")
 rejects = typer.Typer(no_args_is_help=True, help="List, show and replay rejects.")
 
@@ -112,8 +114,12 @@ def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_f
             " GROUP BY t.program_id ORDER BY most_reserved_bytes DESC, program_name"
         )
         columns, rows = [column[0] for column in cursor.description], cursor.fetchall()
-    if output_format == "table":
-        rows = [(*row[:-1], row[-1] if len(row[-1]) <= 60 else row[-1][:59] + "…") for row in rows]
+    if output_format == "table" and sys.stdout.isatty():
+        from bufferhouse.report.text.screen import distinct
+
+        rows = [
+            (*row[:-1], shown) for row, shown in zip(rows, distinct([row[-1] for row in rows], _SIGNATURE), strict=True)
+        ]
     print(formatted(columns, rows, output_format))
 
 

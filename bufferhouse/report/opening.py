@@ -13,6 +13,7 @@ from bufferhouse.report.text.figures import printable
 from bufferhouse.warehouse.open import Place, reading
 
 _SHOWN_CANDIDATES = 12
+_LONGEST_NAME = 400  # characters: cut at all only where somebody plays tricks
 
 
 @contextmanager
@@ -72,7 +73,7 @@ def _meant(word: str, known: Sequence[Record]) -> str:
 
 def _listed(runs: Sequence[Record]) -> str:
     lines = [
-        f"  {printable(row['run_name'], 80)}  ({row['started_at']:%Y-%m-%d %H:%M} UTC, "
+        f"  {printable(row['run_name'], _LONGEST_NAME)}  ({row['started_at']:%Y-%m-%d %H:%M} UTC, "
         f"{counted(row['dump_count'], 'dump')})"
         for row in runs[:_SHOWN_CANDIDATES]
     ]

@@ -7,12 +7,12 @@ from bufferhouse.report.text.sections import Section
 
 _PLACE = [
     Column("platform", "platform"),
-    Column("track", "track", rank=3),
+    Column("track", "track"),
     Column("memory_space", "memory space", "count"),
 ]
 _PROGRAMS = [
     Column("program_label", "program"),
-    Column("compile_target", "target", rank=4),
+    Column("compile_target", "target"),
     *_PLACE,
     Column("run_name", "newest run", rank=3),
     Column("run_count", "runs", "count", rank=2),
