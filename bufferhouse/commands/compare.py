@@ -11,7 +11,9 @@ from bufferhouse.commands.report import BytesOption, ReportFormatOption, asked_p
 from bufferhouse.errors import UsageError
 from bufferhouse.redaction import give
 
-BeforeArgument = Annotated[str, typer.Argument(help="The run before: its name, or the beginning of it.")]
+BeforeArgument = Annotated[
+    str, typer.Argument(help="The run before: its name, the beginning of it, latest, previous or latest:track=nightly.")
+]
 AfterArgument = Annotated[str, typer.Argument(help="The run after.")]
 MetricOption = Annotated[str, typer.Option("--metric", help="reserved, occupied, temp or footprint.")]
 ProgramOption = Annotated[

@@ -8,8 +8,12 @@ import typer
 
 from bufferhouse.commands.options import (
     FormatOption,
+    PlanOption,
     WaitOption,
     WarehouseOption,
+    YesOption,
+    agreed,
+    check_can_ask,
     check_format,
     guarded,
     reading,
@@ -18,6 +22,8 @@ from bufferhouse.commands.options import (
 from bufferhouse.commands.progress import progress_of, writing
 from bufferhouse.errors import UsageError, counted
 
+_RUN = "The run: its name, the beginning of it, latest, previous or latest:track=nightly."
+_RUNS = f"The runs. {_RUN.replace('The run: its', 'Each by its')}"
 _SIGNATURE = 60  # characters on a terminal
 runs = typer.Typer(no_args_is_help=True, help="List, describe, rename and remove compiler runs.")
 rejects = typer.Typer(no_args_is_help=True, help="List, show and replay rejects.")
@@ -43,7 +49,7 @@ def runs_ls(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_fo
 @runs.command("set")
 @guarded
 def runs_set(
-    name: Annotated[str, typer.Argument(help="The run.")],
+    name: Annotated[str, typer.Argument(help=_RUN)],
     facts: Annotated[
         list[str], typer.Argument(help="K=V: platform=tpu, track=nightly, started_at=…, or any label; K= removes it.")
     ],
@@ -66,7 +72,7 @@ def runs_set(
 @runs.command("rename")
 @guarded
 def runs_rename(
-    name: Annotated[str, typer.Argument(help="The run.")],
+    name: Annotated[str, typer.Argument(help=_RUN)],
     new_name: Annotated[str, typer.Argument(help="The new name.")],
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
@@ -81,23 +87,73 @@ def runs_rename(
 @runs.command("rm")
 @guarded
 def runs_rm(
-    names: Annotated[list[str], typer.Argument(help="The runs.")],
+    names: Annotated[list[str], typer.Argument(help=_RUNS)],
     warehouse: WarehouseOption = None,
+    plan: PlanOption = False,
+    yes: YesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Remove runs, and the contents that no other run holds."""
-    from bufferhouse.warehouse.retention import remove_runs
-    from bufferhouse.warehouse.runs import run_id
+    """Remove runs, and the contents that no other run holds, after asking.
 
-    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
-        pruned = remove_runs(writer, [(run_id(writer.con, name), name) for name in names])
+    Example: bufferhouse runs rm latest:track=nightly --plan
+    """
+    from bufferhouse.warehouse.retention import planned, remove_runs
+    from bufferhouse.warehouse.run_names import find
+
+    def chosen(con: Any) -> list[tuple[int, str]]:
+        found = [find(con, name) for name in names]
+        return list(dict.fromkeys((run.run_id, run.run_name) for run in found))
+
+    path = warehouse_path(warehouse, must_exist=True)
+    check_can_ask(plan or yes)
+    only = None
+    if plan or not yes:
+        with reading(path, wait) as con:
+            only = chosen(con)
+            what = planned(con, only)
+        if not shall_go(what, is_plan=plan):
+            return
+    with writing(path, wait=wait) as writer:
+        pruned = remove_runs(writer, chosen(writer.con) if only is None else only)
     print(removed(pruned))
 
 
-def removed(pruned: Any) -> str:
-    """Return the sentence about removed runs."""
+def shall_go(what: Any, *, is_plan: bool) -> bool:
+    """Show the runs that would be removed; return whether they shall be: on a terminal somebody is asked."""
+    for name in what.runs:
+        print(f"would remove run {name}")
+    if is_plan or not what.runs:
+        print(removed(what, "would be removed"))
+        return False
+    if agreed(f"{removed(what, 'are to be removed')}. Remove them?"):
+        return True
+    print("nothing was removed")
+    return False
+
+
+def removed(pruned: Any, ending: str = "removed") -> str:
+    """Return the sentence about removed runs, or those that would be."""
     runs, observations = counted(len(pruned.runs), "run"), counted(pruned.observation_count, "observation")
-    return f"{runs}, {observations} and {counted(pruned.dump_count, 'dump')} removed"
+    return f"{runs}, {observations} and {counted(pruned.dump_count, 'dump')} {ending}"
+
+
+@runs.command("pin")
+@guarded
+def runs_pin(
+    names: Annotated[list[str], typer.Argument(help=_RUNS)],
+    warehouse: WarehouseOption = None,
+    off: Annotated[bool, typer.Option("--off", help="Let them go again.")] = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Keep runs when old runs are removed, as those with the label baseline are.
+
+    Example: bufferhouse runs pin jaxlib-0.4.38
+    """
+    from bufferhouse.warehouse.runs import pin
+
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+        for name in pin(writer, names, is_pinned=not off):
+            print(f"{name} {'is pinned no more' if off else 'is pinned'}")
 
 
 @guarded
