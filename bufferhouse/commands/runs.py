@@ -17,6 +17,7 @@ from bufferhouse.commands.options import (
     check_format,
     guarded,
     reading,
+    say,
     warehouse_path,
 )
 from bufferhouse.commands.progress import progress_of, writing
@@ -26,7 +27,7 @@ _RUN = "The run: its name, the beginning of it, latest, previous or latest:track
 _RUNS = f"The runs. {_RUN.replace('The run: its', 'Each by its')}"
 _SIGNATURE = 60  # characters on a terminal
 runs = typer.Typer(no_args_is_help=True, help="List, describe, rename and remove compiler runs.")
-rejects = typer.Typer(no_args_is_help=True, help="List, show and replay rejects.")
+rejects = typer.Typer(help="List, show and replay rejects.")
 
 
 @runs.command("ls")
@@ -177,6 +178,25 @@ def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_f
             (*row[:-1], shown) for row, shown in zip(rows, distinct([row[-1] for row in rows], _SIGNATURE), strict=True)
         ]
     print(formatted(columns, rows, output_format))
+
+
+@rejects.callback(invoke_without_command=True)
+def rejects_bare(
+    context: typer.Context,
+    warehouse: WarehouseOption = None,
+    every: Annotated[bool, typer.Option("--all", help="List the replayed and the resolved ones, too.")] = False,
+    wait: WaitOption = 0.0,
+    output_format: FormatOption = "table",
+) -> None:
+    """List, show and replay rejects. Without a verb the open rejects are listed.
+
+    Example: bufferhouse rejects
+    """
+    if context.invoked_subcommand is None:
+        rejects_ls(warehouse, every, wait, output_format)
+    elif warehouse is not None or every or wait or output_format != "table":
+        say(f"bufferhouse: expected options behind the verb: bufferhouse rejects {context.invoked_subcommand} …")
+        raise typer.Exit(2)
 
 
 @rejects.command("ls")

@@ -104,7 +104,7 @@ def test_a_copy_that_is_not_the_same_is_not_committed(own, tmp_path, monkeypatch
     "words",
     [
         ("query", "SELECT dump_id, memory_space, occupied_peak_bytes FROM marts.peak_memory ORDER BY ALL"),
-        ("query", "--run", "biggest_programs"),
+        ("query", "--ask", "biggest_programs"),
         ("runs", "ls"),
         ("programs",),
         ("compare", "jaxlib-0.8.0", "jaxlib-0.9.0"),
