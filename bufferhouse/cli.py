@@ -42,6 +42,7 @@ app.add_typer(runs.runs, name="runs")
 app.command()(runs.programs)
 for verb in (compare.compare, compare.blame, compare.determinism):
     app.command()(verb)
+report.report.command("compare")(compare.compare)  # an alias
 app.command()(maintain.export)
 app.command()(maintain.verify)
 app.add_typer(runs.rejects, name="rejects")

@@ -7,11 +7,21 @@ import typer
 
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say
 from bufferhouse.commands.query import FromOption
-from bufferhouse.commands.report import BytesOption, ReportFormatOption, asked_path, checked
+from bufferhouse.commands.report import (
+    BytesOption,
+    HtmlOption,
+    ReportFormatOption,
+    asked_path,
+    checked,
+    deliver,
+    page_at_least,
+)
 from bufferhouse.errors import UsageError
 from bufferhouse.redaction import give
 
-BeforeArgument = Annotated[str, typer.Argument(help="The run before: its name, or the beginning of it.")]
+BeforeArgument = Annotated[
+    str, typer.Argument(help="The run before: its name, the beginning of it, latest, previous or latest:track=nightly.")
+]
 AfterArgument = Annotated[str, typer.Argument(help="The run after.")]
 MetricOption = Annotated[str, typer.Option("--metric", help="reserved, occupied, temp or footprint.")]
 ProgramOption = Annotated[
@@ -55,6 +65,7 @@ def compare(
     ] = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
+    html: HtmlOption = None,
     output_format: Annotated[
         str, typer.Option("--format", help="table, markdown, json or, with --fail-over, github.")
     ] = "table",
@@ -65,12 +76,15 @@ def compare(
 
     With --fail-over the command is a gate for CI: it exits with 1 if a program grew over the limit, and shows the
     offenders first.
+
+    Example: bufferhouse compare previous latest --html compare.html
     """
     from bufferhouse.compare.gate import judge, read_accepted
     from bufferhouse.compare.rollup import GROUPINGS
     from bufferhouse.config.threshold import METRICS, RESHAPED_MODES, parse_threshold
     from bufferhouse.report.compare.data import read_comparison
     from bufferhouse.report.compare.text import compare_text
+    from bufferhouse.report.writing import check_page_path
 
     check_format(output_format, "table", "markdown", "json", *(["github"] if fail_over else []))
     _check("--metric", metric, METRICS)
@@ -82,27 +96,37 @@ def compare(
         _check("--reshaped", reshaped, RESHAPED_MODES)
         if fail_over is None:
             raise UsageError("--reshaped: expected --fail-over beside it")
+    if html is not None:
+        check_page_path(html)
     limit = parse_threshold(fail_over) if fail_over is not None else None
     accepted = read_accepted(accept) if accept is not None else []
-    comparison = read_comparison(
-        asked_path(warehouse, source),
-        before,
-        after,
-        metric=metric,
-        program=program,
-        memory_space=memory_space,
-        relevant=parse_threshold(relevant),
-        sources=source or [],
-        wait=wait,
-    )
-    if comparison.note:
-        say(f"bufferhouse: {comparison.note}")
+    with page_at_least(html):
+        comparison = read_comparison(
+            asked_path(warehouse, source),
+            before,
+            after,
+            metric=metric,
+            program=program,
+            memory_space=memory_space,
+            relevant=parse_threshold(relevant),
+            sources=source or [],
+            wait=wait,
+        )
     if program is not None or memory_space is not None:
         # An entry for a program that this call leaves out is not stale.
         accepted = [entry for entry in accepted if any(entry.covers(row) for row in comparison.rows)]
     verdict = judge(comparison.rows, limit, accepted, reshaped or "fail") if limit else None
     gate = (verdict, limit) if verdict else None
-    give(compare_text(comparison, output_format, by=by or [], exact=exact, gate=gate))
+
+    def page() -> str:
+        from bufferhouse.report.compare.page import compare_page  # Altair takes half a second to import
+
+        return compare_page(comparison)
+
+    text = compare_text(comparison, output_format, by=by or [], exact=exact, gate=gate)
+    if gate and html is not None and output_format == "table":
+        give(text)  # why the command fails belongs into the log of CI
+    deliver(text, comparison.note, page, html, output_format)
     if verdict and not verdict.is_passed:
         raise typer.Exit(1)
 
@@ -138,7 +162,13 @@ def determinism(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show the programs that took different bytes with the same compiler and the same flags."""
+    """Show the programs that took different bytes with the same compiler and the same flags.
+
+    Flags about dumping, logging and directories do not count. A run without recorded flags is unknown: it is not
+    judged. The answer says how many programs and runs could be judged.
+
+    Example: bufferhouse determinism --format json
+    """
     from bufferhouse.report.compare.determinism import determinism_text, read_determinism
 
     path = checked(warehouse, source, None, output_format)

@@ -9,8 +9,11 @@ import typer
 from bufferhouse.commands.config import ConfigOption
 from bufferhouse.commands.options import (
     FormatOption,
+    PlanOption,
     WaitOption,
     WarehouseOption,
+    YesOption,
+    check_can_ask,
     check_format,
     guarded,
     reading,
@@ -18,7 +21,7 @@ from bufferhouse.commands.options import (
     warehouse_path,
 )
 from bufferhouse.commands.progress import back_filling, progress_of, writing
-from bufferhouse.commands.runs import removed
+from bufferhouse.commands.runs import removed, shall_go
 from bufferhouse.errors import UsageError, counted
 
 
@@ -121,22 +124,43 @@ def _seconds(text: str) -> float:
 @guarded
 def prune(
     warehouse: WarehouseOption = None,
-    keep_runs: Annotated[int | None, typer.Option(help="Keep the newest N runs.")] = None,
+    keep_runs: Annotated[int | None, typer.Option(help="Keep the newest N runs of each platform and track.")] = None,
     older_than: Annotated[
         str | None, typer.Option(help="Remove the runs older than this many days: 90 or 90d.")
     ] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Print what would be removed, and remove nothing.")] = False,
+    plan: PlanOption = False,
+    yes: YesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Remove old runs, and the contents that no other run holds."""
-    from bufferhouse.warehouse.retention import remove_runs, runs_to_prune
+    """Remove old runs, and the contents that no other run holds, after asking.
 
-    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
-        chosen = runs_to_prune(writer.con, keep_runs=keep_runs, older_than_days=_days(older_than))
+    Runs with the label baseline stay, and those that `bufferhouse runs pin` names.
+
+    Example: bufferhouse prune --keep-runs 30 --plan
+    """
+    from bufferhouse.warehouse.retention import check_limits, kept, planned, remove_runs, runs_to_prune
+
+    days = _days(older_than)
+    check_limits(keep_runs, days)
+    path = warehouse_path(warehouse, must_exist=True)
+    check_can_ask(plan or yes)
+    only = None
+    if plan or not yes:
+        with reading(path, wait) as con:
+            only = runs_to_prune(con, keep_runs=keep_runs, older_than_days=days)
+            what, stay = planned(con, only), kept(con)
+        for name, label in stay.values():
+            print(f"keeping run {name}: label {label}")
+        if not shall_go(what, is_plan=plan):
+            return
+    with writing(path, wait=wait) as writer:
+        chosen = runs_to_prune(writer.con, keep_runs=keep_runs, older_than_days=days)
+        # What came after the question was not asked about.
+        chosen = [run for run in chosen if only is None or run in only]
         for _, name in chosen:
-            print(f"{'would remove' if plan else 'removing'} run {name}")
-        if plan or not chosen:
-            print(f"{counted(len(chosen), 'run')} {'would be ' if plan else ''}removed")
+            print(f"removing run {name}")
+        if not chosen:
+            print("0 runs removed")
             return
         pruned = remove_runs(writer, chosen)
     print(f"{removed(pruned)}; bufferhouse compact frees the space")

@@ -88,10 +88,15 @@ def _write_models(dialect: str, output: Path | None) -> None:
 
 @guarded
 def lineage(
-    column: Annotated[str, typer.Argument(help="MART.COLUMN, such as peak_memory.reserved_bytes.")],
+    column: Annotated[
+        str, typer.Argument(help="MART.COLUMN, such as peak_memory.reserved_bytes; or a mart, for all its columns.")
+    ],
     output_format: Annotated[str, typer.Option("--format", help="tree, list or json.")] = "tree",
 ) -> None:
-    """Show from which columns of raw a column of a mart comes, model by model."""
+    """Show from which columns of raw a column of a mart comes, or each of its columns, model by model.
+
+    Example: bufferhouse lineage marts.peak_memory
+    """
     from bufferhouse.models.lineage import Lineage
     from bufferhouse.models.project import read
     from schemas import TABLES
@@ -102,11 +107,16 @@ def lineage(
         name: {column: sql_type(declared) for column, declared in contract.columns.items()}
         for name, contract in TABLES.items()
     }
-    origin = Lineage(read(), tables).of(column)
+    traced = Lineage(read(), tables)
+    model = traced.model_of(column)
+    origins = [traced.of(column)] if model is None else [traced.trace(model.name, name) for name in model.columns]
     if output_format == "json":
-        print(json.dumps({**origin.as_dict(), "raw": origin.leaves()}, indent=1))
-    else:
-        print("\n".join(origin.lines() if output_format == "tree" else origin.leaves()))
+        found = [{**origin.as_dict(), "raw": origin.leaves()} for origin in origins]
+        print(json.dumps(found[0] if model is None else {"model": model.name, "columns": found}, indent=1))
+        return
+    lines = [line for origin in origins for line in (origin.lines() if output_format == "tree" else origin.leaves())]
+    # In a list a column of raw is named once.
+    print("\n".join(lines if output_format == "tree" else dict.fromkeys(lines)))
 
 
 @guarded

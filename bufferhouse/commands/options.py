@@ -125,6 +125,22 @@ def check_format(given: str, *known: str) -> None:
         raise UsageError(f"--format: expected {' or '.join(known)}, found {given!r}")
 
 
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")]
+PlanOption = Annotated[bool, typer.Option("--plan", help="Print what would be removed, and remove nothing.")]
+
+
+def check_can_ask(is_sure: bool) -> None:
+    """Raise a UsageError where somebody must be asked, and nobody sits at a terminal."""
+    if not is_sure and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError("expected --yes: there is no terminal to ask at; --plan shows what would be removed")
+
+
+def agreed(question: str) -> bool:
+    """Ask on the terminal; anything but yes is no."""
+    print(f"{said(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 @contextmanager
 def reading(place: Address, wait: float = 0.0, *, is_long: bool = False) -> Iterator[Any]:
     """Yield a reading connection, after a note on standard error if it does not see the newest state."""

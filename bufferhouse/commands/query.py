@@ -40,7 +40,9 @@ def query(
         str | None, typer.Argument(help="One statement that reads; without it, an interactive shell starts.")
     ] = None,
     file: Annotated[Path | None, typer.Option("-f", "--file", help="Read the statement from a file.")] = None,
-    run: Annotated[str | None, typer.Option("--run", help="Run a question of the cookbook, by its name.")] = None,
+    ask: Annotated[str | None, typer.Option("--ask", help="Ask a question of the cookbook, by its name.")] = None,
+    # The former spelling of --ask, for one release: elsewhere --run names a run.
+    run: Annotated[str | None, typer.Option("--run", hidden=True)] = None,
     questions: Annotated[bool, typer.Option("--list", help="List the questions of the cookbook.")] = False,
     param: Annotated[
         list[str] | None, typer.Option("--param", help="NAME=VALUE for the parameter $NAME; repeat for more.")
@@ -66,7 +68,7 @@ def query(
     """Query the warehouse in SQL, read-only.
 
     Start with the marts: SHOW ALL TABLES lists them, DESCRIBE marts.peak_memory shows one. --list lists the questions
-    of the cookbook, --run runs one. Without a statement an interactive shell starts; .help lists its commands.
+    of the cookbook, --ask asks one. Without a statement an interactive shell starts; .help lists its commands.
     """
     from bufferhouse.engine.limits import MIB, Limits
     from bufferhouse.query.cookbook import question
@@ -79,11 +81,14 @@ def query(
     if questions:
         _list(output_format)
         return
-    if sum(given is not None for given in (sql, file, run)) > 1:
-        raise UsageError("expected one statement: as an argument, with -f FILE or with --run QUESTION")
-    given = pairs(param or [])
+    if sum(given is not None for given in (sql, file, ask, run)) > 1:
+        raise UsageError("expected one statement: as an argument, with -f FILE or with --ask QUESTION")
     if run is not None:
-        asked = question(run)
+        say(f"bufferhouse: query --run {run} is now query --ask {run}; the next release takes no questions in --run")
+        ask = run
+    given = pairs(param or [])
+    if ask is not None:
+        asked = question(ask)
         sql, parameters = asked.sql, asked.values(given)
     else:
         sql, parameters = _text_of(file) if file is not None else sql, values(given)
@@ -149,7 +154,7 @@ def _converse(opened, output_format: str, given: dict[str, str], output: Path | 
     from bufferhouse.query.shell import Shell, converse, ends_a_statement, statements
 
     if given or output is not None:
-        raise UsageError("expected one statement, as an argument, with -f FILE or with --run QUESTION")
+        raise UsageError("expected one statement, as an argument, with -f FILE or with --ask QUESTION")
     shell = Shell(opened, show, say, output_format)
     if sys.stdin.isatty():
         converse(shell)
@@ -160,7 +165,7 @@ def _converse(opened, output_format: str, given: dict[str, str], output: Path | 
             break
     if not count:
         raise UsageError(
-            "expected one statement, as an argument, with -f FILE, with --run QUESTION or on standard input"
+            "expected one statement, as an argument, with -f FILE, with --ask QUESTION or on standard input"
         )
 
 

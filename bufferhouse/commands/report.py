@@ -41,7 +41,7 @@ def report_fleet(
 
         return fleet_page(asked)
 
-    _deliver(fleet_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
+    deliver(fleet_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
 
 
 @report.command("program")
@@ -61,7 +61,7 @@ def report_program(
     from bufferhouse.report.program.text import program_text
 
     path = checked(warehouse, source, html, output_format)
-    with _page_at_least(html):
+    with page_at_least(html):
         asked = read_program(path, program, run=run, sources=source or [], wait=wait)
 
     def page() -> str:
@@ -69,7 +69,7 @@ def report_program(
 
         return program_page(asked)
 
-    _deliver(program_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
+    deliver(program_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
 
 
 @report.command("run")
@@ -90,7 +90,7 @@ def report_run(
     from bufferhouse.report.run.text import run_text
 
     path = checked(warehouse, source, html, output_format)
-    with _page_at_least(html):
+    with page_at_least(html):
         asked = read_run(path, run, sources=source or [], wait=wait)
 
     def page() -> str:
@@ -98,35 +98,7 @@ def report_run(
 
         return run_page(asked)
 
-    _deliver(run_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
-
-
-@report.command("compare")
-@guarded
-def report_compare(
-    before: Annotated[str, typer.Argument(help="The run before: its name, or the beginning of it.")],
-    after: Annotated[str, typer.Argument(help="The run after.")],
-    warehouse: WarehouseOption = None,
-    source: FromOption = None,
-    html: HtmlOption = None,
-    output_format: ReportFormatOption = "table",
-    exact: BytesOption = False,
-    wait: WaitOption = 0.0,
-) -> None:
-    """Show which programs changed between two runs, in each memory space, with their bytes before and after."""
-    from bufferhouse.report.compare.data import read_comparison
-    from bufferhouse.report.compare.text import compare_text
-
-    path = checked(warehouse, source, html, output_format)
-    with _page_at_least(html):
-        asked = read_comparison(path, before, after, sources=source or [], wait=wait)
-
-    def page() -> str:
-        from bufferhouse.report.compare.page import compare_page  # as above
-
-        return compare_page(asked)
-
-    _deliver(compare_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
+    deliver(run_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
 
 
 def checked(warehouse: Path | None, source: list[str] | None, html: Path | None, output_format: str) -> Path | None:
@@ -148,7 +120,7 @@ def asked_path(warehouse: Path | None, source: list[str] | None) -> Path | None:
 
 
 @contextmanager
-def _page_at_least(html: Path | None) -> Iterator[None]:
+def page_at_least(html: Path | None) -> Iterator[None]:
     """If there is nothing to show, write a page that says so, and let the command end with the message."""
     from bufferhouse.report.nothing import NothingToShow, nothing_page
     from bufferhouse.report.writing import write_page
@@ -162,13 +134,14 @@ def _page_at_least(html: Path | None) -> Iterator[None]:
         raise
 
 
-def _deliver(text: str, note: str | None, page: Callable[[], str], html: Path | None, output_format: str) -> None:
-    """Print a report and write its page."""
+def deliver(text: str, note: str | None, page: Callable[[], str], html: Path | None, output_format: str) -> None:
+    """Print a report, or write its page and print where it is; in a form for programs print both."""
     from bufferhouse.report.writing import write_page
 
     if note:
         say(f"bufferhouse: {note}")
-    give(text)
+    if html is None or output_format != "table":
+        give(text)
     if html is not None:
         write_page(html, page())
         # Standard output holds the report alone where a program may read it.

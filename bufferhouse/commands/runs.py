@@ -1,5 +1,6 @@
 """`bufferhouse runs`, `bufferhouse programs` and `bufferhouse rejects`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,18 +8,26 @@ import typer
 
 from bufferhouse.commands.options import (
     FormatOption,
+    PlanOption,
     WaitOption,
     WarehouseOption,
+    YesOption,
+    agreed,
+    check_can_ask,
     check_format,
     guarded,
     reading,
+    say,
     warehouse_path,
 )
 from bufferhouse.commands.progress import progress_of, writing
 from bufferhouse.errors import UsageError, counted
 
+_RUN = "The run: its name, the beginning of it, latest, previous or latest:track=nightly."
+_RUNS = f"The runs. {_RUN.replace('The run: its', 'Each by its')}"
+_SIGNATURE = 60  # characters on a terminal
 runs = typer.Typer(no_args_is_help=True, help="List, describe, rename and remove compiler runs.")
-rejects = typer.Typer(no_args_is_help=True, help="List, show, replay and remove rejects.")
+rejects = typer.Typer(help="List, show, replay and remove rejects.")
 
 
 @runs.command("ls")
@@ -41,7 +50,7 @@ def runs_ls(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_fo
 @runs.command("set")
 @guarded
 def runs_set(
-    name: Annotated[str, typer.Argument(help="The run.")],
+    name: Annotated[str, typer.Argument(help=_RUN)],
     facts: Annotated[
         list[str],
         typer.Argument(help="K=V: platform=tpu, track=nightly, started_at=…, or label.NAME=…; K= removes it."),
@@ -65,7 +74,7 @@ def runs_set(
 @runs.command("rename")
 @guarded
 def runs_rename(
-    name: Annotated[str, typer.Argument(help="The run.")],
+    name: Annotated[str, typer.Argument(help=_RUN)],
     new_name: Annotated[str, typer.Argument(help="The new name.")],
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
@@ -80,23 +89,73 @@ def runs_rename(
 @runs.command("rm")
 @guarded
 def runs_rm(
-    names: Annotated[list[str], typer.Argument(help="The runs.")],
+    names: Annotated[list[str], typer.Argument(help=_RUNS)],
     warehouse: WarehouseOption = None,
+    plan: PlanOption = False,
+    yes: YesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Remove runs, and the contents that no other run holds."""
-    from bufferhouse.warehouse.retention import remove_runs
-    from bufferhouse.warehouse.runs import run_id
+    """Remove runs, and the contents that no other run holds, after asking.
 
-    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
-        pruned = remove_runs(writer, [(run_id(writer.con, name), name) for name in names])
+    Example: bufferhouse runs rm latest:track=nightly --plan
+    """
+    from bufferhouse.warehouse.retention import planned, remove_runs
+    from bufferhouse.warehouse.run_names import find
+
+    def chosen(con: Any) -> list[tuple[int, str]]:
+        found = [find(con, name) for name in names]
+        return list(dict.fromkeys((run.run_id, run.run_name) for run in found))
+
+    path = warehouse_path(warehouse, must_exist=True)
+    check_can_ask(plan or yes)
+    only = None
+    if plan or not yes:
+        with reading(path, wait) as con:
+            only = chosen(con)
+            what = planned(con, only)
+        if not shall_go(what, is_plan=plan):
+            return
+    with writing(path, wait=wait) as writer:
+        pruned = remove_runs(writer, chosen(writer.con) if only is None else only)
     print(removed(pruned))
 
 
-def removed(pruned: Any) -> str:
-    """Return the sentence about removed runs."""
+def shall_go(what: Any, *, is_plan: bool) -> bool:
+    """Show the runs that would be removed; return whether they shall be: on a terminal somebody is asked."""
+    for name in what.runs:
+        print(f"would remove run {name}")
+    if is_plan or not what.runs:
+        print(removed(what, "would be removed"))
+        return False
+    if agreed(f"{removed(what, 'are to be removed')}. Remove them?"):
+        return True
+    print("nothing was removed")
+    return False
+
+
+def removed(pruned: Any, ending: str = "removed") -> str:
+    """Return the sentence about removed runs, or those that would be."""
     runs, observations = counted(len(pruned.runs), "run"), counted(pruned.observation_count, "observation")
-    return f"{runs}, {observations} and {counted(pruned.dump_count, 'dump')} removed"
+    return f"{runs}, {observations} and {counted(pruned.dump_count, 'dump')} {ending}"
+
+
+@runs.command("pin")
+@guarded
+def runs_pin(
+    names: Annotated[list[str], typer.Argument(help=_RUNS)],
+    warehouse: WarehouseOption = None,
+    off: Annotated[bool, typer.Option("--off", help="Let them go again.")] = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Keep runs when old runs are removed, as those with the label baseline are.
+
+    Example: bufferhouse runs pin jaxlib-0.4.38
+    """
+    from bufferhouse.warehouse.runs import pin
+
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+        for name in pin(writer, names, is_pinned=not off):
+            print(f"{name} {'is pinned no more' if off else 'is pinned'}")
 
 
 @guarded
@@ -113,9 +172,32 @@ def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_f
             " GROUP BY t.program_id ORDER BY most_reserved_bytes DESC, program_name"
         )
         columns, rows = [column[0] for column in cursor.description], cursor.fetchall()
-    if output_format == "table":
-        rows = [(*row[:-1], row[-1] if len(row[-1]) <= 60 else row[-1][:59] + "…") for row in rows]
+    if output_format == "table" and sys.stdout.isatty():
+        from bufferhouse.report.text.screen import distinct
+
+        rows = [
+            (*row[:-1], shown) for row, shown in zip(rows, distinct([row[-1] for row in rows], _SIGNATURE), strict=True)
+        ]
     print(formatted(columns, rows, output_format))
+
+
+@rejects.callback(invoke_without_command=True)
+def rejects_bare(
+    context: typer.Context,
+    warehouse: WarehouseOption = None,
+    every: Annotated[bool, typer.Option("--all", help="List the replayed and the resolved ones, too.")] = False,
+    wait: WaitOption = 0.0,
+    output_format: FormatOption = "table",
+) -> None:
+    """List, show and replay rejects. Without a verb the open rejects are listed.
+
+    Example: bufferhouse rejects
+    """
+    if context.invoked_subcommand is None:
+        rejects_ls(warehouse, every, wait, output_format)
+    elif warehouse is not None or every or wait or output_format != "table":
+        say(f"bufferhouse: expected options behind the verb: bufferhouse rejects {context.invoked_subcommand} …")
+        raise typer.Exit(2)
 
 
 @rejects.command("ls")
@@ -189,11 +271,12 @@ def rejects_rm(
     run: Annotated[str | None, typer.Option("--run", help="Those of this run.")] = None,
     older_than: Annotated[float | None, typer.Option("--older-than", min=0, help="Those older than D days.")] = None,
     every: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
-    plan: Annotated[bool, typer.Option("--plan", help="List what would be removed, and write nothing.")] = False,
+    plan: PlanOption = False,
+    yes: YesOption = False,
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Remove rejects that nobody wants, with the bytes they keep: those that everything given fits.
+    """Remove rejects that nobody wants, with the bytes they keep, after asking: those that everything given fits.
 
     Their files are read again by the next ingest, if they are still there.
 
@@ -204,10 +287,13 @@ def rejects_rm(
 
     path = warehouse_path(warehouse, must_exist=True)
     facts = {"rule": rule, "run": run, "older_than_days": older_than, "every": every}
-    if plan:
-        with reading(path, wait) as con:
-            print(formatted(COLUMNS, chosen(con, reject_ids or (), **facts), "table"))
+    check_can_ask(plan or yes)
+    with reading(path, wait) as con:
+        rows = chosen(con, reject_ids or (), **facts)
+    if not yes:
+        print(formatted(COLUMNS, rows, "table"))
+    if plan or not (yes or (rows and agreed(f"{counted(len(rows), 'reject')}. Remove them?"))):
         return
     with writing(path, wait=wait) as writer:
-        count = remove(writer, [row[0] for row in chosen(writer.con, reject_ids or (), **facts)])
+        count = remove(writer, [row[0] for row in rows])
     print(f"{counted(count, 'reject')} removed")

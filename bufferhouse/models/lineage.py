@@ -53,6 +53,10 @@ class Lineage:
         model, name = _target(column, self.models)
         return self.trace(model.name, name)
 
+    def model_of(self, word: str) -> Model | None:
+        """Return the model that a word names, with its layer or as a mart, with a version or the newest; else None."""
+        return self.models.get(_newest(word, self.models))
+
     def trace(self, table: str, column: str) -> Origin:
         """Return the origin of a column of a model, or of raw."""
         key = table, column
@@ -94,12 +98,18 @@ def _target(column: str, models: Mapping[str, Model]) -> tuple[Model, str]:
     table, _, name = column.rpartition(".")
     if not table:
         raise UsageError(f"expected MODEL.COLUMN, such as peak_memory.reserved_bytes, found {column!r}")
-    table = table if "." in table else f"marts.{table}"
-    if table not in models:
-        versions = [known for known in models if known.rpartition("_v")[0] == table]
-        table = max(versions, key=lambda known: int(known.rpartition("_v")[2]), default=table)
+    table = _newest(table, models)
     if table not in models:
         raise UsageError(f"there is no model {table}{did_you_mean(table, models)}")
     if name not in models[table].columns:
         raise UsageError(f"{table} has no column {name!r}{did_you_mean(name, models[table].columns)}")
     return models[table], name
+
+
+def _newest(table: str, models: Mapping[str, Model]) -> str:
+    """Return the full name of a model: that of a mart without its layer, the newest version without one."""
+    table = table if "." in table else f"marts.{table}"
+    if table in models:
+        return table
+    versions = [known for known in models if known.rpartition("_v")[0] == table]
+    return max(versions, key=lambda known: int(known.rpartition("_v")[2]), default=table)

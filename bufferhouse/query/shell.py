@@ -59,7 +59,7 @@ class Shell:
             ".describe": (self._describe, ".describe TABLE          the columns of a table with their types"),
             ".docs": (self._docs, ".docs MART               the purpose, grain and columns of a mart"),
             ".questions": (self._questions, ".questions [PART]        the questions of the cookbook"),
-            ".run": (self._run, ".run QUESTION [K=V]...   run a question of the cookbook"),
+            ".ask": (self._ask, ".ask QUESTION [K=V]...   ask a question of the cookbook"),
             ".format": (self._format, f".format FORMAT           {', '.join(FORMATS)}"),
             ".help": (self._help, ".help                    this list"),
             ".quit": (self._help, ".quit                    end the shell, as Ctrl-D does"),
@@ -80,6 +80,9 @@ class Shell:
             raise UsageError(f"{text.strip()}: {error}") from None
         if command in (".quit", ".exit"):
             return False
+        if command == ".run":
+            self.say("bufferhouse: .run is now .ask; the next release does not know .run")
+            command = ".ask"
         if command not in self._commands:
             raise UsageError(f"there is no command {command}; .help lists them")
         self._commands[command][0](words)
@@ -132,9 +135,9 @@ class Shell:
         rows = [(one.name, one.sentence) for one in questions().values() if all(word in one.name for word in words)]
         self.show(formatted(("question", "what it asks"), rows, self.form))
 
-    def _run(self, words: list[str]) -> None:
+    def _ask(self, words: list[str]) -> None:
         if not words:
-            raise UsageError("expected .run QUESTION [K=V]...; .questions lists them")
+            raise UsageError("expected .ask QUESTION [K=V]...; .questions lists them")
         asked = question(words[0])
         parameters = asked.values(pairs(words[1:]))
         if parameters:

@@ -6,13 +6,12 @@ from contextlib import contextmanager
 
 import duckdb
 
-from bufferhouse.errors import UsageError, counted, did_you_mean
-from bufferhouse.query.statements import Record, ask
+from bufferhouse.errors import UsageError, did_you_mean
+from bufferhouse.query.statements import ask
 from bufferhouse.report.nothing import nothing_of
 from bufferhouse.report.text.figures import printable
 from bufferhouse.warehouse.open import Place, reading
-
-_SHOWN_CANDIDATES = 12
+from bufferhouse.warehouse.run_names import find
 
 
 @contextmanager
@@ -33,22 +32,15 @@ def opened(place: Place | None, sources: Sequence[str], wait: float) -> Iterator
 
 
 def find_run(con: duckdb.DuckDBPyConnection, word: str | None) -> int:
-    """Return the run_id that `word` means: a name, or a beginning that fits one run only; the newest run for None.
+    """Return the run_id that `word` means, as `run_names.find`; the newest run for None.
 
     Raises:
         NothingToShow: there is no run at all.
         UsageError: the word fits no run or several. The message names candidates.
     """
-    found = ask(con, "run_matches", word=word or "").records
-    if found and (word is None or len(found) == 1):
-        return found[0]["run_id"]
-    shown = printable(word or "", 80)
-    if found:
-        raise UsageError(f"{shown!r} fits {counted(len(found), 'run')}; give one of them:\n{_listed(found)}")
-    known = ask(con, "run_matches", word="").records
-    if not known:
-        raise nothing_of(con, "there is no run" + (f" {shown!r}" if word else ""))
-    raise UsageError(f"there is no run {shown!r}{_meant(word or '', known)}")
+    if not ask(con, "fleet_overview").records[0]["run_count"]:
+        raise nothing_of(con, "there is no run" + (f" {printable(word, 80)!r}" if word else ""))
+    return find(con, "latest" if word is None else word).run_id
 
 
 def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
@@ -63,19 +55,3 @@ def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
     names = sorted({row["program_name"] for row in ask(con, "program_matches", word="").records})
     hint = did_you_mean(word, names, 3) or "; list them with: bufferhouse programs"
     raise UsageError(f"there is no program {printable(word, 80)!r}{hint}")
-
-
-def _meant(word: str, known: Sequence[Record]) -> str:
-    names = [row["run_name"] for row in known]
-    return did_you_mean(word, names, 3) or f"; there are:\n{_listed(known)}"
-
-
-def _listed(runs: Sequence[Record]) -> str:
-    lines = [
-        f"  {printable(row['run_name'], 80)}  ({row['started_at']:%Y-%m-%d %H:%M} UTC, "
-        f"{counted(row['dump_count'], 'dump')})"
-        for row in runs[:_SHOWN_CANDIDATES]
-    ]
-    if len(runs) > _SHOWN_CANDIDATES:
-        lines.append(f"  … and {len(runs) - _SHOWN_CANDIDATES:,} more: bufferhouse runs ls")
-    return "\n".join(lines)

@@ -16,6 +16,7 @@ from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.paths import replacing
 from bufferhouse.sources.compression import plain_name
 from bufferhouse.warehouse.restore import chunks, rendered
+from bufferhouse.warehouse.run_names import find
 
 _NAME_BYTES = 255  # of one name, and of a whole path below the folder: what file systems take
 _PATH_BYTES = 2000
@@ -36,8 +37,9 @@ def choose(con: duckdb.DuckDBPyConnection, *, dump_id: int | None = None, run: s
     """Return (dump_id, run name, relative path) of the observations to write: one dump's, one run's, or all.
 
     Raises:
-        UsageError: there is no such dump or run.
+        UsageError: there is no such dump or run, or the word for the run means several.
     """
+    run = None if run is None else find(con, run).run_name
     # A file that was modified in place has several contents: its newest is written, or the one that is asked for.
     newest = "staging.observations" if dump_id is None else "raw.observations"
     rows = con.execute(
@@ -50,7 +52,7 @@ def choose(con: duckdb.DuckDBPyConnection, *, dump_id: int | None = None, run: s
     if not rows and dump_id is not None:
         raise UsageError(f"there is no dump {dump_id} in the warehouse")
     if not rows and run is not None:
-        raise UsageError(f"there is no run {run!r} in the warehouse, or it has no dumps; see: bufferhouse runs ls")
+        raise UsageError(f"the run {run!r} has no dumps; see: bufferhouse runs ls")
     return rows
 
 

@@ -1,5 +1,6 @@
 """Forget old runs, and what nothing that is left mentions."""
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +11,10 @@ from bufferhouse.engine.sql import registered, transaction
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import SHAPE_COLUMNS
 from bufferhouse.warehouse.restore import ORDER
+from bufferhouse.warehouse.runs import PINNED
 from bufferhouse.warehouse.warehouse import Warehouse
+
+_NO = ("", "no", "false", "0")  # values of a label that take it back
 
 
 @dataclass(slots=True)
@@ -22,27 +26,71 @@ class Pruned:
     dump_count: int
 
 
+def check_limits(keep_runs: int | None, older_than_days: float | None) -> None:
+    """Raise a UsageError where not one of the limits is given, or it is negative."""
+    if (keep_runs is None) == (older_than_days is None):
+        raise UsageError("expected one of --keep-runs N and --older-than D")
+    if (keep_runs or 0) < 0 or (older_than_days or 0) < 0:
+        raise UsageError("expected a limit of 0 or more")
+
+
 def runs_to_prune(
     con: duckdb.DuckDBPyConnection, *, keep_runs: int | None = None, older_than_days: float | None = None
 ) -> list[tuple[int, str]]:
     """Return id and name of the runs that are beyond the newest `keep_runs`, or older than some days.
 
+    The newest are those of each platform and track. Runs that are `kept` stay in any case.
+
     Raises:
         UsageError: neither limit is given, or one is negative.
     """
-    if (keep_runs is None) == (older_than_days is None):
-        raise UsageError("expected one of --keep-runs N and --older-than D")
-    if (keep_runs or 0) < 0 or (older_than_days or 0) < 0:
-        raise UsageError("expected a limit of 0 or more")
-    rows = con.execute(
-        "SELECT run_id, run_name, started_at FROM staging.runs ORDER BY started_at DESC, natural_name DESC, run_id DESC"
-    ).fetchall()
+    check_limits(keep_runs, older_than_days)
+    rows = con.execute(_BY_AGE).fetchall()
     if keep_runs is not None:
-        rows = rows[keep_runs:]
+        rows = [row for row in rows if row[3] > keep_runs]
     else:
         limit = datetime.now(UTC) - timedelta(days=older_than_days or 0)
         rows = [row for row in rows if row[2] < limit]
-    return [(run_id, name) for run_id, name, _ in rows]
+    stay = kept(con)
+    return [(run_id, name) for run_id, name, *_ in rows if run_id not in stay]
+
+
+# A run that nobody gave a platform has that of its dumps.
+_BY_AGE = """
+    WITH placed AS (
+        SELECT r.run_id, r.run_name, r.started_at, r.natural_name, r.track, COALESCE(r.platform, o.platform) AS platform
+        FROM staging.runs AS r
+        LEFT JOIN (SELECT run_id, MAX(platform) AS platform FROM staging.observations GROUP BY run_id) AS o
+            ON r.run_id = o.run_id
+    )
+    SELECT run_id, run_name, started_at,
+        ROW_NUMBER() OVER (PARTITION BY platform, track ORDER BY started_at DESC, natural_name DESC, run_id DESC)
+    FROM placed ORDER BY started_at DESC, natural_name DESC, run_id DESC
+"""
+
+
+def kept(con: duckdb.DuckDBPyConnection) -> dict[int, tuple[str, str]]:
+    """Return name and label of the runs that stay: those that are pinned, and those with the label `baseline`."""
+    found = {}
+    for number, name, text in con.execute("SELECT run_id, run_name, labels FROM raw.runs ORDER BY run_id").fetchall():
+        labels = json.loads(text)
+        said = [label for label in (PINNED, "baseline") if str(labels.get(label) or "no").lower() not in _NO]
+        if said:
+            found[number] = name, said[0]
+    return found
+
+
+def planned(con: duckdb.DuckDBPyConnection, runs: list[tuple[int, str]]) -> Pruned:
+    """Return what `remove_runs` would remove."""
+    ids = pl.DataFrame({"run_id": [run_id for run_id, _ in runs]}, schema={"run_id": pl.Int64}).to_arrow()
+    with registered(con, "leaving", ids):
+        seen, dumps = con.execute(
+            "WITH seen AS (SELECT o.dump_id, l.run_id IS NOT NULL AS is_leaving FROM raw.observations AS o"
+            " LEFT JOIN leaving AS l ON o.run_id = l.run_id),"
+            " dumps AS (SELECT dump_id FROM seen GROUP BY dump_id HAVING BOOL_AND(is_leaving))"
+            " SELECT (SELECT COUNT(*) FROM seen WHERE is_leaving), (SELECT COUNT(*) FROM dumps)"
+        ).fetchone()
+    return Pruned([name for _, name in runs], seen, dumps)
 
 
 def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:

@@ -15,23 +15,21 @@ import duckdb
 from bufferhouse.engine.sql import registered, transaction
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, whole_number
+from bufferhouse.warehouse.run_names import find
 from bufferhouse.warehouse.warehouse import Warehouse
 
 COMPLETED = "completed_at"
 _LABEL = "label."
+PINNED = "pinned"
 
 
 def run_id(con: duckdb.DuckDBPyConnection, name: str) -> int:
-    """Return the number of a run.
+    """Return the number of the run that a word means, as `run_names.find`.
 
     Raises:
-        UsageError: there is no run of that name.
+        UsageError: it means none, or several.
     """
-    row = con.execute("SELECT run_id FROM raw.runs WHERE run_name = ?", [name]).fetchone()
-    if row is None:
-        names = [row[0] for row in con.execute("SELECT run_name FROM raw.runs").fetchall()]
-        raise UsageError(f"there is no run {name!r}{did_you_mean(name, names)}")
-    return row[0]
+    return find(con, name).run_id
 
 
 def run_ids(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> dict[str, int]:
@@ -53,7 +51,7 @@ def rename(warehouse: Warehouse, name: str, new_name: str) -> None:
     Raises:
         UsageError: there is no such run, or one of the new name.
     """
-    run_id(warehouse.con, name)
+    name = find(warehouse.con, name).run_name
     if not new_name:
         raise UsageError("expected a name that is not empty")
     if warehouse.con.execute("SELECT 1 FROM raw.runs WHERE run_name = ?", [new_name]).fetchone():
@@ -67,8 +65,8 @@ def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
     Raises:
         UsageError: there is no such run or fact, or a value is not of its column's kind; nothing was changed.
     """
-    con = warehouse.con
-    labels = json.loads(con.execute("SELECT labels FROM raw.runs WHERE run_id = ?", [run_id(con, name)]).fetchone()[0])
+    run = find(warehouse.con, name)
+    name, labels = run.run_name, labels_of(warehouse.con, run.run_id)
     changes: dict[str, object] = {}
     for key, value in facts.items():
         if key == "started_at":
@@ -89,6 +87,28 @@ def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
             labels.pop(key.removeprefix(_LABEL), None)
     changes["labels"] = json.dumps(labels, sort_keys=True)
     warehouse.change_run(name, changes)
+
+
+def labels_of(con: duckdb.DuckDBPyConnection, number: int) -> dict[str, object]:
+    """Return the labels of a run."""
+    return json.loads(con.execute("SELECT labels FROM raw.runs WHERE run_id = ?", [number]).fetchone()[0])
+
+
+def pin(warehouse: Warehouse, names: Sequence[str], *, is_pinned: bool = True) -> list[str]:
+    """Give runs the label that keeps them when old runs are removed, or take it away; return their names.
+
+    Raises:
+        UsageError: a word means no run, or several; nothing was changed.
+    """
+    runs = [find(warehouse.con, name) for name in names]
+    with transaction(warehouse.con):
+        for run in runs:
+            labels = labels_of(warehouse.con, run.run_id)
+            labels.pop(PINNED, None)
+            if is_pinned:
+                labels[PINNED] = "yes"
+            warehouse.change_run(run.run_name, {"labels": json.dumps(labels, sort_keys=True)})
+    return [run.run_name for run in runs]
 
 
 def complete_runs(warehouse: Warehouse, runs: Mapping[str, Run | None]) -> dict[str, int]:

@@ -12,11 +12,11 @@ import duckdb
 import polars as pl
 
 from bufferhouse.dump.identity import Content
-from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import COLUMNS, SHAPE_COLUMNS, Batch
 from bufferhouse.tabulate.contents import parse_contents
 from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.restore import ORDER, chunks, rendered
+from bufferhouse.warehouse.run_names import find
 from bufferhouse.warehouse.verify_observations import Fault, sighting_faults
 
 
@@ -24,10 +24,9 @@ def chosen_dumps(con: duckdb.DuckDBPyConnection, *, sample: int | None = None, r
     """Return the dumps to prove: all, those of a run, or some of them chosen at random.
 
     Raises:
-        UsageError: there is no such run.
+        UsageError: there is no such run, or several.
     """
-    if run is not None and not con.execute("SELECT 1 FROM raw.runs WHERE run_name = ?", [run]).fetchone():
-        raise UsageError(f"there is no run {run!r} in the warehouse; see: bufferhouse runs ls")
+    run = None if run is None else find(con, run).run_name
     rows = con.execute(
         "SELECT dump_id FROM raw.dumps WHERE $run IS NULL OR dump_id IN (SELECT o.dump_id FROM staging.observations"
         " AS o JOIN raw.runs AS r USING (run_id) WHERE r.run_name = $run) ORDER BY rowid",

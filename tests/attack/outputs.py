@@ -207,7 +207,7 @@ def _printed(folder: Path, is_short: bool) -> Count:
         ["query", f"SELECT '{quoted}' AS \"{word.replace(chr(34), '')}\"", "--warehouse", path],
         ["query", f"SELECT '{quoted}", "--warehouse", path],
         ["query", f'SELECT "{word.replace(chr(34), "")}" FROM marts.runs', "--warehouse", path],
-        ["query", "SELECT 1", "--run", word, "--warehouse", path],
+        ["query", "SELECT 1", "--ask", word, "--warehouse", path],
         ["query", "--format", word, "SELECT 1", "--warehouse", path],
         ["query", f"--{word}", "--warehouse", path],
         [word],

@@ -90,7 +90,7 @@ VERBS = {
     "stats": ["stats"],
     "export": ["export", "--all", "-o", "exported"],
     "parquet": ["export", "--parquet", "parquet"],
-    "prune": ["prune", "--keep-runs", "1"],
+    "prune": ["prune", "--keep-runs", "1", "--yes"],
 }
 
 

@@ -134,5 +134,5 @@ def test_a_pass_finds_the_members_of_an_archive_known(archive, warehouse):
     assert "3 dumps of 1 run seen: 0 new, 3 known" in call(*words).out
     archive.write_bytes(content)
     os.utime(archive, (LONG_AGO, LONG_AGO))
-    assert 0 == call("runs", "rm", "described", "--warehouse", warehouse).code
+    assert 0 == call("runs", "rm", "--yes", "described", "--warehouse", warehouse).code
     assert "3 dumps of 1 run seen: 2 new, 1 known" in call(*words).out

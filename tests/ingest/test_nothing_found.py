@@ -86,10 +86,10 @@ def test_unwanted_rejects_can_be_removed(warehouse, tmp_path):
     [(rule,)] = rows(warehouse, "SELECT rule FROM raw.rejects WHERE rule <> 'compression'")
     assert rule in call("rejects", "rm", "--rule", rule, "--plan", "--warehouse", warehouse).out
     assert [(2,)] == rows(warehouse, "SELECT COUNT(*) FROM raw.rejects")
-    assert removed == call("rejects", "rm", "--rule", rule, "--run", "run", "--warehouse", warehouse).out
+    assert removed == call("rejects", "rm", "--rule", rule, "--run", "run", "--yes", "--warehouse", warehouse).out
     assert kept == rows(warehouse, "SELECT rule FROM raw.rejects")
-    assert "0 rejects removed\n" == call("rejects", "rm", "--older-than", "1", "--warehouse", warehouse).out
+    assert "0 rejects removed\n" == call("rejects", "rm", "--older-than", "1", "--yes", "--warehouse", warehouse).out
     for words, expected in (([], "expected ids of rejects"), (["99"], "there is no reject 99")):
-        outcome = call("rejects", "rm", *words, "--warehouse", warehouse)
+        outcome = call("rejects", "rm", *words, "--yes", "--warehouse", warehouse)
         assert (2, True) == (outcome.code, expected in outcome.err)
-    assert removed == call("rejects", "rm", "--all", "--warehouse", warehouse).out
+    assert removed == call("rejects", "rm", "--all", "--yes", "--warehouse", warehouse).out

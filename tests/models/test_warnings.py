@@ -95,7 +95,7 @@ def test_warnings_go_with_their_dumps(warehouse, broken, legal):
     for directory in (broken, legal):
         ingest(warehouse, directory, "--run", directory.name)
     assert len(BREACHES) == len(rows(warehouse, "FROM marts.warnings"))
-    outcome = call("runs", "rm", broken.name, "--warehouse", warehouse)
+    outcome = call("runs", "rm", "--yes", broken.name, "--warehouse", warehouse)
     assert 0 == outcome.code, outcome.err
     assert [] == rows(warehouse, "FROM marts.warnings")
 

@@ -183,8 +183,8 @@ def test_idle_values_are_those_of_the_uses(records, example):
 
 
 def test_a_question_is_run_by_its_name(example_warehouse):
-    """`query --run NAME --param K=V`, in every format."""
-    words = ["query", "--run", "biggest_at_peak", "--warehouse", example_warehouse, "--format", "csv"]
+    """`query --ask NAME --param K=V`, in every format."""
+    words = ["query", "--ask", "biggest_at_peak", "--warehouse", example_warehouse, "--format", "csv"]
     outcome = call(*words, "--param", "rows=2", "--param", "program=jit_fft")
     assert (0, 3) == (outcome.code, len(outcome.out.splitlines()))
     assert all(line.startswith("jit_fft,") for line in outcome.out.splitlines()[1:])
@@ -201,13 +201,13 @@ def test_the_questions_are_listed():
     ("words", "message"),
     [
         (
-            ["--run", "bigest_at_peak"],
+            ["--ask", "bigest_at_peak"],
             "no question 'bigest_at_peak' in the cookbook; did you mean 'biggest_at",
         ),
-        (["--run", "../reports/fleet_runs"], "there is no question '../reports/fleet_runs' in the cookbook"),
-        (["--run", "biggest_at_peak", "--param", "row=1"], "biggest_at_peak has no parameter 'row'; it has program"),
-        (["--run", "biggest_at_peak", "--param", "rows=many"], "--param rows: expected a whole number, found 'many'"),
-        (["--run", "biggest_at_peak", "SELECT 1"], "expected one statement"),
+        (["--ask", "../reports/fleet_runs"], "there is no question '../reports/fleet_runs' in the cookbook"),
+        (["--ask", "biggest_at_peak", "--param", "row=1"], "biggest_at_peak has no parameter 'row'; it has program"),
+        (["--ask", "biggest_at_peak", "--param", "rows=many"], "--param rows: expected a whole number, found 'many'"),
+        (["--ask", "biggest_at_peak", "SELECT 1"], "expected one statement"),
     ],
 )
 def test_wrong_calls(example_warehouse, words, message):

@@ -78,8 +78,8 @@ def test_a_mart_is_documented(talk):
 
 
 def test_a_question_of_the_cookbook_is_asked(talk):
-    """.run takes a name and parameters, and says with which values it was asked."""
-    text = talk(".run biggest_at_peak rows=1")
+    """.ask takes a name and parameters, and says with which values it was asked."""
+    text = talk(".ask biggest_at_peak rows=1")
     assert "rows=1" in text.splitlines()[0]
     assert 4 == len(text.splitlines())
     assert "biggest_at_peak" in talk(".questions peak")
@@ -98,10 +98,10 @@ def test_the_format_can_be_chosen(talk):
         (".describe peak_memry", "there is no table peak_memry; did you mean marts.peak_memory?"),
         (".describe", "expected .describe TABLE"),
         (".docs a b", "expected .docs MART"),
-        (".run", "expected .run QUESTION [K=V]...; .questions lists them"),
-        (".run bigest_at_peak", "did you mean 'biggest_at_peak'?"),
-        (".run biggest_at_peak row=1", "biggest_at_peak has no parameter 'row'"),
-        (".run 'x", "No closing quotation"),
+        (".ask", "expected .ask QUESTION [K=V]...; .questions lists them"),
+        (".ask bigest_at_peak", "did you mean 'biggest_at_peak'?"),
+        (".ask biggest_at_peak row=1", "biggest_at_peak has no parameter 'row'"),
+        (".ask 'x", "No closing quotation"),
         (".format xml", "expected .format table or csv or json or markdown"),
     ],
 )
@@ -116,7 +116,7 @@ def test_help_and_quit(example_warehouse):
     """.help lists every command, .quit ends the shell."""
     outcome = call("query", "--warehouse", example_warehouse, stdin=".help\n.quit\nSELECT 1;\n")
     assert 0 == outcome.code
-    for command in (".tables", ".describe", ".docs", ".questions", ".run", ".format", ".quit"):
+    for command in (".tables", ".describe", ".docs", ".questions", ".ask", ".format", ".quit"):
         assert command in outcome.out
     assert "1" != outcome.out.splitlines()[-1].strip()
 

@@ -70,7 +70,7 @@ def test_ctrl_c_before_the_statement_ends_the_query(example_warehouse, temporary
 
 @pytest.mark.parametrize(
     "words",
-    [["query", b"SELECT '\xff'"], ["query", "SELECT $a", "--param", b"a=\xff"], ["query", "--run", b"\xff"]],
+    [["query", b"SELECT '\xff'"], ["query", "SELECT $a", "--param", b"a=\xff"], ["query", "--ask", b"\xff"]],
     ids=["statement", "parameter", "question"],
 )
 def test_an_argument_that_is_no_utf_8_is_named(example_warehouse, words):

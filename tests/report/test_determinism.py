@@ -18,12 +18,23 @@ def found(path: Path) -> list[dict]:
     return json.loads(said.out)["answers"]["determinism"]
 
 
-def test_the_example_fleet_is_determinate(example_warehouse: Path):
-    """Every compiler compiled every program once: nothing is found, and the answer says over how many runs."""
+def judged(path: Path) -> tuple[int, int, int, int]:
+    """How many programs and runs the command's JSON says were judged, and how many were not."""
+    [facts] = json.loads(call("determinism", "--warehouse", path, "--format", "json").out)["answers"][
+        "determinism_runs"
+    ]
+    return tuple(facts[f"{state}_{noun}_count"] for state in ("judged", "unjudged") for noun in ("program", "run"))
+
+
+def test_runs_without_flags_are_not_called_determinate(example_warehouse: Path):
+    """No run says its flags: none is judged, the answer says so and how to add them, and it reassures nobody."""
     said = call("determinism", "--warehouse", example_warehouse)
     assert 0 == said.code
-    assert "11 runs, 10 with a compiler version." in said.out
-    assert "No program differs in bytes between dumps of one compiler with one set of flags." in said.out
+    assert "11 runs, 10 with a compiler version, 0 with known flags." in said.out
+    assert "Judged: 0 of 28 programs and 0 of 11 runs" in said.out
+    assert "11 runs without known flags: bufferhouse runs set RUN xla_flags=… adds them" in said.out
+    assert "No program" not in said.out
+    assert (0, 0, 28, 11) == judged(example_warehouse)
 
 
 @pytest.fixture
@@ -31,7 +42,7 @@ def twice(own_warehouse: Path) -> Path:
     """The example fleet, where two releases are called one compiler."""
     with writing(own_warehouse) as writer:
         writer.con.execute(
-            "UPDATE raw.runs SET compiler_version = '0.5', compiler_revision = NULL, xla_flags = NULL,"
+            "UPDATE raw.runs SET compiler_version = '0.5', compiler_revision = NULL, xla_flags = '--xla_x',"
             " git_revision = NULL WHERE run_name IN ('jaxlib-0.4.38', 'jaxlib-0.6.0')"
         )
     return own_warehouse
@@ -56,6 +67,47 @@ def test_other_bytes_of_one_compiler_are_found(twice: Path):
     )  # fmt: skip
 
 
+def test_a_difference_is_not_hidden_by_the_directory_that_dumps_go_to(twice: Path):
+    """Runs whose flags differ in places and in what is logged had the same flags; those that matter are shown."""
+    before = found(twice)
+    with writing(twice) as writer:
+        writer.con.execute(
+            "UPDATE raw.runs SET xla_flags = '--xla_x --xla_dump_to=/d/' || run_name || ' --v=' || length(run_name)"
+            " WHERE run_name IN ('jaxlib-0.4.38', 'jaxlib-0.6.0')"
+        )
+    after = found(twice)
+    assert len(before) > 0
+    assert [{**row, "xla_flags": None} for row in before] == after
+    assert ["--xla_x"] * len(after) == [row["effective_flags"] for row in after]
+    assert ["same flags"] * len(after) == [row["basis"] for row in after]
+    programs, runs, unjudged_programs, unjudged_runs = judged(twice)
+    assert (28, 2, 9) == (programs + unjudged_programs, runs, unjudged_runs)
+    assert f"Judged: {programs} of 28 programs and 2 of 11 runs" in call("determinism", "--warehouse", twice).out
+
+
+def test_flags_that_nobody_recorded_equal_nothing(twice: Path):
+    """Of two runs of one compiler, one or both without flags, nothing is said; an empty text says there were none."""
+    for flags, is_found in (((None, "--xla_x"), False), ((None, None), False), (("", "--xla_dump_to=/d"), True)):
+        with writing(twice) as writer:
+            for run_name, text in zip(("jaxlib-0.4.38", "jaxlib-0.6.0"), flags, strict=True):
+                writer.con.execute("UPDATE raw.runs SET xla_flags = ? WHERE run_name = ?", [text, run_name])
+        assert is_found == bool(found(twice))
+        assert is_found == bool(judged(twice)[0])
+
+
+def test_agreement_is_said_of_judged_programs_only(warehouse: Path):
+    """Two runs with the same dump and flags agree; a third with a program of its own is not part of the sentence."""
+    small, large = ({"combined": small_dump(number)} for number in (1, 9))
+    with writing(warehouse) as writer:
+        load_runs(writer, {"a": [small], "b": [small], "c": [large]})
+        writer.con.execute("UPDATE raw.runs SET compiler_version = '1', xla_flags = '--xla_x'")
+        writer.con.execute("UPDATE raw.runs SET compiler_version = '2' WHERE run_name = 'c'")
+    said = call("determinism", "--warehouse", warehouse).out
+    assert "No program that could be judged differs in bytes." in said
+    assert "1 run sharing no program with another run of the same compiler" in said
+    assert (1, 2, 0, 1) == judged(warehouse)
+
+
 @pytest.mark.parametrize("column", ["xla_flags", "git_revision", "compiler_revision"])
 def test_other_flags_or_sources_are_another_thing(twice: Path, column: str):
     """Runs with other flags, another source or another revision of the compiler are not compared."""
@@ -76,6 +128,8 @@ def test_without_a_version_a_run_is_compared_with_itself(warehouse: Path):
         load_runs(writer, {"c": [small, large], "d": [small, large]})
     [row] = found(warehouse)
     [(spread,)] = rows(warehouse, "SELECT MAX(reserved_bytes) - MIN(reserved_bytes) FROM marts.peak_memory_v1")
-    assert ("jit_f", spread, 2, 2) == (
-        row["program_name"], row["reserved_spread_bytes"], row["run_count"], row["content_count"],
+    assert ("jit_f", spread, 2, 2, "one run") == (
+        row["program_name"], row["reserved_spread_bytes"], row["run_count"], row["content_count"], row["basis"],
     )  # fmt: skip
+    assert 0 == judged(warehouse)[0]
+    assert "Different bytes within one run" in call("determinism", "--warehouse", warehouse).out

@@ -39,7 +39,7 @@ def test_an_empty_warehouse_gives_a_page_that_says_how_to_fill_it(blank_warehous
     said = call("report", name, *REPORTS[name], "--warehouse", blank_warehouse, "--html", page)
     assert (0 if name == "fleet" else 2) == said.code
     assert f"report: {page}\n" in said.out + said.err
-    assert "load dumps with: bufferhouse ingest SOURCE" in said.out + said.err
+    assert name == "fleet" or "load dumps with: bufferhouse ingest SOURCE" in said.out + said.err
     assert "load dumps with: bufferhouse ingest SOURCE" in page_of(page)
 
 

@@ -76,7 +76,13 @@ def test_the_newest_run_is_shown_unless_another_is_named(example_warehouse: Path
     assert found["dump_id"] != other["dump_id"]
 
 
-@pytest.mark.parametrize(("run", "message"), [("seeds", "run 'seeds' has no dump of it"), ("x", "there is no run 'x'")])
+def test_a_run_that_is_not_there_is_answered_with_names(example_warehouse: Path):
+    """The message names runs of similar names."""
+    with pytest.raises(UsageError, match=r"^there is no run 'jaxlib-9'; did you mean 'jaxlib-0\."):
+        read_program(example_warehouse, "jit_fft", run="jaxlib-9")
+
+
+@pytest.mark.parametrize(("run", "message"), [("seeds", "run 'seeds' has no dump of it")])
 def test_a_run_without_the_program_is_answered_with_those_that_have_it(example_warehouse: Path, run: str, message: str):
     """The message names the runs in which the program is, the newest first."""
     with pytest.raises(UsageError, match=f"^{message}; runs that have jit_fft: jaxlib-0.10.0, jaxlib-0.9.0, "):

@@ -22,7 +22,7 @@ from bufferhouse.report.run.data import read_run
 from bufferhouse.report.run.text import run_text
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes
-from bufferhouse.report.text.screen import fitted, terminal_text
+from bufferhouse.report.text.screen import distinct, fitted, terminal_text
 from bufferhouse.report.text.sections import Section, markdown_text, marked
 from tests.command_line import call
 
@@ -137,6 +137,54 @@ def test_what_has_no_room_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch):
         assert (left_out is None) == ("columns left out" not in text)
         assert left_out is None or left_out in text.splitlines()[-1]
     assert "change, op_name" in text
+
+
+NAMES = [f"team/{'x' * 40}/{day}/profile/xla_dump" for day in ("2026-01-01", "2026-01-02")]
+
+
+def table_of(names: list[str]) -> str:
+    """A table whose rows have long words beside a name."""
+    records = [{"name": name, "most": 5 << 30, "change": 1 << 20, "word": "jit(f)/" * 12} for name in names]
+    return terminal_text("report", [Section("title", [], COLUMNS, records)])
+
+
+def test_runs_of_one_beginning_and_end_are_not_cut_to_one_name(monkeypatch: pytest.MonkeyPatch):
+    """Names that differ in their middle stay apart however narrow the terminal is, and the column stays."""
+    for width in (40, 60, 80):
+        monkeypatch.setenv("COLUMNS", str(width))
+        rows = [line.split()[0] for line in table_of(NAMES).splitlines() if "5.0 GiB" in line]
+        assert 2 == len(set(rows)), width
+
+
+def test_nothing_is_cut_or_left_out_in_a_pipe(monkeypatch: pytest.MonkeyPatch):
+    """Where there is no terminal, and nobody asked for a width, names and columns are whole, each row on one line."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    text = table_of(NAMES)
+    assert 6 == len(text.splitlines())
+    assert "…" not in text
+    assert "columns left out" not in text
+    assert all(re.search(rf"^{name} +5\.0 GiB .* {re.escape('jit(f)/' * 12)}$", text, re.M) for name in NAMES)
+
+
+def test_a_program_of_two_targets_is_told_apart_on_a_narrow_terminal(example_warehouse, monkeypatch):
+    """What identifies a row of a list of programs, to be typed again, is there at 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    said = call("blame", "jit_fft", "--warehouse", example_warehouse).out
+    assert "program_id" in said or "first run" in said
+    monkeypatch.setenv("COLUMNS", "60")
+    fleet = call("report", "fleet", "--warehouse", example_warehouse).out
+    left_out = [line for line in fleet.splitlines() if line.startswith("columns left out")]
+    assert left_out
+    assert not re.search("target|platform|track|memory space|program_id", " ".join(left_out))
+
+
+@given(st.lists(st.text(alphabet="ab/-", max_size=30), max_size=5), st.integers(1, 12))
+@settings(max_examples=300, deadline=None)
+def test_different_names_stay_different_when_they_are_cut(names: list[str], width: int):
+    """As many names as before, each as narrow as it is to be, or whole where no cut keeps them apart."""
+    shorter = distinct(names, width)
+    assert len(set(names)) == len(set(shorter))
+    assert shorter == names or all(cell_len(short) <= width for short in shorter)
 
 
 def test_rows_that_are_not_printed_are_counted():

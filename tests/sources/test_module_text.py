@@ -255,7 +255,7 @@ def test_frames_go_with_the_last_run_that_was_seen_with_them(warehouse, tmp_path
     for build in ("jaxlib-0.10.0", "jaxlib-0.9.0"):
         ingest(warehouse, copied(tmp_path, build))
     for run, count in (("jaxlib-0.10.0", 3), ("jaxlib-0.9.0", 0)):
-        assert 0 == call("runs", "rm", run, "--warehouse", warehouse).code
+        assert 0 == call("runs", "rm", "--yes", run, "--warehouse", warehouse).code
         assert 0 == call("compact", "--warehouse", warehouse).code
         assert count == counts(warehouse)["stack_frames"]
         assert (RESOLVED if count else []) == rows(warehouse, LINES)

@@ -244,7 +244,7 @@ def test_killed_while_it_is_made_a_warehouse_can_be_made(dumps, tmp_path):
 
 @pytest.mark.parametrize(
     "words",
-    [["compact"], ["prune", "--keep-runs", 0], ["ingest", "--reparse", "--rehash"], ["publish"]],
+    [["compact"], ["prune", "--keep-runs", 0, "--yes"], ["ingest", "--reparse", "--rehash"], ["publish"]],
     ids=lambda words: words[0],
 )
 def test_other_commands_that_are_killed_leave_the_old_or_the_new(full, tmp_path, words):

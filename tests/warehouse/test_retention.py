@@ -1,6 +1,7 @@
 """Forgetting old runs, giving space back, saying what is there."""
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from bufferhouse.warehouse.file import BLOCK_SIZE
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.retention import runs_to_prune
-from tests.command_line import call
+from tests.command_line import call, start
 from tests.ingests import SUFFIX, ingest, name_of, write_dumps
 from tests.synthetic import small_dump
 from tests.warehouses import contents, counts, rows
@@ -36,7 +37,7 @@ def test_keep_runs_forgets_the_oldest_and_what_only_they_saw(warehouse, tmp_path
     """Runs, their observations and rejects go, then contents that nobody sees any more, in every table they are in."""
     three_runs(warehouse, tmp_path / "all")
     before = runs_of(warehouse)
-    outcome = call("prune", "--keep-runs", 2, "--warehouse", warehouse)
+    outcome = call("prune", "--keep-runs", 2, "--yes", "--warehouse", warehouse)
     assert (0, ["day_1", "day_2", "day_3"], ["day_2", "day_3"]) == (outcome.code, before, runs_of(warehouse))
     assert "removing run day_1\n1 run, 2 observations and 1 dump removed" in outcome.out
     tables = counts(warehouse)
@@ -47,10 +48,65 @@ def test_keep_runs_forgets_the_oldest_and_what_only_they_saw(warehouse, tmp_path
     assert 0 == call("check", "--warehouse", warehouse).code
 
 
+def test_nothing_is_removed_before_somebody_agreed(warehouse, tmp_path):
+    """Without a terminal and without --yes a removal is refused; --plan shows what would go, and nothing goes."""
+    three_runs(warehouse, tmp_path / "all")
+    for words in (["prune", "--keep-runs", 1], ["runs", "rm", "day_1"]):
+        refused = call(*words, "--warehouse", warehouse)
+        assert (2, "") == (refused.code, refused.out)
+        assert "expected --yes" in refused.err
+        plan = call(*words, "--plan", "--warehouse", warehouse)
+        assert (0, True) == (plan.code, "would remove run day_1\n" in plan.out)
+    assert plan.out.endswith("1 run, 2 observations and 1 dump would be removed\n")
+    assert ["day_1", "day_2", "day_3"] == runs_of(warehouse)
+    assert (
+        "1 run, 2 observations and 1 dump removed\n"
+        == call("runs", "rm", "day_1", "--yes", "--warehouse", warehouse).out
+    )
+
+
+@pytest.mark.parametrize(("answer", "left"), [("y", ["day_2", "day_3"]), ("n", ["day_1", "day_2", "day_3"])])
+def test_on_a_terminal_a_removal_asks(warehouse, tmp_path, answer, left):
+    """It says what would go, and only yes removes it."""
+    three_runs(warehouse, tmp_path / "all")
+    ours, theirs = os.openpty()
+    process = start("runs", "rm", "day_1", "--warehouse", warehouse, stdin=theirs, stderr=theirs)
+    os.write(ours, f"{answer}\n".encode())
+    out, _ = process.communicate(timeout=60)
+    asked = os.read(ours, 4096).decode()
+    os.close(ours)
+    os.close(theirs)
+    assert (0, "would remove run day_1") == (process.returncode, out.splitlines()[0])
+    assert "1 run, 2 observations and 1 dump are to be removed. Remove them?" in asked
+    assert left == runs_of(warehouse)
+
+
+def test_the_runs_of_one_platform_do_not_push_out_those_of_another(warehouse, tmp_path):
+    """--keep-runs counts per platform and track; baselines and pinned runs stay, until they are let go."""
+    for number, (name, words) in enumerate(
+        {
+            "a1": ["platform=cpu", "track=nightly", "baseline=yes"], "a2": ["platform=cpu", "track=nightly"],
+            "a3": ["platform=cpu", "track=nightly"], "b1": ["platform=tpu", "track=nightly"],
+            "c1": ["platform=cpu", "track=release"], "c2": ["platform=cpu", "track=release"],
+        }.items(), 1
+    ):  # fmt: skip
+        write_dumps(tmp_path / name, [number])
+        labels = [part for word in [f"started_at=2026-01-0{number}", *words] for part in ("--label", word)]
+        ingest(warehouse, tmp_path / name, *labels)
+    assert "c1 is pinned\n" == call("runs", "pin", "c1", "--warehouse", warehouse).out
+    plan = call("prune", "--keep-runs", 1, "--plan", "--warehouse", warehouse).out
+    assert "keeping run a1: label baseline\nkeeping run c1: label pinned\nwould remove run a2\n" in plan
+    assert 0 == call("prune", "--keep-runs", 1, "--yes", "--warehouse", warehouse).code
+    assert ["a1", "a3", "b1", "c1", "c2"] == runs_of(warehouse)
+    assert 0 == call("runs", "pin", "c1", "--off", "--warehouse", warehouse).code
+    assert 0 == call("prune", "--keep-runs", 1, "--yes", "--warehouse", warehouse).code
+    assert ["a1", "a3", "b1", "c2"] == runs_of(warehouse)
+
+
 def test_what_is_left_is_what_only_the_others_would_have_loaded(warehouse, blank_warehouse, tmp_path):
     """After a prune and a new look at the rest, every table is as if the old run had never been."""
     three_runs(warehouse, tmp_path / "all")
-    call("prune", "--keep-runs", 1, "--warehouse", warehouse)
+    call("prune", "--keep-runs", 1, "--yes", "--warehouse", warehouse)
     other = tmp_path / "other.duckdb"
     ingest(other, tmp_path / "all" / "day_3")
     expected, found = contents(other), contents(warehouse)
@@ -65,11 +121,11 @@ def test_older_than_counts_days_from_now(warehouse, tmp_path):
         moment = (datetime.now(UTC) - timedelta(days=days)).isoformat()
         ingest(warehouse, tmp_path / name, "--label", f"started_at={moment}")
     plan = call("prune", "--older-than", "30d", "--plan", "--warehouse", warehouse)
-    assert (0, "would remove run old\n1 run would be removed\n") == (plan.code, plan.out)
+    assert (0, "would remove run old\n1 run, 1 observation and 1 dump would be removed\n") == (plan.code, plan.out)
     assert ["old", "young"] == runs_of(warehouse)
-    assert 0 == call("prune", "--older-than", 30, "--warehouse", warehouse).code
+    assert 0 == call("prune", "--older-than", 30, "--yes", "--warehouse", warehouse).code
     assert ["young"] == runs_of(warehouse)
-    assert "0 runs removed\n" == call("prune", "--older-than", 30, "--warehouse", warehouse).out
+    assert "0 runs removed\n" == call("prune", "--older-than", 30, "--yes", "--warehouse", warehouse).out
 
 
 def test_ties_are_broken_by_the_name_as_people_count(warehouse, tmp_path):
@@ -94,7 +150,7 @@ def test_wrong_calls_of_prune(warehouse, words):
 
 def test_compact_gives_space_back_and_changes_no_row(own_warehouse):
     """After a prune the file shrinks; rows, comments, models and what a load needs stay."""
-    call("prune", "--keep-runs", 2, "--warehouse", own_warehouse)
+    call("prune", "--keep-runs", 2, "--yes", "--warehouse", own_warehouse)
     before, size = contents(own_warehouse), own_warehouse.stat().st_size
     described = "SELECT schema_name, view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
     views = rows(own_warehouse, described)

@@ -186,9 +186,9 @@ def test_other_files_at_the_place_of_a_run_are_another_run(warehouse, run):
 
 def test_rm(warehouse, run):
     """The run goes, with what only it has seen; a run that is not there changes nothing."""
-    assert 2 == call("runs", "rm", "nightly", "gone", "--warehouse", warehouse).code
+    assert 2 == call("runs", "rm", "--yes", "nightly", "gone", "--warehouse", warehouse).code
     assert 2 == counts(warehouse)["dumps"]
-    outcome = call("runs", "rm", "nightly", "--warehouse", warehouse)
+    outcome = call("runs", "rm", "--yes", "nightly", "--warehouse", warehouse)
     assert (0, "1 run, 2 observations and 2 dumps removed\n") == (outcome.code, outcome.out)
     assert {"loads": 1} == {table: count for table, count in counts(warehouse).items() if count}
     code, summary = ingest(warehouse, run)

@@ -5,26 +5,29 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bufferhouse.engine.sql import registered
 from bufferhouse.errors import counted
-from bufferhouse.query.statements import Answer, ask
+from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.opening import opened
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.screen import terminal_text
 from bufferhouse.report.text.sections import Section, json_text, markdown_text
+from bufferhouse.sources.flags import effective_flags
 
 _SHOWN = 40  # rows on a terminal and in Markdown
 _COLUMNS = [
     Column("program_name", "program"),
-    Column("program_id", "program_id", "figure", rank=3),
-    Column("compile_target", "target", rank=2),
-    Column("memory_space", "memory space", "count", rank=1),
-    Column("content_count", "dumps", "count"),
+    Column("program_id", "program_id", "figure"),
+    Column("compile_target", "target"),
+    Column("memory_space", "memory space", "count"),
+    Column("content_count", "dumps", "count", rank=1),
     Column("run_count", "runs", "count", rank=1),
-    Column("least_reserved_bytes", "least reserved", "bytes"),
-    Column("most_reserved_bytes", "most reserved", "bytes"),
+    Column("least_reserved_bytes", "least reserved", "bytes", rank=1),
+    Column("most_reserved_bytes", "most reserved", "bytes", rank=1),
     Column("reserved_spread_bytes", "difference", "bytes"),
     Column("occupied_spread_bytes", "peak difference", "bytes", rank=2),
     Column("compiler_version", "compiler", rank=2),
+    Column("effective_flags", "flags", rank=5),
     Column("least_run_name", "run with the least", rank=4),
     Column("most_run_name", "run with the most", rank=3),
 ]
@@ -32,7 +35,7 @@ _COLUMNS = [
 
 @dataclass(frozen=True, slots=True)
 class Determinism:
-    """The programs that differ, and the number of runs: the answers of `determinism` and `determinism_runs`."""
+    """The programs that differ, and how many could be judged: the answers of `determinism` and `determinism_runs`."""
 
     warehouse: str
     asked_at: datetime
@@ -41,14 +44,20 @@ class Determinism:
 
 
 def read_determinism(path: Path | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Determinism:
-    """Ask which programs differ.
+    """Ask which programs differ, and how many can be judged.
 
     Raises:
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
+    import pyarrow as pa
+
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")
-        answers = {statement: ask(con, statement) for statement in ("determinism", "determinism_runs")}
+        recorded = [flags for (flags,) in ask(con, "determinism_flags").rows]
+        told = {"xla_flags": recorded, "effective_flags": [effective_flags(flags) for flags in recorded]}
+        table = pa.table(told, schema=pa.schema([(column, pa.string()) for column in told]))
+        with registered(con, "determinism_flags", table):
+            answers = {statement: ask(con, statement) for statement in ("determinism", "determinism_runs")}
     return Determinism(name, datetime.now(UTC), note, answers)
 
 
@@ -56,20 +65,39 @@ def determinism_text(found: Determinism, form: str, *, exact: bool = False) -> s
     """Return the report in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
     if form == "json":
         return json_text({"warehouse": found.warehouse, "asked_at": found.asked_at}, found.answers)
-    runs = found.answers["determinism_runs"].records[0]
-    rows = found.answers["determinism"].records
-    lines = [f"{counted(runs['run_count'], 'run')}, {runs['versioned_run_count']:,} with a compiler version."]
-    if runs["run_count"] > runs["versioned_run_count"]:
-        lines.append(
-            "A run without a compiler version is compared with itself only; bufferhouse runs set RUN "
-            "compiler_version=… adds the version."
-        )
-    if not rows:
-        lines.append("No program differs in bytes between dumps of one compiler with one set of flags.")
-    else:
+    facts, rows = found.answers["determinism_runs"].records[0], found.answers["determinism"].records
+    judged = [row for row in rows if row["basis"] == "same flags"]
+    lines = _judged(facts)
+    if judged:
         lines.append(
             "Programs of one name and entry signature may differ in code; `bufferhouse export` writes their dumps."
         )
-    section = Section("", lines, _COLUMNS if rows else (), rows, shown=_SHOWN)
+    elif facts["judged_program_count"]:
+        lines.append("No program that could be judged differs in bytes.")
+    sections = [Section("", lines, _COLUMNS if judged else (), judged, shown=_SHOWN)]
+    if single := [row for row in rows if row["basis"] == "one run"]:
+        why = "These runs say no flags or no compiler version, so each is compared with itself only."
+        sections.append(Section("Different bytes within one run", [why], _COLUMNS, single, shown=_SHOWN))
     write = markdown_text if form == "markdown" else terminal_text
-    return write("Programs with different bytes from the same compiler and flags", [section], exact=exact)
+    return write("Programs with different bytes from the same compiler and flags", sections, exact=exact)
+
+
+def _judged(facts: Record) -> list[str]:
+    """Return the lines about how much could be judged, and why not more."""
+    lines = [
+        f"{counted(facts['run_count'], 'run')}, {facts['versioned_run_count']:,} with a compiler version, "
+        f"{facts['flagged_run_count']:,} with known flags.",
+        f"Judged: {_of(facts, 'program')} and {_of(facts, 'run')}, which one compiler with the same flags compiled in "
+        f"two runs or more. Not judged: {counted(facts['unjudged_program_count'], 'program')} and "
+        f"{counted(facts['unjudged_run_count'], 'run')}.",
+    ]
+    reasons = {
+        "unflagged_run_count": "without known flags: bufferhouse runs set RUN xla_flags=… adds them",
+        "unversioned_run_count": "without a compiler version: bufferhouse runs set RUN compiler_version=… adds it",
+        "lone_run_count": "sharing no program with another run of the same compiler, device, source and flags",
+    }
+    return lines + [f"  {counted(facts[name], 'run')} {why}" for name, why in reasons.items() if facts[name]]
+
+
+def _of(facts: Record, noun: str) -> str:
+    return f"{facts[f'judged_{noun}_count']:,} of {counted(facts[f'{noun}_count'], noun)}"

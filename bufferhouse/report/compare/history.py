@@ -16,11 +16,12 @@ from bufferhouse.report.compare.text import with_causes
 from bufferhouse.report.opening import find_programs, opened
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
-from bufferhouse.report.text.screen import terminal_text
+from bufferhouse.report.text.screen import cut, terminal_text
 from bufferhouse.report.text.sections import Section, markdown_text, plain_json
 
 _EXPLAINED = 5  # change points of a series, the biggest; --format json has all
 _SHOWN = 20  # series without a change
+_LONGEST = 60  # characters of a run's name in a heading on a terminal
 _POINTS = [
     Column("run_name", "first run"),
     Column("compiler", "compiler", rank=2),
@@ -32,9 +33,9 @@ _POINTS = [
 ]
 _UNCHANGED = [
     Column("program_name", "program"),
-    Column("program_id", "program_id", "figure", rank=2),
-    Column("compile_target", "target", rank=3),
-    Column("memory_space", "memory space", "count", rank=1),
+    Column("program_id", "program_id", "figure"),
+    Column("compile_target", "target"),
+    Column("memory_space", "memory space", "count"),
     Column("size_bytes", "bytes", "bytes"),
     Column("run_count", "runs", "count"),
     Column("first_run_name", "first run", rank=2),
@@ -89,7 +90,7 @@ def blame_text(blamed: Blamed, form: str, *, exact: bool = False) -> str:
     sections += [section for one in blamed.series if one.changes for section in _sections(one, blamed.metric, exact)]
     sections += _unchanged_section([one for one in blamed.series if not one.changes])
     write = markdown_text if form == "markdown" else terminal_text
-    return write(f"{printable(blamed.word, 80)} from run to run", sections, exact=exact)
+    return write(f"{cut(blamed.word, _LONGEST)} from run to run", sections, exact=exact)
 
 
 def _joined_records(joined: Sequence[Joined]) -> list[Record]:

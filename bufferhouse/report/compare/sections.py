@@ -16,7 +16,7 @@ from bufferhouse.report.text.sections import Section
 _SHOWN = 15  # rows of a table on a terminal and in Markdown
 _PROGRAM = Column("program_label", "program")
 _TOTALS = [
-    Column("platform", "platform", rank=4),
+    Column("platform", "platform"),
     Column("memory_space", "memory space", "count"),
     Column("matched_count", "in both", "count"),
     Column("before_bytes", "before", "bytes", rank=1),

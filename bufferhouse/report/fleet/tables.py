@@ -8,12 +8,12 @@ from bufferhouse.report.text.sections import Section
 
 _PLACE = [
     Column("platform", "platform"),
-    Column("track", "track", rank=3),
+    Column("track", "track"),
     Column("memory_space", "memory space", "count"),
 ]
 _PROGRAMS = [
     Column("program_label", "program"),
-    Column("compile_target", "target", rank=4),
+    Column("compile_target", "target"),
     *_PLACE,
     Column("device_kind", "device", rank=3),
     Column("run_name", "newest run", rank=3),

@@ -19,7 +19,7 @@ from bufferhouse.report.fleet.data import Fleet, Series, Space
 from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, reject_line, space_title, sparkline
-from bufferhouse.report.text.screen import FALL, RISE, console, fitted, line, lines_of, print_section
+from bufferhouse.report.text.screen import FALL, RISE, console, distinct, is_fitted, line, lines_of, print_section
 from bufferhouse.report.text.sections import Section, json_text, markdown_text
 
 _GAP = 2
@@ -34,7 +34,7 @@ _CAUSE_HEADING = "main cause"
 _RUNS_BESIDE_CAUSE = 2  # or all, where there are fewer: a cause says more than a third run
 _SHOWN = 10  # rows of a table over all programs
 _RUNS = 8  # columns of a table in Markdown, the newest
-_NAME = 60  # characters of a run's name there
+_LONGEST_NAME = 60  # characters of a run's name above its column
 _PADDING = [
     Column("label", "program"),
     Column("run_name", "run"),
@@ -94,7 +94,7 @@ def _movers(space: Space, exact: bool) -> Section:
     newest = f"; the newest {len(runs)} of {len(space.runs)} runs" if hidden else ""
     lines = [f"Reserved bytes: {moved_line(space)}{newest}.", *filter(None, [left_out(space)])]
     columns = [Column("label", "program")]
-    columns += [Column(str(run["run_id"]), printable(run["run_name"], _NAME), "bytes") for run in runs]
+    columns += [Column(str(run["run_id"]), printable(run["run_name"]), "bytes") for run in runs]
     if len(space.runs) > 1:
         columns += [Column("trend", "trend"), Column("net_change_bytes", "net change", "change")]
     if any(series.main_cause for series in space.series):
@@ -247,7 +247,7 @@ def _print_space(screen: Console, space: Space, shown: Bytes) -> None:
 
 def _fit(space: Space, width: int, shown: Bytes) -> _Fit:
     longest = max((cell_len(series.label) for series in space.series), default=0)
-    name = max(min(longest, width // _NAME_SHARE), _NARROWEST_NAME)
+    name = max(min(longest, width // _NAME_SHARE if is_fitted() else longest), _NARROWEST_NAME)
     nets = [_net(series, shown) for series in space.series] if len(space.runs) > 1 else []
     room = width - name - (_GAP + max(map(cell_len, [*nets, _NET_HEADING])) if nets else 0)
     if any(series.main_cause for series in space.series):
@@ -264,7 +264,8 @@ def _runs(space: Space, room: int, shown: Bytes) -> tuple[list[_Column], bool]:
     has_trend = len(space.runs) > 2
     room_beside_trend = room - (_GAP + _trend_width(space) if has_trend else 0)
     for heading_width in _HEADING_WIDTHS:
-        columns = [_column(space, run, heading_width, shown) for run in space.runs]
+        headings = _headings([printable(run["run_name"]) for run in space.runs], heading_width)
+        columns = [_column(space, *told, shown) for told in zip(space.runs, headings, strict=True)]
         if _newest(columns, room_beside_trend) == len(columns):
             return columns, has_trend
     fitting = _newest(columns, room_beside_trend)
@@ -298,21 +299,32 @@ def _newest(columns: Sequence[_Column], room: int) -> int:
     return count
 
 
-def _column(space: Space, run: Record, heading_width: int, shown: Bytes) -> _Column:
+def _column(space: Space, run: Record, heading: list[str], shown: Bytes) -> _Column:
     records = [series.by_run.get(run["run_id"]) for series in space.series]
     has_marks = any(record and record["reserved_change_bytes"] for record in records)
-    return _Column(run, _heading(run, heading_width), [_figure(record, has_marks, shown) for record in records])
+    return _Column(run, heading, [_figure(record, has_marks, shown) for record in records])
 
 
-def _heading(run: Record, width: int) -> list[str]:
-    """Return a run's name in lines, broken behind its separators; a long word is broken anywhere."""
-    words = re.findall(rf"[^-_/: ]{{1,{width}}}[-_/: ]*|[-_/: ]+", printable(run["run_name"], 60))
+def _headings(names: Sequence[str], width: int) -> list[list[str]]:
+    """Return the names of runs in lines, cut so that they stay distinct; whole where nothing is fitted."""
+    if not is_fitted():
+        return [[name] for name in names]
+    names = distinct(names, _LONGEST_NAME)
+    headings = [_heading(name, width, _HEADING_LINES) for name in names]
+    if len(set(map(tuple, headings))) == len(set(names)):
+        return headings
+    return [_heading(name, width, len(name)) for name in names]
+
+
+def _heading(name: str, width: int, most: int) -> list[str]:
+    """Return a name in at most so many lines, broken behind its separators; a long word is broken anywhere."""
+    words = re.findall(rf"[^-_/: ]{{1,{width}}}[-_/: ]*|[-_/: ]+", name)
     lines = [""]
     for word in words:
         if lines[-1] and cell_len(lines[-1] + word) > width:
             lines.append("")
         lines[-1] += word
-    return lines if len(lines) <= _HEADING_LINES else [*lines[: _HEADING_LINES - 2], "…", lines[-1]]
+    return lines if len(lines) <= most else [*lines[: most - 2], "…", lines[-1]]
 
 
 def _figure(record: Record | None, has_marks: bool, shown: Bytes) -> str:
@@ -347,7 +359,8 @@ def _net_style(series: Series) -> str:
 
 def _table(space: Space, fit: _Fit) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
-    table.add_column("program", width=fit.name, no_wrap=True, overflow="ellipsis", vertical="bottom")
+    # A name that no cut keeps apart from others runs over several lines.
+    table.add_column("program", width=fit.name, overflow="fold", vertical="bottom")
     for column in fit.columns:
         heading = Text("\n".join(column.heading))
         table.add_column(heading, width=column.width, justify="right", no_wrap=True, vertical="bottom")
@@ -357,9 +370,10 @@ def _table(space: Space, fit: _Fit) -> Table:
         table.add_column(_NET_HEADING, width=fit.net, justify="right", no_wrap=True)
     if fit.causes:
         table.add_column(_CAUSE_HEADING, no_wrap=True)
+    names = distinct([printable(series.label) for series in space.series], fit.name)
     for row, series in enumerate(space.series):
         cells = [
-            Text(fitted(printable(series.label), fit.name)),
+            Text(names[row]),
             *(_coloured(column.cells[row]) for column in fit.columns),
         ]
         if fit.has_trend:

@@ -13,7 +13,7 @@ import duckdb
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.nothing import REJECTS, NothingToShow, held_by, nothing_of
-from bufferhouse.report.opening import opened
+from bufferhouse.report.opening import find_run, opened
 from bufferhouse.report.text.figures import printable
 
 STRETCHES = 400  # of the schedule in the timeline: about one for each three pixels of a wide page
@@ -99,7 +99,8 @@ def read_program(
 ) -> Program:
     """Ask all statements about the program that `word` means, in `run` or else in the newest run that has it.
 
-    `word` is a name, a program_id, or the beginning of either that fits one program only; `#` before an id is taken.
+    `word` is a name, a program_id, or the beginning of either that fits one program only, of that run if one is given;
+    `#` before an id is taken. `run` is what `run_names.find` takes.
 
     Raises:
         NothingToShow: there is no program at all, or all dumps of the run were refused.
@@ -108,9 +109,10 @@ def read_program(
     """
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")
-        program_id = _program_id(con, word)
+        run_id = None if run is None else _run_id(con, word, run)
+        program_id = _program_id(con, word, run_id)
         dumps = ask(con, "program_dumps", program_id=program_id)
-        dump = _dump(con, dumps.records, run)
+        dump = _dump(con, dumps.records, run_id)
         dump_id = dump["dump_id"]
         answers = {
             "program_dumps": dumps,
@@ -128,8 +130,18 @@ def read_program(
     return Program(name, datetime.now(UTC), note, dump, answers, _spaces(answers))
 
 
-def _program_id(con: duckdb.DuckDBPyConnection, word: str) -> int:
+def _run_id(con: duckdb.DuckDBPyConnection, word: str, run: str) -> int:
+    """Return the run that `run` means. If it means none, the message names the runs that have the program."""
+    if not ask(con, "fleet_overview").records[0]["run_count"]:
+        raise nothing_of(con, f"there is no program {printable(word, 80)!r}")
+    return find_run(con, run)
+
+
+def _program_id(con: duckdb.DuckDBPyConnection, word: str, run_id: int | None) -> int:
     matches = ask(con, "program_matches", word=word.removeprefix("#")).records
+    if run_id is not None and len(matches) > 1:
+        here = {row["program_id"] for row in ask(con, "program_matches_of_run", run_id=run_id).records}
+        matches = [row for row in matches if row["program_id"] in here] or matches
     if len(matches) == 1:
         return matches[0]["program_id"]
     shown = printable(word, 80)
@@ -156,22 +168,20 @@ def _listed(matches: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def _dump(con: duckdb.DuckDBPyConnection, dumps: Sequence[Record], run: str | None) -> Record:
+def _dump(con: duckdb.DuckDBPyConnection, dumps: Sequence[Record], run_id: int | None) -> Record:
     """Return the chosen record of `program_dumps`: the first of the run, else of the newest run."""
     newest = max(row["run_order"] for row in dumps)
-    meant = [row for row in dumps if (row["run_order"] == newest if run is None else row["run_name"] == run)]
+    meant = [row for row in dumps if (row["run_order"] == newest if run_id is None else row["run_id"] == run_id)]
     if meant:
         return meant[0]
-    known = {row["run_name"]: row for row in ask(con, "fleet_runs").records}
-    name, shown = printable(dumps[0]["program_name"], 80), printable(str(run), 80)
+    run = next(row for row in ask(con, "fleet_runs").records if row["run_id"] == run_id)
+    name, shown = printable(dumps[0]["program_name"], 80), printable(run["run_name"], 80)
     runs = list(dict.fromkeys(printable(row["run_name"], 60) for row in reversed(dumps)))
     more = f", … and {len(runs) - _SHOWN_CANDIDATES} more" if len(runs) > _SHOWN_CANDIDATES else ""
     others = f"runs that have {name}: {', '.join(runs[:_SHOWN_CANDIDATES])}{more}"
-    if run not in known:
-        raise UsageError(f"there is no run {shown!r}; {others}")
-    if known[run]["dump_count"]:
+    if run["dump_count"]:
         raise UsageError(f"run {shown!r} has no dump of it; {others}")
-    rejects = counted(known[run]["reject_count"], "reject")
+    rejects = counted(run["reject_count"], "reject")
     why = f"{rejects} ({REJECTS}); {others}"
     raise NothingToShow(f"run {shown!r} has no dump of any program", why, held_by(con))
 

@@ -7,12 +7,12 @@ from bufferhouse.errors import counted
 from bufferhouse.report.program.data import PARTS, Program, Space
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
-from bufferhouse.report.text.screen import terminal_text
+from bufferhouse.report.text.screen import cut, terminal_text
 from bufferhouse.report.text.sections import Section, json_text, markdown_text
 
 _BARS = 60  # of a timeline
 _SHOWN_OWNERS = 15
-_NAME = 28  # characters of a value's name and of a shape
+_NAME = 28  # characters of a shape
 _LONG = 80  # of an op_name
 _SHOWN_RUNS = 20  # of each series, the newest
 _TEXTS = ("", "value", "shape", "op_name", "run", "allocations", "rule", "first expected", "first found")
@@ -187,11 +187,11 @@ def _balance(space: Space, heading: str, shown: Bytes) -> Section:
 def _owners(space: Space, heading: str, shown: Bytes) -> Section:
     rows = [
         (
-            printable(row["value_name"], _NAME),
-            printable(row["shape_text"], _NAME),
+            printable(row["value_name"]),
+            cut(row["shape_text"], _NAME),
             shown(row["owned_bytes"]),
             f"{row['peak_share']:.1%}",
-            printable(row["op_name"] or row["source_place"] or "", _LONG),
+            cut(row["op_name"] or row["source_place"] or "", _LONG),
         )
         for row in space.peak[:_SHOWN_OWNERS]
     ]
@@ -207,7 +207,7 @@ def _history(program: Program, space: Space, heading: str, shown: Bytes) -> list
         return []
     rows = [
         (
-            printable(run["run_name"], 40),
+            printable(run["run_name"]),
             shown(run["reserved_bytes"]),
             run["reserved_change_bytes"],
             shown(run["occupied_peak_bytes"]),

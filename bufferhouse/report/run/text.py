@@ -44,7 +44,7 @@ _BLOCKS = [
     Column("size_bytes", "block size", "bytes"),
     Column("allocation_count", "blocks", "count"),
     Column("occupied_peak_bytes", "occupied peak", "bytes", rank=1),
-    Column("first_allocation_index", "first allocation", "count", rank=2),
+    Column("first_allocation_index", "first allocation", "count"),
 ]
 _DONATIONS = [
     Column("program_label", "program"),
@@ -57,15 +57,15 @@ _DONATIONS = [
     Column("output_shape", "output shape", limit=40, rank=2),
     Column("same_shape", "same shape", rank=1),
     Column("in_place", "read and written by one instruction", rank=5),
-    Column("memory_space", "memory space", "count", rank=1),
+    Column("memory_space", "memory space", "count"),
 ]
 _CONSTANTS = [
     Column("program_label", "program"),
     Column("allocation_bytes", "reserved", "bytes"),
     Column("shape_text", "shape", limit=40),
-    Column("instruction_name", "instruction", limit=40, rank=1),
+    Column("instruction_name", "instruction", limit=40),
     Column("op_name", "op_name", limit=70, rank=3),
-    Column("memory_space", "memory space", "count", rank=2),
+    Column("memory_space", "memory space", "count"),
 ]
 _RECOMPILED = [
     Column("program_name", "function"),
@@ -74,7 +74,7 @@ _RECOMPILED = [
     Column("content_count", "contents", "count", rank=1),
     Column("signature_count", "signatures", "count"),
     Column("what_varies", "what varies", rank=1),
-    Column("compile_target", "target", rank=3),
+    Column("compile_target", "target"),
     Column("largest_reserved_bytes", "largest reserved", "bytes", rank=2),
 ]
 

@@ -13,8 +13,8 @@ class Column:
     """A column of an answer, as a table shows it.
 
     `kind` is text, bytes, change (bytes with a sign), count, share (0 to 1) or figure (a number that is text already;
-    not on pages). A narrow terminal leaves out the columns of the highest `rank` first, and those of rank 0 never. It
-    cuts a text with `is_whole` only when no other column can be left out.
+    not on pages). A narrow terminal leaves out the columns of the highest `rank` first, and those of rank 0 never:
+    columns that identify a row are of rank 0. It cuts a text with `is_whole` only when no other column can be left out.
     """
 
     name: str

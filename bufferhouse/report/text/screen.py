@@ -1,9 +1,14 @@
-"""Reports on a terminal: tables fitted to its width, colour only where there is a terminal that wants it."""
+"""Reports on a terminal: tables fitted to its width, colour only where there is a terminal that wants it.
+
+In a pipe or a file nothing is cut and no column is left out, unless $COLUMNS says how wide the text is to be.
+"""
 
 import os
 import re
 import shutil
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -16,7 +21,8 @@ from bufferhouse.report.text.figures import printable
 from bufferhouse.report.text.sections import Section
 
 RISE, FALL = "red", "green"
-_WIDTH = 120  # where there is no terminal
+_WIDTH = 120  # of a terminal that does not say its own
+_UNBOUNDED = 1 << 20  # where there is no terminal
 _GAP = 2
 _NARROWEST_TEXT = 20
 _TRAILING = re.compile(r"(?: |\x1b\[[0-9;]*m)+$")  # blanks, and where colours end
@@ -26,8 +32,18 @@ def console() -> Console:
     """Return standard output as rich sees it."""
     # NO_COLOR turns off all escape sequences, not colours alone.
     colours = None if os.environ.get("NO_COLOR") else "auto"
-    width = shutil.get_terminal_size((_WIDTH, 24)).columns
+    width = shutil.get_terminal_size((_WIDTH, 24)).columns if is_fitted() else _UNBOUNDED
     return Console(color_system=colours, width=width, highlight=False, markup=False, emoji=False)
+
+
+def is_fitted() -> bool:
+    """Say whether texts are fitted to a width: that of the terminal, or the one that $COLUMNS asks for."""
+    return bool(os.environ.get("COLUMNS")) or sys.stdout.isatty()
+
+
+def cut(text: str, limit: int) -> str:
+    """Return a text as it is printed, without its middle where it is too long; where nothing is fitted, all of it."""
+    return printable(text, limit if is_fitted() else None)
 
 
 def terminal_text(title: str, sections: Sequence[Section], *, exact: bool = False) -> str:
@@ -58,6 +74,48 @@ def fitted(text: str, width: int) -> str:
         return text
     shorter = (printable(text, length) for length in range(min(width, len(text)), 0, -1))
     return next((short for short in shorter if cell_len(short) <= width), "")
+
+
+def distinct(texts: Sequence[str], width: int) -> list[str]:
+    """Return texts of at most `width` cells in which different texts stay different.
+
+    All lose their middle, or all lose another part: what they have in common goes first. Where no cut of this width
+    keeps them apart they stay as they are.
+    """
+    wanted = len(set(texts))
+    cuts: list[Callable[[str], str]] = [lambda text: fitted(text, width)]
+    cuts += [lambda text, head=head: _around(text, head, width) for head in range(width - 1, -1, -1)]
+    start, end = (_common([text[::step] for text in set(texts)]) for step in (1, -1))
+    cuts += [lambda text, skip=skip: _behind(text, skip, width) for skip in (start, max(start - width // 3, 0))]
+    cuts += [lambda text: _behind(text[::-1], end, width)[::-1]]
+    for one in cuts:
+        shorter = [one(text) for text in texts]
+        if len(set(shorter)) == wanted and all(cell_len(short) <= width for short in shorter):
+            return shorter
+    return list(texts)
+
+
+def _around(text: str, head: int, width: int) -> str:
+    """Return a text without what stands between its first `head` characters and its last."""
+    if cell_len(text) <= width:
+        return text
+    tail = width - head - 1
+    return f"{text[:head]}…{text[-tail:] if tail else ''}"
+
+
+def _behind(text: str, skip: int, width: int) -> str:
+    """Return what stands behind the first `skip` characters of a text, and a mark for each part that is left out."""
+    if cell_len(text) <= width:
+        return text
+    rest = text[skip:]
+    mark = "…" if skip else ""
+    room = width - len(mark)
+    return mark + (rest if len(rest) <= room else f"{rest[: room - 1]}…")
+
+
+def _common(texts: Sequence[str]) -> int:
+    """Return how many characters all texts begin with."""
+    return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False)))
 
 
 def print_section(screen: Console, section: Section, exact: bool) -> None:
@@ -118,11 +176,16 @@ def _table(section: Section, cells: Sequence[Sequence[str]], widths: dict[int, i
         table.add_column(
             Text(column.heading), width=width, justify="left" if column.is_text else "right", vertical="bottom"
         )
-    for record, row in zip(section.printed, cells, strict=True):
-        table.add_row(
-            *(Text(fitted(row[i], width), style=_style(record, section.columns[i])) for i, width in widths.items())
-        )
+    shown = {i: _shown([row[i] for row in cells], width, section.columns[i]) for i, width in widths.items()}
+    for number, record in enumerate(section.printed):
+        table.add_row(*(Text(shown[i][number], style=_style(record, section.columns[i])) for i in widths))
     return table
+
+
+def _shown(texts: Sequence[str], width: int, column: Column) -> list[str]:
+    """Return the cells of a column. What identifies a row and cannot be cut runs over several lines."""
+    shorter = distinct(texts, width)
+    return shorter if column.rank == 0 else [fitted(text, width) for text in shorter]
 
 
 def _style(record: Record, column: Column) -> str:

@@ -104,7 +104,7 @@ def test_a_copy_that_is_not_the_same_is_not_committed(own, tmp_path, monkeypatch
     "words",
     [
         ("query", "SELECT dump_id, memory_space, occupied_peak_bytes FROM marts.peak_memory ORDER BY ALL"),
-        ("query", "--run", "biggest_programs"),
+        ("query", "--ask", "biggest_programs"),
         ("runs", "ls"),
         ("programs",),
         ("compare", "jaxlib-0.8.0", "jaxlib-0.9.0"),
@@ -264,7 +264,7 @@ def test_compacting_leaves_few_files_and_the_same_rows(own):
             warehouse.con.execute(f"CALL ducklake_flush_inlined_data('{LAKE}')")
     stray = Path(f"{own.catalog}.files") / "raw" / "uses" / "ducklake-stray.parquet"
     stray.write_bytes(b"of a writer that was killed")
-    assert 0 == call("runs", "rm", "run-0", "--warehouse", own).code
+    assert 0 == call("runs", "rm", "--yes", "run-0", "--warehouse", own).code
     before = answer(own, "SELECT * FROM raw.hlo_values ORDER BY ALL")
     with writing(own) as warehouse:
         done = compact.compact(warehouse.con, keep_seconds=0)

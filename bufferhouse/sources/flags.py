@@ -1,0 +1,34 @@
+"""Flags of a run: which of them may change what is compiled."""
+
+import re
+import shlex
+
+# Flags about dumping, logging, and directories of caches and tools. What a flag reads to compile with it, such as
+# xla_gpu_load_autotune_results_from or a profile of PGLE, changes code and stays.
+_NO_MATTER = re.compile(
+    r"(?:^|_)(?:dump|dumping|v?log|logging|logs|(?:min)?loglevel|verbosity)(?:_|$)"
+    r"|^(?:v|vmodule|logtostderr|alsologtostderr|stderrthreshold|logbuflevel|logbufsecs)$"
+    r"|(?:_|^)(?:dir|directory|cache_file|cache_path|cache_dirs)$"
+)
+
+
+def effective_flags(xla_flags: str | None) -> str | None:
+    """Return the flags that may change what is compiled, by name, each as it was given last; None where unknown.
+
+    Left out are flags about dumping and logging, and those that name directories. The environment variable XLA_FLAGS
+    may also be the path of a file of flags (`ParseFlagsFromEnvAndDieIfUnknown`): what stands there is unknown.
+    """
+    if xla_flags is None:
+        return None
+    try:
+        words = shlex.split(xla_flags)
+    except ValueError:  # a quote that is never closed
+        words = xla_flags.split()
+    if any(not word.startswith("-") for word in words[:1]):
+        return None
+    given: dict[str, str] = {}
+    for word in words:
+        name = word.lstrip("-").partition("=")[0]
+        if not _NO_MATTER.search(name):
+            given[name] = word if " " not in word else shlex.quote(word)
+    return " ".join(given[name] for name in sorted(given))

@@ -1,0 +1,120 @@
+"""Which run a word means: its name, the beginning of one name only, or its place among the newest.
+
+`latest` is the newest run and `previous` the one before it. Behind a colon stand facts and labels that choose among
+which runs: `latest:track=nightly`, `previous:platform=tpu,team=vision`.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import duckdb
+
+from bufferhouse.errors import UsageError, counted, did_you_mean
+from bufferhouse.redaction import printable
+
+_PLACES = {"latest": 0, "previous": 1}
+_SHOWN_CANDIDATES = 12
+_LONGEST_NAME = 400  # characters: cut at all only where somebody plays tricks
+_FACTS = (
+    "platform",
+    "track",
+    "compiler",
+    "compiler_version",
+    "compiler_revision",
+    "device_kind",
+    "git_revision",
+    "host",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A run of the warehouse, by its number and its name."""
+
+    run_id: int
+    run_name: str
+    started_at: datetime
+    dump_count: int
+    facts: dict[str, str]
+
+
+def runs_of(con: duckdb.DuckDBPyConnection) -> list[Named]:
+    """Return all runs, the newest first."""
+    rows = con.execute(
+        f"SELECT r.run_id, r.run_name, r.started_at AT TIME ZONE 'UTC', r.labels, COUNT(o.dump_id),"
+        f" {', '.join(f'r.{name}' for name in _FACTS)}"
+        " FROM staging.runs AS r LEFT JOIN staging.observations AS o USING (run_id)"
+        " GROUP BY ALL ORDER BY MAX(r.started_at) DESC, MAX(r.natural_name) DESC, r.run_id DESC"
+    ).fetchall()
+    return [
+        Named(run_id, name, moment, dumps, {**_labels(labels), **_known(facts)})
+        for run_id, name, moment, labels, dumps, *facts in rows
+    ]
+
+
+def _known(facts: Sequence[str | None]) -> dict[str, str]:
+    return {name: fact for name, fact in zip(_FACTS, facts, strict=True) if fact is not None}
+
+
+def _labels(text: str) -> dict[str, str]:
+    return {name: fact if isinstance(fact, str) else json.dumps(fact) for name, fact in json.loads(text).items()}
+
+
+def find(con: duckdb.DuckDBPyConnection, word: str) -> Named:
+    """Return the run that a word means.
+
+    Raises:
+        UsageError: it means none, or several. The message names candidates.
+    """
+    runs = runs_of(con)
+    for run in runs:
+        if run.run_name == word:
+            return run
+    place, _, conditions = word.partition(":")
+    if place in _PLACES:
+        return _newest(runs, word, _PLACES[place], conditions)
+    found = [run for run in runs if word and run.run_name.startswith(word)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(f"{_said(word)} fits {counted(len(found), 'run')}; give one of them:\n{listed(found)}")
+    if not runs:
+        raise UsageError(f"there is no run {_said(word)}: the warehouse has no runs")
+    names = [run.run_name for run in runs]
+    hint = did_you_mean(word, names, 3) or f"; there are:\n{listed(runs)}"
+    raise UsageError(f"there is no run {_said(word)}{hint}")
+
+
+def _newest(runs: Sequence[Named], word: str, place: int, conditions: str) -> Named:
+    wanted = {}
+    for condition in filter(None, conditions.split(",")):
+        name, sign, value = condition.partition("=")
+        if not sign:
+            raise UsageError(f"{_said(word)}: expected latest:NAME=VALUE, such as latest:track=nightly")
+        wanted[name] = value
+    chosen = [run for run in runs if all(run.facts.get(name) == value for name, value in wanted.items())]
+    if place < len(chosen):
+        return chosen[place]
+    there = f"there {'is' if len(chosen) == 1 else 'are'} {counted(len(chosen), 'run') if chosen else 'no runs'}"
+    told = " and ".join(f"{name}={value}" for name, value in wanted.items())
+    known = sorted({value for run in runs for name, value in run.facts.items() if name in wanted})
+    hint = f"; known: {', '.join(known[:_SHOWN_CANDIDATES])}" if known and not chosen else ""
+    raise UsageError(f"there is no run {_said(word)}: {there}{f' with {told}' if told else ''}{hint}")
+
+
+def listed(runs: Sequence[Named]) -> str:
+    """Return a line for each run, for the first of many."""
+    lines = [
+        f"  {printable(run.run_name)[:_LONGEST_NAME]}  ({run.started_at:%Y-%m-%d %H:%M} UTC, "
+        f"{counted(run.dump_count, 'dump')})"
+        for run in runs[:_SHOWN_CANDIDATES]
+    ]
+    if len(runs) > _SHOWN_CANDIDATES:
+        lines.append(f"  … and {len(runs) - _SHOWN_CANDIDATES:,} more: bufferhouse runs ls")
+    return "\n".join(lines)
+
+
+def _said(word: str) -> str:
+    return repr(printable(word)[:80])
