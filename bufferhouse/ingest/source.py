@@ -260,11 +260,11 @@ def _undescribed(warehouse: Warehouse, discovery: Discovery) -> list[str]:
     """Return the names of new runs of which nothing says the compiler, or neither they nor their files the platform."""
     known = {name for (name,) in warehouse.con.execute("SELECT run_name FROM raw.runs").fetchall()}
     new = {name: run.facts for name, run in discovery.runs.items() if name not in known}
-    told = {name for name, facts in new.items() if facts.get("platform")} if new else set()
-    for dump in discovery.dumps if len(told) < len(new) else ():
-        if dump.run_name not in told and read_file_name(dump.relative_path).compile_target:
-            told.add(dump.run_name)
-    return [name for name, facts in new.items() if not facts.get("compiler") or name not in told]
+    asked = {name for name, facts in new.items() if facts.get("compiler") and not facts.get("platform")}
+    for dump in discovery.dumps if asked else ():
+        if dump.run_name in asked and read_file_name(dump.relative_path).compile_target:
+            asked.remove(dump.run_name)
+    return [name for name, facts in new.items() if not facts.get("compiler") or name in asked]
 
 
 def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:

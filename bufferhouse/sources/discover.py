@@ -31,7 +31,7 @@ from bufferhouse.sources.directory import (
     is_storable,
     split_at_archive,
 )
-from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, names_by_place, relative_to, root_of
+from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, own_names, relative_to, root_of
 
 Listing = Callable[[Tree], Iterable[Entry]]
 
@@ -228,11 +228,10 @@ def discover(
     runs = places or Places(run_name, labels, _common_base(candidates) if run_name else None)
     faults: Counter[str] = Counter()
     placed = list(_placed(candidates, runs, found, faults))
-    given = {name for _, name, _ in placed if name is not None}
-    own = names_by_place((root_of(directory) for _, name, directory in placed if name is None), given)
+    own = own_names(placed)
     directories: dict[str, tuple[Tree, str]] = {}
-    for entry, given_name, directory in placed:
-        name = given_name or own[root_of(directory)]
+    for entry, given, directory in placed:
+        name = given or own[directory]
         first = directories.setdefault(name, (entry.tree, directory))[1]
         if first != directory and root_of(first) != root_of(directory):
             raise UsageError(

@@ -105,6 +105,19 @@ def _json(path: str, data: bytes) -> Any:
     return content
 
 
+def own_names(placed: Iterable[tuple[Entry, str | None, str]]) -> dict[str, str]:
+    """Return the name of each directory whose run has no other; `placed` are entries, each with its run's two."""
+    given: set[str] = set()
+    roots: dict[str, str] = {}
+    for _, name, directory in placed:
+        if name is not None:
+            given.add(name)
+        elif directory not in roots:
+            roots[directory] = root_of(directory)
+    names = names_by_place(roots.values(), given)
+    return {directory: names[root] for directory, root in roots.items()}
+
+
 def names_by_place(roots: Iterable[str], taken: Collection[str] = ()) -> dict[str, str]:
     """Return a name for each run that only its directory names, no two alike and none that is taken.
 

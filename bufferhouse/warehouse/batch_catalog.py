@@ -15,7 +15,6 @@ import polars as pl
 
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.connection import settle
-from bufferhouse.engine.sql import registered
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models.project import LAYERS
 from bufferhouse.tabulate.batch import COLUMNS, Batch, Refusal, fault_of, without
@@ -289,8 +288,11 @@ class _Queue:
         if statement.given is None:
             made = con.execute(sql).fetchone()
         else:
-            with registered(con, "given", statement.given.to_arrow()):
+            con.register("given", statement.given.to_arrow())
+            try:
                 made = con.execute(sql).fetchone()
+            finally:
+                con.unregister("given")
         return {statement.name: made[0]} if made else {}
 
     def _next(self) -> Statement | None:
