@@ -1,6 +1,7 @@
 -- Parameters whose bytes an output could take: the last use precedes or meets the output's birth, both allocations are
 -- of one size in one memory space, and neither holds both kinds yet. Donating the argument (donate_argnums in JAX)
 -- makes a call need size_bytes less.
+-- A lower bound: the schedule of the dump was made without donation, and the compiler makes another one with it.
 -- A parameter stands beside one output and an output beside one parameter, so sizes may be added up. Of all ways to
 -- pair them this is one with the most pairs: by birth, each output takes the parameter that has been free for longest.
 -- grain: dump_id, parameter_allocation_index

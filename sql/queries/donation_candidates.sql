@@ -1,4 +1,5 @@
--- Which arguments could be donated, because they are read for the last time before an output of their size is born?
+-- Which arguments could be donated, because an output has their shape and size (those with is_in_this_schedule are a lower
+-- bound: they are free when the output is born, in a schedule that was made without donation; with it there is another)?
 -- topic: Capacity
 -- param: program = '%'  pattern of program names
 -- param: rows = 20  rows at most
@@ -13,10 +14,11 @@ SELECT
     c.output_name,
     c.output_shape,
     c.birth_position,
-    c.has_same_shape,
+    TRUE AS has_same_shape,  -- of all: only such a donation is used
     c.size_bytes,
-    CAST(SUM(c.size_bytes) OVER (PARTITION BY c.dump_id, c.memory_space) AS BIGINT) AS program_bytes
-FROM marts.donation_candidates_v1 AS c
+    CAST(SUM(c.size_bytes) OVER (PARTITION BY c.dump_id, c.memory_space) AS BIGINT) AS program_bytes,
+    c.is_in_this_schedule
+FROM marts.donation_candidates_v2 AS c
 INNER JOIN (
     SELECT dump_id, MAX(program_name) AS program_name
     FROM marts.observations_v1

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from bufferhouse.ingest.in_memory import in_memory
+from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse.open import writing
 from tests import oracle
 from tests.models.readings import by_dump, oracle_dumps
@@ -122,6 +123,43 @@ def test_any_parameters_and_outputs_make_the_most_pairs():
         assert_right(oracle.read_dump(text.decode()), found.get(dump_id, []))
         counts.add(len(found.get(dump_id, [])))
     assert {0, 1, 2, 3} <= counts
+
+
+SECOND = """
+    SELECT dump_id, parameter_allocation_index, output_allocation_index, memory_space, size_bytes, last_use_position,
+        birth_position, is_meeting, TRUE
+    FROM marts.donation_candidates_v2 {} ORDER BY dump_id, parameter_allocation_index
+"""
+
+
+def test_every_parameter_that_xla_aliases_when_donated_is_a_candidate():
+    """A step of SGD over nine layers: 18 weights and biases, compiled without donation and with it."""
+    counts = {}
+    for name in ("plain", "donated"):
+        with in_memory([str(CHECKOUT / "tests" / "data" / "sgd" / name)]) as con:
+            counts[name] = con.execute(
+                "SELECT COUNT(*), COUNT(*) FILTER (WHERE is_in_this_schedule),"
+                " (SELECT COUNT(*) FROM staging.allocations WHERE kind = 'parameter' AND is_maybe_live_out)"
+                " FROM marts.donation_candidates_v2"
+            ).fetchone()
+    assert {"plain": (18, 9, 0), "donated": (0, 0, 18)} == counts
+
+
+def test_the_second_version_says_which_pairs_this_schedule_permits(example, fleet):
+    """Those are pairs that may be, of one shape; of the others no output is placed twice and no parameter."""
+    dumps = oracle_dumps(example, fleet)
+    every, timed = (by_dump(example, SECOND.format(where)) for where in ("", "WHERE is_in_this_schedule"))
+    assert timed.keys() < every.keys() <= dumps.keys()
+    for dump_id, found in every.items():
+        assert len(found) == len({row[0] for row in found}) == len({row[1] for row in found})
+        parameters, outputs = sides(dumps[dump_id])
+        for parameter, output, space, size, last_use, birth, is_meeting, _ in timed.get(dump_id, []):
+            *own, moment, shapes = parameters[parameter]
+            assert [space, size] == own == list(outputs[output][:2])
+            assert (moment, birth) == (-1 if last_use is None else last_use, outputs[output][2])
+            assert moment <= birth
+            assert (moment == birth) == is_meeting
+            assert shapes & outputs[output][3]
 
 
 @pytest.mark.corpus
