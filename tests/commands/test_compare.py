@@ -1,6 +1,7 @@
 """`bufferhouse compare`: exit codes, the gate, the forms of its answer, and what is refused."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,19 @@ def test_the_gate_refuses_growth(compare):
     )  # fmt: skip
     said = compare("--fail-over", "16MiB")
     assert (0, True) == (said.code, "The gate is passed" in said.out)
+
+
+def test_the_gate_explains_what_failed_it(compare):
+    """Not the biggest changes, of which one may have shrunk: the offenders, all of them, in the order of the gate."""
+    found = json.loads(compare("--fail-over", "1B", "--relevant", "0%", "--format", "json").out)
+    offenders = found["gate"]["offenders"]
+    said = compare("--fail-over", "1B", "--relevant", "0%").out
+    assert [one["program_label"] for one in offenders] == re.findall(r"^Why (\S+) changed in", said, re.MULTILINE)
+    fell = [one["program_name"] for one in found["programs"] if (one["delta_bytes"] or 0) < 0]
+    assert fell
+    assert not any(f"Why {name} changed" in said for name in fell)
+    for one in offenders:
+        assert one["change_percent"] == pytest.approx(100 * one["change_ratio"], abs=1e-4)
 
 
 def test_github_reads_one_command_a_line(compare, tmp_path: Path):

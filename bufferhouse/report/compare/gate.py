@@ -20,7 +20,7 @@ _OFFENDERS = [
     Column("before_bytes", "before", "bytes"),
     Column("after_bytes", "after", "bytes"),
     Column("delta_bytes", "change", "change"),
-    Column("change_ratio", "change, %", "share", rank=1),
+    Column("change_ratio", "%", "share", rank=1),
     Column("change_said", "what changed", limit=60, is_whole=True, rank=2),
     Column("main_cause_said", "main cause", rank=3),
 ]

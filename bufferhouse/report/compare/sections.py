@@ -38,7 +38,7 @@ _CHANGED = [
     Column("before_bytes", "before", "bytes"),
     Column("after_bytes", "after", "bytes"),
     Column("delta_bytes", "change", "change"),
-    Column("change_ratio", "change, %", "share", rank=2),
+    Column("change_ratio", "%", "share", rank=2),
     Column("main_cause_said", "main cause", rank=1, is_whole=True),
     Column("occupied_change_bytes", "occupied peak change", "change", rank=3),
     Column("layout_padding_change_bytes", "padding change", "change", rank=4),
