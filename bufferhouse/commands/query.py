@@ -41,8 +41,8 @@ def query(
     ] = None,
     file: Annotated[Path | None, typer.Option("-f", "--file", help="Read the statement from a file.")] = None,
     ask: Annotated[str | None, typer.Option("--ask", help="Ask a question of the cookbook, by its name.")] = None,
-    # The former spelling of --ask, for one release: elsewhere --run names a run.
-    run: Annotated[str | None, typer.Option("--run", hidden=True, help="The former --ask.")] = None,
+    # For one release: elsewhere --run names a run.
+    run: Annotated[str | None, typer.Option("--run", hidden=True, help="The former spelling of --ask.")] = None,
     questions: Annotated[bool, typer.Option("--list", help="List the questions of the cookbook.")] = False,
     param: Annotated[
         list[str] | None, typer.Option("--param", help="NAME=VALUE for the parameter $NAME; repeat for more.")

@@ -273,7 +273,8 @@ def test_an_empty_warehouse_says_how_to_fill_it(tmp_path: Path):
     path, page = tmp_path / "empty.duckdb", tmp_path / "empty.html"
     with writing(path):
         pass
-    out = printed(path, "--html", page)
+    printed(path, "--html", page)
+    out = printed(path)
     assert "empty.duckdb holds no runs yet" == out.splitlines()[0]
     assert "bufferhouse ingest SOURCE" in out
     assert "bufferhouse ingest SOURCE" in page.read_text()
@@ -282,7 +283,8 @@ def test_an_empty_warehouse_says_how_to_fill_it(tmp_path: Path):
 def test_one_dump_is_shown_without_a_trend(fleet_of_one: Path):
     """One dump has its bytes, no change, and the advice to load another run."""
     page = fleet_of_one.with_suffix(".html")
-    out = printed(fleet_of_one, "--html", page)
+    printed(fleet_of_one, "--html", page)
+    out = printed(fleet_of_one)
     assert "1 run, 1 dump, 1 distinct content, 1 program, no rejects" == out.splitlines()[0]
     assert "reserved bytes: 1 program, one run\n" in out
     assert ["jit_fft", "5.7", "KiB"] == next(line for line in out.splitlines() if "jit_fft" in line).split()
@@ -308,7 +310,8 @@ def test_a_warehouse_of_rejects_shows_why(tmp_path: Path):
     for number in range(5):
         (folder / f"module_{number}-buffer-assignment.txt").write_text(f"BufferAssignment:\n<b>nonsense {number}\n")
     run_ingest([str(folder)], tmp_path / "rejects.duckdb")
-    out = printed(tmp_path / "rejects.duckdb", "--html", page)
+    printed(tmp_path / "rejects.duckdb", "--html", page)
+    out = printed(tmp_path / "rejects.duckdb")
     assert "1 run, 0 dumps, 0 distinct contents, 0 programs, 5 rejects" == out.splitlines()[0]
     assert "no dump could be read" in out
     assert 3 == len(re.findall(r"^rejected: broken/module_[0-9]-buffer-assignment.txt:", out, re.MULTILINE))
