@@ -38,8 +38,9 @@ class Bar:
             from rich.progress import Progress as RichBar
 
             self._bar = RichBar(
-                TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-                TextColumn("{task.fields[note]}"), console=Console(file=terminal(sys.stderr)), transient=True,
+                TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+                TextColumn("{task.fields[note]}"), TimeRemainingColumn(),
+                console=Console(file=terminal(sys.stderr)), transient=True,
             )  # fmt: skip
             self._bar.add_task(what, total=total, note=note)
             self._bar.start()
