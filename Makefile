@@ -36,6 +36,7 @@ extras: $(EXTRAS) ## Install what lakes and Dask need, too
 demo: $(STAMP) ## Ingest examples/fleet and show what its memory did
 	@mkdir -p build
 	$(BIN)/python -m flows.ingest examples/fleet --warehouse $(DEMO_WAREHOUSE)
+	$(BIN)/bufferhouse report fleet --warehouse $(DEMO_WAREHOUSE)
 	$(BIN)/bufferhouse report fleet --warehouse $(DEMO_WAREHOUSE) --html $(DEMO_PAGE)
 
 docs: $(STAMP) ## Draw the house and take the pictures of the documents anew, in headless Chromium; look before committing
