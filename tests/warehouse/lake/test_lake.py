@@ -184,7 +184,7 @@ def test_runs_change_and_keep_their_number(own):
     with writing(own) as warehouse:
         load_parsed(warehouse, parsed([small_dump(1)]))
     for words in (
-        ("set", "run", "platform=tpu", "colour=red"),
+        ("set", "run", "platform=tpu", "label.colour=red"),
         ("set", "run", "platform=", "host=h"),
         ("rename", "run", "other"),
     ):
