@@ -45,8 +45,14 @@ def run_ingest(
         KeyboardInterrupt: after a line that says what is committed.
     """
     started = time.monotonic()
-    named = Source.named(sources, run_name=run_name, labels=labels or {}, include=include, exclude=exclude)
-    named.may_be_empty = allow_empty or reparse
+    named = Source.named(
+        sources,
+        run_name=run_name,
+        labels=labels or {},
+        include=include,
+        exclude=exclude,
+        may_be_empty=allow_empty or reparse,
+    )
     if plan:
         summary = count_only(named, _asked(path, wait), rehash=rehash)
     else:

@@ -61,7 +61,7 @@ def signature_words(before: str, after: str) -> list[str]:
     old, new = read_signature(before), read_signature(after)
     words = [
         f"{name} {len(olds):,} → {len(news):,}"
-        for name, olds, news in (("parameters", *_sides(old, new, 0)), ("outputs", *_sides(old, new, 1)))
+        for name, olds, news in (("parameters", old.parameters, new.parameters), ("outputs", old.output, new.output))
         if len(olds) != len(news)
     ]
     changed = changed_shapes(old.parameters, new.parameters)
@@ -76,10 +76,6 @@ def signature_words(before: str, after: str) -> list[str]:
     if not words and old != new:
         words.append("the order of the parameters" if old.parameters != new.parameters else "the order of the outputs")
     return words
-
-
-def _sides(old: Signature, new: Signature, part: int) -> tuple[Sequence[str], Sequence[str]]:
-    return old[part], new[part]
 
 
 def _times(count: int) -> str:

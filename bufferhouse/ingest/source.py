@@ -3,7 +3,7 @@
 import glob
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -189,10 +189,11 @@ def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, 
     summary.seen = len(discovery.dumps)
     summary.ignored = discovery.ignored_count
     summary.unreadable += discovery.refused
-    _follow_renames(warehouse, discovery, summary)
-    _part_strangers(warehouse, discovery)
+    roots = dict(warehouse.con.execute("SELECT run_name, root FROM raw.runs ORDER BY run_id").fetchall())
+    _follow_renames(warehouse, discovery, roots, summary)
+    _part_strangers(warehouse, discovery, roots)
     summary.runs = list(discovery.runs)
-    summary.undescribed = _undescribed(warehouse, discovery)
+    summary.undescribed = _undescribed(discovery, roots)
     if rehash:
         return discovery.dumps
     others = _not_known(warehouse, discovery.dumps)
@@ -256,9 +257,8 @@ def _not_known(warehouse: Warehouse, dumps: list[Found]) -> dict[int, tuple[int,
     return {number: (state, dump_id) for number, state, dump_id in rows}
 
 
-def _undescribed(warehouse: Warehouse, discovery: Discovery) -> list[str]:
+def _undescribed(discovery: Discovery, known: Container[str]) -> list[str]:
     """Return the names of new runs of which nothing says the compiler, or neither they nor their files the platform."""
-    known = {name for (name,) in warehouse.con.execute("SELECT run_name FROM raw.runs").fetchall()}
     new = {name: run.facts for name, run in discovery.runs.items() if name not in known}
     asked = {name for name, facts in new.items() if facts.get("compiler") and not facts.get("platform")}
     for dump in discovery.dumps if asked else ():
@@ -283,19 +283,18 @@ def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
         discovery.ignored_count += len(passed)
 
 
-def _follow_renames(warehouse: Warehouse, discovery: Discovery, summary: Summary) -> None:
+def _follow_renames(warehouse: Warehouse, discovery: Discovery, roots: Mapping[str, str], summary: Summary) -> None:
     """Let a run that the call does not name be the one of the same root with a file in common, whatever its name is.
 
     It was renamed, or its run.json came later: then the summary says that the name there is not the one here.
     """
-    rows = warehouse.con.execute("SELECT root, run_name FROM raw.runs ORDER BY run_id").fetchall()
-    roots, known = dict(rows), {name: root for root, name in rows}
+    names_there = {root: name for name, root in roots.items()}
     names = {
-        name: roots[run.root]
+        name: names_there[run.root]
         for name, run in discovery.runs.items()
         if not run.is_named_by_call
-        and known.get(name) != run.root
-        and roots.get(run.root) not in {None, *discovery.runs}
+        and roots.get(name) != run.root
+        and names_there.get(run.root) not in {None, *discovery.runs}
     }
     files = warehouse.known_files(names.values(), __version__) if names else {}
     same = {
@@ -321,13 +320,12 @@ def _rename(discovery: Discovery, names: Mapping[str, str]) -> None:
     discovery.runs = {run.run_name: run for run in discovery.runs.values()}
 
 
-def _part_strangers(warehouse: Warehouse, discovery: Discovery) -> None:
+def _part_strangers(warehouse: Warehouse, discovery: Discovery, roots: Mapping[str, str]) -> None:
     """Add no dumps to a run that only happens to have the same name: a run that its directory names gets a longer one.
 
     Raises:
         UsageError: its name was given.
     """
-    roots = dict(warehouse.con.execute("SELECT run_name, root FROM raw.runs").fetchall())
     longer: dict[str, str] = {}
     for name, run in discovery.runs.items():
         if roots.get(name, run.root) == run.root or not _is_stranger(warehouse, discovery, name):

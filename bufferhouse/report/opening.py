@@ -38,7 +38,7 @@ def find_run(con: duckdb.DuckDBPyConnection, word: str | None) -> int:
         NothingToShow: there is no run at all.
         UsageError: the word fits no run or several. The message names candidates.
     """
-    if not ask(con, "fleet_overview").records[0]["run_count"]:
+    if not con.execute("SELECT 1 FROM raw.runs LIMIT 1").fetchone():
         raise nothing_of(con, "there is no run" + (f" {printable(word, 80)!r}" if word else ""))
     return find(con, "latest" if word is None else word).run_id
 

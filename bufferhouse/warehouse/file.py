@@ -183,7 +183,8 @@ class File(Warehouse):
         Nothing is locked: a copy during which somebody wrote is made again.
         """
         files = [self.path, self.address.log]
-        with suppress(OSError, RuntimeError, WarehouseError), private_folder() as folder:  # no cache, or no space there
+        # No cache, or no space there: the reader waits as it did without a copy.
+        with suppress(OSError, RuntimeError, WarehouseError), _private_folder() as folder:
             for _ in range(_COPIES):
                 before = [_state(file) for file in files]
                 for file in files:
@@ -276,7 +277,7 @@ class File(Warehouse):
 
 
 @contextmanager
-def private_folder() -> Iterator[Path]:
+def _private_folder() -> Iterator[Path]:
     """Yield a folder in the user's cache that goes at the end, what is open in it included: the kernel keeps that.
 
     Raises:

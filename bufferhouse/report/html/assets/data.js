@@ -1,4 +1,4 @@
-// The figures of the page, and how they are written. The same as bufferhouse/report/figures.py.
+// The figures of the page, and how they are written. The same as bufferhouse/report/text/figures.py.
 const read = (id) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
 const answers = read("answers") ?? {};
 

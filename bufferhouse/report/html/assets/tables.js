@@ -3,7 +3,7 @@ const SEARCH_FROM = 8; // rows
 const SHOWN_AT_ONCE = 25; // of an answer; what stands in the page is shown whole
 const MORE = 500;
 
-/** How a cell of each kind reads: its text, and what it says when pointed at. As in bufferhouse/report/tables.py. */
+/** How a cell of each kind reads: its text, and what it says when pointed at. As in bufferhouse/report/html/page.py. */
 const CELLS = {
   text: (value, limit) => [printable(value, limit), printable(value)],
   bytes: (value) => [humanBytes(value), exactBytes(value)],
