@@ -71,6 +71,8 @@ def ingest(
     With --config the command makes one pass over the configured sources, as the scheduled flow does: it takes only
     whole files, loads them into the configured warehouse, and publishes where the configuration says so. A missing
     source does not stop the others.
+
+    Example: bufferhouse ingest /tmp/dumps --label track=nightly
     """
     from bufferhouse.commands.ingest_run import run_ingest
 

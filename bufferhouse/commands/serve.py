@@ -21,6 +21,8 @@ def serve(
     """Run all flows on their schedules, until Ctrl-C or SIGTERM.
 
     Without $PREFECT_API_URL the command starts a Prefect server on 127.0.0.1, and stops it at the end.
+
+    Example: bufferhouse serve --config bufferhouse.toml --poll 300
     """
     from bufferhouse.config.load import find, load
     from bufferhouse.errors import UsageError, counted

@@ -168,6 +168,13 @@ class Page:
         """Wait until everything that was asked for is on the screen."""
         self.ask("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
+    def at_rest(self) -> None:
+        """Wait until the page scrolls no further."""
+        before, now = None, self.ask("scrollY")
+        while before != now:
+            time.sleep(0.1)
+            before, now = now, self.ask("scrollY")
+
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
         """Let the mouse do something: mouseMoved, mousePressed, mouseReleased, mouseWheel."""
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
