@@ -31,7 +31,8 @@ SpaceOption = Annotated[int | None, typer.Option("--memory-space", min=0, help="
 ByOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--by", help="Add up the changes by cause, op_name, source, opcode, element_type or tile; repeat for more."
+        "--by",
+        help="Add up the changes by cause, op_name, source, opcode, element_type, tile or parameter; repeat for more.",
     ),
 ]
 
