@@ -109,7 +109,8 @@ def ingest(
     else:
         from bufferhouse.report.summary import lines
 
-        print("\n".join(lines(summary, plan=plan)))
+        way_out = ["To take a source without dumps for good: --allow-empty"] if summary.endings is not None else []
+        print("\n".join([*lines(summary, plan=plan), *way_out]))
     raise typer.Exit(summary.exit_code)
 
 
