@@ -35,8 +35,8 @@ def oom(
 ) -> None:
     """Explain why a program did not fit: from the message in a log to the bytes of the dump and the line of code.
 
-    Exit 1 if something did not fit, 0 if there was nothing to explain. A failed compilation writes its dump all the same:
-    name its directory beside the log.
+    Exit 1 if something did not fit, 0 if there was nothing to explain. A failed compilation writes its dump all the
+    same: name its directory beside the log.
 
     Example: bufferhouse oom train.log /tmp/dumps/2026-11-23
     """
@@ -130,6 +130,7 @@ def _connection(
             yield con, None
     else:
         say(
-            "bufferhouse: no dumps named: what the message alone says; XLA writes them with XLA_FLAGS='--xla_dump_to=DIR'"
+            "bufferhouse: no dumps are named: this is what the message alone says. XLA writes dumps with "
+            "XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text'"
         )
         yield None, None

@@ -1,7 +1,7 @@
 """Sizes as XLA prints them in messages: binary units, rounded.
 
-libtpu and `BufferAssignment::StatsString` print sizes by `tsl::strings::HumanReadableNumBytes`, which divides by 1024 in
-whole numbers until less than 1024 of the next unit but one is left, and rounds only what is left: 17.345 GiB is `17.34G`.
+libtpu prints them as `tsl::strings::HumanReadableNumBytes` does, which divides by 1024 in whole numbers while there is
+another unit, and rounds only what is left: 17.345 GiB is `17.34G`.
 """
 
 import re

@@ -14,15 +14,15 @@ from bufferhouse.oom.worth import worth
 from bufferhouse.query.statements import Record, ask
 
 VALUES = 10  # that a finding names
-_SPACES = {"hbm": 0, "vmem": 1}  # the memory spaces of a TPU that dumps have values of
+_DEFAULT = ("hbm", None)  # memory space 0; of VMEM and SMEM a dump does not hold what a kernel takes while it runs
 
 
 @dataclass(slots=True)
 class Finding:
     """One message, explained as far as the dump goes.
 
-    `parts` are bytes by kind, and what of them is padding or fragmentation. `values` are those at the peak with `worth`:
-    by how much the peak falls without each. `advice` are changes that the dump supports, with the bytes they concern.
+    `parts` are bytes by kind, and what of them is padding or fragmentation. `values` are those at the peak with their
+    worth: by how much it falls without each. `advice` are changes that the dump supports, with the bytes they concern.
     """
 
     log: str
@@ -74,33 +74,58 @@ def explain(
 
 
 def _unproved(one: Reproduced) -> Reproduced:
-    """Return a figure of one value as the message alone proves it: its bytes are printed, the value is not in the dump."""
+    """Return a figure of one value as the message alone proves it, where the dump has no such value."""
     return one._replace(rule="as printed; the dump has no such value") if one.is_reproduced else one
 
 
 def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
     dump_id, parts = finding.dump["dump_id"], finding.dump
-    space = _SPACES.get(finding.message.memory_space or "hbm", 0)
-    values = read_values(con, [dump_id])[dump_id]
-    here = [value for value in values if value.memory_space == space]
-    occupied = dict(ask(con, "oom_timeline", dump_id=dump_id, memory_space=space).rows)
-    at_peak = ask(con, "oom_values", dump_id=dump_id, memory_space=space).records
+    if not finding.message.is_failure:
+        return
+    if finding.message.memory_space not in _DEFAULT:
+        finding.values = _of_the_kernel(con, finding.message, dump_id)
+        return
+    here = [value for value in read_values(con, [dump_id])[dump_id] if value.memory_space == 0]
+    occupied = dict(ask(con, "oom_timeline", dump_id=dump_id, memory_space=0).rows)
+    at_peak = ask(con, "oom_values", dump_id=dump_id, memory_space=0).records
     by_id = {value.value_id: value for value in here}
     finding.values = [
-        {**record, "worth_bytes": worth(by_id[record["value_id"]], here, occupied)}
-        for record in at_peak[:VALUES]
-        if record["value_id"] in by_id
+        {**one, "worth_bytes": worth(by_id[one["value_id"]], here, occupied)}
+        for one in at_peak[:VALUES]
+        if one["value_id"] in by_id
     ]
-    if space == 0:
-        temporaries = sum(record["bytes"] for record in at_peak if record["kind"] == "temp")
-        finding.parts = {
-            "arguments": parts["parameters"],
-            "outputs": parts["outputs"],
-            "temporaries": parts["temporaries"],
-            "padding": sum(record["padding_bytes"] for record in at_peak),
-            "fragmentation": parts["temporaries"] - temporaries,
-        }
+    temporaries = sum(one["bytes"] for one in at_peak if one["kind"] == "temp")
+    finding.parts = {
+        "arguments": parts["parameters"],
+        "outputs": parts["outputs"],
+        "temporaries": parts["temporaries"],
+        "padding": sum(one["padding_bytes"] for one in at_peak),
+        "fragmentation": max(parts["temporaries"] - temporaries, 0),
+    }
     finding.advice = _advice(con, finding, at_peak)
+
+
+def _of_the_kernel(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> list[Record]:
+    """Return what a message about VMEM or SMEM lists, with the line of code of its instruction from the dump."""
+    listed = message.allocations or [None]
+    found = []
+    for one in listed[:VALUES]:
+        name = (one and one.instruction) or message.instruction
+        known = ask(con, "oom_instruction", dump_id=dump_id, instruction=name or "").records
+        size = one.size if one else next(
+            (message.figure(name).printed for name in ("allocation", "scoped_size") if message.figure(name)), None
+        )  # fmt: skip
+        found.append(
+            {
+                "instruction": name,
+                "shape": (one and one.shape) or message.shape,
+                "bytes": sum(range_of(size)) // 2 if size else None,
+                "tag": (one and one.tag) or message.tag,
+                "op_name": known[0]["op_name"] if known else one and one.op_name,
+                "source": known[0]["source"] if known else None,
+            }
+        )
+    return found
 
 
 def _advice(con: duckdb.DuckDBPyConnection, finding: Finding, at_peak: Sequence[Record]) -> list[Record]:

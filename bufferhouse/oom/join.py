@@ -29,8 +29,8 @@ def dumps(con: duckdb.DuckDBPyConnection, run_name: str | None = None) -> list[R
 def join(con: duckdb.DuckDBPyConnection, message: Message, candidates: Sequence[Record]) -> Joined:
     """Return the dump that a message is about.
 
-    Of several contents that one is taken whose module the message names; else the one whose bytes its main figure is the
-    sum of, or which has the instruction that it names.
+    Of several contents that one is taken whose module the message names; else the one whose bytes its main figure is
+    the sum of, or which has the instruction that it names.
     """
     if not candidates:
         return Joined(None, None, "no dump is there: XLA writes one with XLA_FLAGS='--xla_dump_to=DIR "

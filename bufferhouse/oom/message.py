@@ -2,8 +2,8 @@
 
 The dialects, by the letters of this module: T1 and T2 a listing of libtpu, T3 one sentence of later releases, T4 a
 compilation that was given up early, T5 one value that is larger than the memory, T6 VMEM, T7 a failed check of a size,
-T8 a program that did not fit while it ran; G1 and G2 are those of GPU. R is a warning of rematerialisation: a program of
-which it speaks may fit.
+T8 a program that did not fit while it ran; G1 and G2 are those of GPU. R is a warning of rematerialization: a program
+of which it speaks may fit.
 """
 
 import re
@@ -66,7 +66,7 @@ class Message:
 
     @property
     def is_failure(self) -> bool:
-        """Whether something did not fit; a warning of rematerialisation says only that it may not."""
+        """Whether something did not fit; a warning of rematerialization says only that it may not."""
         return self.dialect != "R"
 
     @property
@@ -104,8 +104,8 @@ def _opening(dialect: str, pattern: str, memory_space: str | None = None, *, has
 _OPENINGS = (
     _opening(
         "T1",
-        r"(?:(?P<code>E1000: CompileTimeHbmOom: )?XLA:TPU compile permanent error\. )?Ran out of memory in memory space "
-        r"(?P<space>\w+)\. Used @used@ of @capacity@ (?P=space)\.(?: Exceeded (?P=space) capacity by @exceeded@\.)?"
+        r"(?:(?P<code>E1000: CompileTimeHbmOom: )?XLA:TPU compile permanent error\. )?"
+        r"Ran out of memory in memory space (?P<space>\w+)\. Used @used@ of @capacity@ (?P=space)\.(?: Exceeded (?P=space) capacity by @exceeded@\.)?"
         r"(?P<report> Memory usage report:)?[ ]*",
         has_listing=True,
     ),
@@ -118,8 +118,10 @@ _OPENINGS = (
     _opening(
         "T3",
         r"(?P<code>E1000: CompileTimeHbmOom: )?Ran out of memory on HBM, the total memory required for HLO temporaries "
-        r"\(@used@\) exceeds available HBM \(@capacity@\)\.(?: HLO module: (?P<module>\S+?)\.)?(?: " + _SEE.pattern + ")?[ ]*",
+        r"\(@used@\) exceeds available HBM \(@capacity@\)\.(?: HLO module: (?P<module>\S+?)\.)?"
+        r"(?: " + _SEE.pattern + ")?[ ]*",
         "hbm",
+        has_listing=True,
     ),
     _opening(
         "T4",
@@ -158,7 +160,8 @@ _OPENINGS = (
 )  # fmt: skip
 _BEGINS = re.compile(
     r"(?:E100[01]: \w+: ?)?(?:XLA:TPU compile permanent error\. )?(?:Ran out of memory (?:in memory space|on HBM)"
-    r"|Compilation failure: Aborting compilation early|Allocation \(size=|RET_CHECK failure \([^()]*\) allocation_size_words"
+    r"|Compilation failure: Aborting compilation early|Allocation \(size="
+    r"|RET_CHECK failure \([^()]*\) allocation_size_words"
     r"|Attempting to (?:allocate|reserve) [0-9]|Out of memory while trying to allocate|Can't reduce memory use below"
     r"|E1001: CompileTimeScopedVmemOom:)"
 )
@@ -171,7 +174,8 @@ _LISTING = {
     "total": re.compile(rf"Total \w+ usage >= (?P<size>{_S}):"),
     "requirement": re.compile(rf"Program \w+ requirement (?P<size>{_S}):"),
     "part": re.compile(
-        rf"(?P<name>reserved|program|arguments|global|scoped|overlays|HLO temp|stack|heap)\s+(?P<size>{_S}|unknown size)"
+        rf"(?P<name>reserved|program|arguments|global|scoped|overlays|HLO temp|stack|heap)\s+"
+        rf"(?P<size>{_S}|unknown size)"
         rf"(?: \([0-9.]+% utilization: Unpadded \((?P<unpadded>{_S})\) Padded \((?P<padded>{_S})\), "
         rf"[0-9.]+% fragmentation \((?P<fragmentation>{_S})\)\))?"
     ),
@@ -182,6 +186,7 @@ _LISTING = {
         r"|BufferAssignment OOM Debugging\.|BufferAssignment stats:|Peak buffers:"
     ),
     "link": _SEE,
+    "module": re.compile(r"HLO module: (?P<module>\S+?)\.?"),
     "statistic": re.compile(
         rf"(?P<name>parameter|constant|maybe_live_out|preallocated temp|total) (?P<what>allocation|fragmentation):\s+"
         rf"(?P<size>{_S})(?: \([0-9.]+%\))?"
@@ -264,6 +269,8 @@ class _Reader:
             figures += [Figure("output", about["size"]), Figure("shared_output", about["shared"])]
         elif kind == "statistic":
             figures.append(Figure(f"{about['name'].replace(' ', '_')}_{about['what']}", about["size"]))
+        elif kind == "module":
+            self.message.module = about["module"]
         elif kind == "space":
             self._color = int(about["color"])
         elif kind == "bytes" and self._color == 0:

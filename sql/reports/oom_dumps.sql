@@ -6,9 +6,10 @@ WITH parts AS (
         SUM(CASE WHEN kind = 'parameter' THEN size_bytes ELSE 0 END) AS parameters,
         SUM(CASE WHEN kind = 'temp' THEN size_bytes ELSE 0 END) AS temporaries,
         SUM(CASE WHEN kind = 'output' THEN size_bytes ELSE 0 END) AS outputs,
-        SUM(CASE WHEN kind = 'parameter' AND is_maybe_live_out THEN size_bytes ELSE 0 END) AS shared
+        SUM(CASE WHEN kind = 'parameter' AND is_maybe_live_out THEN size_bytes ELSE 0 END) AS shared,
+        SUM(CASE WHEN kind NOT IN ('parameter', 'temp', 'output') THEN size_bytes ELSE 0 END) AS others
     FROM marts.allocations_v1
-    WHERE memory_space = 0 AND NOT is_thread_local
+    WHERE memory_space = 0
     GROUP BY dump_id
 )
 
@@ -23,7 +24,8 @@ SELECT
     CAST(COALESCE(p.parameters, 0) AS BIGINT) AS parameters,  -- Bytes of entry parameters.
     CAST(COALESCE(p.temporaries, 0) AS BIGINT) AS temporaries,  -- Bytes of temporaries.
     CAST(COALESCE(p.outputs, 0) AS BIGINT) AS outputs,  -- Bytes of outputs that are not placed on parameters.
-    CAST(COALESCE(p.shared, 0) AS BIGINT) AS shared  -- Bytes of outputs that are.
+    CAST(COALESCE(p.shared, 0) AS BIGINT) AS shared,  -- Bytes of outputs that are.
+    CAST(COALESCE(p.others, 0) AS BIGINT) AS others  -- Bytes of constants and thread-local allocations.
 FROM marts.observations_v1 AS o
 INNER JOIN staging.observations AS s
     ON o.run_id = s.run_id AND o.relative_path = s.relative_path AND o.dump_id = s.dump_id

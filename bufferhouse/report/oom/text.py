@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from bufferhouse.errors import counted
+from bufferhouse.oom.figures import printed as size_text
 from bufferhouse.oom.finding import Finding, record
 from bufferhouse.oom.message import Refused
 from bufferhouse.report.text.columns import Column
@@ -19,7 +20,7 @@ _SAID = {
     "G2": "It did not fit while it ran: what else was in memory then stands in no dump.",
     "R": "A warning of rematerialization: the program may fit all the same.",
 }
-_T3 = "What it calls HLO temporaries are parameters, temporaries and outputs together."
+_T3 = "What it calls HLO temporaries are all allocations: parameters, temporaries, outputs and constants together."
 _FIGURES = [
     Column("name", "figure"),
     Column("printed", "printed"),
@@ -36,6 +37,14 @@ _VALUES = [
     Column("positions", "positions", "count", rank=3),
     Column("kind", "kind", rank=4),
     Column("op_name", "op_name", limit=60, rank=1),
+    Column("source", "source", limit=60),
+]
+_KERNEL = [
+    Column("instruction", "instruction"),
+    Column("shape", "shape", limit=50),
+    Column("bytes", "bytes", "bytes"),
+    Column("tag", "what it is", limit=80, rank=1),
+    Column("op_name", "op_name", limit=60),
     Column("source", "source", limit=60),
 ]
 _ADVICE = [Column("kind", "change"), Column("bytes", "concerns", "bytes"), Column("change", "how", limit=100)]
@@ -58,12 +67,18 @@ def oom_text(findings: Sequence[Finding], refused: Sequence[tuple[str, Refused]]
         )  # fmt: skip
     if form == "github":
         return "\n".join(map(_annotation, (one for one in findings if one.message.is_failure)))
-    sections = [section for finding in findings for section in oom_sections(finding)]
+    sections = [section for finding in told(findings) for section in oom_sections(finding)]
     if refused:
         lines = [f"{log}:{one.line_number}:{one.column_number}: expected {one.expected}, found {one.found!r}"
                  for log, one in refused]  # fmt: skip
         sections.append(Section(f"{counted(len(refused), 'line')} not understood", [*map(printable, lines)]))
     return (markdown_text if form == "markdown" else terminal_text)(title(findings), sections)
+
+
+def told(findings: Sequence[Finding]) -> list[Finding]:
+    """Return what a reader is shown: failures; warnings of rematerialization only where nothing failed."""
+    failures = [one for one in findings if one.message.is_failure]
+    return failures or list(findings)
 
 
 def title(findings: Sequence[Finding]) -> str:
@@ -80,7 +95,8 @@ def verdict(finding: Finding) -> str:
     name = message.module or (finding.dump["program_name"] if finding.dump else None) or "a program"
     space = (message.memory_space or "device memory").upper().replace("DEVICE MEMORY", "device memory")
     need = human_bytes(finding.needed_bytes) if finding.needed_bytes is not None else _printed(finding)
-    capacity = human_bytes(finding.capacity_bytes) if finding.capacity_bytes is not None else None
+    limit = message.figure("capacity") or message.figure("scoped_limit")
+    capacity = limit and (human_bytes(limit.size_bytes) if limit.size_bytes is not None else limit.printed)
     over = f", {human_bytes(finding.over_bytes)} too much" if (finding.over_bytes or 0) > 0 else ""
     if not message.is_failure:
         return f"{printable(name)}: rematerialization did not reach its limit; it may fit all the same."
@@ -108,7 +124,7 @@ def oom_sections(finding: Finding) -> list[Section]:
     for one in unknown:
         lines.append(
             f"{one.figure.name} {one.figure.printed} is unknown: the rule of this compiler gives "
-            f"{human_bytes(one.found_bytes)} ({one.found_bytes:,} B)"
+            f"{size_text(one.found_bytes)} ({one.found_bytes:,} B)"
         )
     figures = [
         {"name": one.figure.name, "printed": one.figure.printed, "bytes": one.size_bytes, "rule": one.rule}
@@ -116,9 +132,14 @@ def oom_sections(finding: Finding) -> list[Section]:
         if one.is_reproduced and one.rule != "not counted"
     ]
     sections = [Section(verdict(finding), lines, _FIGURES if figures else (), figures, "figures")]
+    if not message.is_failure:
+        return sections
     if finding.parts:
         sections.append(Section("Where the bytes go", _bars_are(finding), _PARTS, _bars(finding), "parts"))
-    if finding.values:
+    if finding.values and message.memory_space not in ("hbm", None):
+        about = "A buffer assignment does not hold what a kernel takes while it runs: this is what the message lists."
+        sections.append(Section("Allocations of the kernel", [about], _KERNEL, finding.values, "values"))
+    elif finding.values:
         about = "Worth is by how much the occupied peak falls without the value: the next moment caps it."
         sections.append(Section("Values at the peak", [about], _VALUES, finding.values, "values"))
     if finding.advice:
