@@ -7,7 +7,7 @@ another unit, and rounds only what is left: 17.345 GiB is `17.34G`.
 import re
 from dataclasses import dataclass
 
-SIZE = r"[0-9]+(?:\.[0-9]+)?(?:[KMGTPE]i?B?|B)?"
+SIZE = r"[0-9]+(?:\.[0-9]+)?[KMGTPE](?:i?B)?|[0-9]+B?"
 _PARTS = re.compile(r"(?P<number>[0-9]+)(?:\.(?P<decimals>[0-9]+))?(?P<unit>[KMGTPE]?)(?P<is_long>i?B)?")
 _UNITS = "KMGTPE"
 
@@ -46,7 +46,7 @@ def range_of(text: str) -> tuple[int, int]:
         ValueError: it is no size.
     """
     parts = _PARTS.fullmatch(text)
-    if parts is None:
+    if parts is None or (parts["decimals"] and not parts["unit"]):
         raise ValueError(f"expected a size such as 19.07G, found {text!r}")
     unit = 1 << 10 * (_UNITS.index(parts["unit"]) + 1) if parts["unit"] else 1
     digits = len(parts["decimals"] or "")
@@ -57,3 +57,11 @@ def range_of(text: str) -> tuple[int, int]:
     # Half a digit below; above half a digit, and what is cut off in whole numbers on the way.
     low, high = -((1 - 2 * shown) * unit // (2 * scale)), (2 * shown + 1) * unit // (2 * scale)
     return max(low, 0), high + unit // 1024
+
+
+def nominal(text: str) -> int:
+    """Return the bytes that a printed size names: 270,532,608 for `258.00M`, one of many that are printed so."""
+    parts = _PARTS.fullmatch(text)
+    unit = 1 << 10 * (_UNITS.index(parts["unit"]) + 1) if parts["unit"] else 1
+    decimals = parts["decimals"] or ""
+    return int(parts["number"] + decimals) * unit // 10 ** len(decimals)

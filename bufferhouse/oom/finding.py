@@ -7,7 +7,7 @@ import duckdb
 
 from bufferhouse.compare.values import read_values
 from bufferhouse.oom import join, rules
-from bufferhouse.oom.figures import range_of
+from bufferhouse.oom.figures import nominal
 from bufferhouse.oom.message import Message
 from bufferhouse.oom.rules import Reproduced
 from bufferhouse.oom.worth import worth
@@ -50,7 +50,7 @@ class Finding:
         if self.needed_bytes is not None and self.capacity_bytes is not None:
             return self.needed_bytes - self.capacity_bytes
         over = self.message.figure("exceeded")
-        return sum(range_of(over.printed)) // 2 if over else None
+        return nominal(over.printed) if over else None
 
 
 def explain(
@@ -119,7 +119,7 @@ def _of_the_kernel(con: duckdb.DuckDBPyConnection, message: Message, dump_id: in
             {
                 "instruction": name,
                 "shape": (one and one.shape) or message.shape,
-                "bytes": sum(range_of(size)) // 2 if size else None,
+                "bytes": nominal(size) if size else None,
                 "tag": (one and one.tag) or message.tag,
                 "op_name": known[0]["op_name"] if known else one and one.op_name,
                 "source": known[0]["source"] if known else None,

@@ -63,11 +63,14 @@ def _is_reproduced(con: duckdb.DuckDBPyConnection, message: Message, dump: Recor
 
 def has_named(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> bool:
     """Say whether a dump has the instruction that a message names, or else a value of the shape that it names."""
-    if message.instruction:
-        asked, name = "instruction_name = $name", message.instruction
-    elif message.shape:
-        asked, name = "starts_with(shape_text, $name)", message.shape.partition("{")[0]
-    else:
+    listed = message.allocations[0].instruction if message.allocations else None
+    instruction = message.instruction or listed
+    # In VMEM and SMEM it is the window of a kernel that has the shape, and no value.
+    shape = message.shape.partition("{")[0] if message.shape and message.memory_space == "hbm" else None
+    if not (instruction or shape):
         return False
-    sql = f"SELECT 1 FROM staging.hlo_values WHERE dump_id = $dump_id AND {asked} LIMIT 1"
-    return con.execute(sql, {"dump_id": dump_id, "name": name}).fetchone() is not None
+    sql = (
+        "SELECT 1 FROM staging.hlo_values WHERE dump_id = $dump_id AND COALESCE(instruction_name = $instruction, TRUE)"
+        " AND COALESCE(starts_with(shape_text, $shape), TRUE) LIMIT 1"
+    )
+    return con.execute(sql, {"dump_id": dump_id, "instruction": instruction, "shape": shape}).fetchone() is not None

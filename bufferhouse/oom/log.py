@@ -10,15 +10,17 @@ from typing import BinaryIO, NamedTuple
 
 BLOCK_BYTES = 4 << 20
 LONGEST_LINE = 4 << 20  # bytes; no message prints one that long
-_KEYS = (
+KEYS = (
     b"Ran out of memory", b"would exceed memory", b"Aborting compilation early", b"allocation_size_words <=",
     b"Attempting to allocate", b"Attempting to reserve", b"Out of memory while trying to allocate",
     b"by rematerialization; only reduced to", b"E1001: CompileTimeScopedVmemOom",
+    # A message of which the words above are damaged still has one of these.
+    b"RESOURCE_EXHAUSTED", b"compile permanent error", b"exceeds available HBM", b"<= std::numeric_limits<int32_t>",
 )  # fmt: skip
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _LAUNCHER = re.compile(
-    r"(?:\[?(?:rank|default) ?[0-9]+\]?:?|\[[0-9]+\](?:<std(?:err|out)>:|:)|\([\w.\- ]+ (?:pid|rank)=[0-9]+[^)\n]*\)|"
-    r"[0-9]+:(?= ))[ \t]?"
+    r"(?:\[?(?:rank|default) ?[0-9]+\]?:?|\[[0-9]+\](?:<std(?:err|out)>:|:)"
+    r"|\((?:[\w.\-]+ )*(?:pid|rank)=[0-9]+[^)\n]*\)|[0-9]+:(?= ))[ \t]?"
 )
 _LOGGER = re.compile(
     r"[IWEF][0-9]{4} [0-9:.]+ +[0-9]+ [\w./+-]+:[0-9]+\] |"
@@ -74,7 +76,7 @@ def lines(file: BinaryIO, is_reading: Callable[[], bool]) -> Iterator[Line]:
 
 
 def _first_key(data: bytes, place: int) -> int:
-    hits = [hit for hit in (data.find(key, place) for key in _KEYS) if hit >= 0]
+    hits = [hit for hit in (data.find(key, place) for key in KEYS) if hit >= 0]
     return min(hits, default=-1)
 
 

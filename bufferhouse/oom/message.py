@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from bufferhouse.oom.figures import SIZE, Figure, range_of
-from bufferhouse.oom.log import Line, lines
+from bufferhouse.oom.log import KEYS, Line, lines
 
 _S = f"(?:{SIZE})"
 _END = r"(?P<more>.*)"
@@ -105,7 +105,8 @@ _OPENINGS = (
     _opening(
         "T1",
         r"(?:(?P<code>E1000: CompileTimeHbmOom: )?XLA:TPU compile permanent error\. )?"
-        r"Ran out of memory in memory space (?P<space>\w+)\. Used @used@ of @capacity@ (?P=space)\.(?: Exceeded (?P=space) capacity by @exceeded@\.)?"
+        r"Ran out of memory in memory space (?P<space>\w+)\. Used @used@ of @capacity@ (?P=space)\."
+        r"(?: Exceeded (?P=space) capacity by @exceeded@\.)?"
         r"(?P<report> Memory usage report:)?[ ]*",
         has_listing=True,
     ),
@@ -165,6 +166,7 @@ _BEGINS = re.compile(
     r"|Attempting to (?:allocate|reserve) [0-9]|Out of memory while trying to allocate|Can't reduce memory use below"
     r"|E1001: CompileTimeScopedVmemOom:)"
 )
+_LOOKS_LIKE = re.compile("|".join(re.escape(key.decode()) for key in KEYS))
 REPORT = "T3r"  # what libtpu 0.0.42.1 writes to its log beside a T3; specimens show it, upstream documents do not
 _ESCAPED = "[type.googleapis.com/"  # the payload of a status, which quotes the beginning of the message once more
 
@@ -243,7 +245,7 @@ class _Reader:
         message.faults += _contradictions(message)
 
     def _in_block(self, text: str) -> bool:
-        if re.fullmatch("=+", text):
+        if re.fullmatch("={26}", text):
             self.message.allocations.append(_allocation(self._block))
             self._block = None
             return True
@@ -332,7 +334,7 @@ def read_messages(file: BinaryIO) -> Iterator[Message | Refused]:
             close(line.rank)
         if line.text.lstrip().startswith(_ESCAPED):
             continue
-        begun = _BEGINS.search(line.text)
+        begun = _BEGINS.search(line.text) or _LOOKS_LIKE.search(line.text)
         first = awaited.pop(line.rank, None)
         if begun is None:
             if first is not None:

@@ -7,7 +7,7 @@ that does not reproduce a printed figure is not nearly right: then the figure is
 from collections.abc import Callable
 from typing import NamedTuple
 
-from bufferhouse.oom.figures import Figure, printed, range_of, shows
+from bufferhouse.oom.figures import Figure, nominal, printed, shows
 from bufferhouse.oom.message import Message
 
 
@@ -69,8 +69,8 @@ RULES = (
     Rule("temporaries", _LISTINGS, "requirement", ("temporaries",), _has("requirement")),
     Rule("temporaries", _LISTINGS, "hlo_temp", ("temporaries",)),
     Rule("parameters", _LISTINGS, "arguments", ("parameters",), _has("arguments")),
-    Rule("outputs", _LISTINGS, "output", ("outputs", "shared"), _has("output")),
-    Rule("outputs placed on parameters", _LISTINGS, "shared_output", ("shared",), _has("shared_output")),
+    # No specimen has outputs that are placed on parameters: what is printed of those is not known.
+    Rule("outputs", _LISTINGS, "output", ("outputs",), _has("output")),
     # Equal to the byte in all 14 specimens whose log has the report: outputs, constants and thread-local ones, too.
     Rule("all allocations", _SENTENCES, "used", ("parameters", "temporaries", "outputs", "others")),
 )  # fmt: skip
@@ -103,13 +103,12 @@ def capacity_bytes(message: Message) -> int | None:
     if figure.size_bytes is not None:
         return figure.size_bytes
     known = message.figure("reserved")
-    reserved = [sum(range_of(known.printed)) // 2] if known else _RESERVED
+    reserved = [nominal(known.printed)] if known else _RESERVED
     fitting = {gib << 30 for gib in range(1, 513)}
     exact = {size - kept for size in fitting for kept in reserved if printed(size - kept) == figure.printed}
     if len(exact) == 1:
         return exact.pop()
-    low, high = range_of(figure.printed)
-    return (low + high) // 2
+    return nominal(figure.printed)
 
 
 def _own(message: Message, figure: Figure) -> Reproduced | None:
@@ -120,15 +119,13 @@ def _own(message: Message, figure: Figure) -> Reproduced | None:
     if message.dialect == "T7" and figure.name == "words":
         return Reproduced(figure, figure.size_bytes * _WORD_BYTES, "words of 64 bytes", True)
     if message.dialect == "T6" and figure.name in ("used", "requirement", "program_scoped"):
-        sizes = [range_of(one.size) for one in message.allocations if one.kind in ("scoped", "global")]
-        low, high = sum(low for low, _ in sizes), sum(high for _, high in sizes)
-        middle = (low + high) // 2
-        if sizes and shows(figure.printed, middle):
-            return Reproduced(figure, middle, "allocations of the listing", True)
+        size = sum(nominal(one.size) for one in message.allocations if one.kind == "scoped")
+        if size and shows(figure.printed, size):
+            return Reproduced(figure, size, "allocations of the listing", True)
     if message.dialect in _LISTINGS and figure.printed == "0B" and figure.name in _ZERO:
         return Reproduced(figure, 0, _NOT_COUNTED, True)
     if figure.name in ("capacity", "reserved"):
-        size = capacity_bytes(message) if figure.name == "capacity" else sum(range_of(figure.printed)) // 2
+        size = capacity_bytes(message) if figure.name == "capacity" else nominal(figure.printed)
         if size is not None and printed(size) == figure.printed:
             return Reproduced(figure, size, "of the device", True)
     return None
@@ -158,7 +155,7 @@ def _derived(name: str, found: dict[str, Reproduced]) -> Reproduced:
         "total": ("used", "reserved", "used and reserved"),
     }[name]
     if "scoped_size" in found and name == "exceeded":
-        sizes = [sum(range_of(found[one].figure.printed)) // 2 for one in ("scoped_size", "scoped_limit")]
+        sizes = [nominal(found[one].figure.printed) for one in ("scoped_size", "scoped_limit")]
         size, rule = sizes[0] - sizes[1], "size without the limit"
     else:
         one, other = found.get(first), found.get(second)

@@ -1,4 +1,4 @@
-"""What a program would need at its peak without one of its values: the second-highest moment caps what that is worth."""
+"""What a program would need at its peak without one of its values: the second-highest moment caps it."""
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate

@@ -151,10 +151,8 @@ def oom_sections(finding: Finding) -> list[Section]:
 def _bars_are(finding: Finding) -> list[str]:
     if finding.capacity_bytes is None:
         return ["Padding is a part of the others; fragmentation is a part of the temporaries."]
-    return [
-        f"The line | is the capacity, {human_bytes(finding.capacity_bytes)}. Padding and fragmentation are parts of the "
-        "others."
-    ]
+    limit = human_bytes(finding.capacity_bytes)
+    return [f"The line | is the capacity, {limit}. Padding and fragmentation are parts of the others."]
 
 
 def _bars(finding: Finding) -> list[dict]:
