@@ -13,6 +13,7 @@ from bufferhouse.oom.rules import Reproduced
 from bufferhouse.oom.worth import worth
 from bufferhouse.query.statements import Record, ask
 
+_PARTS = {"arguments": "parameters", "outputs": "outputs", "temporaries": "temporaries"}
 VALUES = 10  # that a finding names
 _DEFAULT = ("hbm", None)  # memory space 0; of VMEM and SMEM a dump does not hold what a kernel takes while it runs
 
@@ -94,14 +95,11 @@ def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
         for one in at_peak[:VALUES]
         if one["value_id"] in by_id
     ]
-    temporaries = sum(one["bytes"] for one in at_peak if one["kind"] == "temp")
-    finding.parts = {
-        "arguments": parts["parameters"],
-        "outputs": parts["outputs"],
-        "temporaries": parts["temporaries"],
-        "padding": sum(one["padding_bytes"] for one in at_peak),
-        "fragmentation": max(parts["temporaries"] - temporaries, 0),
-    }
+    finding.parts = {name: parts[part] for name, part in _PARTS.items()}
+    if at_peak:  # else the dump has no live ranges, and nothing is known of a peak
+        temporaries = sum(one["bytes"] for one in at_peak if one["kind"] == "temp")
+        finding.parts["padding"] = sum(one["padding_bytes"] for one in at_peak)
+        finding.parts["fragmentation"] = max(parts["temporaries"] - temporaries, 0)
     finding.advice = _advice(con, finding, at_peak)
 
 

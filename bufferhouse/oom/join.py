@@ -22,8 +22,13 @@ class Joined(NamedTuple):
 
 
 def dumps(con: duckdb.DuckDBPyConnection, run_name: str | None = None) -> list[Record]:
-    """Return the records of `oom_dumps`, of one run if it is named."""
-    return [one for one in ask(con, "oom_dumps").records if run_name in (None, one["run_name"])]
+    """Return the records of `oom_dumps` and where each file lies, of one run if it is named."""
+    roots = dict(con.execute("SELECT run_name, root FROM raw.runs").fetchall())
+    return [
+        {**one, "source_uri": f"{roots[one['run_name']].rstrip('/')}/{one['relative_path']}"}
+        for one in ask(con, "oom_dumps").records
+        if run_name in (None, one["run_name"])
+    ]
 
 
 def join(con: duckdb.DuckDBPyConnection, message: Message, candidates: Sequence[Record]) -> Joined:
@@ -65,8 +70,9 @@ def has_named(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) ->
     """Say whether a dump has the instruction that a message names, or else a value of the shape that it names."""
     listed = message.allocations[0].instruction if message.allocations else None
     instruction = message.instruction or listed
-    # In VMEM and SMEM it is the window of a kernel that has the shape, and no value.
-    shape = message.shape.partition("{")[0] if message.shape and message.memory_space == "hbm" else None
+    # T5 names the shape of a window of a kernel in VMEM and SMEM, which is no value.
+    is_window = message.dialect == "T5" and message.memory_space != "hbm"
+    shape = message.shape.partition("{")[0] if message.shape and not is_window else None
     if not (instruction or shape):
         return False
     sql = (

@@ -17,7 +17,6 @@ SELECT
     o.dump_id,  -- The dump.
     o.run_name,  -- The run it is of.
     o.relative_path,  -- Its file in the run.
-    s.source_uri,  -- Where that was found.
     o.module_name,  -- Name of its module.
     o.program_name,  -- The same without what counts recompiles.
     o.compile_target,  -- cpu, tpu or a GPU architecture.
@@ -27,7 +26,5 @@ SELECT
     CAST(COALESCE(p.shared, 0) AS BIGINT) AS shared,  -- Bytes of outputs that are.
     CAST(COALESCE(p.others, 0) AS BIGINT) AS others  -- Bytes of constants and thread-local allocations.
 FROM marts.observations_v1 AS o
-INNER JOIN staging.observations AS s
-    ON o.run_id = s.run_id AND o.relative_path = s.relative_path AND o.dump_id = s.dump_id
 LEFT JOIN parts AS p ON o.dump_id = p.dump_id
 ORDER BY o.run_name, o.relative_path, o.dump_id

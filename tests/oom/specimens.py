@@ -6,7 +6,7 @@ from pathlib import Path
 from bufferhouse.oom.message import Message, Refused, read_messages
 from tests.command_line import CHECKOUT
 
-FOLDER = CHECKOUT / "tests" / "data" / "oom"
+FOLDER = CHECKOUT / "examples" / "oom"
 CORPUS = CHECKOUT.parent / "shared" / "corpus" / "oom.tar.gz"
 # What each says first: dialect, memory space, and its main figure as printed.
 SAID = {
