@@ -16,9 +16,9 @@ from bufferhouse.commands.options import (
     guarded,
     reading,
     say,
-    show,
     warehouse_path,
 )
+from bufferhouse.commands.report import HtmlOption, deliver
 from bufferhouse.errors import UsageError
 
 
@@ -30,6 +30,7 @@ def oom(
     ],
     run: Annotated[str | None, typer.Option(help="Look for the dumps in this run of the warehouse.")] = None,
     warehouse: WarehouseOption = None,
+    html: HtmlOption = None,
     output_format: Annotated[str, typer.Option("--format", help="table, markdown, json or github.")] = "table",
     wait: WaitOption = 0.0,
 ) -> None:
@@ -44,8 +45,11 @@ def oom(
     from bufferhouse.oom.join import dumps
     from bufferhouse.oom.message import Refused, read_messages
     from bufferhouse.report.oom.text import oom_text
+    from bufferhouse.report.writing import check_page_path
 
     check_format(output_format, "table", "markdown", "json", "github")
+    if html is not None:
+        check_page_path(html)
     logs, held = _parted(sources)
     if run is not None and held:
         raise UsageError("expected directories of dumps or --run, not both")
@@ -63,9 +67,21 @@ def oom(
             findings = merged(
                 [one for name, messages in told.items() for one in explain(con, name, messages, candidates)]
             )
-    show(oom_text(findings, refused, output_format), "json" if output_format == "json" else "table")
+    deliver(
+        oom_text(findings, refused, output_format),
+        None,
+        lambda: _page(findings, refused, run or ", ".join(held) or "no dumps"),
+        html,
+        output_format,
+    )
     if any(one.message.is_failure for one in findings):
         raise typer.Exit(1)
+
+
+def _page(findings: list, refused: list, place: str) -> str:
+    from bufferhouse.report.oom.page import oom_page  # half a second to import
+
+    return oom_page(findings, refused, warehouse=place)
 
 
 def _parted(sources: list[str]) -> tuple[list[str], list[str]]:

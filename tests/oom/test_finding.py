@@ -239,3 +239,17 @@ def test_an_archive_of_dumps(tmp_path):
         archive.add(log(name).parent, "dumps")
     said = call("oom", log(name), tmp_path / "dumps.tar.gz", "--format", "json")
     assert [True] == [one["dump"] is not None for one in json.loads(said.out)["findings"] if one["is_failure"]]
+
+
+def test_the_page_holds_the_findings(tmp_path):
+    """Verdict, figures, bars and values; with --html standard output has one line. What is hostile stays text."""
+    page = tmp_path / "oom.html"
+    said = call("oom", log("libtpu-0.0.33/xent").parent, "--html", page)
+    assert (1, f"report: {page}\n") == (said.code, said.out)
+    text = page.read_text()
+    assert "jit_lm_head_loss: 22.0 GiB do not fit into HBM of 15.75G, 6.2 GiB too much." in text
+    assert text.count("<table") == 4
+    hostile = log("libtpu-0.0.33/xent").read_text().replace("fusion.2.remat", "<script>alert(1)</script>")
+    (tmp_path / "hostile.log").write_text(hostile)
+    call("oom", tmp_path / "hostile.log", "--html", page)
+    assert "<script>alert" not in page.read_text()

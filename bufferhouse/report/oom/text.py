@@ -69,10 +69,17 @@ def oom_text(findings: Sequence[Finding], refused: Sequence[tuple[str, Refused]]
         return "\n".join(map(_annotation, (one for one in findings if one.message.is_failure)))
     sections = [section for finding in told(findings) for section in oom_sections(finding)]
     if refused:
-        lines = [f"{log}:{one.line_number}:{one.column_number}: expected {one.expected}, found {one.found!r}"
-                 for log, one in refused]  # fmt: skip
-        sections.append(Section(f"{counted(len(refused), 'line')} not understood", [*map(printable, lines)]))
+        sections.append(refused_section(refused))
     return (markdown_text if form == "markdown" else terminal_text)(title(findings), sections)
+
+
+def refused_section(refused: Sequence[tuple[str, Refused]]) -> Section:
+    """Return the lines that look like messages and are none that is known, each with its place."""
+    lines = [
+        f"{log}:{one.line_number}:{one.column_number}: expected {one.expected}, found {one.found!r}"
+        for log, one in refused
+    ]
+    return Section(f"{counted(len(refused), 'line')} not understood", [*map(printable, lines)], name="refused")
 
 
 def told(findings: Sequence[Finding]) -> list[Finding]:
