@@ -171,8 +171,8 @@ def _bars(finding: Finding) -> list[dict]:
 
 
 def _bar(size: int, capacity: int) -> str:
-    filled = min(-(-size * _BAR // capacity) if size > 0 else 0, 2 * _BAR)
-    return "█" * min(filled, _BAR) + " " * max(_BAR - filled, 0) + "|" + "█" * max(filled - _BAR, 0)
+    filled = min((size * _BAR + capacity // 2) // capacity, 2 * _BAR)
+    return "█" * min(filled, _BAR) + "░" * max(_BAR - filled, 0) + "|" + "█" * max(filled - _BAR, 0)
 
 
 def _annotation(finding: Finding) -> str:
