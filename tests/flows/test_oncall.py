@@ -86,7 +86,7 @@ def services(stack, inbox) -> Stack:
     # Many small batches, so that there is a middle.
     stack.variables |= {"BUFFERHOUSE_BATCH_DUMPS": "10", "PREFECT_LOGGING_HANDLERS_CONSOLE_FORMATTER": "json"}
     stack.before = files_of(stack.root / "app")
-    stack.begin("scheduler")
+    stack.begin("scheduler", "--poll", "1")
     automate(stack, inbox[0])
     stack.run("deploy")
     stack.begin("worker")
