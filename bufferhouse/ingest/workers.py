@@ -207,10 +207,11 @@ def _work() -> None:
 
 
 def _listen(orders: BinaryIO, waiting: SimpleQueue) -> None:
-    with suppress(EOFError):
+    try:
         while True:
             waiting.put(pickle.load(orders))
-    os._exit(0)  # who gave the orders is gone, and with them whoever wants what is being parsed
+    finally:  # at the end, or in the middle of an order: who gave them is gone, and whoever wants what is being parsed
+        os._exit(0)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Batches that are parsed while the next ones are read: the same warehouse as one at a time."""
 
+import pickle
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -123,6 +124,16 @@ def test_a_worker_that_is_killed_is_told_with_the_way_out():
             process.kill()
         with pytest.raises(ChildProcessError, match="exit code -9; was it killed for its memory"):
             pool.begin(1, work_of(0, 1)).result()
+
+
+def test_a_worker_ends_where_its_order_breaks_off():
+    """Who is killed while it tells a worker what to parse leaves half of it; the worker waits for no more."""
+    with Processes(1) as pool:
+        (worker,) = pool.processes
+        order = pickle.dumps(work_of(0, 1), pickle.HIGHEST_PROTOCOL)
+        worker.stdin.write(order[: len(order) // 2])
+        worker.stdin.close()
+        assert 0 == worker.wait(60)
 
 
 def test_a_fault_in_a_worker_is_raised_here():
