@@ -144,7 +144,7 @@ _OPENINGS = (
     _opening(
         "T8",
         r"Attempting to (?:allocate|reserve) @allocation@(?: at the bottom of memory)?\. That was not possible\. "
-        r"There are @free@ free\." + _END,
+        r"There are @free@ free(?:, " + _S + " reserved, and " + _S + r" reservable)?\." + _END,
         "hbm",
     ),
     _opening(

@@ -57,6 +57,31 @@ def test_every_failure_of_the_corpus_is_read(tmp_path):
     assert {"T1": 38, "T2": 18, "T3": 14, "T4": 2, "T5": 7, "T6": 10, "T7": 2, None: 19} == dialects
 
 
+REPORTED = {
+    "T3b": "RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required for HLO "
+    "temporaries (36.00G) exceeds available HBM (15.75G). HLO module: jit_step.\nSee https://x.example/e for more details.",
+    "T8": "Attempting to reserve 13.48G at the bottom of memory. That was not possible. There are 12.84G free, 0B "
+    "reserved, and 12.84G reservable.",
+    "G1": "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes.\nBufferAssignment OOM Debugging.\n"
+    "BufferAssignment stats:\n             parameter allocation:   16.00GiB\n"
+    "  preallocated temp fragmentation:       512B (0.00%)\nPeak buffers:\n\tBuffer 1:\n\t\tSize: 4.00GiB\n"
+    '\t\tOperator: op_name="jit(f)/add" source_file="x.py" source_line=3\n\t\tXLA Label: fusion\n'
+    "\t\tShape: f32[1073741824]\n\t\t==========================\n",
+    "G2": "Out of memory while trying to allocate 122.10GiB. [executable_name='jit_train_step']",
+}
+
+
+@pytest.mark.parametrize("dialect", REPORTED)
+def test_dialects_of_public_reports_are_read(dialect: str):
+    """Of these there is no specimen; they are as people have reported them."""
+    [message] = read(REPORTED[dialect])
+    assert (dialect, []) == (message.dialect, message.faults)
+    if dialect == "G1":
+        [buffer] = message.allocations
+        assert ("4.00GiB", "x.py", 3) == (buffer.size, buffer.source_file, buffer.source_line)
+    assert {"T3b": "jit_step", "G2": "jit_train_step"}.get(dialect) == message.module
+
+
 def test_a_listing_gives_its_allocations():
     """Numbered blocks with operator, shape, label and kind, in their order."""
     [message] = failures(LISTING)
