@@ -59,10 +59,12 @@ def test_every_failure_of_the_corpus_is_read(tmp_path):
 
 REPORTED = {
     "T3b": "RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required for HLO "
-    "temporaries (36.00G) exceeds available HBM (15.75G). HLO module: jit_step.\nSee https://x.example/e for more details.",
+    "temporaries (36.00G) exceeds available HBM (15.75G). HLO module: jit_step.\n"
+    "See https://x.example/e for more details.",
     "T8": "Attempting to reserve 13.48G at the bottom of memory. That was not possible. There are 12.84G free, 0B "
     "reserved, and 12.84G reservable.",
-    "G1": "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes.\nBufferAssignment OOM Debugging.\n"
+    "G1": "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes.\n"
+    "BufferAssignment OOM Debugging.\n"
     "BufferAssignment stats:\n             parameter allocation:   16.00GiB\n"
     "  preallocated temp fragmentation:       512B (0.00%)\nPeak buffers:\n\tBuffer 1:\n\t\tSize: 4.00GiB\n"
     '\t\tOperator: op_name="jit(f)/add" source_file="x.py" source_line=3\n\t\tXLA Label: fusion\n'
