@@ -1,16 +1,20 @@
-"""Contents to tables: parsed together where they can be, each bad one refused alone."""
+"""Contents to tables: by the native reader where it takes them, else together in Python; each bad one refused alone."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+import polars as pl
+
 from bufferhouse.dump import Dump, DumpError, parse, parse_many
 from bufferhouse.dump.columns import Dumps
 from bufferhouse.dump.identity import Content
+from bufferhouse.dump.native import Scanner, new_scanner
 from bufferhouse.errors import told
 from bufferhouse.tabulate.batch import Batch, Refusal, fault_of, merged
 from bufferhouse.tabulate.memory import collector_paused, give_back
 from bufferhouse.tabulate.overlap import OverlapError
+from bufferhouse.tabulate.scanned import Scanned
 from bufferhouse.tabulate.shape import ShapeError
 from bufferhouse.tabulate.tabulator import Tabulator
 
@@ -50,7 +54,45 @@ def parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> Parse
 
 
 @collector_paused()
-def _parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> ParsedContents:
+def _parse_contents(work: Work) -> ParsedContents:
+    scanner = new_scanner()
+    scanned = None if scanner is None else _soundly(_scanned, (scanner, work))
+    del scanner  # its memory is that of the frames
+    taken = scanned.signature_ids if scanned else {}
+    others = [(content, files) for content, files in work if content.dump_id not in taken]
+    if not others and scanned:
+        return scanned
+    parsed = _parsed_in_python(others)
+    if not taken:
+        return parsed
+    tables = _in_order(merged([scanned.tables, parsed.tables]), [content.dump_id for content, _ in work])
+    return ParsedContents(tables, parsed.refusals, taken | parsed.signature_ids)
+
+
+def _scanned(scanner_and_work: tuple[Scanner, Work]) -> ParsedContents:
+    """Return the contents that the native reader takes."""
+    scanner, work = scanner_and_work
+    scanned = Scanned(scanner)
+    for content, files in work:
+        scanned.take(content, files)
+    tables, ids = scanned.finish()
+    return ParsedContents(tables, {}, dict(zip([content.dump_id for content in scanned.contents], ids, strict=True)))
+
+
+def _in_order(batch: Batch, dump_ids: Sequence[int]) -> Batch:
+    """Return the batch with its dumps in an order."""
+    order = pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).unique(maintain_order=True)
+    return Batch(
+        {
+            table: order.join(frame, on="dump_id", maintain_order="left_right").select(frame.columns)
+            if "dump_id" in frame.columns
+            else frame
+            for table, frame in batch.frames.items()
+        }
+    )
+
+
+def _parsed_in_python(work: Work) -> ParsedContents:
     parsing = _Parsing()
     text_bytes = 0
     for content, files in work:

@@ -358,13 +358,7 @@ class Tabulator:
         return (*keys, k.shape_index, k.listed_bytes, k.cumulative_bytes)
 
     def _shapes(self) -> Columns:
-        shapes = self.shape_rows
-        return (
-            range(len(shapes)), [s.shape_text for s in shapes], [s.element_type for s in shapes],
-            pl.Series(pa.array([s.dims for s in shapes], pa.large_list(pa.int64()))), [s.layout for s in shapes],
-            [s.tiles for s in shapes], [s.layout_memory_space for s in shapes], [s.element_bits for s in shapes],
-            [s.logical_bytes for s in shapes], [s.physical_bytes for s in shapes], [s.tuple_arity for s in shapes],
-        )  # fmt: skip
+        return shape_columns(self.shape_rows)
 
     def _dump_rows(self) -> list[tuple]:
         a = self.dumps.allocations
@@ -395,6 +389,16 @@ class Tabulator:
                 for role, count in facts.trailing_newlines.items()
             ]
         return rows
+
+
+def shape_columns(shapes: Sequence[Shape]) -> Columns:
+    """Return the columns of the table of shapes, numbered in this order."""
+    return (
+        range(len(shapes)), [s.shape_text for s in shapes], [s.element_type for s in shapes],
+        pl.Series(pa.array([s.dims for s in shapes], pa.large_list(pa.int64()))), [s.layout for s in shapes],
+        [s.tiles for s in shapes], [s.layout_memory_space for s in shapes], [s.element_bits for s in shapes],
+        [s.logical_bytes for s in shapes], [s.physical_bytes for s in shapes], [s.tuple_arity for s in shapes],
+    )  # fmt: skip
 
 
 def _ordinals(counts: Iterable[int]) -> list[int]:
