@@ -76,14 +76,15 @@ class Scanned:
 
     def _dumps(self, columns: "_Columns", signature_ids: list[int], signatures: list[str]) -> list:
         states = ["present"] * len(self.contents)
+        live_range_states = ["unbounded" if is_so else "present" for is_so in columns["dumps.is_unbounded"]]
         return [
             columns["dumps.dump_id"], [content.sha256 for content in self.contents],
             [sum(sizes.values()) for sizes in self.sizes], [_NO_LOAD] * len(states), signature_ids, signatures,
             ["split" if split else "combined" for split in columns["dumps.is_split"]], ["utf-8"] * len(states), states,
-            states, columns["dumps.total_bytes"], columns["dumps.total_human"], columns["dumps.max_position"],
-            columns["dumps.reported_peak_position"], columns["dumps.has_pointers"], columns["dumps.has_pages"],
-            columns["dumps.is_glued"], [True] * len(states), columns["dumps.has_instruction_space"],
-            [_PEAK_FORMS[form] for form in columns.numbers("dumps.peak_form")],
+            live_range_states, columns["dumps.total_bytes"], columns["dumps.total_human"],
+            columns["dumps.max_position"], columns["dumps.reported_peak_position"], columns["dumps.has_pointers"],
+            columns["dumps.has_pages"], columns["dumps.is_glued"], [True] * len(states),
+            columns["dumps.has_instruction_space"], [_PEAK_FORMS[form] for form in columns.numbers("dumps.peak_form")],
             [_NONE_FORMS[form] for form in columns.numbers("dumps.none_form")], columns["dumps.stack_trace"],
         ]  # fmt: skip
 

@@ -1,8 +1,8 @@
 """Damaged dumps for the native reader, built with sanitizers: `python -m tests.dump.fuzz_native --mutations 20000`.
 
 Whatever the bytes: it reads nothing beyond them, no number overflows, it takes nothing that the reader in Python
-refuses, and what it takes becomes the same tables. A batch of damaged dumps is one scanner's, so that what it takes back
-stands between what it keeps; in some batches the memory ends. An input that breaks it is kept for the test.
+refuses, and what it takes becomes the same tables. A batch of damaged dumps is one scanner's, so that what it takes
+back stands between what it keeps; in some batches an allocation fails. An input that breaks it is kept for the test.
 """
 
 import argparse
@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bufferhouse.dump.identity import content_of
 from bufferhouse.dump.native import Scanner
 from bufferhouse.dump.native.library import FLAGS, SOURCE, library, open_library
 from bufferhouse.tabulate.contents import Work
@@ -36,8 +35,9 @@ TEXT_PIECES = [
     b")", b"((((", b"))))", b"[", b"]", b"{", b"}", b"{{}}", b", metadata={", b'op_name=""', b'op_name="a\\\'b" ',
     b'op_type="x" ', b'source_file="f.py" ', b"source_line=7", b"source_line=007 ", b"source_line=1234567890123456789 ",
     b"stack_frame_id=3 ", b'scheduling_name="x"', b'deduplicated_name="y" ', b', custom_call_target="t"',
-    b', custom_call_target=""', b', custom_call_target="', b", backend_config={}", b'="', b" custom-call(", b" add(%a, %b)",
-    b"%", b"%%x", b"  ", b" = ", b", sharding={replicated}", b', async_execution_thread="main"', b"/*index=5*/",
+    b', custom_call_target=""', b', custom_call_target="', b", backend_config={}", b'="', b" custom-call(",
+    b" add(%a, %b)", b"%", b"%%x", b"  ", b" = ", b", sharding={replicated}", b', async_execution_thread="main"',
+    b"/*index=5*/",
 ]  # fmt: skip
 
 
@@ -109,13 +109,13 @@ def offended(make: Callable[[], Scanned], work: Work) -> str | None:
 
 
 def scanner_of(dice: random.Random) -> Callable[[], Scanned]:
-    """Return what makes a scanner, one in twenty of which runs out of memory."""
+    """Return what makes a scanner, one in twenty of which has an allocation that fails."""
     path = os.environ.get(_SANITIZED)
     functions = open_library(Path(path)) if path else library()
     if functions is None:
         raise SystemExit("the native reader is not built: make install says why")
-    allocations = -1 if dice.random() < 0.95 else dice.randint(10, 400)
-    return lambda: Scanned(Scanner(functions, allocations))
+    until_failure = -1 if dice.random() < 0.95 else dice.randint(10, 400)
+    return lambda: Scanned(Scanner(functions, until_failure))
 
 
 def fuzz(mutations: int, seed: int, keep: Path) -> int:

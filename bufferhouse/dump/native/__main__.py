@@ -1,4 +1,4 @@
-"""Builds the scanner: `python -m bufferhouse.dump.native`. Ends with 0 without a compiler, too: nothing needs it."""
+"""Builds the scanner: `python -m bufferhouse.dump.native`. Ends with 1, and says why, where that is not possible."""
 
 import sys
 
@@ -8,4 +8,5 @@ if __name__ == "__main__":
     fault = build()
     print(f"reader: {reader()}")
     if fault is not None:
-        print(f"The native reader was not built: {fault}", file=sys.stderr)
+        print(f"The native reader, which is several times as fast, was not built: {fault}", file=sys.stderr)
+    sys.exit(fault is not None)

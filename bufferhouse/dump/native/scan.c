@@ -66,8 +66,8 @@ enum { KIND_Number, KIND_Optional, KIND_Word, KIND_Flag };
     X(Number, listed_bytes) X(Optional, cumulative_bytes)
 #define DUMPS(X)                                                                                                     \
     X(Number, dump_id) X(Number, allocations) X(Number, values) X(Flag, is_split) X(Number, total_bytes)             \
-    X(Word, total_human) X(Number, max_position) X(Number, reported_peak_position) X(Flag, has_pointers)             \
-    X(Flag, has_pages) X(Flag, is_glued) X(Flag, has_instruction_space) X(Flag, peak_form)                           \
+    X(Word, total_human) X(Number, max_position) X(Optional, reported_peak_position) X(Flag, is_unbounded)           \
+    X(Flag, has_pointers) X(Flag, has_pages) X(Flag, is_glued) X(Flag, has_instruction_space) X(Flag, peak_form)     \
     X(Flag, none_form) X(Word, stack_trace) X(Optional, trailing_allocations) X(Optional, trailing_values)           \
     X(Number, trailing_live_range)
 
@@ -127,7 +127,7 @@ typedef struct {
     Mark mark; /* where the last dump begins */
     uint8_t *bits; /* of the columns that have absent cells, one behind the other, once all dumps are read */
     uint64_t seed;
-    int64_t allocations_left; /* for tests: none succeeds once it is 0; negative without a limit */
+    int64_t until_failure; /* for tests: how many allocations succeed before one fails; negative where none does */
 } Scanner;
 
 typedef struct {
@@ -165,15 +165,12 @@ static const size_t counts_of[] = {TABLES(ROWS_OF)}; /* rows, and behind them th
 #define NAME_OF(name) #name,
 static const char *const word_names[] = {WORD_LISTS(NAME_OF)};
 
-/* ---- Memory: each of these says false, and changes nothing, where there is none. ------------------------------- */
+/* ---- Memory: each of these says false, and changes nothing, where there is none. -------------------------------- */
 
 static bool resize(Scanner *s, void **cells, int64_t count, size_t width) {
     size_t bytes;
     if (count < 0 || (uint64_t)count > SIZE_MAX || __builtin_mul_overflow((size_t)count, width, &bytes)) return false;
-    if (s->allocations_left >= 0) {
-        if (!s->allocations_left) return false;
-        s->allocations_left--;
-    }
+    if (s->until_failure >= 0 && s->until_failure-- == 0) return false;
     void *found = realloc(*cells, bytes ? bytes : 1);
     if (!found) return false;
     *cells = found;
@@ -546,8 +543,8 @@ static bool header(Scanner *s, Text *t, int64_t number) {
     bool is_constant = READS(t, ", constant"), is_thread_local = READS(t, ", thread-local");
     bool is_live_out = READS(t, ", maybe-live-out"), is_temp = READS(t, ", preallocated-temp");
     /* IsPreallocatedTempBuffer is computed as "none of the other four". */
-    if (!READS(t, ":\n") || is_temp == (parameter != NONE || is_constant || is_thread_local || is_live_out)) return false;
-    if (!ROOM(allocations)) return false;
+    bool has_flag = parameter != NONE || is_constant || is_thread_local || is_live_out;
+    if (!READS(t, ":\n") || is_temp == has_flag || !ROOM(allocations)) return false;
     int64_t row = s->allocations.rows++;
     s->allocations.allocation_index[row] = number;
     s->allocations.size_bytes[row] = size_bytes;
@@ -686,7 +683,7 @@ typedef struct {
     int64_t op_name, source_file, source_line, stack_frame_id, custom_call_target;
 } Metadata;
 
-/* The items of `metadata={…}` in the order of OpMetadataToString (xla/hlo/ir/hlo_op_metadata.cc); false for others. */
+/* The items of `metadata={…}` in the order of OpMetadataToString (xla/hlo/ir/hlo_op_metadata.cc); else false. */
 static bool metadata_items(Scanner *s, Text *t, Metadata *m) {
     int64_t other;
     if (READS(t, "op_type=\"") && !skipped(t)) return false;
@@ -916,7 +913,7 @@ static bool used_values(Scanner *s, Text *t, int64_t first, int64_t dump, bool i
     return none_form != (NONE_FORM_EMPTY | NONE_FORM_NONE);
 }
 
-/* ---- The live range section --------------------------------------------------------------------------------------- */
+/* ---- The live range section ------------------------------------------------------------------------------------- */
 
 static bool schedule(Scanner *s, Text *t, int64_t dump) {
     int64_t max, number = 0, printed, id;
@@ -1021,6 +1018,10 @@ static bool peak(Scanner *s, Text *t, int64_t first, int64_t max, int64_t dump) 
     int64_t position, ordinal = 0, sum = 0;
     int8_t form = PEAK_NONE, other;
     Covering c;
+    s->dumps.reported_peak_position[dump] = NONE;
+    s->dumps.peak_form[dump] = PEAK_NONE;
+    s->dumps.is_unbounded[dump] = READS(t, "  Peak memory could not be determined due to unbounded dynamic shape.\n");
+    if (s->dumps.is_unbounded[dump]) return true;
     if (!READS(t, "  Live ranges at ") || !integer(t, &position) || position > max || !READS(t, " (peak):\n")
         || !covering_ranges(s, first, max, position, &c))
         return false;
@@ -1073,7 +1074,7 @@ static bool stack_trace(Scanner *s, Text *t, int64_t dump) {
     Bytes from = t->at, end = t->end, node;
     int64_t remaining, current, printed;
     s->dumps.stack_trace[dump] = NO_WORD;
-    if (!READS(t, "  Stack trace breakdown for peak usage: ")) return true;
+    if (s->dumps.is_unbounded[dump] || !READS(t, "  Stack trace breakdown for peak usage: ")) return true;
     if (!spaced(t, &remaining) || !READS(t, " bytes\n") || end[-1] != '\n') return false;
     while (end > t->at && end[-2] == '\n') end--; /* one line feed belongs to the tree */
     node = t->at;
@@ -1098,7 +1099,7 @@ static bool stack_trace(Scanner *s, Text *t, int64_t dump) {
     return id >= 0;
 }
 
-/* ---- Strict overlaps: the sweep of bufferhouse/tabulate/overlap.py ------------------------------------------------ */
+/* ---- Strict overlaps: the sweep of bufferhouse/tabulate/overlap.py ---------------------------------------------- */
 
 typedef struct {
     int64_t start, end, low, high, rank; /* alive from start to end, both included; the rank is that by `low` */
@@ -1264,10 +1265,9 @@ static bool strict_overlaps(Scanner *s, int64_t first_allocation, int64_t first_
         int32_t index = s->hlo_values.shape_index[row];
         int64_t range = range_of(s, s->hlo_values.instruction_id[row], index == NO_WORD ? 0 : index);
         if (range < 0) continue;
-        int64_t offset = s->hlo_values.offset_bytes[row];
+        int64_t offset = s->hlo_values.offset_bytes[row], at = first_range + range;
         slices[starts[owner] + used[owner]++] =
-            (Slice){s->live_ranges.start_position[first_range + range], s->live_ranges.end_position[first_range + range],
-                    offset, offset + size_bytes, 0};
+            (Slice){s->live_ranges.start_position[at], s->live_ranges.end_position[at], offset, offset + size_bytes, 0};
     }
     for (int64_t i = 0; i < allocations; i++) {
         bool is_strict = false;
@@ -1280,7 +1280,7 @@ static bool strict_overlaps(Scanner *s, int64_t first_allocation, int64_t first_
     return true;
 }
 
-/* ---- Dumps -------------------------------------------------------------------------------------------------------- */
+/* ---- Dumps ------------------------------------------------------------------------------------------------------ */
 
 /* UTF-8 as RFC 3629 has it: no long forms, no surrogates, nothing above U+10FFFF. */
 static bool is_utf8(Bytes p, int64_t bytes) {
@@ -1409,7 +1409,7 @@ static bool read_dump(Scanner *s, Text first, Text values, Text live, int64_t du
     return true;
 }
 
-/* ---- What the caller sees ------------------------------------------------------------------------------------------ */
+/* ---- What the caller sees --------------------------------------------------------------------------------------- */
 
 EXPORTED void scanner_end(Scanner *s) {
     if (!s) return;
@@ -1425,12 +1425,12 @@ EXPORTED void scanner_end(Scanner *s) {
     free(s);
 }
 
-/* Returns NULL where there is no memory. `allocations` is for tests: how many succeed, negative for all. */
-EXPORTED Scanner *scanner_begin(uint64_t seed, int64_t allocations) {
+/* Returns NULL where there is no memory. */
+EXPORTED Scanner *scanner_begin(uint64_t seed, int64_t until_failure) {
     Scanner *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->seed = seed;
-    s->allocations_left = allocations;
+    s->until_failure = until_failure;
     if (numbered(s, WORDS_shape_index, (Bytes) "{}", 2) != 0) { /* that of a value in which none is printed */
         scanner_end(s);
         return NULL;
@@ -1450,8 +1450,8 @@ EXPORTED void scanner_take_back(Scanner *s) {
 EXPORTED int32_t scanner_read(Scanner *s, int64_t dump_id, Bytes first, int64_t first_bytes, Bytes values,
                               int64_t values_bytes, Bytes live, int64_t live_bytes) {
     if (!first || first_bytes < 0 || values_bytes < 0 || live_bytes < 0 || !values != !live) return 0;
-    if (!is_utf8(first, first_bytes) || (values && !is_utf8(values, values_bytes)) || (live && !is_utf8(live, live_bytes)))
-        return 0;
+    if (!is_utf8(first, first_bytes)) return 0;
+    if (values && (!is_utf8(values, values_bytes) || !is_utf8(live, live_bytes))) return 0;
     for (int i = 0; i < TABLE_COUNT; i++) s->mark.rows[i] = counts(s, i)[0];
     s->words[WORDS_range_key].count = 0; /* nobody asks for those of another dump */
     for (int i = FIRST_OF_A_DUMP; i < WORDS; i++) begin_words(&s->words[i]);
@@ -1516,8 +1516,10 @@ typedef struct {
    for the bits. */
 EXPORTED int32_t scanner_finish(Scanner *s, Cells *found_cells) {
     int64_t needed = 0;
-    for (int64_t i = 0; i < COLUMN_COUNT; i++)
-        if (__builtin_add_overflow(needed, bytes_of_bits(&columns[i], counts(s, columns[i].table)[0]), &needed)) return 0;
+    for (int64_t i = 0; i < COLUMN_COUNT; i++) {
+        int64_t bytes = bytes_of_bits(&columns[i], counts(s, columns[i].table)[0]);
+        if (__builtin_add_overflow(needed, bytes, &needed)) return 0;
+    }
     if (s->bits || !resize(s, (void **)&s->bits, needed, 1)) return 0;
     memset(s->bits, 0, (size_t)needed);
     uint8_t *bits = s->bits;

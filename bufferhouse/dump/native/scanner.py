@@ -44,14 +44,14 @@ class Columns(NamedTuple):
 class Scanner:
     """Reads dumps into the columns that `scan.c` declares."""
 
-    def __init__(self, functions: ctypes.CDLL, allocations: int = -1) -> None:
-        """`allocations` is for tests: how many succeed before the memory is gone; negative for all.
+    def __init__(self, functions: ctypes.CDLL, until_failure: int = -1) -> None:
+        """`until_failure` is for tests: after so many allocations one fails; none where it is negative.
 
         Raises:
-            MemoryError: not even one of them did.
+            MemoryError: there is none.
         """
         self._functions = functions
-        self._state = functions.scanner_begin(int.from_bytes(os.urandom(8), "little"), allocations)
+        self._state = functions.scanner_begin(int.from_bytes(os.urandom(8), "little"), until_failure)
         if not self._state:
             raise MemoryError
         self._words = _names(functions.scanner_words_name)
