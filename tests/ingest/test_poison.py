@@ -64,6 +64,7 @@ STEPS = {
     "read": ("bufferhouse.sources.directory._content", of_path, None),
     "decompressed": ("bufferhouse.sources.compression.opened", of_path, None),
     "hashed": ("bufferhouse.ingest.read.content_of", of_bytes, None),
+    "scanned": ("bufferhouse.tabulate.scanned.Scanned.take", lambda _, __, files: of_bytes(files), "read alone"),
     "cut for others": ("bufferhouse.tabulate.contents.parse_many.sections", of_bytes, "read alone"),
     "parsed": ("bufferhouse.tabulate.contents.parse", of_bytes, "reader"),
     "taken into a batch": (
@@ -75,6 +76,7 @@ STEPS = {
     "held to its contracts": ("bufferhouse.warehouse.load.breaches", of_batch, "internal:model"),
     "noted": ("bufferhouse.warehouse.load.observe", of_sightings, None),
 }
+IN_PYTHON = ("cut for others", "parsed", "taken into a batch", "tabulated")  # steps that the native reader leaves out
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -86,6 +88,8 @@ def test_a_fault_at_any_step_stops_one_file(warehouse, tmp_path, monkeypatch, st
         paths[ODD].write_bytes(gzip.compress(small_dump(ODD)))
     where, is_odd, rule = STEPS[step]
     with monkeypatch.context() as patch:
+        if step in IN_PYTHON:
+            patch.setenv("BUFFERHOUSE_NATIVE", "0")
         patch.setattr(where, poisoned(pkgutil.resolve_name(where), is_odd))
         code, summary = ingest(warehouse, tmp_path / "run")
     if rule == "read alone":
