@@ -1411,16 +1411,28 @@ static bool read_dump(Scanner *s, Text first, Text values, Text live, int64_t du
 
 /* ---- What the caller sees --------------------------------------------------------------------------------------- */
 
+static void release(void **cells) {
+    free(*cells);
+    *cells = NULL;
+}
+
+/* What is of use only while dumps are read. */
+static void release_tools(Scanner *s) {
+    for (int i = 0; i < SCRATCHES; i++) release(&s->scratch[i].at);
+    for (int i = 0; i < WORDS; i++) {
+        release((void **)&s->words[i].slots);
+        release((void **)&s->words[i].hashes);
+    }
+}
+
 EXPORTED void scanner_end(Scanner *s) {
     if (!s) return;
+    release_tools(s);
     for (int64_t i = 0; i < COLUMN_COUNT; i++) free(*cells_of(s, &columns[i]));
     for (int i = 0; i < WORDS; i++) {
-        free(s->words[i].slots);
         free(s->words[i].ends);
-        free(s->words[i].hashes);
         free(s->words[i].data);
     }
-    for (int i = 0; i < SCRATCHES; i++) free(s->scratch[i].at);
     free(s->bits);
     free(s);
 }
@@ -1521,6 +1533,7 @@ EXPORTED int32_t scanner_finish(Scanner *s, Cells *found_cells) {
         if (__builtin_add_overflow(needed, bytes, &needed)) return 0;
     }
     if (s->bits || !resize(s, (void **)&s->bits, needed, 1)) return 0;
+    release_tools(s);
     memset(s->bits, 0, (size_t)needed);
     uint8_t *bits = s->bits;
     for (int64_t i = 0; i < COLUMN_COUNT; i++) {
