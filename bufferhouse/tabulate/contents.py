@@ -1,13 +1,11 @@
-"""Contents to tables: by the native reader where it takes them, else together in Python; each bad one refused alone."""
+"""Contents to tables: by the native reader where it takes them, else in Python; each bad one is refused alone."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import polars as pl
 
-from bufferhouse.dump import Dump, DumpError, parse, parse_many
-from bufferhouse.dump.columns import Dumps
+from bufferhouse.dump import Dump, DumpError, parse
 from bufferhouse.dump.identity import Content
 from bufferhouse.dump.native import Scanner, new_scanner
 from bufferhouse.errors import told
@@ -18,7 +16,6 @@ from bufferhouse.tabulate.scanned import Scanned
 from bufferhouse.tabulate.shape import ShapeError
 from bufferhouse.tabulate.tabulator import Tabulator
 
-T, R = TypeVar("T"), TypeVar("R")
 Work = Sequence[tuple[Content, Mapping[str, bytes]]]
 """Contents with their bytes, all that parsing needs."""
 
@@ -30,10 +27,6 @@ class ParsedContents:
     tables: Batch
     refusals: dict[int, Refusal]
     signature_ids: dict[int, int]
-
-
-TOGETHER = 64
-"""As many dumps are read together at most: of more, a fault in one makes many be read twice."""
 
 
 def parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> ParsedContents:
@@ -56,7 +49,7 @@ def parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> Parse
 @collector_paused()
 def _parse_contents(work: Work) -> ParsedContents:
     scanner = new_scanner()
-    scanned = None if scanner is None else _soundly(_scanned, (scanner, work))
+    scanned = None if scanner is None else _scanned(scanner, work)
     del scanner  # its memory is that of the frames
     taken = scanned.signature_ids if scanned else {}
     others = [(content, files) for content, files in work if content.dump_id not in taken]
@@ -69,13 +62,15 @@ def _parse_contents(work: Work) -> ParsedContents:
     return ParsedContents(tables, parsed.refusals, taken | parsed.signature_ids)
 
 
-def _scanned(scanner_and_work: tuple[Scanner, Work]) -> ParsedContents:
-    """Return the contents that the native reader takes."""
-    scanner, work = scanner_and_work
+def _scanned(scanner: Scanner, work: Work) -> ParsedContents | None:
+    """Return the contents that the native reader takes; None also for a fault of it, for Python has an answer."""
     scanned = Scanned(scanner)
-    for content, files in work:
-        scanned.take(content, files)
-    tables, ids = scanned.finish()
+    try:
+        for content, files in work:
+            scanned.take(content, files)
+        tables, ids = scanned.finish()
+    except Exception:
+        return None
     return ParsedContents(tables, {}, dict(zip([content.dump_id for content in scanned.contents], ids, strict=True)))
 
 
@@ -93,81 +88,30 @@ def _in_order(batch: Batch, dump_ids: Sequence[int]) -> Batch:
 
 
 def _parsed_in_python(work: Work) -> ParsedContents:
-    parsing = _Parsing()
-    text_bytes = 0
+    tabulator, refusals, signature_ids = Tabulator(), {}, {}
     for content, files in work:
-        text_bytes += sum(map(len, files.values()))
-        parsing.take(content, files)
-    parsing.read_waiting()
-    tables, refusals, signature_ids = parsing.tabulator.finish(), parsing.refusals, parsing.signature_ids
-    del parsing
-    give_back(text_bytes)
+        found = _added(tabulator, content, files)
+        if isinstance(found, Refusal):
+            refusals[content.dump_id] = found
+        else:
+            signature_ids[content.dump_id] = found
+    tables = tabulator.finish()
+    del tabulator
+    give_back(sum(len(data) for _, files in work for data in files.values()))
     return ParsedContents(tables, refusals, signature_ids)
 
 
-class _Parsing:
-    """Reads contents in their order: neighbours together, and each alone where that cannot be."""
-
-    def __init__(self) -> None:
-        self.tabulator = Tabulator()
-        self.refusals: dict[int, Refusal] = {}
-        self.signature_ids: dict[int, int] = {}
-        self.waiting: list[tuple[Content, Mapping[str, bytes]]] = []
-        self.sections: list[parse_many.Sections] = []
-
-    def take(self, content: Content, files: Mapping[str, bytes]) -> None:
-        """Read a content, now or together with what follows."""
-        sections = _soundly(parse_many.sections, files)
-        is_like_them = sections is not None and all(sections.form == other.form for other in self.sections[:1])
-        if not is_like_them or len(self.waiting) == TOGETHER:
-            self.read_waiting()
-        if sections is None:
-            self._read_alone(content, files)
-        else:
-            self.waiting.append((content, files))
-            self.sections.append(sections)
-
-    def read_waiting(self) -> None:
-        """Read what waits for others."""
-        waiting, sections = self.waiting, self.sections
-        self.waiting, self.sections = [], []
-        if not waiting:
-            return
-        dumps = _soundly(parse_many.read, sections)
-        try:
-            if dumps is not None:
-                self._add(dumps, waiting)
-                return
-        except (ShapeError, OverlapError):
-            pass
-        for content, files in waiting:
-            self._read_alone(content, files)
-
-    def _read_alone(self, content: Content, files: Mapping[str, bytes]) -> None:
-        dump = _parsed(files)
-        if isinstance(dump, Refusal):
-            self.refusals[content.dump_id] = dump
-            return
-        try:
-            self._add(Dumps.of(dump), [(content, files)])
-        except ShapeError as error:
-            self.refusals[content.dump_id] = _shape_refusal(error, files)
-        except OverlapError as error:
-            self.refusals[content.dump_id] = _overlap_refusal(error, files)
-
-    def _add(self, dumps: Dumps, work: list[tuple[Content, Mapping[str, bytes]]]) -> None:
-        contents = [content for content, _ in work]
-        sizes = [{role: len(data) for role, data in files.items()} for _, files in work]
-        ids = self.tabulator.add_all(dumps, contents, sizes)
-        self.signature_ids.update(zip([content.dump_id for content in contents], ids, strict=True))
-
-
-def _soundly(read: Callable[[T], R | None], what: T) -> R | None:
-    """Return what reading gives; None also for a fault of the reader, of which each dump that is read alone tells."""
+def _added(tabulator: Tabulator, content: Content, files: Mapping[str, bytes]) -> int | Refusal:
+    """Add a content and return its signature id, or why it is refused."""
+    dump = _parsed(files)
+    if isinstance(dump, Refusal):
+        return dump
     try:
-        return read(what)
-    except Exception:
-        return None
+        return tabulator.add(dump, content, {role: len(data) for role, data in files.items()})
+    except ShapeError as error:
+        return _shape_refusal(error, files)
+    except OverlapError as error:
+        return _overlap_refusal(error, files)
 
 
 def _parsed(files: Mapping[str, bytes]) -> Dump | Refusal:

@@ -190,7 +190,7 @@ def interned(dumps: Dumps, said: AttributeColumns, texts: Texts) -> Names:
 class Tabulator:
     """Collects parsed dumps; `finish` turns them into a batch.
 
-    `add` either takes whole dumps or, where one of them is not to be stored, raises and takes nothing of them.
+    `add` either takes a whole dump or, where it is not to be stored, raises and takes nothing of it.
     """
 
     def __init__(self) -> None:
@@ -210,29 +210,20 @@ class Tabulator:
             ShapeError: a shape text is no shape; nothing was added.
             OverlapError: as `strict_overlaps`; nothing was added.
         """
-        return self.add_all(Dumps.of(dump), [content], [sizes])[0]
-
-    def add_all(self, dumps: Dumps, contents: Sequence[Content], sizes: Sequence[Mapping[str, int]]) -> list[int]:
-        """Take several dumps and return their signature ids.
-
-        Raises:
-            ShapeError: a shape text of one of them is no shape; nothing was added.
-            OverlapError: as `strict_overlaps`; nothing was added.
-        """
-        a = dumps.allocations
-        for text in dict.fromkeys(chain(dumps.values.shape, a.parameter_shape, a.output_shape)):
+        a = dump.allocations
+        for text in dict.fromkeys(chain(dump.values.shape, a.parameter_shape, a.output_shape)):
             if text is not None and text not in self.shapes:
                 self._number(text)
-        signatures = list(entry_signatures(dumps))
-        signature_ids = list(map(key_of, signatures))
+        dumps = Dumps.of(dump)
+        [signature] = entry_signatures(dumps)
         overlaps = strict_overlaps(dumps)
         self.dumps.extend(dumps)
-        self.contents += contents
-        self.sizes += sizes
-        self.signatures += signatures
-        self.signature_ids += signature_ids
+        self.contents.append(content)
+        self.sizes.append(sizes)
+        self.signatures.append(signature)
+        self.signature_ids.append(key_of(signature))
         self.strict_overlaps += overlaps
-        return signature_ids
+        return self.signature_ids[-1]
 
     def _number(self, shape_text: str) -> None:
         self.shape_rows.append(parse_shape(shape_text))
