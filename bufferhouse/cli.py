@@ -32,7 +32,8 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="A data warehouse for the memory decisions of XLA.",
+    help="A data warehouse for the memory decisions of XLA.\n\n"
+    "Example: bufferhouse ingest /tmp/dumps && bufferhouse report fleet",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(ingest.ingest)

@@ -58,8 +58,9 @@ def ingest(
 ) -> State:
     """Load the new dumps of some sources into the warehouse, one transaction a batch, and publish it.
 
-    Ends Completed, named `Completed with rejects` where dumps were refused, and Failed where too many were or the
-    call cannot be carried out. The artifact `ingest-summary` says what was done.
+    Ends Completed, named `Completed with rejects` where dumps were refused, and Failed where too many were, the files
+    and directories that the call names hold no dump, or it cannot be carried out. The artifact `ingest-summary` says
+    what was done.
 
     Args:
         sources: Names of configured sources, or files, directories, globs and URLs; else all configured sources.
@@ -144,6 +145,9 @@ def _final_state(summary: Summary, failing_share: float, by_source: Mapping[str,
     faults = [one for one in by_source.values() if one.fault]
     if faults:
         return Failed(message="; ".join(one.fault for one in faults), data=faults[0].error)
+    for name, one in by_source.items():
+        if one.endings is not None:
+            return Failed(message=f"{name}: {lines(one)[0]}")
     refused = summary.rejected + summary.known_rejected + len(summary.unreadable)
     if summary.seen and refused / summary.seen > failing_share:
         said = f"{refused} of {counted(summary.seen, 'dump')} refused or not readable"

@@ -34,15 +34,14 @@ _AUTH_FILE = "bufferhouse-auth"
 _SERVICES = {
     "PREFECT_SERVER_SERVICES_LATE_RUNS_ENABLED": "false",
     "PREFECT_SERVER_SERVICES_FOREMAN_ENABLED": "false",
-    "PREFECT_SERVER_UI_ENABLED": "false",
 }
 
 
 @contextmanager
-def server(port: int) -> Iterator[str]:
+def server(port: int, *, has_dashboard: bool = False) -> Iterator[str]:
     """Yield the URL of the server in use: the one configured, one that answers on the port, or a new one.
 
-    A new one ends with this process, also where that is killed.
+    A new one serves Prefect's dashboard, too, if `has_dashboard`. It ends with this process, also where that is killed.
 
     Raises:
         UsageError: it does not start, or the one on the port wants another authentication string.
@@ -51,7 +50,7 @@ def server(port: int) -> Iterator[str]:
         yield str(url)
         return
     url, auth = f"http://127.0.0.1:{port}/api", authentication()
-    child = None if _status(f"{url}/health") == 200 else _start(port, auth)
+    child = None if _status(f"{url}/health") == 200 else _start(port, auth, has_dashboard)
     try:
         deadline = time.monotonic() + _START_SECONDS
         while child and _status(f"{url}/health") != 200:
@@ -73,6 +72,19 @@ def server(port: int) -> Iterator[str]:
             child.wait()
 
 
+def dashboard(url: str) -> str | None:
+    """Return the address of Prefect's dashboard, or None where the server of the URL serves none to this machine."""
+    page = url.removesuffix("/api")
+    return page if page.startswith("http://127.0.0.1:") and _status(page) == 200 else None
+
+
+def kept_authentication() -> Path | None:
+    """Return the file with the authentication string that was made here; None where it was given."""
+    settings = get_current_settings()
+    is_given = settings.server.api.auth_string or settings.api.auth_string
+    return None if is_given else Path(settings.home) / _AUTH_FILE
+
+
 @contextmanager
 def own_authentication() -> Iterator[None]:
     """Give the temporary server of a flow run an authentication string of its own, where no server is configured."""
@@ -91,9 +103,9 @@ def authentication() -> str:
         UsageError: the file that keeps it is not ours alone.
     """
     settings = get_current_settings()
-    if given := settings.server.api.auth_string or settings.api.auth_string:
-        return given.get_secret_value()
-    path = Path(settings.home) / _AUTH_FILE
+    path = kept_authentication()
+    if path is None:
+        return (settings.server.api.auth_string or settings.api.auth_string).get_secret_value()
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{_AUTH_FILE}.{secrets.token_hex(8)}.tmp")
     with open(new, "x", opener=_private) as file:
@@ -113,7 +125,7 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _start(port: int, auth: str) -> subprocess.Popen:
+def _start(port: int, auth: str, has_dashboard: bool) -> subprocess.Popen:
     pages = os.environ["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"]
     return subprocess.Popen(
         # Else a server would stay behind when this process is killed.
@@ -129,6 +141,10 @@ def _start(port: int, auth: str) -> subprocess.Popen:
             "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": origins(port) if pages == NO_PAGES else pages,
             **_SERVICES,
             "PREFECT_SERVER_API_AUTH_STRING": auth,
+            "PREFECT_SERVER_UI_ENABLED": str(has_dashboard).lower(),
+            "PREFECT_UI_API_URL": f"http://127.0.0.1:{port}/api",
+            # Prefect unpacks it there, else beside its own code, where a user may not write.
+            "PREFECT_UI_STATIC_DIRECTORY": str(Path(get_current_settings().home) / "dashboard"),
         },
     )
 

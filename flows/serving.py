@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -79,6 +80,12 @@ def _schedule(when: float | str | None, zone: str) -> Schedule | None:
     return Cron(when, timezone=zone) if isinstance(when, str) else Interval(timedelta(seconds=when))
 
 
+class _Served(Runner):
+    def handle_sigterm(self, *args: Any, **kwargs: Any) -> None:
+        """End as Ctrl-C does, with deployments paused; Prefect's own way makes a coroutine that nobody awaits."""
+        sys.exit(0)
+
+
 def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 10.0) -> None:
     """Run all flows on their schedules until SIGTERM or Ctrl-C; one flow run at a time uses the warehouse.
 
@@ -90,7 +97,7 @@ def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 1
         watch = partial(copy_context().run, _pass_over_overtaken, poll_seconds)
         threading.Thread(target=watch, daemon=True).start()
         # Several flow runs at once would only wait for one another, each with a batch in memory.
-        runner = Runner(name=NAME, query_seconds=poll_seconds, limit=1)
+        runner = _Served(name=NAME, query_seconds=poll_seconds, limit=1)
         for deployment in deployments(conf, settings):
             runner.add_flow(**deployment)
         asyncio.run(runner.start())

@@ -31,7 +31,8 @@ SpaceOption = Annotated[int | None, typer.Option("--memory-space", min=0, help="
 ByOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--by", help="Add up the changes by cause, op_name, source, opcode, element_type or tile; repeat for more."
+        "--by",
+        help="Add up the changes by cause, op_name, source, opcode, element_type, tile or parameter; repeat for more.",
     ),
 ]
 
@@ -142,7 +143,10 @@ def blame(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show a program from run to run: the first run of every change, and the causes of the change."""
+    """Show a program from run to run: the first run of every change, and the causes of the change.
+
+    Example: bufferhouse blame jit_train_step --memory-space 1
+    """
     from bufferhouse.config.threshold import METRICS
     from bufferhouse.report.compare.history import blame_text, read_blame
 

@@ -16,7 +16,7 @@ from bufferhouse.commands.options import (
 )
 from bufferhouse.redaction import redacted
 
-config = typer.Typer(no_args_is_help=True, help="Check the configuration.")
+config = typer.Typer(no_args_is_help=True, help="Check the configuration.\n\nExample: bufferhouse config check")
 ConfigOption = Annotated[
     Path | None,
     typer.Option(
@@ -35,7 +35,10 @@ SetOption = Annotated[
 def config_check(
     config_file: ConfigOption = None, settings: SetOption = None, output_format: FormatOption = "table"
 ) -> None:
-    """Check the configuration, and print every value with its origin. Exit 1 if something is wrong."""
+    """Check the configuration, and print every value with its origin. Exit 1 if something is wrong.
+
+    Example: bufferhouse config check --config bufferhouse.toml
+    """
     from bufferhouse.config.load import ConfigError, find, load
     from bufferhouse.query.format import formatted
 
@@ -83,7 +86,10 @@ def runs_complete(
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Declare runs complete: their dumps wait for no further files, and later dumps are marked as late."""
+    """Declare runs complete: their dumps wait for no further files, and later dumps are marked as late.
+
+    Example: bufferhouse runs complete nightly-2026-11-19
+    """
     from bufferhouse.commands.progress import writing
     from bufferhouse.warehouse.runs import complete
 

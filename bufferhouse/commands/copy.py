@@ -25,6 +25,8 @@ def copy(
 
     The rows of each table are counted and hashed on both sides before one commit of all tables. Then every dump is
     rendered from the copy, as `verify` does. Exit 1 if a dump cannot be proved.
+
+    Example: bufferhouse copy warehouse.duckdb backup.duckdb
     """
     from bufferhouse.warehouse.copy import copy_warehouse
     from bufferhouse.warehouse.open import reading

@@ -71,6 +71,8 @@ def ingest(
     With --config the command makes one pass over the configured sources, as the scheduled flow does: it takes only
     whole files, loads them into the configured warehouse, and publishes where the configuration says so. A missing
     source does not stop the others.
+
+    Example: bufferhouse ingest /tmp/dumps --label track=nightly
     """
     from bufferhouse.commands.ingest_run import run_ingest
 
@@ -107,7 +109,8 @@ def ingest(
     else:
         from bufferhouse.report.summary import lines
 
-        print("\n".join(lines(summary, plan=plan)))
+        way_out = ["To take a source without dumps for good: --allow-empty"] if summary.endings is not None else []
+        print("\n".join([*lines(summary, plan=plan), *way_out]))
     raise typer.Exit(summary.exit_code)
 
 

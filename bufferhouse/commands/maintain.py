@@ -27,7 +27,10 @@ from bufferhouse.errors import UsageError, counted
 
 @guarded
 def publish(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
-    """Copy the warehouse to its published name, so that readers need not wait for writers."""
+    """Copy the warehouse to its published name, so that readers need not wait for writers.
+
+    Example: bufferhouse publish --warehouse nightly.duckdb
+    """
 
     path = warehouse_path(warehouse, must_exist=True)
     if path.published is None:
@@ -47,7 +50,10 @@ def build(
     wait: WaitOption = 0.0,
     output_format: Annotated[str, typer.Option("--format", help="The form of --plan: table or json.")] = "table",
 ) -> None:
-    """Build the models that changed, compute changed stored models again for all dumps, and print their names."""
+    """Build the models that changed, compute changed stored models again for all dumps, and print their names.
+
+    Example: bufferhouse build --plan
+    """
     from bufferhouse.models import build as building
     from bufferhouse.query.format import formatted
     from bufferhouse.warehouse.open import writing
@@ -71,7 +77,10 @@ def build(
 
 @guarded
 def check(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
-    """Run all checks over the whole warehouse. Exit 1 if a check of severity error finds offenders."""
+    """Run all checks over the whole warehouse. Exit 1 if a check of severity error finds offenders.
+
+    Example: bufferhouse check --format json
+    """
     from bufferhouse.models.checks import run_checks
     from bufferhouse.query.format import formatted
 
@@ -97,6 +106,8 @@ def compact(
 
     In a lake, small files are merged into large ones, and old snapshots are removed with the files that only they need.
     A content that the lake stores twice, which `check` reports, keeps one copy.
+
+    Example: bufferhouse compact
     """
     from bufferhouse.report.text.figures import human_bytes
 
@@ -187,6 +198,8 @@ def stats(
 
     JSON has more for a collector of metrics: the last load, open rejects, the current writer, and with a configuration
     the freshness of each source. Exit 3 if the warehouse is being written and has no published copy.
+
+    Example: bufferhouse stats --format json
     """
     from bufferhouse.config.load import find, load
     from bufferhouse.ingest.metrics import metrics
@@ -245,6 +258,8 @@ def export(
     File names that a file system refuses, that lead out of OUTPUT or that collide are replaced by safe ones and listed.
     With --parquet the command writes the tables of raw and the marts instead, as DIR/raw/<table>.parquet and
     DIR/marts/<mart>.parquet.
+
+    Example: bufferhouse export --run jaxlib-0.9.0 -o originals
     """
     from bufferhouse.warehouse.export import choose, export
 
@@ -279,6 +294,8 @@ def verify(
     """Prove that nothing was lost: render every dump from its rows, compare the hashes, and derive every row again.
 
     Exit 1 if a dump cannot be proved.
+
+    Example: bufferhouse verify --sample 1000
     """
     from bufferhouse.warehouse.verify import chosen_dumps, verify
 

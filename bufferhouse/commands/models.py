@@ -40,6 +40,8 @@ def models(
 
     With --dialect no warehouse is needed: the portable marts, and the models they read, are written as views in
     another SQL dialect, in the order in which they must be created. docs/engines.md explains how to run them.
+
+    Example: bufferhouse models --format csv
     """
     if dialect is not None:
         _write_models(dialect, output)
@@ -123,7 +125,10 @@ def lineage(
 def catalog(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a page is out of date.")] = False,
 ) -> None:
-    """Write the generated pages: docs/catalog.md of tables and models, sql/queries/README.md of the cookbook."""
+    """Write the generated pages: docs/catalog.md of tables and models, sql/queries/README.md of the cookbook.
+
+    Example: bufferhouse catalog --check
+    """
     from bufferhouse.query import cookbook
     from bufferhouse.query.catalog import PAGE, catalog_markdown
 

@@ -69,6 +69,8 @@ def query(
 
     Start with the marts: SHOW ALL TABLES lists them, DESCRIBE marts.peak_memory shows one. --list lists the questions
     of the cookbook, --ask asks one. Without a statement an interactive shell starts; .help lists its commands.
+
+    Example: bufferhouse query --ask biggest_at_peak
     """
     from bufferhouse.engine.limits import MIB, Limits
     from bufferhouse.query.cookbook import question
@@ -104,7 +106,7 @@ def query(
         if sql is None:
             _converse(opened, output_format, given, output)
             return
-        text = answer(opened, sql, parameters, output_format, output)
+        text = answer(opened, sql, parameters, output_format, output, say)
     if text is not None:
         show(text, output_format)
 

@@ -16,7 +16,10 @@ HtmlOption = Annotated[Path | None, typer.Option("--html", help="Write the repor
 ReportFormatOption = Annotated[str, typer.Option("--format", help="table, markdown or json.")]
 BytesOption = Annotated[bool, typer.Option("--bytes", help="Print exact bytes.")]
 
-report = typer.Typer(no_args_is_help=True, help="Show reports on the fleet, a run, a program, or two runs.")
+report = typer.Typer(
+    no_args_is_help=True,
+    help="Show reports on the fleet, a run, a program, or two runs.\n\nExample: bufferhouse report fleet",
+)
 
 
 @report.command("fleet")
@@ -29,7 +32,10 @@ def report_fleet(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show how the memory of all programs changed from run to run, the biggest net changes first."""
+    """Show how the memory of all programs changed from run to run, the biggest net changes first.
+
+    Example: bufferhouse report fleet --html fleet.html
+    """
     from bufferhouse.report.fleet.data import read_fleet
     from bufferhouse.report.fleet.text import fleet_text
 
@@ -56,7 +62,10 @@ def report_program(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show one program of one run: its memory over the schedule, the values at its peak, and its bytes by kind."""
+    """Show one program of one run: its memory over the schedule, the values at its peak, and its bytes by kind.
+
+    Example: bufferhouse report program jit_train_step --run latest --html program.html
+    """
     from bufferhouse.report.program.data import read_program
     from bufferhouse.report.program.text import program_text
 
@@ -85,7 +94,10 @@ def report_run(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show one run: its programs by size, its largest blocks, its donation candidates and its constants."""
+    """Show one run: its programs by size, its largest blocks, its donation candidates and its constants.
+
+    Example: bufferhouse report run latest:track=nightly --html run.html
+    """
     from bufferhouse.report.run.data import read_run
     from bufferhouse.report.run.text import run_text
 

@@ -26,15 +26,22 @@ from bufferhouse.errors import UsageError, counted
 _RUN = "The run: its name, the beginning of it, latest, previous or latest:track=nightly."
 _RUNS = f"The runs. {_RUN.replace('The run: its', 'Each by its')}"
 _SIGNATURE = 60  # characters on a terminal
-runs = typer.Typer(no_args_is_help=True, help="List, describe, rename and remove compiler runs.")
-rejects = typer.Typer(help="List, show, replay and remove rejects.")
+runs = typer.Typer(
+    no_args_is_help=True,
+    help="List, describe, rename and remove compiler runs.\n\nExample: bufferhouse runs ls",
+)
+rejects = typer.Typer(help="List, show, replay and remove rejects.\n\nExample: bufferhouse rejects --all")
 
 
 @runs.command("ls")
 @guarded
 def runs_ls(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
-    """List the runs, oldest first."""
+    """List the runs, oldest first.
+
+    Example: bufferhouse runs ls --format json
+    """
     from bufferhouse.query.format import formatted
+    from bufferhouse.query.hints import why_empty
 
     check_format(output_format, "table", "json")
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
@@ -44,7 +51,10 @@ def runs_ls(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_fo
             " FROM staging.runs AS r LEFT JOIN staging.observations AS o USING (run_id)"
             " GROUP BY ALL ORDER BY r.started_at, MAX(r.natural_name)"
         )
-        print(formatted([column[0] for column in cursor.description], cursor.fetchall(), output_format))
+        columns, rows = [column[0] for column in cursor.description], cursor.fetchall()
+        if not rows:
+            say(f"bufferhouse: no rows: {why_empty(con)}")
+    print(formatted(columns, rows, output_format))
 
 
 @runs.command("set")
@@ -58,7 +68,10 @@ def runs_set(
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Set facts of a run: columns of raw.runs, or labels of your own as label.NAME=VALUE."""
+    """Set facts of a run: columns of raw.runs, or labels of your own as label.NAME=VALUE.
+
+    Example: bufferhouse runs set jaxlib-0.9.0 platform=cpu label.track=release
+    """
     from bufferhouse.warehouse.runs import set_facts
 
     pairs = {}
@@ -79,7 +92,10 @@ def runs_rename(
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Rename a run."""
+    """Rename a run.
+
+    Example: bufferhouse runs rename xla_dump nightly-2026-11-19
+    """
     from bufferhouse.warehouse.runs import rename
 
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
@@ -160,8 +176,12 @@ def runs_pin(
 
 @guarded
 def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
-    """List the programs: id, name, number of runs, most reserved bytes, entry signature."""
+    """List the programs: id, name, number of runs, most reserved bytes, entry signature.
+
+    Example: bufferhouse programs --format csv
+    """
     from bufferhouse.query.format import formatted
+    from bufferhouse.query.hints import why_empty
 
     check_format(output_format, "table", "json")
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
@@ -172,6 +192,8 @@ def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_f
             " GROUP BY t.program_id ORDER BY most_reserved_bytes DESC, program_name"
         )
         columns, rows = [column[0] for column in cursor.description], cursor.fetchall()
+        if not rows:
+            say(f"bufferhouse: no rows: {why_empty(con)}")
     if output_format == "table" and sys.stdout.isatty():
         from bufferhouse.report.text.screen import distinct
 
@@ -208,13 +230,23 @@ def rejects_ls(
     wait: WaitOption = 0.0,
     output_format: FormatOption = "table",
 ) -> None:
-    """List the open rejects."""
+    """List the open rejects.
+
+    Example: bufferhouse rejects ls --all --format json
+    """
     from bufferhouse.ingest.rejects import COLUMNS, listed
     from bufferhouse.query.format import formatted
 
     check_format(output_format, "table", "json")
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
-        print(formatted(COLUMNS, listed(con, every=every), output_format))
+        rows = listed(con, every=every)
+        if not rows:
+            others = 0 if every else len(listed(con, every=True))
+            say(
+                "bufferhouse: no open rejects"
+                + (f"; {others:,} replayed or resolved, listed with --all" if others else "")
+            )
+    print(formatted(COLUMNS, rows, output_format))
 
 
 @rejects.command("show")
@@ -225,7 +257,10 @@ def rejects_show(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the refused bytes to this file.")] = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show why a dump was refused, with the lines around the fault."""
+    """Show why a dump was refused, with the lines around the fault.
+
+    Example: bufferhouse rejects show 3
+    """
     from bufferhouse.ingest.rejects import content, explained
     from bufferhouse.warehouse.target import check_target
 
@@ -249,7 +284,10 @@ def rejects_replay(
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Parse and load rejects again with the current parser. Exit 1 if one is still refused."""
+    """Parse and load rejects again with the current parser. Exit 1 if one is still refused.
+
+    Example: bufferhouse rejects replay --all
+    """
     from bufferhouse.ingest.rejects import replay
 
     if bool(reject_ids) == every:

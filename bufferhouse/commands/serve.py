@@ -16,11 +16,17 @@ def serve(
     port: Annotated[
         int, typer.Option(help="The port of the Prefect server that is started if $PREFECT_API_URL names none.")
     ] = 4200,
+    ui: Annotated[
+        bool,
+        typer.Option("--ui/--no-ui", help="Serve Prefect's dashboard at the address of the server that is started."),
+    ] = True,
     poll: Annotated[float, typer.Option(min=0.5, help="Seconds between two checks for flow runs that are due.")] = 10.0,
 ) -> None:
     """Run all flows on their schedules, until Ctrl-C or SIGTERM.
 
     Without $PREFECT_API_URL the command starts a Prefect server on 127.0.0.1, and stops it at the end.
+
+    Example: bufferhouse serve --config bufferhouse.toml --poll 300
     """
     from bufferhouse.config.load import find, load
     from bufferhouse.errors import UsageError, counted
@@ -32,9 +38,12 @@ def serve(
             f"expected [[sources]] in {conf.path or 'a bufferhouse.toml'}, found none; see docs/schedule.md"
         )
     say(f"bufferhouse: serving {conf.path}, {counted(len(conf.sources), 'source')}, warehouse {conf.warehouse}")
-    from flows.server import server
+    from flows.server import dashboard, kept_authentication, server
     from flows.serving import serve as serve_flows
 
-    with server(port) as url:
-        say(f"bufferhouse: Prefect answers at {url}")
+    kept = kept_authentication()
+    with server(port, has_dashboard=ui) as url:
+        if page := dashboard(url):
+            asked = f"the text of {kept}" if kept else "$PREFECT_API_AUTH_STRING"
+            say(f"bufferhouse: Prefect's dashboard is at {page} and asks for {asked}")
         serve_flows(conf, given, poll_seconds=poll)

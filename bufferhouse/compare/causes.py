@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from bufferhouse.compare.match import Elsewhere, Match, look_up, match, rest_of
 from bufferhouse.compare.moments import Moment
+from bufferhouse.compare.signature import Step
 from bufferhouse.compare.values import Value
 
 # A matched pair of values may differ in these.
@@ -79,13 +80,14 @@ def blame(
     after_values: Sequence[Value],
     memory_space: int,
     kinds: Collection[str] | None = None,
+    changes: Sequence[Step] = (),
 ) -> Blame:
     """Return why other bytes are occupied at the moment after than at the moment before.
 
     `before_values` and `after_values` are all values of both programs, of all memory spaces. Only bytes in allocations
-    of `kinds` are split into causes; None stands for all kinds.
+    of `kinds` are split into causes; None stands for all kinds. `changes` are those of `match`.
     """
-    matches, gone, new = match(before.alive, after.alive, before_values, after_values)
+    matches, gone, new = match(before.alive, after.alive, before_values, after_values, changes)
     causes = [cause for pair in matches for cause in _differences(pair, before.owned, after.owned, kinds)]
     old_rest = rest_of(before_values, memory_space, before.alive)
     new_rest = rest_of(after_values, memory_space, after.alive)

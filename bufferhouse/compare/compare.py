@@ -8,10 +8,12 @@ import duckdb
 
 from bufferhouse.compare import causes
 from bufferhouse.compare.causes import Blame, Cause, blame
+from bufferhouse.compare.dimensions import changed_dimensions
 from bufferhouse.compare.functions import join, lone_dumps
 from bufferhouse.compare.moments import Moment, closest, moments
 from bufferhouse.compare.pairing import RENAMED, RESHAPED, Dump, Pair, pair_up
 from bufferhouse.compare.peaks import Peaks, describe
+from bufferhouse.compare.signature import Step
 from bufferhouse.compare.sizes import FOOTPRINT_PARTS, Sizes, SizesOfDumps, metric_bytes
 from bufferhouse.compare.values import Value, by_path, read_values
 from bufferhouse.query.statements import ask
@@ -205,15 +207,17 @@ def _blamed(row: Compared, metric: str, values: Values) -> Compared:
     kinds = {"temp"} if metric == "temp" else None
     before_id, after_id = row.pair.before.dump_id, row.pair.after.dump_id
     all_before, all_after = values.of[before_id], values.of[after_id]
+    changes: Sequence[Step] = ()
     if row.pair.change == RESHAPED:
         all_before, all_after = by_path(all_before, all_after)
+        changes = changed_dimensions(row.pair.before.signature, row.pair.after.signature)
     before_values = [value for value in all_before if value.memory_space == row.memory_space]
     after_values = [value for value in all_after if value.memory_space == row.memory_space]
     before, after = closest(
         _moments(before_values, values.peaks.get((before_id, row.memory_space))),
         _moments(after_values, values.peaks.get((after_id, row.memory_space))),
     )
-    found = blame(before, after, all_before, all_after, row.memory_space, kinds)
+    found = blame(before, after, all_before, all_after, row.memory_space, kinds, changes)
     # The bytes of the metric beyond those that values own at these moments: none for the occupied peak.
     packing = _beyond(row.after_bytes, after, kinds) - _beyond(row.before_bytes, before, kinds)
     split = [*found.causes, Cause(causes.PACKING, packing)]

@@ -3,9 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
-from bufferhouse.compare.tiers import TIERS, Tier, without_layout
+from bufferhouse.compare.dimensions import explanation
+from bufferhouse.compare.signature import Step
+from bufferhouse.compare.tiers import SCALED, TIERS, WITH_SCALED, Tier, without_layout
 from bufferhouse.compare.values import Value
 
 
@@ -18,14 +21,19 @@ class Match(NamedTuple):
 
 
 def match(
-    before: Sequence[Value], after: Sequence[Value], before_program: Sequence[Value], after_program: Sequence[Value]
+    before: Sequence[Value],
+    after: Sequence[Value],
+    before_program: Sequence[Value],
+    after_program: Sequence[Value],
+    changes: Sequence[Step] = (),
 ) -> tuple[list[Match], list[Value], list[Value]]:
     """Return the pairs of `before` and `after`, which are parts of the programs, and the unmatched values of each.
 
-    In each tier values with one key are paired: first those of equal size, then in the order of their starts.
+    In each tier values with one key are paired: first those of equal size, then in the order of their starts. `changes`
+    are those of dimensions between the signatures of the programs (`changed_dimensions`).
     """
     matches: list[Match] = []
-    for tier in TIERS:
+    for tier in WITH_SCALED if changes else TIERS:
         if not before or not after:
             break
         befores, afters = by_key(tier, before), by_key(tier, after)
@@ -33,7 +41,8 @@ def match(
         if tier.is_reshaped and shared:
             found = list(_reshaped(tier, befores, afters, shared, before_program, after_program))
         else:
-            found = [Match(*pair, tier.name) for key in shared for pair in _pairs(befores[key], afters[key])]
+            pairs = partial(_scaled, changes=changes) if tier is SCALED else _pairs
+            found = [Match(*pair, tier.name) for key in shared for pair in pairs(befores[key], afters[key])]
         matches += found
         done = {pair.before.value_id for pair in found}, {pair.after.value_id for pair in found}
         before = [value for value in before if value.value_id not in done[0]]
@@ -83,6 +92,16 @@ def _pairs(before: list[Value], after: list[Value]) -> Iterable[tuple[Value, Val
             rest.append(value)
     others = sorted((value for values in waiting.values() for value in values), key=_order)
     yield from zip(rest, others, strict=False)
+
+
+def _scaled(before: list[Value], after: list[Value], changes: Sequence[Step]) -> Iterable[tuple[Value, Value]]:
+    """Yield the pairs of values whose shapes differ as the signatures do, in the order of their starts."""
+    waiting = sorted(after, key=_order)
+    for value in sorted(before, key=_order):
+        for number, other in enumerate(waiting):
+            if explanation(value.shape_text, other.shape_text, changes):
+                yield value, waiting.pop(number)
+                break
 
 
 def _order(value: Value) -> tuple:

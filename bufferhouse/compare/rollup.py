@@ -1,10 +1,13 @@
-"""The causes of many programs, added up in groups: by cause, source line, opcode and other facts of their values."""
+"""The causes of many programs, added up in groups: by cause, source line, changed dimension and other facts."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from bufferhouse.compare.causes import Cause, former
 from bufferhouse.compare.compare import Compared
+from bufferhouse.compare.dimensions import changed_dimensions, explanation
+from bufferhouse.compare.pairing import RESHAPED, Pair
+from bufferhouse.compare.signature import read_signature
 from bufferhouse.compare.tiers import normalised, tiles
 from bufferhouse.compare.values import Value
 
@@ -24,7 +27,7 @@ _KEYS: dict[str, Callable[[Value], str | None]] = {
     "element_type": lambda value: value.element_type or "tuple",
     "tile": lambda value: tiles(value.shape_text) or None,
 }
-GROUPINGS = ("cause", *_KEYS)
+GROUPINGS = ("cause", *_KEYS, "parameter")
 
 
 def rolled_up(rows: Iterable[Compared], by: str) -> list[dict[str, Any]]:
@@ -37,7 +40,7 @@ def rolled_up(rows: Iterable[Compared], by: str) -> list[dict[str, Any]]:
     groups: dict[tuple[str, str], list[tuple[int, Cause]]] = {}
     for row in rows:
         for cause in row.causes:
-            groups.setdefault(_group(cause, by), []).append((row.pair.any.program_id, cause))
+            groups.setdefault(_group(cause, by, row.pair), []).append((row.pair.any.program_id, cause))
     found = [
         {
             "group": former_label,
@@ -53,11 +56,28 @@ def rolled_up(rows: Iterable[Compared], by: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: (-abs(one["delta_bytes"]), -one["risen_bytes"], one["group"]))
 
 
-def _group(cause: Cause, by: str) -> tuple[str, str]:
+def _group(cause: Cause, by: str, pair: Pair) -> tuple[str, str]:
     """Return the label of the group of a cause, and the label that it had in earlier releases."""
     if by == "cause":
         return cause.cause, former(cause.cause)
     if value := cause.after or cause.before:
-        label = _KEYS[by](value) or _NOTHING
+        label = (_changed_dimension(cause, pair) if by == "parameter" else _KEYS[by](value)) or _NOTHING
         return label, label
     return f"({cause.cause})", f"({former(cause.cause)})"
+
+
+def _changed_dimension(cause: Cause, pair: Pair) -> str:
+    """Return what changed in the parameters of a reshaped program and explains a cause; in brackets if nothing does."""
+    if pair.change != RESHAPED:
+        return "(same signature)"
+    before, after = pair.before.signature, pair.after.signature
+    if cause.before is None or cause.after is None:
+        if not (cause.before or cause.after).parameter:
+            return "(new and removed buffers)"
+        counts = [len(read_signature(signature).parameters) for signature in (before, after)]
+        return "parameters {:,} → {:,}".format(*counts)
+    changes = changed_dimensions(before, after)
+    found = explanation(cause.before.shape_text, cause.after.shape_text, changes)
+    if found is None:
+        return "(other shapes)"
+    return " and ".join(f"{step.name} {step.before:,} → {step.after:,}" for step in found) or "(same shapes)"

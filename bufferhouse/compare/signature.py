@@ -29,8 +29,13 @@ class Step(NamedTuple):
     after: int
 
     def __str__(self) -> str:
+        return f"{self.name} {self.factor}"
+
+    @property
+    def name(self) -> str:
+        """Which dimension it is: `leading dimension`."""
         names = _NAMES.get(self.rank, ("leading", *(f"{n + 2}." for n in range(self.rank - 2)), "last"))
-        return f"{names[self.place]} dimension {self.factor}"
+        return f"{names[self.place]} dimension"
 
     @property
     def factor(self) -> str:

@@ -116,3 +116,7 @@ TIERS = (
     Tier("op_name and opcode, the only other shape", _op_name_and_opcode, is_reshaped=True),
     Tier(SUBSTITUTED, _shape),
 )
+# Between two signatures of a function values of one key match if they differ in shape as the signatures do: surer than
+# the tiers that leave the op_name out.
+SCALED = Tier("op_name, opcode and dimensions of the signature", _op_name_and_opcode)
+WITH_SCALED = (*TIERS[:2], SCALED, *TIERS[2:])

@@ -83,6 +83,8 @@ def chosen_sources(
 ) -> list[Source]:
     """Return the configured sources of some names, all for None, and one source of all that is no such name.
 
+    A configured source may be empty for now; what a call names may not.
+
     Raises:
         UsageError: none is named, and none is configured.
     """
@@ -94,7 +96,7 @@ def chosen_sources(
     known = {source.name for source in chosen}
     paths = [name for name in names or () if name not in known]
     if paths:
-        chosen.append(Source.named(paths))
+        chosen.append(Source.named(paths, may_be_empty=False))
     for source in chosen:
         source.run_name = run
         source.labels = {**source.labels, **(labels or {})}

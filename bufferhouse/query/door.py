@@ -70,14 +70,14 @@ class Door:
                     )
             return tell(Answer(columns, rows))
 
-    def batches(self, sql: str, parameters: Mapping[str, Any] | None, tell: Callable[[Any], None]) -> None:
-        """Let `tell` read the answer batch by batch, from an Arrow reader: however long it is, little is in memory.
+    def batches(self, sql: str, parameters: Mapping[str, Any] | None, tell: Callable[[Any], T]) -> T:
+        """Return what `tell` makes of an Arrow reader of the answer: however long that is, little is in memory.
 
         Raises:
             UsageError: as `told`.
         """
         with self._running(sql, parameters) as cursor:
-            tell(cursor.to_arrow_reader(_BATCH))
+            return tell(cursor.to_arrow_reader(_BATCH))
 
     @contextmanager
     def _running(self, sql: str, parameters: Mapping[str, Any] | None) -> Iterator[duckdb.DuckDBPyConnection]:

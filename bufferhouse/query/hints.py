@@ -1,11 +1,13 @@
-"""Suggestions behind DuckDB's messages about unknown tables and columns."""
+"""Suggestions: behind DuckDB's messages about unknown tables and columns, and where an answer has no row."""
 
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
 
 import duckdb
 
 from bufferhouse.engine.faults import is_closed
+from bufferhouse.errors import counted
 
 _TABLE = re.compile(
     r'Table with name "?([\w.]+?)"? does not exist(?:!| because schema "?(\w+)"? does not exist)', re.IGNORECASE
@@ -26,6 +28,29 @@ _OF_A_COLUMN = """
     WHERE NOT internal AND lower(column_name) = lower($column) AND schema_name IN ('marts', 'staging', 'raw')
     ORDER BY CASE schema_name WHEN 'marts' THEN 0 WHEN 'staging' THEN 1 ELSE 2 END, name
 """
+_HELD = """
+    SELECT
+        (SELECT COUNT(*) FROM raw.runs), (SELECT COUNT(*) FROM raw.dumps),
+        (SELECT COUNT(*) FROM raw.rejects WHERE state = 'open')
+"""
+# The parameters of the cookbook that name something: whether there is one, what it is, and where all are listed.
+_KNOWN = {
+    "program": (
+        "SELECT 1 FROM marts.observations_v1 WHERE program_name LIKE CAST($value AS VARCHAR) LIMIT 1",
+        "program like",
+        "list them with: bufferhouse programs",
+    ),
+    "run": (
+        "SELECT 1 FROM raw.runs WHERE run_name = CAST($value AS VARCHAR)",
+        "run",
+        "list them with: bufferhouse runs ls",
+    ),
+    "memory_space": (
+        "SELECT 1 FROM raw.allocations WHERE memory_space = TRY_CAST($value AS INTEGER) LIMIT 1",
+        "allocation in memory space",
+        "list them with: bufferhouse query --ask memory_spaces_of_programs",
+    ),
+}
 # The layers in the order in which people should read them.
 _LAYERS = ("marts", "staging", "intermediate", "raw", "checks", "meta")
 
@@ -70,6 +95,21 @@ def tables_with(con: duckdb.DuckDBPyConnection, column: str) -> list[str]:
     """Return the tables and views that have a column, marts first; of a mart the name without its version."""
     names = [row[0] for row in con.execute(_OF_A_COLUMN, {"column": column}).fetchall()]
     return [name for name in names if name.rpartition("_v")[0] not in names]
+
+
+def why_empty(con: duckdb.DuckDBPyConnection, parameters: Mapping[str, object] | None = None) -> str:
+    """Return why an answer has no row and the way out, as far as the warehouse and the parameters tell; else ''."""
+    given = parameters or {}
+    runs, dumps, rejects = con.execute(_HELD).fetchone()
+    if not runs:
+        return "the warehouse has no runs yet; load dumps with: bufferhouse ingest SOURCE"
+    if not dumps:
+        return f"no dump could be read, {counted(rejects, 'reject')}; list them with: bufferhouse rejects ls"
+    for name, (sql, what, way_out) in _KNOWN.items():
+        value = given.get(name)
+        if value is not None and not con.execute(sql, {"value": value}).fetchone():
+            return f"there is no {what} {value!r}; {way_out}"
+    return ""
 
 
 def _either(names: list[str]) -> str:

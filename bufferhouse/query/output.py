@@ -1,14 +1,15 @@
 """Parameters of a statement as typed, and its answer as text or in a file, whole or not at all."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from bufferhouse.errors import UsageError
 from bufferhouse.paths import replacing
-from bufferhouse.query.door import Door
+from bufferhouse.query.door import Answer, Door
 from bufferhouse.query.format import FORMATS, formatted
+from bufferhouse.query.hints import why_empty
 
 _PIECE = 1 << 16  # characters
 ALL_FORMATS = (*FORMATS, "parquet")
@@ -47,26 +48,43 @@ def _value(text: str) -> int | float | str | bool | None:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" else text
 
 
-def answer(door: Door, sql: str, parameters: Mapping[str, object], form: str, output: Path | None) -> str | None:
+def answer(
+    door: Door,
+    sql: str,
+    parameters: Mapping[str, object],
+    form: str,
+    output: Path | None,
+    say: Callable[[str], None] = lambda _: None,
+) -> str | None:
     """Run a statement and return its answer in one of ALL_FORMATS; or write it to `output`, whole at the end.
+
+    `say` is told of an answer without a row, and why it has none where that is known.
 
     Raises:
         UsageError: the statement is refused, or cannot be answered; nothing was written.
     """
     if output is None:
-        return door.told(sql, parameters, lambda found: formatted(found.columns, found.rows, form))
-    # Of what was there nothing is lost when this fails, and nothing new is left behind.
-    with replacing(output) as new:
-        if form == "parquet":
-            door.batches(sql, parameters, lambda batches: _write_parquet(batches, new))
-        else:
-            door.told(sql, parameters, lambda found: _write(formatted(found.columns, found.rows, form), new))
-    return None
+        text, count = door.told(
+            sql, parameters, lambda found: (formatted(found.columns, found.rows, form), len(found.rows))
+        )
+    else:
+        text = None
+        # Of what was there nothing is lost when this fails, and nothing new is left behind.
+        with replacing(output) as new:
+            if form == "parquet":
+                count = door.batches(sql, parameters, lambda batches: _write_parquet(batches, new))
+            else:
+                count = door.told(sql, parameters, lambda found: _write(found, form, new))
+    if not count:
+        why = why_empty(door.con, parameters)
+        say("bufferhouse: no rows" + (f": {why}" if why else ""))
+    return text
 
 
-def _write(text: str, path: Path) -> None:
+def _write(found: Answer, form: str, path: Path) -> int:
     with path.open("w") as file:
-        write(text, file)
+        write(formatted(found.columns, found.rows, form), file)
+    return len(found.rows)
 
 
 def write(text: str, file: TextIO) -> None:
@@ -76,9 +94,12 @@ def write(text: str, file: TextIO) -> None:
     file.write("\n")
 
 
-def _write_parquet(batches: Any, path: Path) -> None:
+def _write_parquet(batches: Any, path: Path) -> int:
     import pyarrow.parquet as pq
 
+    count = 0
     with pq.ParquetWriter(path, batches.schema, compression="zstd") as writer:
         for batch in batches:
             writer.write_batch(batch)
+            count += batch.num_rows
+    return count

@@ -4,6 +4,8 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from bufferhouse.errors import UsageError
@@ -14,13 +16,17 @@ from bufferhouse.query.hints import tables_like
 from bufferhouse.query.output import answer, pairs
 
 PROMPT, MORE = "bufferhouse> ", "        ...> "
-_TABLES = """
-    SELECT schema_name || '.' || view_name AS name, split_part(COALESCE(comment, ''), '. ', 1) AS purpose
-    FROM duckdb_views() WHERE NOT internal AND schema_name IN ('marts', 'staging')
-    UNION ALL
-    SELECT schema_name || '.' || table_name, split_part(COALESCE(comment, ''), '. ', 1)
-    FROM duckdb_tables() WHERE NOT internal AND schema_name = 'raw'
-    ORDER BY name
+# Versions of a mart one after another, the newest last.
+_TABLES = r"""
+    SELECT regexp_replace(full_name, '^(marts\..*)_v[0-9]+$', '\1') AS name, full_name, purpose
+    FROM (
+        SELECT schema_name || '.' || view_name AS full_name, split_part(COALESCE(comment, ''), '. ', 1) AS purpose
+        FROM duckdb_views() WHERE NOT internal AND schema_name IN ('marts', 'staging')
+        UNION ALL
+        SELECT schema_name || '.' || table_name, split_part(COALESCE(comment, ''), '. ', 1)
+        FROM duckdb_tables() WHERE NOT internal AND schema_name = 'raw'
+    )
+    ORDER BY name, length(full_name), full_name
 """
 _COLUMNS = """
     SELECT column_name, data_type, COALESCE(comment, '') AS meaning
@@ -72,7 +78,7 @@ class Shell:
             UsageError: it cannot be carried out as it was given.
         """
         if not text.startswith("."):
-            self.show(answer(self.door, text, {}, self.form, None) or "")
+            self.show(answer(self.door, text, {}, self.form, None, self.say) or "")
             return True
         try:
             command, *words = shlex.split(text.rstrip("; \n"))
@@ -96,8 +102,13 @@ class Shell:
         self.show("\n".join([text for _, text in self._commands.values()] + ["A statement ends in ;"]))
 
     def _tables(self, words: list[str]) -> None:
-        rows = [row for row in self.door.con.execute(_TABLES).fetchall() if all(word in row[0] for word in words)]
-        self.show(formatted(("name", "purpose"), rows, self.form))
+        found = self.door.con.execute(_TABLES).fetchall()
+        rows = []
+        for name, versions in groupby(found, key=itemgetter(0)):
+            full_names, purposes = zip(*[row[1:] for row in versions], strict=True)
+            if all(any(word in full_name for full_name in full_names) for word in words):
+                rows.append((name, " ".join(one.removeprefix(name)[1:] for one in full_names).strip(), purposes[-1]))
+        self.show(formatted(("name", "versions", "purpose"), rows, self.form))
 
     def _describe(self, words: list[str]) -> None:
         columns = self._columns(*self._named(words, ".describe TABLE"))
@@ -142,7 +153,7 @@ class Shell:
         parameters = asked.values(pairs(words[1:]))
         if parameters:
             self.say("  ".join(f"{name}={shown(value)}" for name, value in parameters.items()))
-        self.show(answer(self.door, asked.sql, parameters, self.form, None) or "")
+        self.show(answer(self.door, asked.sql, parameters, self.form, None, self.say) or "")
 
     def _format(self, words: list[str]) -> None:
         if len(words) != 1 or words[0] not in FORMATS:

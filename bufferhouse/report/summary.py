@@ -61,7 +61,7 @@ def _nothing(summary: Summary) -> str:
     return (
         f"no dump found, and nothing loaded; {', '.join(said) or 'no file at all'} seen. XLA writes dumps, files "
         "…-buffer-assignment.txt, where the program is compiled with XLA_FLAGS='--xla_dump_to=DIR "
-        "--xla_dump_hlo_as_text'; --allow-empty takes an empty source for good"
+        "--xla_dump_hlo_as_text'"
     )
 
 

@@ -1,5 +1,5 @@
--- Arguments of the programs of a run that could be donated, because an output could take their bytes: the programs that
--- would save most first, and of each its largest arguments.
+-- Arguments of the programs of a run that could be donated, because an output has their shape: the programs that would save
+-- most first, and of each its largest arguments.
 -- grain: platform, memory_space, program_id, compile_target, parameter_allocation_index
 -- parameters: run_id, donations (how many)
 WITH programs AS (
@@ -23,7 +23,7 @@ candidates AS (
         d.*,
         CAST(SUM(d.size_bytes) OVER program AS BIGINT) AS program_bytes
     FROM programs AS t
-    INNER JOIN marts.donation_candidates_v1 AS d ON t.dump_id = d.dump_id AND t.memory_space = d.memory_space
+    INNER JOIN marts.donation_candidates_v2 AS d ON t.dump_id = d.dump_id AND t.memory_space = d.memory_space
     WINDOW program AS (PARTITION BY t.platform, t.program_id, t.compile_target, d.memory_space)
 ),
 
@@ -63,8 +63,10 @@ SELECT
     parameter_shape,  -- Its shape.
     output_name,  -- Instruction that defines the output.
     output_shape,  -- Its shape.
-    CASE WHEN has_same_shape THEN 'yes' ELSE 'no' END AS same_shape,  -- Whether the shapes agree, as JAX demands.
-    CASE WHEN is_meeting THEN 'yes' ELSE 'no' END AS in_place  -- Whether one instruction does both: reads, writes.
+    'yes' AS same_shape,  -- Of all: JAX demands that the shapes agree.
+    CASE WHEN is_meeting THEN 'yes' ELSE 'no' END AS in_place,  -- Whether one instruction does both: reads, writes.
+    CASE WHEN is_in_this_schedule THEN 'yes' ELSE 'no' END
+        AS in_this_schedule  -- Whether the argument is free when the output is born, in the schedule of the dump.
 FROM ranked
 WHERE donation_rank <= $donations
 ORDER BY donation_rank

@@ -175,7 +175,10 @@ def test_nothing_need_be_stored(fleet: Path, compare):
     ("words", "said"),
     [
         (["--metric", "bytes"], "--metric: expected reserved, occupied, temp or footprint, found 'bytes'"),
-        (["--by", "shape"], "--by: expected cause, op_name, source, opcode, element_type or tile, found 'shape'"),
+        (
+            ["--by", "shape"],
+            "--by: expected cause, op_name, source, opcode, element_type, tile or parameter, found 'shape'",
+        ),
         (["--format", "github"], "github"),
         (["--format", "xml"], "xml"),
         (["--fail-over", "much"], "expected a limit such as 5%"),

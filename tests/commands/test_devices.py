@@ -51,6 +51,8 @@ def test_a_comparison_of_two_devices_says_so(two):
     words = ("compare", "layers-4", "layers-6", "--format", "markdown")
     assert "two kinds of device, TPU v5e → TPU v5p" in two(*words, devices=("TPU v5e", "TPU v5p")).out
     assert "kinds of device" not in two(*words, devices=("TPU v5e", "TPU v5e")).out
+    notes = json.loads(two(*words, "--format", "json", devices=("TPU v5e", "TPU v5p")).out)["notes"]
+    assert [note for note in notes if "TPU v5e → TPU v5p" in note] == notes != []
 
 
 def test_unknown_devices_that_contradict_each_other_are_named(own_warehouse: Path):

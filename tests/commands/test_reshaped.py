@@ -74,6 +74,20 @@ def test_a_reader_sees_what_changed_in_the_model(ask, changed: str, form: str):
     assert said.index("Reshaped in cpu") < said.index("Why jit_train_step changed")
 
 
+def test_the_dimension_that_changed_takes_its_bytes(ask, changed: str):
+    """A batch twice as large explains nine tenths of the growth; more layers show as parameters and as new buffers."""
+    found = json.loads(compare(ask, changed, "--by", "parameter", "--format", "json").out)
+    groups = {one["group_label"]: one["delta_bytes"] for one in found["by_parameter"]}
+    before, after = GROWN[changed]
+    assert after - before == sum(groups.values())
+    if changed == "batch-64":
+        assert groups["leading dimension 32 → 64"] > 0.9 * (after - before)
+    else:
+        assert {"parameters 53 → 77", "(new and removed buffers)"} < groups.keys()
+        parameters = [cause for cause in found["programs"][0]["causes"] if cause["opcode"] == "parameter"]
+        assert groups["parameters 53 → 77"] == sum(cause["bytes"] for cause in parameters)
+
+
 def test_the_gate_does_not_let_a_larger_model_pass(ask, changed: str):
     """Growth is growth; only who asks for it is warned instead, or sees nothing."""
     for words, code in (

@@ -61,6 +61,7 @@ class Clock:
     is_heard: bool = False
     process: subprocess.Popen | None = None
     auth: str | None = None
+    options: tuple[str, ...] = ()
 
     @property
     def drop(self) -> Path:
@@ -100,7 +101,7 @@ class Clock:
         with (self.root / "serve.log").open("w") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "bufferhouse.cli", "serve", "--config", self.config, "--port", str(self.port),
-                 "--poll", "1"],
+                 "--poll", "1", *self.options],
                 env=self.environment, cwd=self.root, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         until(self._answers, "an answer of the server")

@@ -418,3 +418,12 @@ def test_the_command_line_exits_with_0_2_or_3_otherwise(prefect_server, tmp_path
     assert f"bufferhouse: {warehouse} is being written by process" in capsys.readouterr().err
     assert 0 == main()
     assert [("nightly",)] == query(warehouse, "SELECT run_name FROM raw.runs")
+
+
+def test_a_directory_without_a_dump_is_no_success(prefect_server, tmp_path):
+    """Named in the call, it fails the flow run, which says what is there; no warehouse is made."""
+    (tmp_path / "module_1.ll").touch()
+    state = ingest([str(tmp_path)], warehouse=str(tmp_path / "warehouse.duckdb"), return_state=True)
+    assert state.is_failed()
+    assert "no dump found, and nothing loaded; 1 .ll seen." in state.message
+    assert not (tmp_path / "warehouse.duckdb").exists()

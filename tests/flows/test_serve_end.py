@@ -4,32 +4,87 @@ import os
 import re
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
 from tests.flows.clock import Clock, free_port, until
+from tests.report.browser import browsing
 
 pytestmark = pytest.mark.soak
 
 
-def test_ctrl_c_pauses_the_deployments_and_says_one_line(tmp_path: Path):
-    """Ctrl-C of a terminal goes to the whole group: the server is not in it, and ends last. Exit 130, no traceback."""
+@pytest.fixture
+def clock(tmp_path: Path) -> Iterator[Clock]:
+    """A configuration with one source, served until the end of the test."""
     clock = Clock(tmp_path, free_port())
     clock.drop.mkdir()
     clock.config.write_text('[warehouse]\npath = "warehouse.duckdb"\n[[sources]]\nname = "drop"\npaths = ["drop"]\n')
     clock.start()
     until(lambda: 5 == clock.ask("deployments/count", {}), "the deployments")
-    time.sleep(3)  # until the runner waits for flow runs; nothing tells that it does
-    os.killpg(clock.process.pid, signal.SIGINT)
     try:
-        assert 130 == clock.process.wait(10)
+        yield clock
     finally:
         clock.process.kill()
-    said = (tmp_path / "serve.log").read_text()
+        clock.process.wait()
+
+
+def test_ctrl_c_pauses_the_deployments_and_says_one_line(clock: Clock):
+    """Ctrl-C of a terminal goes to the whole group: the server is not in it, and ends last. Exit 130, no traceback."""
+    time.sleep(3)  # until the runner waits for flow runs; nothing tells that it does
+    os.killpg(clock.process.pid, signal.SIGINT)
+    assert 130 == clock.process.wait(10)
+    said = (clock.root / "serve.log").read_text()
     last = said.strip().split("\n")[-1]
     assert re.fullmatch(r"bufferhouse: interrupted after [\d.]+ s; what was committed is kept", last)
     assert "All deployments have been paused" in said
     assert [] == [line for line in said.split("\n") if re.search("Traceback|WARNING|ERROR", line)]
     with pytest.raises(OSError, match="refused"):
         clock.ask("health")
+
+
+def test_sigterm_pauses_the_deployments_and_warns_of_nothing(clock: Clock):
+    """As a service manager ends it: exit 0, and the log names no fault of ours or of Prefect's."""
+    time.sleep(3)  # as above
+    assert 0 == clock.stop()
+    said = (clock.root / "serve.log").read_text()
+    assert "All deployments have been paused" in said
+    assert [] == [line for line in said.split("\n") if re.search("Traceback|Warning|WARNING|ERROR", line)]
+
+
+def test_the_dashboard_works_at_the_address_that_is_printed(clock: Clock, tmp_path: Path):
+    """With the text of the file that is named there; the page may ask no other server."""
+    said = (clock.root / "serve.log").read_text()
+    found = re.search(r"dashboard is at (http://127\.0\.0\.1:\d+) and asks for the text of (.+)$", said, re.M)
+    address, kept = found[1], Path(found[2])
+    with browsing(tmp_path / "browser") as browser, browser.opened(address) as page:
+        page.wait_for("document.querySelector('input')")
+        page.ask("document.querySelector('input').focus()")
+        page.write(kept.read_text())
+        page.ask("document.querySelector('button').click()")
+        page.wait_for("location.pathname.endsWith('dashboard')")
+        page.ask("[...document.querySelectorAll('a')].find((link) => link.innerText.includes('Deployments')).click()")
+        page.wait_for(
+            "document.body.innerText.includes('fleet_report') || document.body.innerText.includes('fleet-report')"
+        )
+        answered = {
+            event["params"]["response"]["url"] for event in page.events if event["method"] == "Network.responseReceived"
+        }
+    assert {address} == {re.match(r"\w+://[^/]+", url)[0] for url in answered if not url.startswith(("data:", "blob:"))}
+
+
+def test_without_ui_no_page_is_served_and_no_address_printed(tmp_path: Path):
+    """The API stays: flow runs need it."""
+    clock = Clock(tmp_path, free_port(), options=("--no-ui",))
+    clock.drop.mkdir()
+    clock.config.write_text('[[sources]]\nname = "drop"\npaths = ["drop"]\n')
+    clock.start()
+    try:
+        assert "dashboard" not in (tmp_path / "serve.log").read_text()
+        with pytest.raises(HTTPError, match="404"):
+            urlopen(f"http://127.0.0.1:{clock.port}/")
+    finally:
+        clock.stop()

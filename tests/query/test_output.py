@@ -127,3 +127,41 @@ def test_marts_need_no_schema(example_warehouse):
         call("query", "SELECT COUNT(*) FROM peak_buffers", *words).out
     )
     assert 0 == call("query", "SELECT COUNT(opcode) FROM instruction_texts", *words).code
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["query", "SELECT 1 WHERE false"], "no rows\n"),
+        (
+            ["query", "--ask", "biggest_at_peak", "--param", "program=nope"],
+            "no rows: there is no program like 'nope'; list them with: bufferhouse programs\n",
+        ),
+        (
+            ["query", "--ask", "recompiles", "--param", "run=nope"],
+            "no rows: there is no run 'nope'; list them with: bufferhouse runs ls\n",
+        ),
+        (
+            ["query", "--ask", "footprints", "--param", "memory_space=9"],
+            "no rows: there is no allocation in memory space 9; list them with: "
+            "bufferhouse query --ask memory_spaces_of_programs\n",
+        ),
+        (["rejects", "ls"], "no open rejects\n"),
+    ],
+    ids=["SQL", "program", "run", "memory space", "rejects"],
+)
+def test_an_empty_answer_says_why(example_warehouse, words, why):
+    """On standard error: the answer stays an empty table."""
+    outcome = call(*words, "--warehouse", example_warehouse)
+    assert (0, f"bufferhouse: {why}") == (outcome.code, outcome.err.splitlines(keepends=True)[-1])
+    assert outcome.out
+
+
+@pytest.mark.parametrize("words", [["runs", "ls"], ["programs"], ["query", "FROM marts.peak_memory"]], ids=" ".join)
+def test_of_a_warehouse_without_runs_all_say_how_to_load(tmp_path, words):
+    """An empty table alone would look like a fault of the question."""
+    warehouse = tmp_path / "empty.duckdb"
+    (tmp_path / "dumps").mkdir()
+    call("ingest", "--allow-empty", tmp_path / "dumps", "--warehouse", warehouse)
+    expected = "bufferhouse: no rows: the warehouse has no runs yet; load dumps with: bufferhouse ingest SOURCE\n"
+    assert expected == call(*words, "--warehouse", warehouse).err

@@ -54,12 +54,17 @@ def talk(example_warehouse, tmp_path_factory):
 def test_tables_are_listed_with_their_purpose(talk):
     """.tables shows marts, staging and raw; a word narrows it."""
     text = talk(".tables")
-    assert "marts.peak_memory_v1 " in text
+    assert "marts.peak_memory " in text
     assert "raw.hlo_values " in text
     assert "intermediate." not in text
-    assert ["marts.footprint", "marts.footprint_v1"] == [
-        line.split()[0] for line in talk(".tables footprint").splitlines()[2:]
-    ]
+
+
+def test_tables_show_each_mart_once(talk):
+    """With its versions; what its newest version says of itself stands beside it."""
+    names = [line.split()[0] for line in talk(".tables").splitlines()[2:]]
+    assert sorted(set(names)) == names
+    (line,) = talk(".tables memory_space_trend_v1").splitlines()[2:]
+    assert ["marts.memory_space_trend", "v1", "v2", "How"] == line.split()[:4]
 
 
 def test_a_table_is_described(talk):

@@ -107,8 +107,8 @@ class Browser:
         return json.loads(message)
 
     @contextmanager
-    def opened(self, file: Path, *, dark: bool = False) -> Iterator["Page"]:
-        """Yield a file, opened from the disk in a tab of its own and drawn to the end."""
+    def opened(self, file: Path | str, *, dark: bool = False) -> Iterator["Page"]:
+        """Yield a file from the disk, or an address, opened in a tab of its own and drawn to the end."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self.pages[session] = page = Page(self, session)
@@ -131,14 +131,14 @@ class Page:
         """Call a method of the DevTools protocol for this page."""
         return self._browser.call(method, self._session, **parameters)
 
-    def begin(self, file: Path, dark: bool) -> None:
-        """Open a file and wait until it and its charts are drawn."""
+    def begin(self, file: Path | str, dark: bool) -> None:
+        """Open a file or an address and wait until it and its charts are drawn."""
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", **SIZE, deviceScaleFactor=1, mobile=False)
         self.darken(dark)
-        self.call("Page.navigate", url=file.as_uri())
-        drawn = "document.readyState === 'complete' && location.protocol === 'file:'"
+        self.call("Page.navigate", url=file if isinstance(file, str) else file.as_uri())
+        drawn = "document.readyState === 'complete' && location.protocol !== 'about:'"
         drawn += " && [...document.querySelectorAll('.chart')].every((chart) => chart.querySelector('svg, canvas'))"
         self.wait_for(drawn)
         self.frame()
@@ -167,6 +167,13 @@ class Page:
     def frame(self) -> None:
         """Wait until everything that was asked for is on the screen."""
         self.ask("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def at_rest(self) -> None:
+        """Wait until the page scrolls no further."""
+        before, now = None, self.ask("scrollY")
+        while before != now:
+            time.sleep(0.1)
+            before, now = now, self.ask("scrollY")
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
         """Let the mouse do something: mouseMoved, mousePressed, mouseReleased, mouseWheel."""

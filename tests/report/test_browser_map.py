@@ -35,6 +35,15 @@ PIXELS = """
   return data.reduce((sum, part) => (sum * 31 + part) % 1e9, 0);
 })()
 """
+# The middle of the largest allocation: no rounding makes it that of a neighbour.
+LARGEST = f"""
+(() => {{
+  const {{ view, allocations }} = {MAP};
+  const one = allocations.reduce((large, other) => (other.size_bytes > large.size_bytes ? other : large));
+  const position = Math.floor((view.x0 + view.x1) / 2);
+  return {{ position, allocation: one.allocation_index, offset: Math.floor(one.size_bytes / 2) }};
+}})()
+"""
 # The point of the window in the middle of a position, at an address of an allocation.
 POINT = """
 (() => {{
@@ -122,20 +131,27 @@ def test_a_shared_byte_belongs_to_the_value_that_starts_last(opened: Callable):
         assert ["640", "320", "640", "320"] == shown
 
 
+def middle(page: Page) -> dict:
+    """Return a point of the window, in the middle of the largest allocation."""
+    return page.ask(POINT.format(**page.ask(LARGEST)))
+
+
 def test_the_mouse_moves_and_zooms_the_map(program: Page):
     """The wheel scrolls the page until the map is clicked; then it zooms at the pointer. Dragging moves."""
-    box = program.ask(f"{MAP}.canvas.getBoundingClientRect().toJSON()")
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    view = program.ask(f"{MAP}.view")
-    program.mouse("mouseWheel", x, y, deltaX=0, deltaY=-100)
+    view, before = program.ask(f"{MAP}.view"), program.ask("scrollY")
+    program.mouse("mouseWheel", **middle(program), deltaX=0, deltaY=-100)
+    program.wait_for(f"scrollY < {before}")
+    program.at_rest()
     assert view == program.ask(f"{MAP}.view")
-    program.ask('document.querySelector(".map").scrollIntoView({ block: "center" })')
-    program.click(x, y)
-    under = program.ask(UNDER.format(x=x, y=y))
-    program.mouse("mouseWheel", x, y, deltaX=0, deltaY=-100)
+    program.ask('document.querySelector(".map").scrollIntoView({ block: "center", behavior: "instant" })')
+    place = middle(program)
+    program.click(**place)
+    under = program.ask(UNDER.format(**place))
+    program.mouse("mouseWheel", **place, deltaX=0, deltaY=-100)
     program.wait_for(f"{MAP}.view.x1 - {MAP}.view.x0 < {view['x1'] - view['x0']} - 1")
-    assert under[:2] == program.ask(UNDER.format(x=x, y=y))[:2]
+    assert under[:2] == program.ask(UNDER.format(**place))[:2]
     closer = program.ask(f"{MAP}.view")
+    x, y = place["x"], place["y"]
     program.mouse("mousePressed", x, y, button="left", clickCount=1)
     program.mouse("mouseMoved", x + 100, y, button="left", buttons=1)
     program.mouse("mouseReleased", x + 100, y, button="left", clickCount=1)

@@ -131,7 +131,7 @@ def test_constants_and_donations_are_those_of_the_marts(example_warehouse: Path,
     constants = tpu.records("run_constants")
     assert rows(example_warehouse, sql, [TPU]) == [(row["allocation_bytes"],) for row in constants]
     assert {len(constants)} == {row["constant_count"] for row in constants}
-    sql = f"SELECT COUNT(*), SUM(size_bytes) FROM marts.donation_candidates_v1 WHERE {of_run}"
+    sql = f"SELECT COUNT(*), SUM(size_bytes) FROM marts.donation_candidates_v2 WHERE {of_run}"
     donations = tpu.records("run_donations")
     assert rows(example_warehouse, sql, [TPU]) == [(len(donations), sum(row["size_bytes"] for row in donations))]
     sums: Counter[tuple] = Counter()
@@ -140,7 +140,7 @@ def test_constants_and_donations_are_those_of_the_marts(example_warehouse: Path,
     assert [sums[row["program_id"], row["memory_space"]] for row in donations] == [
         row["program_bytes"] for row in donations
     ]
-    assert 17 == len(donations)
+    assert 14 == len(donations)
 
 
 @pytest.mark.parametrize("width", [50, 80, 120, 200])

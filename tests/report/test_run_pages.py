@@ -110,7 +110,7 @@ OF_RUN = f"run_name = '{TPU[1]}'"
         ("run", "run_constants", "instruction_name, value_id, allocation_bytes", "marts.constants_v1 JOIN"
          f" (SELECT dump_id FROM marts.observations_v1 WHERE {OF_RUN}) USING (dump_id) WHERE NOT is_thread_local"),
         ("run", "run_donations", "memory_space, size_bytes, parameter_name, output_shape",
-         f"marts.donation_candidates_v1 JOIN (SELECT dump_id FROM marts.observations_v1 WHERE {OF_RUN})"
+         f"marts.donation_candidates_v2 JOIN (SELECT dump_id FROM marts.observations_v1 WHERE {OF_RUN})"
          " USING (dump_id)"),
         ("compare", "compare_programs", "program_id, memory_space, after_dump_id, after_reserved_bytes,"
          " after_occupied_peak_bytes, after_layout_padding_bytes", "(SELECT COLUMNS('(.*(bytes|dump_id))') AS"

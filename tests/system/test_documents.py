@@ -1,7 +1,10 @@
 """The documents: links lead somewhere, commands run and print what is shown, pictures stay small."""
 
+import json
 import shutil
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +60,22 @@ def test_the_tutorial_works(reader, blank_warehouse):
     for one in shown[:-1]:
         follow(one)
     assert (reader / "fleet.html").exists()
+
+
+def test_the_code_of_the_tutorial_writes_the_run_json_that_it_shows(tmp_path):
+    """All keys in their order, but those that only JAX and a git checkout can tell; and what the code itself says."""
+    [code] = blocks(TUTORIAL, "python")
+    [shown] = map(json.loads, blocks(TUTORIAL, "json"))
+    shutil.copy(CHECKOUT / "examples" / "write_run_json.py", tmp_path)
+    (tmp_path / "train.py").write_text(code.replace("/tmp/dumps", str(tmp_path / "dumps")))
+    subprocess.run([sys.executable, "train.py"], cwd=tmp_path, check=True)
+    [path] = (tmp_path / "dumps").glob("*/run.json")
+    written = json.loads(path.read_text())
+    of_others = {"compiler", "compiler_version", "platform", "device_kind", "git_revision", "device_count"}
+    assert [key for key in shown if key not in of_others] == [key for key in written if key not in of_others]
+    assert written["xla_flags"] == f"--xla_dump_to={path.parent} --xla_dump_hlo_as_text"
+    assert (shown["track"], shown["labels"]["team"]) == (written["track"], written["labels"]["team"])
+    assert path.parent.name == written["run_name"]
 
 
 @pytest.mark.parametrize("path", QUESTIONS, ids=lambda path: path.stem)

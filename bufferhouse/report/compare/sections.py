@@ -200,7 +200,7 @@ def notes(comparison: Comparison) -> list[str]:
     before, after = comparison.before, comparison.after
     if before["run_id"] == after["run_id"]:
         lines.append("Both sides are the same run.")
-    lines += _devices(comparison)
+    lines += device_notes(comparison)
     for side in (before, after):
         if not side["dump_count"]:
             lines.append(
@@ -231,7 +231,8 @@ def notes(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _devices(comparison: Comparison) -> list[str]:
+def device_notes(comparison: Comparison) -> list[str]:
+    """Return the sentence about two kinds of device, or about dumps that contradict each other; else nothing."""
     kinds = [side["device_kind"] for side in (comparison.before, comparison.after)]
     if all(kinds) and kinds[0] != kinds[1]:
         said = " → ".join(printable(kind, 60) for kind in kinds)

@@ -8,7 +8,7 @@ from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.gate import gate_object, gate_sections, github_text, offender_records
 from bufferhouse.report.compare.records import KEY, OF_THE_PROGRAM
-from bufferhouse.report.compare.sections import compare_sections, rollup_section, title
+from bufferhouse.report.compare.sections import compare_sections, device_notes, rollup_section, title
 from bufferhouse.report.text.screen import terminal_text
 from bufferhouse.report.text.sections import markdown_text, plain_json
 
@@ -43,7 +43,8 @@ def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:
     """Return the comparison as one object of lists and numbers, for machines.
 
     `programs` has one entry for each pair of dumps and memory space, with its `causes`, whose `bytes` sum to
-    `delta_bytes`; `totals` has one for each memory space, over the programs that are in both runs.
+    `delta_bytes`; `totals` has one for each memory space, over the programs that are in both runs. `notes` say where
+    the runs are of two kinds of device, or may be.
     """
     return {
         "warehouse": comparison.warehouse,
@@ -52,6 +53,7 @@ def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:
         "after": comparison.after,
         "metric": comparison.metric,
         "relevance": comparison.relevant._asdict(),
+        "notes": device_notes(comparison),
         "programs": with_causes(comparison.programs, comparison.causes),
         "totals": comparison.totals,
         **{f"by_{key}": section.records for key, section in zip(by, rollup_section(comparison, by), strict=True)},

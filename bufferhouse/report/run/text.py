@@ -55,7 +55,7 @@ _DONATIONS = [
     Column("parameter_shape", "parameter shape", limit=40),
     Column("output_name", "output", limit=40, rank=4),
     Column("output_shape", "output shape", limit=40, rank=2),
-    Column("same_shape", "same shape", rank=1),
+    Column("in_this_schedule", "free in this schedule", rank=1),
     Column("in_place", "read and written by one instruction", rank=5),
     Column("memory_space", "memory space", "count"),
 ]
@@ -165,9 +165,9 @@ def _donations(run: Run) -> Section:
     if not rows:
         return Section("Donation candidates", ["No output could take the bytes of an argument."])
     lines = [
-        f"{counted(rows[0]['donation_count'], 'argument')} whose bytes an output could take (donate_argnums in JAX); "
-        "the programs with the largest savings first. A lower bound: with donation the compiler schedules otherwise; "
-        "what can be placed then: bufferhouse query --ask donation_candidates."
+        f"{counted(rows[0]['donation_count'], 'argument')} with the shape of an output, which could take its bytes "
+        "(donate_argnums in JAX); the programs with the largest savings first. Those free in this schedule are a lower "
+        "bound: with donation the compiler schedules otherwise."
     ]
     return Section("Donation candidates", lines, _DONATIONS, rows, "donations", "run_donations", shown=_SHOWN)
 
