@@ -10,7 +10,7 @@ from bufferhouse.dump.identity import Content
 from bufferhouse.dump.native import Scanner, new_scanner
 from bufferhouse.errors import told
 from bufferhouse.tabulate.batch import Batch, Refusal, fault_of, merged
-from bufferhouse.tabulate.memory import collector_paused, give_back
+from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.tabulate.overlap import OverlapError
 from bufferhouse.tabulate.scanned import Scanned
 from bufferhouse.tabulate.shape import ShapeError
@@ -46,7 +46,6 @@ def parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> Parse
     )
 
 
-@collector_paused()
 def _parse_contents(work: Work) -> ParsedContents:
     scanner = new_scanner()
     scanned = None if scanner is None else _scanned(scanner, work)
@@ -87,6 +86,7 @@ def _in_order(batch: Batch, dump_ids: Sequence[int]) -> Batch:
     )
 
 
+@collector_paused()
 def _parsed_in_python(work: Work) -> ParsedContents:
     tabulator, refusals, signature_ids = Tabulator(), {}, {}
     for content, files in work:
@@ -95,10 +95,7 @@ def _parsed_in_python(work: Work) -> ParsedContents:
             refusals[content.dump_id] = found
         else:
             signature_ids[content.dump_id] = found
-    tables = tabulator.finish()
-    del tabulator
-    give_back(sum(len(data) for _, files in work for data in files.values()))
-    return ParsedContents(tables, refusals, signature_ids)
+    return ParsedContents(tabulator.finish(), refusals, signature_ids)
 
 
 def _added(tabulator: Tabulator, content: Content, files: Mapping[str, bytes]) -> int | Refusal:
