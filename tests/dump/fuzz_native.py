@@ -99,6 +99,7 @@ def offended(make: Callable[[], Scanned], work: Work) -> str | None:
         tables, signature_ids = scanned.finish()
     except MemoryError:
         return None
+    del scanned  # the frames alone hold its memory now
     expected = in_python(kept)
     if expected.refusals:
         return f"taken, but refused: {expected.refusals}"

@@ -230,7 +230,7 @@ def test_killed_while_it_is_made_a_warehouse_can_be_made(dumps, tmp_path):
     for number in range(3):
         path = tmp_path / f"w{number}.duckdb"
         begun = at_file(tmp_path, f".w{number}.duckdb.*.new")
-        assert killed(behind(begun, 0.15 * number), "ingest", dumps / "run_9", "--warehouse", path)
+        assert killed(behind(begun, 0.1 * number), "ingest", dumps / "run_9", "--warehouse", path)
         assert_whole(path)
         outcome = run("ingest", dumps / "run_9", "--warehouse", path)
         assert outcome.code in (0, 1), outcome.err

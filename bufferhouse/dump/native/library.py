@@ -99,4 +99,8 @@ def reader() -> str:
     """Say who reads dumps: `native`, or `Python` with the reason."""
     if os.environ.get(SWITCH) == "0":
         return f"Python ({SWITCH}=0)"
-    return "Python (the native one is not built)" if library() is None else "native"
+    return (
+        "Python (the native one is not built: make install does it where there is a C compiler)"
+        if library() is None
+        else "native"
+    )

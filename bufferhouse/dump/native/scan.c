@@ -1452,6 +1452,7 @@ EXPORTED Scanner *scanner_begin(uint64_t seed, int64_t until_failure) {
 
 /* Takes the dump back that was read last. */
 EXPORTED void scanner_take_back(Scanner *s) {
+    if (s->bits) return; /* all is finished, and the tables of words are gone */
     for (int i = 0; i < TABLE_COUNT; i++) counts(s, i)[0] = s->mark.rows[i];
     for (int i = 0; i < FIRST_OF_A_DUMP; i++) take_words_back(&s->words[i], s->mark.words[i]);
     for (int i = FIRST_OF_A_DUMP; i < WORDS; i++) s->words[i].count = s->mark.words[i];
@@ -1461,7 +1462,7 @@ EXPORTED void scanner_take_back(Scanner *s) {
    for this reader: then nothing of it is left. */
 EXPORTED int32_t scanner_read(Scanner *s, int64_t dump_id, Bytes first, int64_t first_bytes, Bytes values,
                               int64_t values_bytes, Bytes live, int64_t live_bytes) {
-    if (!first || first_bytes < 0 || values_bytes < 0 || live_bytes < 0 || !values != !live) return 0;
+    if (s->bits || !first || first_bytes < 0 || values_bytes < 0 || live_bytes < 0 || !values != !live) return 0;
     if (!is_utf8(first, first_bytes)) return 0;
     if (values && (!is_utf8(values, values_bytes) || !is_utf8(live, live_bytes))) return 0;
     for (int i = 0; i < TABLE_COUNT; i++) s->mark.rows[i] = counts(s, i)[0];
