@@ -92,7 +92,7 @@ class Scanner:
         found = self._where(self._words.index(name))
         if found.count <= known:
             return []
-        ends = (ctypes.c_int64 * (found.count + 1)).from_address(found.ends)
+        ends = ctypes.cast(found.ends, ctypes.POINTER(ctypes.c_int64))
         return [
             ctypes.string_at((found.data or 0) + ends[number], ends[number + 1] - ends[number]).decode()
             for number in range(known, found.count)
