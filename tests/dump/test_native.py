@@ -342,6 +342,7 @@ def test_without_a_compiler_all_is_as_before(tmp_path, monkeypatch, command, say
     source.write_bytes(library.SOURCE.read_bytes())
     monkeypatch.setattr(library, "SOURCE", source)
     monkeypatch.setenv("CC", command)
+    monkeypatch.delenv(library.SWITCH, raising=False)
     assert says in library.build()
     assert [source] == list(tmp_path.iterdir())
     library._loaded.cache_clear()
