@@ -17,6 +17,7 @@ from bufferhouse.commands import (
     ingest,
     maintain,
     models,
+    oom,
     query,
     report,
     runs,
@@ -44,6 +45,7 @@ app.command()(runs.programs)
 for verb in (compare.compare, compare.blame, compare.determinism):
     app.command()(verb)
 report.report.command("compare")(compare.compare)  # an alias
+app.command()(oom.oom)
 app.command()(maintain.export)
 app.command()(maintain.verify)
 app.add_typer(runs.rejects, name="rejects")

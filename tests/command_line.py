@@ -49,7 +49,13 @@ def run(*words: object, timeout: float = 120, **options) -> Outcome:
 
 
 def kill_group(process: subprocess.Popen) -> None:
-    """End a process that `start` started, with everything it started, and close its pipes."""
+    """End a process that `start` started, with everything in its group, and close its pipes.
+
+    Their end is not waited for: what has a group of its own may still hold them.
+    """
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    process.wait()
+    for pipe in filter(None, (process.stdin, process.stdout, process.stderr)):
+        with suppress(BrokenPipeError):
+            pipe.close()

@@ -16,6 +16,8 @@ from bufferhouse.warehouse.open import writing
 from tests.models.small_models import write_models
 from tests.report.browser import Browser, browsing
 
+pytest_plugins = ["tests.shares"]
+
 GOLDEN = CHECKOUT / "tests" / "golden"
 
 

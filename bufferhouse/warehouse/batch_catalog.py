@@ -268,7 +268,9 @@ class _Queue:
         except BaseException as error:
             con.interrupt()  # at Ctrl-C DuckDB gives up waiting for a statement, which goes on in its threads
             with self.changed:
-                self.failure = self.failure or error
+                # A statement is stopped because of something else: Ctrl-C reaches both, and only one of them says so.
+                if self.failure is None or isinstance(self.failure, duckdb.InterruptException):
+                    self.failure = error
         finally:
             with self.changed:
                 self.working -= 1

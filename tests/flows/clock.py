@@ -38,12 +38,12 @@ def basic(auth: str) -> str:
     return base64.b64encode(auth.encode()).decode()
 
 
-def until(holds: Callable[[], Any], what: str, patience: float = PATIENCE_SECONDS) -> Any:
+def until(holds: Callable[[], Any], what: str, patience: float = PATIENCE_SECONDS, pause: float = 0.2) -> Any:
     """Return what `holds` returns as soon as that is true; fail when it takes too long."""
     deadline = time.monotonic() + patience
     while not (value := holds()):
         assert time.monotonic() < deadline, f"{what} did not come about"
-        time.sleep(0.2)
+        time.sleep(pause)
     return value
 
 

@@ -452,7 +452,7 @@ def interrupted(words: list, number: signal.Signals) -> tuple[int, str]:
 def test_an_interrupted_ingest_is_finished_by_the_same_command(warehouse, tmp_path, monkeypatch, number):
     """Ctrl-C ends with a line that says what is committed and exit 130; after it and after kill -9 the warehouse is
     whole, and the same command loads what is missing."""
-    total = 1000
+    total = 500
     monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", str(total // 5))
     write_dumps(tmp_path / "run", range(total))
     words = ["ingest", tmp_path / "run", "--warehouse", warehouse]

@@ -103,18 +103,18 @@ def printed(path: Path, *words: object) -> str:
     return said.out
 
 
-def test_biggest_movers_first(example_warehouse: Path, shaken: Path):
+def test_biggest_movers_first(example_warehouse: Path, shaken: Path, fleets: list[Fleet]):
     """Tables hold their movers by net change, then series of one run by size, and never a series that stood still."""
-    for path in (example_warehouse, shaken):
+    for path, fleet in zip((example_warehouse, shaken), fleets, strict=True):
         expected = {table: expected_order(series)[: reading.SHOWN_SERIES] for table, series in all_series(path).items()}
-        assert expected == shown(read_fleet(path))
+        assert expected == shown(fleet)
 
 
-def test_net_change_is_from_the_first_run_to_the_last(shaken: Path):
+def test_net_change_is_from_the_first_run_to_the_last(shaken: Path, fleets: list[Fleet]):
     """The net change of a series takes in runs that no column shows."""
     tables = all_series(shaken)
     expected, actual = {}, {}
-    for space in read_fleet(shaken).spaces:
+    for space in fleets[1].spaces:
         table = tables[space.platform, space.track, space.memory_space]
         for series in space.series:
             row = next(iter(series.by_run.values()))
@@ -124,10 +124,10 @@ def test_net_change_is_from_the_first_run_to_the_last(shaken: Path):
     assert expected == actual
 
 
-def test_every_series_is_counted_once(shaken: Path):
+def test_every_series_is_counted_once(shaken: Path, fleets: list[Fleet]):
     """Moved, unchanged and of one run: together they are all series of the table, and what is not shown is said."""
     tables = all_series(shaken)
-    for space in read_fleet(shaken).spaces:
+    for space in fleets[1].spaces:
         table = tables[space.platform, space.track, space.memory_space].values()
         counts = (
             len(table),

@@ -19,6 +19,12 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return hostile_warehouse(tmp_path_factory.mktemp("hostile"), WORD)
 
 
+@pytest.fixture(scope="module")
+def made(hostile: Path) -> dict[str, str]:
+    """All pages of it."""
+    return {name: make() for name, make in pages(hostile).items()}
+
+
 def test_every_column_that_a_file_sets_is_driven(hostile: Path):
     """The hostile files put markup into each column of raw tables that takes text as it stands in a file."""
     with duckdb.connect(str(hostile), read_only=True) as con:
@@ -34,10 +40,9 @@ def test_every_column_that_a_file_sets_is_driven(hostile: Path):
     assert DRIVEN == driven
 
 
-def test_hostile_columns_change_nothing_but_text(hostile: Path, tmp_path: Path):
+def test_hostile_columns_change_nothing_but_text(made: dict[str, str], tmp_path: Path):
     """Each page has the elements, attributes and scripts that it has with harmless texts, and obeys no character."""
     harmless = hostile_warehouse(tmp_path, "x" * len(printable(WORD)))
-    made = {name: make() for name, make in pages(hostile).items()}
     for name, make in pages(harmless).items():
         assert skeleton(make()) == skeleton(made[name]), name
         assert "" == obeyed(made[name].split("<script")[0]), name
@@ -45,10 +50,10 @@ def test_hostile_columns_change_nothing_but_text(hostile: Path, tmp_path: Path):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("name", ["fleet", "program", "run", "compare"])
-def test_hostile_columns_are_quiet_in_a_browser(browser: Browser, hostile: Path, tmp_path: Path, name: str):
+def test_hostile_columns_are_quiet_in_a_browser(browser: Browser, made: dict[str, str], tmp_path: Path, name: str):
     """No dialog, no error, no element that names have made, no request; tables find their rows."""
     file = tmp_path / f"{name}.html"
-    file.write_text(pages(hostile)[name](), encoding="utf-8")
+    file.write_text(made[name], encoding="utf-8")
     with browser.opened(file) as page:
         assert 0 == page.ask('document.querySelectorAll("img, iframe, object, embed, link, a").length')
         assert 0 == page.ask(

@@ -1,0 +1,67 @@
+"""Sizes as XLA prints them in messages: binary units, rounded.
+
+libtpu prints them as `tsl::strings::HumanReadableNumBytes` does, which divides by 1024 in whole numbers while there is
+another unit, and rounds only what is left: 17.345 GiB is `17.34G`.
+"""
+
+import re
+from dataclasses import dataclass
+
+SIZE = r"[0-9]+(?:\.[0-9]+)?[KMGTPE](?:i?B)?|[0-9]+B?"
+_PARTS = re.compile(r"(?P<number>[0-9]+)(?:\.(?P<decimals>[0-9]+))?(?P<unit>[KMGTPE]?)(?P<is_long>i?B)?")
+_UNITS = "KMGTPE"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of a message: its name, how it is printed, and its exact bytes where the message prints them."""
+
+    name: str
+    printed: str
+    size_bytes: int | None = None
+
+
+def printed(size_bytes: int) -> str:
+    """Return a size as `HumanReadableNumBytes` prints it: `512B`, `30.0K`, `19.07G`."""
+    if size_bytes < 1024:
+        return f"{size_bytes}B"
+    left, unit = size_bytes, 0
+    while left >= 1 << 20:
+        left, unit = left >> 10, unit + 1
+    return f"{left / 1024:.{1 if unit == 0 else 2}f}{_UNITS[unit]}"
+
+
+def shows(text: str, size_bytes: int) -> bool:
+    """Say whether a printed size may stand for these bytes: as libtpu prints them, or rounded as `1.50GiB` is."""
+    if text == printed(size_bytes):
+        return True
+    low, high = range_of(text)
+    return _PARTS.fullmatch(text)["is_long"] is not None and low <= size_bytes <= high
+
+
+def range_of(text: str) -> tuple[int, int]:
+    """Return the fewest and the most bytes that are printed so.
+
+    Raises:
+        ValueError: it is no size.
+    """
+    parts = _PARTS.fullmatch(text)
+    if parts is None or (parts["decimals"] and not parts["unit"]):
+        raise ValueError(f"expected a size such as 19.07G, found {text!r}")
+    unit = 1 << 10 * (_UNITS.index(parts["unit"]) + 1) if parts["unit"] else 1
+    digits = len(parts["decimals"] or "")
+    shown = int(parts["number"] + (parts["decimals"] or ""))
+    if unit == 1 and not digits:
+        return shown, shown
+    scale = 10**digits
+    # Half a digit below; above half a digit, and what is cut off in whole numbers on the way.
+    low, high = -((1 - 2 * shown) * unit // (2 * scale)), (2 * shown + 1) * unit // (2 * scale)
+    return max(low, 0), high + unit // 1024
+
+
+def nominal(text: str) -> int:
+    """Return the bytes that a printed size names: 270,532,608 for `258.00M`, one of many that are printed so."""
+    parts = _PARTS.fullmatch(text)
+    unit = 1 << 10 * (_UNITS.index(parts["unit"]) + 1) if parts["unit"] else 1
+    decimals = parts["decimals"] or ""
+    return int(parts["number"] + decimals) * unit // 10 ** len(decimals)

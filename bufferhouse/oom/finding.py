@@ -1,0 +1,202 @@
+"""A message put together with its dump: what was refused, where the bytes go, and what would have to go to fit."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import duckdb
+
+from bufferhouse.compare.values import read_values
+from bufferhouse.oom import join, rules
+from bufferhouse.oom.figures import nominal
+from bufferhouse.oom.message import Message
+from bufferhouse.oom.rules import Reproduced
+from bufferhouse.oom.worth import worth
+from bufferhouse.query.statements import Record, ask
+
+_PARTS = {"arguments": "parameters", "outputs": "outputs", "temporaries": "temporaries"}
+VALUES = 10  # that a finding names
+_DEFAULT = ("hbm", None)  # memory space 0; of VMEM and SMEM a dump does not hold what a kernel takes while it runs
+
+
+@dataclass(slots=True)
+class Finding:
+    """One message, explained as far as the dump goes.
+
+    `parts` are bytes by kind, and what of them is padding or fragmentation. `values` are those at the peak with their
+    worth: by how much it falls without each. `advice` are changes that the dump supports, with the bytes they concern.
+    """
+
+    log: str
+    message: Message
+    capacity_bytes: int | None
+    figures: list[Reproduced]
+    dump: Record | None = None
+    reason: str | None = None
+    parts: dict[str, int] = field(default_factory=dict)
+    values: list[Record] = field(default_factory=list)
+    advice: list[Record] = field(default_factory=list)
+
+    @property
+    def needed_bytes(self) -> int | None:
+        """The bytes that did not fit, where a rule gives them."""
+        for name in ("used", "allocation", "words", "scoped_size"):
+            for one in self.figures:
+                if one.figure.name == name:
+                    return one.size_bytes
+        return None
+
+    @property
+    def over_bytes(self) -> int | None:
+        """By how many bytes it is too much."""
+        if self.needed_bytes is not None and self.capacity_bytes is not None:
+            return self.needed_bytes - self.capacity_bytes
+        over = self.message.figure("exceeded")
+        return nominal(over.printed) if over else None
+
+
+def explain(
+    con: duckdb.DuckDBPyConnection | None, log: str, messages: Iterable[Message], candidates: Sequence[Record]
+) -> list[Finding]:
+    """Return a finding for each message of a log; `candidates` are the dumps (`join.dumps`) that it may be about."""
+    findings = []
+    for message in messages:
+        joined = join.join(con, message, candidates)
+        finding = Finding(log, message, rules.capacity_bytes(message), rules.reproduce(message, joined.parts))
+        finding.dump, finding.reason = joined.dump, joined.reason
+        if joined.dump is None:
+            findings.append(finding)
+            continue
+        if message.dialect in ("T5", "T7"):
+            is_there = join.has_named(con, message, joined.dump["dump_id"])
+            finding.figures = [one if is_there else _unproved(one) for one in finding.figures]
+        _take_apart(con, finding)
+        findings.append(finding)
+    return findings
+
+
+def _unproved(one: Reproduced) -> Reproduced:
+    """Return a figure of one value as the message alone proves it, where the dump has no such value."""
+    return one._replace(rule="as printed; the dump has no such value") if one.is_reproduced else one
+
+
+def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
+    dump_id, parts = finding.dump["dump_id"], finding.dump
+    if not finding.message.is_failure:
+        return
+    if finding.message.memory_space not in _DEFAULT:
+        finding.values = _of_the_kernel(con, finding.message, dump_id)
+        return
+    here = [value for value in read_values(con, [dump_id])[dump_id] if value.memory_space == 0]
+    occupied = dict(ask(con, "oom_timeline", dump_id=dump_id, memory_space=0).rows)
+    at_peak = ask(con, "oom_values", dump_id=dump_id, memory_space=0).records
+    by_id = {value.value_id: value for value in here}
+    finding.values = [
+        {**one, "worth_bytes": worth(by_id[one["value_id"]], here, occupied)}
+        for one in at_peak[:VALUES]
+        if one["value_id"] in by_id
+    ]
+    finding.parts = {name: parts[part] for name, part in _PARTS.items()}
+    if at_peak:  # else the dump has no live ranges, and nothing is known of a peak
+        temporaries = sum(one["bytes"] for one in at_peak if one["kind"] == "temp")
+        finding.parts["padding"] = sum(one["padding_bytes"] for one in at_peak)
+        finding.parts["fragmentation"] = max(parts["temporaries"] - temporaries, 0)
+    finding.advice = _advice(con, finding, at_peak)
+
+
+def _of_the_kernel(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> list[Record]:
+    """Return what a message about VMEM or SMEM lists, with the line of code of its instruction from the dump."""
+    listed = message.allocations or [None]
+    found = []
+    for one in listed[:VALUES]:
+        name = (one and one.instruction) or message.instruction
+        known = ask(con, "oom_instruction", dump_id=dump_id, instruction=name or "").records
+        size = one.size if one else next(
+            (message.figure(name).printed for name in ("allocation", "scoped_size") if message.figure(name)), None
+        )  # fmt: skip
+        found.append(
+            {
+                "instruction": name,
+                "shape": (one and one.shape) or message.shape,
+                "bytes": nominal(size) if size else None,
+                "tag": (one and one.tag) or message.tag,
+                "op_name": known[0]["op_name"] if known else one and one.op_name,
+                "source": known[0]["source"] if known else None,
+            }
+        )
+    return found
+
+
+def _advice(con: duckdb.DuckDBPyConnection, finding: Finding, at_peak: Sequence[Record]) -> list[Record]:
+    """Return the changes that the dump supports, the largest first: what they concern, never a promise."""
+    candidates = ask(con, "oom_donations", dump_id=finding.dump["dump_id"]).records
+    temporaries = [record for record in at_peak if record["kind"] == "temp"]
+    kept = [
+        one
+        for one in temporaries
+        if one["op_name"] and "jvp(" in one["op_name"] and "transpose(" not in one["op_name"] and one["positions"] > 2
+    ]
+    wide = [one for one in temporaries if one["shape"].startswith(("f32", "f64", "s64"))]
+    padded = [one for one in at_peak if one["padding_bytes"] * 4 > one["size_bytes"]]
+    found = [
+        ("donation", "donate_argnums: an output of the same shape takes the place of the argument",
+         sum(one["size_bytes"] for one in candidates), [f"parameter {one['parameter_number']}" for one in candidates]),
+        ("rematerialization", "jax.checkpoint: values of the forward pass that wait for the backward pass",
+         sum(one["bytes"] for one in kept), [one["instruction"] for one in kept]),
+        ("dtype", "bfloat16: half of the bytes of wide temporaries",
+         sum(one["bytes"] for one in wide) // 2, [one["instruction"] for one in wide]),
+        ("layout", "another order of dimensions, or larger minor ones: bytes that tiles add",
+         sum(one["padding_bytes"] for one in padded), [one["instruction"] for one in padded]),
+        ("sharding", "over n devices arguments that are split take 1/n each",
+         finding.parts.get("arguments", 0), []),
+    ]  # fmt: skip
+    least = (finding.over_bytes or 0) // 100
+    told = [
+        {"kind": kind, "change": change, "bytes": size, "of": names[:VALUES]}
+        for kind, change, size, names in found
+        if size > least
+    ]
+    return sorted(told, key=lambda one: -one["bytes"])
+
+
+def record(finding: Finding) -> Record:
+    """Return a finding as JSON knows it."""
+    message, dump = finding.message, finding.dump
+    return {
+        "dialect": message.dialect,
+        "memory_space": message.memory_space,
+        "module": message.module or (dump["module_name"] if dump else None),
+        "log": finding.log,
+        "line": message.line_number,
+        "dump": dump["source_uri"] if dump else None,
+        "reason": finding.reason,
+        "is_failure": message.is_failure,
+        "capacity_bytes": finding.capacity_bytes,
+        "over_bytes": finding.over_bytes,
+        "ranks": message.ranks,
+        "faults": message.faults,
+        "figures": [
+            {
+                "name": one.figure.name,
+                "printed": one.figure.printed,
+                "bytes": one.size_bytes,
+                "rule": one.rule,
+                "is_reproduced": one.is_reproduced,
+                "found_bytes": one.found_bytes,
+            }
+            for one in finding.figures
+        ],
+        "parts": finding.parts,
+        "values": finding.values,
+        "advice": finding.advice,
+    }
+
+
+def merged(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings of several logs, each message once with the ranks of all logs that say it."""
+    found: dict[tuple, Finding] = {}
+    for one in findings:
+        same = found.setdefault((one.message.key, one.dump and one.dump["dump_id"]), one)
+        if same is not one:
+            more = [rank for rank in one.message.ranks if rank not in same.message.ranks]
+            same.message = replace(same.message, ranks=[*same.message.ranks, *more])
+    return list(found.values())

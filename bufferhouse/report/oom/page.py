@@ -1,0 +1,27 @@
+"""Findings about programs that did not fit, as one HTML page."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from bufferhouse.oom.finding import Finding
+from bufferhouse.oom.message import Refused
+from bufferhouse.report.html.page import page
+from bufferhouse.report.oom.text import oom_sections, refused_section, title, told
+
+
+def oom_page(findings: Sequence[Finding], refused: Sequence[tuple[str, Refused]], *, warehouse: str) -> str:
+    """Return the whole page; `warehouse` names what the dumps were taken from."""
+    return page(
+        "oom.html",
+        title(findings),
+        {},
+        warehouse=warehouse,
+        asked_at=datetime.now(UTC),
+        name=title(findings),
+        findings=[
+            [replace(section, name=f"{section.name}-{number}") for section in oom_sections(finding)]
+            for number, finding in enumerate(told(findings), 1)
+        ],
+        refused=refused_section(refused) if refused else None,
+    )

@@ -1,0 +1,190 @@
+"""Findings about programs that did not fit, as text."""
+
+from collections.abc import Sequence
+
+from bufferhouse.errors import counted
+from bufferhouse.oom.figures import printed as size_text
+from bufferhouse.oom.finding import Finding, record
+from bufferhouse.oom.message import Refused
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import human_bytes, printable
+from bufferhouse.report.text.screen import terminal_text
+from bufferhouse.report.text.sections import Section, markdown_text, plain_json
+
+_BAR = 40  # characters for the capacity
+_SAID = {
+    "T4": "The compiler gave up early, before it assigned buffers: there is no dump, and the figure is its estimate.",
+    "T7": "One value is too large for an address of this chip, however much memory there is.",
+    "T8": "It did not fit while it ran: what else was in memory then stands in no dump.",
+    "G1": "It did not fit while it ran: what else was in memory then stands in no dump.",
+    "G2": "It did not fit while it ran: what else was in memory then stands in no dump.",
+    "R": "A warning of rematerialization: the program may fit all the same.",
+}
+_T3 = "What it calls HLO temporaries are all allocations: parameters, temporaries, outputs and constants together."
+_FIGURES = [
+    Column("name", "figure"),
+    Column("printed", "printed"),
+    Column("bytes", "from the dump", "bytes"),
+    Column("rule", "which is"),
+]
+_PARTS = [Column("name", "part"), Column("bytes", "bytes", "bytes"), Column("bar", "of the capacity", limit=80)]
+_VALUES = [
+    Column("instruction", "value"),
+    Column("shape", "shape", limit=50),
+    Column("bytes", "owned", "bytes"),
+    Column("worth_bytes", "worth", "bytes"),
+    Column("padding_bytes", "padding", "bytes", rank=2),
+    Column("positions", "positions", "count", rank=3),
+    Column("kind", "kind", rank=4),
+    Column("op_name", "op_name", limit=60, rank=1),
+    Column("source", "source", limit=60),
+]
+_KERNEL = [
+    Column("instruction", "instruction"),
+    Column("shape", "shape", limit=50),
+    Column("bytes", "bytes", "bytes"),
+    Column("tag", "what it is", limit=80, rank=1),
+    Column("op_name", "op_name", limit=60),
+    Column("source", "source", limit=60),
+]
+_ADVICE = [Column("kind", "change"), Column("bytes", "concerns", "bytes"), Column("change", "how", limit=100)]
+
+
+def oom_text(findings: Sequence[Finding], refused: Sequence[tuple[str, Refused]], form: str) -> str:
+    """Return findings as table, markdown, json, or github: annotations of a workflow."""
+    if form == "json":
+        return plain_json(
+            {
+                "findings": [record(one) for one in findings],
+                "refused": [
+                    {
+                        "log": log, "line": one.line_number, "column": one.column_number, "expected": one.expected,
+                        "found": one.found,
+                    }
+                    for log, one in refused
+                ],
+            }
+        )  # fmt: skip
+    if form == "github":
+        return "\n".join(map(_annotation, (one for one in findings if one.message.is_failure)))
+    sections = [section for finding in told(findings) for section in oom_sections(finding)]
+    if refused:
+        sections.append(refused_section(refused))
+    return (markdown_text if form == "markdown" else terminal_text)(title(findings), sections)
+
+
+def refused_section(refused: Sequence[tuple[str, Refused]]) -> Section:
+    """Return the lines that look like messages and are none that is known, each with its place."""
+    lines = [
+        f"{log}:{one.line_number}:{one.column_number}: expected {one.expected}, found {one.found!r}"
+        for log, one in refused
+    ]
+    return Section(f"{counted(len(refused), 'line')} not understood", [*map(printable, lines)], name="refused")
+
+
+def told(findings: Sequence[Finding]) -> list[Finding]:
+    """Return what a reader is shown: failures; warnings of rematerialization only where nothing failed."""
+    failures = [one for one in findings if one.message.is_failure]
+    return failures or list(findings)
+
+
+def title(findings: Sequence[Finding]) -> str:
+    """Return what was found in one line."""
+    failures = sum(one.message.is_failure for one in findings)
+    if not failures:
+        return "Nothing that did not fit was found"
+    return f"{counted(failures, 'program')} did not fit"
+
+
+def verdict(finding: Finding) -> str:
+    """Return in a sentence what was refused, by how much and where."""
+    message = finding.message
+    name = message.module or (finding.dump["program_name"] if finding.dump else None) or "a program"
+    space = (message.memory_space or "device memory").upper().replace("DEVICE MEMORY", "device memory")
+    need = human_bytes(finding.needed_bytes) if finding.needed_bytes is not None else _printed(finding)
+    limit = message.figure("capacity") or message.figure("scoped_limit")
+    capacity = limit and (human_bytes(limit.size_bytes) if limit.size_bytes is not None else limit.printed)
+    over = f", {human_bytes(finding.over_bytes)} too much" if (finding.over_bytes or 0) > 0 else ""
+    if not message.is_failure:
+        return f"{printable(name)}: rematerialization did not reach its limit; it may fit all the same."
+    return f"{printable(name)}: {need or 'its values'} do not fit into {space}" + (
+        f" of {capacity}{over}." if capacity else "."
+    )
+
+
+def _printed(finding: Finding) -> str | None:
+    names = ("used", "allocation", "scoped_size", "words")
+    return next((one.printed for name in names if (one := finding.message.figure(name))), None)
+
+
+def oom_sections(finding: Finding) -> list[Section]:
+    """Return the sections of one finding: the verdict, where the bytes go, the values, what would change it."""
+    message = finding.message
+    lines = [f"{message.dialect} in line {message.line_number:,} of {printable(finding.log)}"]
+    if message.ranks:
+        lines.append(f"said by {counted(len(message.ranks), 'rank')}: {', '.join(map(printable, message.ranks[:8]))}")
+    lines += [f"The message is not to be relied on: {printable(fault)}." for fault in message.faults]
+    lines += [_SAID[message.dialect]] if message.dialect in _SAID else []
+    lines += [_T3] if message.dialect.startswith("T3") else []
+    lines.append(f"dump: {printable(finding.dump['source_uri'])}" if finding.dump else f"no dump: {finding.reason}")
+    unknown = [one for one in finding.figures if not one.is_reproduced and one.found_bytes is not None]
+    for one in unknown:
+        lines.append(
+            f"{one.figure.name} {one.figure.printed} is unknown: the rule of this compiler gives "
+            f"{size_text(one.found_bytes)} ({one.found_bytes:,} B)"
+        )
+    figures = [
+        {"name": one.figure.name, "printed": one.figure.printed, "bytes": one.size_bytes, "rule": one.rule}
+        for one in finding.figures
+        if one.is_reproduced and one.rule != "not counted"
+    ]
+    sections = [Section(verdict(finding), lines, _FIGURES if figures else (), figures, "figures")]
+    if not message.is_failure:
+        return sections
+    if finding.parts:
+        sections.append(Section("Where the bytes go", _bars_are(finding), _PARTS, _bars(finding), "parts"))
+    if finding.values and message.memory_space not in ("hbm", None):
+        about = "A buffer assignment does not hold what a kernel takes while it runs: this is what the message lists."
+        sections.append(Section("Allocations of the kernel", [about], _KERNEL, finding.values, "values"))
+    elif finding.values:
+        about = "Worth is by how much the occupied peak falls without the value: the next moment caps it."
+        sections.append(Section("Values at the peak", [about], _VALUES, finding.values, "values"))
+    if finding.advice:
+        about = "What the dump supports; bytes that a change concerns, which is no promise of what it saves."
+        sections.append(Section("What could change it", [about], _ADVICE, finding.advice, "advice"))
+    return sections
+
+
+def _bars_are(finding: Finding) -> list[str]:
+    if finding.capacity_bytes is None:
+        return ["Padding is a part of the others; fragmentation is a part of the temporaries."]
+    limit = human_bytes(finding.capacity_bytes)
+    return [f"The line | is the capacity, {limit}. Padding and fragmentation are parts of the others."]
+
+
+def _bars(finding: Finding) -> list[dict]:
+    capacity = finding.capacity_bytes
+    return [
+        {"name": name, "bytes": size, "bar": _bar(size, capacity) if capacity else ""}
+        for name, size in finding.parts.items()
+    ]
+
+
+def _bar(size: int, capacity: int) -> str:
+    filled = min((size * _BAR + capacity // 2) // capacity, 2 * _BAR)
+    return "█" * min(filled, _BAR) + "░" * max(_BAR - filled, 0) + "|" + "█" * max(filled - _BAR, 0)
+
+
+def _annotation(finding: Finding) -> str:
+    source = next((one["source"] for one in finding.values if one["source"]), None)
+    place = ""
+    if source:
+        file, _, line = source.rpartition(":")
+        place = f" file={_property(file)},line={line},"
+    said = verdict(finding).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return f"::error{place or ' '}title=bufferhouse oom::{said}"
+
+
+def _property(text: str) -> str:
+    escaped = {"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"}
+    return "".join(escaped.get(char, char) for char in printable(text))

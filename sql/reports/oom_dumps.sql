@@ -1,0 +1,30 @@
+-- The dumps that a message may be about: what their allocations of the default memory space sum to.
+-- grain: run_name, relative_path
+WITH parts AS (
+    SELECT
+        dump_id,
+        SUM(CASE WHEN kind = 'parameter' THEN size_bytes ELSE 0 END) AS parameters,
+        SUM(CASE WHEN kind = 'temp' THEN size_bytes ELSE 0 END) AS temporaries,
+        SUM(CASE WHEN kind = 'output' THEN size_bytes ELSE 0 END) AS outputs,
+        SUM(CASE WHEN kind = 'parameter' AND is_maybe_live_out THEN size_bytes ELSE 0 END) AS shared,
+        SUM(CASE WHEN kind NOT IN ('parameter', 'temp', 'output') THEN size_bytes ELSE 0 END) AS others
+    FROM marts.allocations_v1
+    WHERE memory_space = 0
+    GROUP BY dump_id
+)
+
+SELECT
+    o.dump_id,  -- The dump.
+    o.run_name,  -- The run it is of.
+    o.relative_path,  -- Its file in the run.
+    o.module_name,  -- Name of its module.
+    o.program_name,  -- The same without what counts recompiles.
+    o.compile_target,  -- cpu, tpu or a GPU architecture.
+    CAST(COALESCE(p.parameters, 0) AS BIGINT) AS parameters,  -- Bytes of entry parameters.
+    CAST(COALESCE(p.temporaries, 0) AS BIGINT) AS temporaries,  -- Bytes of temporaries.
+    CAST(COALESCE(p.outputs, 0) AS BIGINT) AS outputs,  -- Bytes of outputs that are not placed on parameters.
+    CAST(COALESCE(p.shared, 0) AS BIGINT) AS shared,  -- Bytes of outputs that are.
+    CAST(COALESCE(p.others, 0) AS BIGINT) AS others  -- Bytes of constants and thread-local allocations.
+FROM marts.observations_v1 AS o
+LEFT JOIN parts AS p ON o.dump_id = p.dump_id
+ORDER BY o.run_name, o.relative_path, o.dump_id

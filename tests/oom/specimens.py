@@ -1,0 +1,45 @@
+"""The committed failures of compilations, and those of the corpus beside the checkout."""
+
+import tarfile
+from pathlib import Path
+
+from bufferhouse.oom.message import Message, Refused, read_messages
+from tests.command_line import CHECKOUT
+
+FOLDER = CHECKOUT / "examples" / "oom"
+CORPUS = CHECKOUT.parent / "shared" / "corpus" / "oom.tar.gz"
+# What each says first: dialect, memory space, and its main figure as printed.
+SAID = {
+    "libtpu-0.0.33/xent": ("T1", "hbm", "used", "21.97G"),
+    "libtpu-0.0.33/args": ("T1", "hbm", "used", "24.00G"),
+    "libtpu-0.0.33/kv": ("T1", "hbm", "used", "16.00G"),
+    "libtpu-0.0.33/i8": ("T1", "hbm", "used", "16.00G"),
+    "libtpu-0.0.37/args": ("T2", "hbm", "used", "24.00G"),
+    "libtpu-0.0.42.1/outputs_wide": ("T3", "hbm", "used", "32.02G"),
+    "libtpu-0.0.8/abort_rnn_t1": ("T4", "hbm", "used", "20.01G"),
+    "libtpu-0.0.33/attn_huge": ("T5", "hbm", "allocation", "68719476736"),
+    "libtpu-0.0.33/smem": ("T5", "smem", "allocation", "4001792"),
+    "libtpu-0.0.33/pal": ("T6", "vmem", "used", "256.00M"),
+    "libtpu-0.0.37/scoped": ("T6", "vmem", "scoped_size", "64.0K"),
+    "libtpu-0.0.33/internal_attn_v6e": ("T7", "hbm", "words", "2147483648"),
+}
+FITS = "libtpu-0.0.33/fit_int8"
+
+
+def log(name: str) -> Path:
+    return FOLDER / name / "stderr.txt"
+
+
+def failures(path: Path) -> list[Message]:
+    """The messages of a log that speak of a failure; no line of it is refused."""
+    with path.open("rb") as file:
+        found = list(read_messages(file))
+    assert [] == [one for one in found if isinstance(one, Refused)]
+    return [one for one in found if one.is_failure]
+
+
+def unpacked(folder: Path) -> Path:
+    """The failures of the corpus, unpacked."""
+    with tarfile.open(CORPUS) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "oom"

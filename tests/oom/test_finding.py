@@ -1,0 +1,255 @@
+"""From a message to its dump: each figure is the sum that the compiler made, or unknown; never a wrong sum."""
+
+import json
+import random
+import tarfile
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from bufferhouse.compare.values import read_values
+from bufferhouse.ingest.in_memory import in_memory
+from bufferhouse.oom.figures import printed
+from bufferhouse.oom.finding import Finding, explain
+from bufferhouse.oom.join import dumps
+from bufferhouse.oom.rules import RULES, Parts, reproduce
+from bufferhouse.oom.worth import worth
+from bufferhouse.query.statements import ask
+from tests.command_line import call
+from tests.compare.values import value
+from tests.oom.specimens import CORPUS, FITS, SAID, failures, log, unpacked
+
+
+@cache
+def found(name: str) -> Finding:
+    """The finding of a log with the dumps of its directory."""
+    with in_memory([str(log(name).parent)]) as con:
+        [finding] = explain(con, "train.log", failures(log(name)), dumps(con))
+    return finding
+
+
+# The rule of each first figure; a figure of one value stands in the message to the byte.
+RULE_OF = {
+    "libtpu-0.0.33/xent": "temporaries",
+    "libtpu-0.0.33/args": "parameters",
+    "libtpu-0.0.33/kv": "temporaries and parameters",
+    "libtpu-0.0.33/i8": "temporaries",
+    "libtpu-0.0.37/args": "parameters",
+    "libtpu-0.0.42.1/outputs_wide": "all allocations",
+    "libtpu-0.0.33/attn_huge": "as printed",
+    "libtpu-0.0.33/smem": "as printed",
+    "libtpu-0.0.33/pal": "allocations of the listing",
+    "libtpu-0.0.33/internal_attn_v6e": "words of 64 bytes",
+}
+
+
+@pytest.mark.parametrize("name", RULE_OF)
+def test_a_figure_is_the_sum_that_the_compiler_made(name: str):
+    """The rule of its dialect, and the bytes of the dump print as the figure does."""
+    figure = SAID[name][2]
+    [one] = [one for one in found(name).figures if one.figure.name == figure]
+    assert (RULE_OF[name], True) == (one.rule, one.is_reproduced)
+    if one.rule not in ("as printed", "words of 64 bytes"):
+        assert one.figure.printed == printed(one.size_bytes)
+
+
+def test_the_report_in_the_log_proves_the_rule_to_the_byte():
+    """libtpu 0.0.42.1 prints the bytes of its figure in the log: those of all allocations, constants among them."""
+    finding = found("libtpu-0.0.42.1/outputs_wide")
+    used = finding.message.figure("used")
+    assert used.size_bytes == finding.needed_bytes == 34_376_567_296
+
+
+def test_of_several_dumps_the_one_is_taken_that_explains_the_message():
+    """By its bytes, or by the instruction that is named."""
+    names = [name for name in SAID if name not in ("libtpu-0.0.8/abort_rnn_t1", "libtpu-0.0.37/args")]
+    with in_memory([str(log(name).parent) for name in names]) as con:
+        held = dumps(con)
+        for name in names:
+            [finding] = explain(con, "train.log", failures(log(name)), held)
+            assert finding.dump is not None, (name, finding.reason)
+            assert str(log(name).parent) in finding.dump["source_uri"]
+
+
+def test_a_dump_that_does_not_explain_a_message_is_not_taken():
+    """Of two others none has such bytes; one other is shown with both numbers, and the figure is unknown."""
+    with in_memory([str(log(name).parent) for name in ("libtpu-0.0.33/kv", "libtpu-0.0.33/i8")]) as con:
+        [finding] = explain(con, "train.log", failures(log("libtpu-0.0.33/xent")), dumps(con))
+    assert (None, "no dump there has bytes that its figures are the sum of") == (finding.dump, finding.reason)
+    with in_memory([str(log("libtpu-0.0.33/kv").parent)]) as con:
+        [finding] = explain(con, "train.log", failures(log("libtpu-0.0.33/xent")), dumps(con))
+    [used] = [one for one in finding.figures if one.figure.name == "used"]
+    assert (None, None, False, 8_589_951_488) == (used.size_bytes, used.rule, used.is_reproduced, used.found_bytes)
+
+
+def test_what_was_given_up_early_has_no_dump_and_an_unknown_figure():
+    """The compiler estimated it before it assigned buffers."""
+    [message] = failures(log("libtpu-0.0.8/abort_rnn_t1"))
+    [finding] = explain(None, "train.log", [message], [])
+    assert (None, False) == (finding.dump, finding.figures[0].is_reproduced)
+    assert "xla_dump_to" in finding.reason
+
+
+@pytest.mark.corpus
+def test_every_failure_of_the_corpus_is_joined_and_reproduced(tmp_path):
+    """89 of 91 have a dump, all of these their main figure; all figures that are reproduced print as they do."""
+    if not CORPUS.exists():
+        pytest.skip(f"{CORPUS.name} is not beside the checkout")
+    counts: Counter[str] = Counter()
+    with in_memory([str(unpacked(tmp_path))]) as con:
+        held = dumps(con)
+        for path in sorted((tmp_path / "oom").glob("*/*.stderr.txt")):
+            folder = str(path).replace(".stderr.txt", ".dump/")
+            own = [one for one in held if folder in one["source_uri"]]
+            for finding in explain(con, str(path), failures(path), own):
+                names = ("used", "allocation", "words", "exceeded")
+                main = next(one for name in names for one in finding.figures if one.figure.name == name)
+                counts += Counter(joined=finding.dump is not None, reproduced=main.is_reproduced, all=True)
+    assert {"joined": 89, "reproduced": 89, "all": 91} == counts
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.dialects[0]} {rule.figure} {rule.name}")
+def test_a_rule_never_gives_other_bytes_than_are_printed(rule):
+    """With other bytes in the dump the figure is unknown, with what the rule gives."""
+    [message] = [
+        message
+        for name in RULE_OF
+        for message in failures(log(name))
+        if message.dialect in rule.dialects and rule.holds(message) and message.figure(rule.figure)
+    ][:1]
+    rng = random.Random(rule.name)
+    for _ in range(50):
+        parts = Parts(*(rng.randrange(1 << rng.randrange(1, 45)) for _ in Parts._fields))
+        for one in reproduce(message, parts):
+            if one.figure.name == rule.figure and one.rule == rule.name:
+                assert one.figure.printed == printed(one.size_bytes)
+                assert one.size_bytes == sum(getattr(parts, part) for part in rule.parts)
+
+
+def test_what_a_value_is_worth_is_capped_by_the_next_moment():
+    """Against brute force over bytes: the peak with the value and without it."""
+    rng = random.Random(7)
+    for _ in range(100):
+        values = [
+            value(
+                rng.randrange(1, 9),
+                start,
+                start + rng.randrange(4),
+                offset=rng.randrange(20),
+                allocation=rng.randrange(2),
+            )
+            for start in [rng.randrange(8) for _ in range(rng.randrange(1, 8))]
+        ]
+        occupied = peaks(values)
+        for one in values:
+            without = peaks([other for other in values if other is not one])
+            expected = max(occupied.values()) - max(without.values(), default=0)
+            assert expected == worth(one, values, occupied)
+
+
+def peaks(values) -> dict[int, int]:
+    """The bytes in the union of the slots alive at each position, counted byte by byte."""
+    alive: dict[int, set] = {position: set() for position in range(12)}
+    for one in values:
+        for position in range(one.start_position, one.end_position + 1):
+            alive[position] |= {
+                (one.allocation_index, byte) for byte in range(one.offset_bytes, one.offset_bytes + one.size_bytes)
+            }
+    return {position: len(slots) for position, slots in alive.items()}
+
+
+def test_the_values_are_those_of_the_peak():
+    """The largest owners first, each with its source line; their bytes are those of the mart."""
+    finding = found("libtpu-0.0.33/xent")
+    assert ["fusion.2.remat", "fusion.25", "w.1"] == [one["instruction"] for one in finding.values[:3]]
+    assert "/srv/train/train.py:183" == finding.values[0]["source"]
+    assert all(one["worth_bytes"] <= one["size_bytes"] for one in finding.values)
+    with in_memory([str(log("libtpu-0.0.33/xent").parent)]) as con:
+        dump_id = finding.dump["dump_id"]
+        occupied = dict(ask(con, "oom_timeline", dump_id=dump_id, memory_space=0).rows)
+        here = [one for one in read_values(con, [dump_id])[dump_id] if one.memory_space == 0]
+        for one in finding.values[:3]:
+            [gone] = [value for value in here if value.value_id == one["value_id"]]
+            assert one["worth_bytes"] == worth(gone, here, occupied)
+
+
+def test_one_command_answers(tmp_path):
+    """Exit 1 where something did not fit; JSON with the keys that are promised, text with the verdict."""
+    name = "libtpu-0.0.33/xent"
+    said = call("oom", log(name), log(name).parent, "--format", "json")
+    [finding] = [one for one in json.loads(said.out)["findings"] if one["is_failure"]]
+    assert (1, "T1", "hbm", "jit_lm_head_loss") == (
+        said.code, finding["dialect"], finding["memory_space"], finding["module"]
+    )  # fmt: skip
+    assert (16 << 30) - (258 << 20) == finding["capacity_bytes"]
+    used = finding["figures"][0]
+    assert ("used", "21.97G", 23_593_239_040, "temporaries", True) == (
+        used["name"], used["printed"], used["bytes"], used["rule"], used["is_reproduced"]
+    )  # fmt: skip
+    text = call("oom", log(name).parent)
+    assert (1, "jit_lm_head_loss: 22.0 GiB do not fit into HBM of 15.75G, 6.2 GiB too much.") == (
+        text.code, text.out.splitlines()[2]
+    )  # fmt: skip
+    github = call("oom", log(name).parent, "--format", "github")
+    assert github.out.startswith("::error file=/srv/train/train.py,line=183,title=bufferhouse oom::jit_lm_head_loss")
+
+
+def test_what_fits_narrowly_is_no_failure():
+    """Exit 0; its warning is shown, and named as what it is."""
+    said = call("oom", log(FITS).parent)
+    assert (0, "Nothing that did not fit was found") == (said.code, said.out.splitlines()[0])
+    assert "it may fit all the same" in said.out
+
+
+def test_a_log_alone_says_what_it_can():
+    """Without a dump: the message, and how to have one next time."""
+    said = call("oom", log("libtpu-0.0.33/kv"))
+    assert 1 == said.code
+    assert "--xla_dump_to=DIR" in said.err
+    assert "a program: 16.00G do not fit into HBM of 15.75G, 259.5 MiB too much." in said.out
+
+
+def test_standard_input_and_several_logs(tmp_path):
+    """Two logs that say the same are one finding; - is standard input."""
+    text = log("libtpu-0.0.33/kv").read_text()
+    for rank in range(2):
+        (tmp_path / f"{rank}.log").write_text("".join(f"[rank{rank}]: {line}\n" for line in text.splitlines()))
+    said = call("oom", tmp_path / "0.log", tmp_path / "1.log", "--format", "json")
+    [finding] = [one for one in json.loads(said.out)["findings"] if one["is_failure"]]
+    assert ["[rank0]:", "[rank1]:"] == finding["ranks"]
+    assert 1 == call("oom", "-", stdin=text).code
+    assert (2, "") == (lambda one: (one.code, one.out))(call("oom", tmp_path / "none.log"))
+
+
+def test_dumps_are_taken_from_a_run_of_the_warehouse(tmp_path):
+    """--run instead of a directory; both together are refused."""
+    name = "libtpu-0.0.33/kv"
+    warehouse = tmp_path / "warehouse.duckdb"
+    call("ingest", log(name).parent, "--run", "night", "--warehouse", warehouse)
+    said = call("oom", log(name), "--run", "night", "--warehouse", warehouse, "--format", "json")
+    assert [True] == [one["dump"] is not None for one in json.loads(said.out)["findings"] if one["is_failure"]]
+    assert 2 == call("oom", log(name), log(name).parent, "--run", "night", "--warehouse", warehouse).code
+
+
+def test_an_archive_of_dumps(tmp_path):
+    """As for every other verb."""
+    name = "libtpu-0.0.33/kv"
+    with tarfile.open(tmp_path / "dumps.tar.gz", "w:gz") as archive:
+        archive.add(log(name).parent, "dumps")
+    said = call("oom", log(name), tmp_path / "dumps.tar.gz", "--format", "json")
+    assert [True] == [one["dump"] is not None for one in json.loads(said.out)["findings"] if one["is_failure"]]
+
+
+def test_the_page_holds_the_findings(tmp_path):
+    """Verdict, figures, bars and values; with --html standard output has one line. What is hostile stays text."""
+    page = tmp_path / "oom.html"
+    said = call("oom", log("libtpu-0.0.33/xent").parent, "--html", page)
+    assert (1, f"report: {page}\n") == (said.code, said.out)
+    text = page.read_text()
+    assert "jit_lm_head_loss: 22.0 GiB do not fit into HBM of 15.75G, 6.2 GiB too much." in text
+    assert text.count("<table") == 4
+    hostile = log("libtpu-0.0.33/xent").read_text().replace("fusion.2.remat", "<script>alert(1)</script>")
+    (tmp_path / "hostile.log").write_text(hostile)
+    call("oom", tmp_path / "hostile.log", "--html", page)
+    assert "<script>alert" not in page.read_text()

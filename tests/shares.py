@@ -1,0 +1,69 @@
+"""A plugin that deals the files of tests to the processes of a run, so that all end at about the same time.
+
+Files that take long are begun first. Those of flows are one share: they use one Prefect server, which takes a process
+ten seconds to start.
+"""
+
+import pytest
+
+FLOWS = "tests/flows/"
+STACK = f"{FLOWS}test_oncall.py"  # has a server of its own
+# Each takes ten seconds and more, the longest first; a folder stands for its files.
+LONGEST = (
+    FLOWS,
+    STACK,
+    "tests/warehouse/lake/test_lake.py",
+    "tests/compare/test_corpus.py",
+    "tests/ingest/test_pipeline.py",
+    "tests/system/test_crash.py",
+    "tests/report/test_browser.py",
+    "tests/attack/test_attack.py",
+    "tests/warehouse/test_load.py",
+    "tests/sources/test_archive.py",
+    "tests/sources/test_bucket.py",
+    "tests/ingest/test_rejects.py",
+    "tests/warehouse/test_verify.py",
+    "tests/engine/test_interrupts.py",
+    "tests/query/test_limits.py",
+    "tests/dump/test_native.py",
+    "tests/dump/test_parse.py",
+    "tests/query/test_door.py",
+    "tests/report/test_fleet.py",
+    "tests/warehouse/lake/",
+    "tests/models/test_freeze.py",
+    "tests/system/test_fleet.py",
+    "tests/warehouse/",
+)
+
+
+def share_of(nodeid: str) -> str:
+    """Return what goes to one process together with a test."""
+    file = nodeid.split("::", 1)[0]
+    return FLOWS if file.startswith(FLOWS) and file != STACK else file
+
+
+def _place(nodeid: str) -> int:
+    share = share_of(nodeid)
+    if share in LONGEST:
+        return LONGEST.index(share)
+    return next((place for place, one in enumerate(LONGEST) if share.startswith(one)), len(LONGEST))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put what takes long first, in a process of several; one alone keeps the order of the files."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: _place(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object | None:
+    """Deal shares where files would be dealt (`--dist loadfile`)."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Shares(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return share_of(nodeid)
+
+    return Shares(config, log)
