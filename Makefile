@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := $(VENV)/.extras-installed
+READER := $(VENV)/.reader-built
 
 DEMO_WAREHOUSE = build/demo.duckdb
 DEMO_PAGE = build/fleet.html
@@ -29,24 +30,24 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: $(STAMP) ## Install bufferhouse into .venv (PYTHON=... chooses the interpreter)
+install: $(STAMP) $(READER) ## Install bufferhouse into .venv (PYTHON=... chooses the interpreter)
 
-extras: $(EXTRAS) ## Install what lakes and Dask need, too
+extras: $(EXTRAS) $(READER) ## Install what lakes and Dask need, too
 
-demo: $(STAMP) ## Ingest examples/fleet and show what its memory did
+demo: $(READER) ## Ingest examples/fleet and show what its memory did
 	@mkdir -p build
 	$(BIN)/python -m flows.ingest examples/fleet --warehouse $(DEMO_WAREHOUSE)
 	$(BIN)/bufferhouse report fleet --warehouse $(DEMO_WAREHOUSE)
 	$(BIN)/bufferhouse report fleet --warehouse $(DEMO_WAREHOUSE) --html $(DEMO_PAGE)
 
-docs: $(STAMP) ## Draw the house and take the pictures of the documents anew, in headless Chromium; look before committing
+docs: $(READER) ## Draw the house and take the pictures of the documents anew, in headless Chromium; look before committing
 	$(BIN)/python -m docs.house
 	$(BIN)/python -m docs.pictures
 
-test: $(EXTRAS) ## Run all tests, a process per core (PYTEST_FLAGS=... adds options)
+test: $(EXTRAS) $(READER) ## Run all tests, a process per core (PYTEST_FLAGS=... adds options)
 	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
 
-quick: $(STAMP) ## Run the tests of reading, tabulating and SQL, in less than a minute
+quick: $(READER) ## Run the tests of reading, tabulating and SQL, in less than a minute
 	$(BIN)/python -m pytest -q --numprocesses auto -m 'not soak and not slow and not browser' \
 		tests/dump tests/tabulate tests/schemas tests/engine tests/config tests/compare tests/system/test_floors.py
 
@@ -55,22 +56,23 @@ check: $(STAMP) ## Lint, check the format, and check that the lock file names no
 	$(BIN)/ruff format --check .
 	@! grep -n '://' requirements.lock extras.lock docker/requirements.lock
 
-golden: $(STAMP) ## Write the expected outputs of the tests anew; read the diff before committing it
+golden: $(READER) ## Write the expected outputs of the tests anew; read the diff before committing it
 	$(BIN)/python -m pytest -q --golden-update tests
 
-corpus: $(STAMP) ## Read the whole corpus, a line per build: byte for byte, and against the compiler's own truth
+corpus: $(READER) ## Read the whole corpus, a line per build: byte for byte, and against the compiler's own truth
 	$(BIN)/python -m tests.corpus
 
-fuzz: $(STAMP) ## Feed the reader 20,000 damaged dumps (MUTATIONS=... for more)
+fuzz: $(READER) ## Feed both readers 20,000 damaged dumps (MUTATIONS=... for more), the native one with sanitizers
 	$(BIN)/python -m tests.fuzz --mutations $(MUTATIONS)
+	$(BIN)/python -m tests.dump.fuzz_native --mutations $(MUTATIONS)
 
-attack: $(STAMP) ## Attack every door: hostile SQL, archives, dumps, names, kills; nothing may be let through
+attack: $(READER) ## Attack every door: hostile SQL, archives, dumps, names, kills; nothing may be let through
 	$(BIN)/python -m tests.attack
 
-soak: $(STAMP) ## Run the tests that take minutes each
+soak: $(READER) ## Run the tests that take minutes each
 	$(BIN)/python -m pytest -q -m soak
 
-bench: $(STAMP) ## Run the benchmarks
+bench: $(READER) ## Run the benchmarks
 	$(BIN)/python -m benchmarks
 
 lock: $(BIN)/uv ## Write the lock files anew from pyproject.toml (LOCK_FLAGS=--upgrade takes newer versions)
@@ -84,7 +86,7 @@ lock: $(BIN)/uv ## Write the lock files anew from pyproject.toml (LOCK_FLAGS=--u
 		--no-annotate pyproject.toml -o extras.lock
 
 clean: ## Remove everything that make made
-	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis bufferhouse/dump/native/*.so
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # uv reads none of pip's configuration: where only pip knows the way to the registry, pip installs.
@@ -95,6 +97,10 @@ $(STAMP): pyproject.toml requirements.lock | $(BIN)/uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --offline --editable .
 	@$(BIN)/python -m bufferhouse.report.html.vega >/dev/null
 	@touch $@
+
+# Without a compiler the reader in Python reads everything, and the next make looks again.
+$(READER): bufferhouse/dump/native/scan.c bufferhouse/dump/native/library.py | $(STAMP)
+	@$(BIN)/python -m bufferhouse.dump.native && touch $@ || true
 
 $(EXTRAS): extras.lock | $(STAMP)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r extras.lock || { \

@@ -1,7 +1,7 @@
 """What no ingest of these dumps goes below, however its work is arranged: hashing, reading them, and DuckDB's part.
 
 *Hashing* is the bare loop that reads the bytes of all files and hashes them, in one process as they are one list.
-*Reading* is the reader alone, from dumps to columns with all its proofs, neighbours together as in an ingest: no hash,
+*Reading* is the reader alone, from dumps to columns with all its proofs, the native one where it is built: no hash,
 no shapes, no frames, no tables. It is shared among the cores, a dump to each. *Loading* is what comes after the frames,
 nearly all of it statements of DuckDB: its tables, models, checks and the commit. A target beyond both together needs
 another reader, other models or another database.
@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from benchmarks.corpus import Files, dumps_of
 from benchmarks.turns import in_turns, middle, spent
-from bufferhouse.dump import parse, parse_many
+from bufferhouse.dump import parse
+from bufferhouse.dump.native import new_scanner
 from bufferhouse.ingest.pipeline import parse_batch
 from bufferhouse.ingest.read import read_batches
 from bufferhouse.sources.discover import discover
-from bufferhouse.tabulate.contents import TOGETHER
 from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.load import load
 from bufferhouse.warehouse.open import writing
@@ -77,13 +77,10 @@ def hash_files(directory: Path) -> int:
 @collector_paused()
 def read_all(dumps: list[Files]) -> None:
     """Read dumps into columns."""
-    for first in range(0, len(dumps), TOGETHER):
-        cuts = [(files, parse_many.sections(files)) for files in dumps[first : first + TOGETHER]]
-        for form in {cut.form for _, cut in cuts if cut}:
-            parse_many.read([cut for _, cut in cuts if cut and cut.form == form])
-        for files, cut in cuts:
-            if cut is None:
-                parse(files["combined"] if len(files) == 1 else files)
+    scanner = new_scanner()
+    for number, files in enumerate(dumps):
+        if scanner is None or not scanner.read(number, files):
+            parse(files["combined"] if len(files) == 1 else files)
 
 
 def _loading(folder: Path, path: Path, *, build_models: bool) -> float:

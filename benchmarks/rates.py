@@ -20,7 +20,6 @@ from benchmarks.turns import Spent, in_turns, middle, ratio, spent
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.source import Source
-from bufferhouse.ingest.workers import Workers
 from bufferhouse.models.build import build
 from bufferhouse.paths import MODELS
 from bufferhouse.warehouse.open import writing
@@ -63,7 +62,7 @@ def bare_warehouse(path: Path) -> None:
 
 def bare_ingest(folder: Path, path: Path) -> None:
     """Ingest as `run_ingest` does, into a bare warehouse."""
-    ingest([Source.named([str(folder)])], writing(path, build_models=False), workers=Workers.counted(None))
+    ingest([Source.named([str(folder)])], writing(path, build_models=False))
 
 
 def cold(folder: Path, scratch: Path, turns: int) -> dict[str, list[Spent]]:

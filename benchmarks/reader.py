@@ -4,7 +4,8 @@ All run in this process, turn by turn; a figure is the least processor time of t
 busy (for `wc -l` it is the time that passed).
 
 * *ours*: `dump.parse`, `dump.attributes` and `shape.parse_shape`: every column of every table, as lists, and the proof
-  that no byte was skipped; *frames* is the same with names interned and a Polars frame made of each table.
+  that no byte was skipped, all in Python; *frames* is what an ingest makes, a Polars frame of each table with names
+  interned, by the native reader where it is built.
 * *plain* (`benchmarks/plain_reader.py`): one pattern after the other on each line, a dict per row, the same columns,
   nothing checked but that each line is known.
 * *lean* (`benchmarks/lean_reader.py`): a state machine that knows which pattern is next, and fills half of the columns:
@@ -22,16 +23,16 @@ from benchmarks import lean_reader, plain_reader
 from benchmarks.corpus import Files, sets
 from bufferhouse.dump import Dump, instruction_text, parse
 from bufferhouse.dump.identity import content_of
+from bufferhouse.tabulate.contents import parse_contents
 from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.tabulate.shape import _parse_leaf, parse_shape
-from bufferhouse.tabulate.tabulator import Tabulator
 
 TURNS = 7
 
 
 @collector_paused()
 def ours(dumps: list[Files]) -> None:
-    """Read everything into lists, as a worker process does: the dumps, then what all their texts and shapes say."""
+    """Read everything into lists, in Python: the dumps, then what all their texts and shapes say."""
     read = [_parsed(files) for files in dumps]
     instruction_text.read(list(dict.fromkeys(chain.from_iterable(dump.values.instruction_text for dump in read))))
     shapes = dict.fromkeys(chain.from_iterable(dump.values.shape for dump in read))
@@ -39,13 +40,9 @@ def ours(dumps: list[Files]) -> None:
         parse_shape(text)
 
 
-@collector_paused()
 def frames(dumps: list[Files]) -> None:
     """Read everything into frames."""
-    tabulator = Tabulator()
-    for files in dumps:
-        tabulator.add(_parsed(files), _content(files), {role: len(data) for role, data in files.items()})
-    tabulator.finish()
+    parse_contents([(_content(files), files) for files in dumps])
 
 
 def _parsed(files: Files) -> Dump:

@@ -61,9 +61,15 @@ app.command()(serve.serve)
 
 
 @app.callback(invoke_without_command=True)
-def _main(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and who reads dumps, and exit.")
+    ] = False,
+) -> None:
     if version:
-        print(f"bufferhouse {__version__}")
+        from bufferhouse.dump.native import reader
+
+        print(f"bufferhouse {__version__}\nreader: {reader()}")
         raise typer.Exit
 
 

@@ -67,7 +67,7 @@ def ingest(
         warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
         run: Name of the run all dumps belong to; else the source or each directory says it.
         labels: Facts about the runs, such as track: nightly.
-        workers: Processes that parse; else by the size of the input.
+        workers: Processes of a local Dask cluster, where one parses; else one for each core.
         publish_copy: Publish a copy for readers at the end; else as configured, else yes.
         wait_seconds: How long to wait for another writer; else as configured, else 300.
         failing_share: The flow fails when more than this share of the dumps is refused or cannot be read; else 0.5.

@@ -1,4 +1,4 @@
-"""The parsers of a flow run: its own processes, or a Dask cluster through Prefect's task runner for it.
+"""The parsers of a flow run: its own process, or a Dask cluster through Prefect's task runner for it.
 
 Parsing is all that runs elsewhere. A warehouse in one file has one writer, this flow run, which loads the batches in
 their order; where many may write, a task that parses may load as well, and this is the place where it would begin.
@@ -34,14 +34,13 @@ def parse(number: int, work: Held, version: str) -> Held:
 
 
 def chosen_workers(conf: Config, count: int | None) -> Workers:
-    """Return the configured parsers; `count` overrides the configured number.
+    """Return the configured parsers; `count` overrides the configured number of processes of a local Dask cluster.
 
     Raises:
         UsageError: Dask is configured and not installed.
     """
-    count = count or conf["warehouse"]["workers"]
     if conf["flows"]["task_runner"] == "processes":
-        return Workers.counted(count)
+        return Workers()
     try:
         import prefect_dask  # noqa: F401
     except ImportError as error:
@@ -51,7 +50,7 @@ def chosen_workers(conf: Config, count: int | None) -> Workers:
         ) from error
     if address := conf["flows"]["dask_address"]:
         return Workers(partial(Cluster, address=address))
-    return Workers.counted(count, Cluster)
+    return Workers.counted(count or conf["warehouse"]["workers"], Cluster)
 
 
 class Cluster(AbstractContextManager):

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from bufferhouse.dump import Dump, DumpError, parse, parse_many, render
-from bufferhouse.dump.columns import Dumps, decode
+from bufferhouse.dump import DumpError, parse, render
+from bufferhouse.dump.columns import decode
 from tests.samples import of_fleet
 
 # What stands in dumps, what nearly does, and what breaks readers.
@@ -111,17 +111,14 @@ def outcome(files: dict[str, bytes]) -> str:
     """Read files that may be anything; return `accepted` or `refused`.
 
     Raises:
-        AssertionError: the reader lost a byte, its error names no place in the input, or two such dumps read together
-            are anything else than each alone.
+        AssertionError: the reader lost a byte, or its error names no place in the input.
     """
     try:
         dump = parse(files)
     except DumpError as refusal:
         error = refusal
-        assert two_together(files) is None
     else:
         assert render(dump) == files
-        assert two_together(files) in (None, several(dump, dump))
         return "accepted"
     texts, _ = decode(files)
     lines = texts[error.role].split("\n")
@@ -130,20 +127,6 @@ def outcome(files: dict[str, bytes]) -> str:
     assert error.expected
     assert error.found
     return "refused"
-
-
-def two_together(files: dict[str, bytes]) -> Dumps | None:
-    """Return what the fast reader of many makes of the same files twice; None where it leaves them to `parse`."""
-    cuts = [parse_many.sections(files), parse_many.sections(files)]
-    return None if None in cuts else parse_many.read(cuts)
-
-
-def several(*dumps: Dump) -> Dumps:
-    """Return dumps that were read alone as several."""
-    found = Dumps()
-    for dump in dumps:
-        found.extend(Dumps.of(dump))
-    return found
 
 
 def used_values(*texts: str, glue: str = "\n", behind: str = "") -> bytes:

@@ -25,6 +25,7 @@ LONGEST = (
     "tests/warehouse/test_verify.py",
     "tests/engine/test_interrupts.py",
     "tests/query/test_limits.py",
+    "tests/dump/test_native.py",
     "tests/dump/test_parse.py",
     "tests/query/test_door.py",
     "tests/report/test_fleet.py",

@@ -36,7 +36,7 @@ def ingest(
         list[str] | None,
         typer.Option(help="K=V: a fact about the runs, such as track=nightly; repeat for more."),
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="The number of processes that parse.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, hidden=True, help="A former option.")] = None,
     include: Annotated[list[str] | None, typer.Option(help="Ingest only the files that match this glob.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="Leave out the files that match this glob.")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print what an ingest would do, and write nothing.")] = False,
@@ -77,12 +77,14 @@ def ingest(
     from bufferhouse.commands.ingest_run import run_ingest
 
     check_format(output_format, "table", "json")
+    if workers is not None:
+        say("bufferhouse: --workers has no effect any more, because one process parses; leave it out")
     if config_file is not None:
         others = {"--include": include, "--exclude": exclude, "--plan": plan, "--rehash": rehash, "--reparse": reparse}
         others["--data-path"] = data_path
         _refuse_beside_config(sources, [name for name, value in others.items() if value])
         facts = dict(_pair(item) for item in label or [])
-        _ingest_configured(config_file, settings, warehouse, run, facts, workers, publish, wait, output_format)
+        _ingest_configured(config_file, settings, warehouse, run, facts, publish, wait, output_format)
     if settings:
         raise UsageError("--set: expected --config FILE beside it")
     if not sources and not reparse:
@@ -94,7 +96,6 @@ def ingest(
         warehouse_path(warehouse, must_exist=not sources, data_path=data_path),
         run_name=run,
         labels=dict(_pair(item) for item in label or []),
-        workers=workers,
         include=include or [],
         exclude=exclude or [],
         plan=plan,
@@ -130,7 +131,6 @@ def _ingest_configured(
     warehouse: Path | None,
     run: str | None,
     labels: dict[str, str],
-    workers: int | None,
     publish: bool,
     wait: float | None,
     output_format: str,
@@ -148,7 +148,6 @@ def _ingest_configured(
         warehouse or conf.warehouse,
         run_name=run,
         labels=labels,
-        workers=workers or conf["warehouse"]["workers"],
         publish=publish or conf["warehouse"]["publish"],
         wait=conf["warehouse"]["wait"] if wait is None else wait,
     )

@@ -15,7 +15,6 @@ from bufferhouse.ingest.pipeline import Progress, ingest
 from bufferhouse.ingest.pipeline import plan as count_only
 from bufferhouse.ingest.source import Source, chosen_sources
 from bufferhouse.ingest.summary import Summary, total_of
-from bufferhouse.ingest.workers import Workers
 from bufferhouse.warehouse.open import Place, only_asked
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -26,7 +25,6 @@ def run_ingest(
     *,
     run_name: str | None = None,
     labels: Mapping[str, str] | None = None,
-    workers: int | None = None,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     plan: bool = False,
@@ -58,7 +56,7 @@ def run_ingest(
     else:
         reparsed: list[str] = []
         writer = _reparsed(path, wait, rehash, reparsed) if reparse else writing(path, wait=wait)
-        by_source = _ingested([named], writer, workers=Workers.counted(workers), rehash=rehash, publish=publish)
+        by_source = _ingested([named], writer, rehash=rehash, publish=publish)
         summary = by_source[named.name]
         summary.unreadable += reparsed
     if summary.error is not None:
@@ -77,7 +75,6 @@ def run_configured(
     *,
     run_name: str | None = None,
     labels: Mapping[str, str] | None = None,
-    workers: int | None = None,
     publish: bool = False,
     wait: float = 0.0,
 ) -> dict[str, Summary]:
@@ -92,9 +89,7 @@ def run_configured(
     """
     chosen = chosen_sources(conf, None, run_name, labels)
     beside = Listings.beside(path)
-    return _ingested(
-        chosen, writing(path, wait=wait), workers=Workers.counted(workers), listings=beside, publish=publish
-    )
+    return _ingested(chosen, writing(path, wait=wait), listings=beside, publish=publish)
 
 
 def _ingested(sources: Sequence[Source], writer: Iterator[Warehouse], **options: object) -> dict[str, Summary]:

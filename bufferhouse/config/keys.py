@@ -170,7 +170,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "data_path": Key(text, None, "Where the files of a lake go when it is made: a folder or an s3:// URL."),
         "wait": Key(duration, 300.0, "How long to wait for another writer."),
         "publish": Key(flag, True, "Publish a copy for readers after each change."),
-        "workers": Key(count, None, "Processes that parse; else by the size of the input."),
+        "workers": Key(count, None, "Processes of a local Dask cluster; else one for each core."),
     },
     "schedule": {
         "ingest": Key(schedule, 3600.0, "When to look for new dumps."),
@@ -180,7 +180,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "timezone": Key(timezone, "UTC", "The time zone of cron fields."),
     },
     "flows": {
-        "task_runner": Key(task_runner, "processes", "What parses in a flow run: its own processes, or dask."),
+        "task_runner": Key(task_runner, "processes", "What parses: processes, that of the flow run, or dask."),
         "dask_address": Key(text, None, "The Dask scheduler, tcp://host:8786; else warehouse.workers processes here."),
     },
     "report": {

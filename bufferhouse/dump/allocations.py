@@ -1,11 +1,10 @@
 """The first section: headers, value lines and cross-colour blocks (BufferAllocation::ToString)."""
 
-from collections.abc import Iterable, Sequence
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 from operator import add, eq, gt, itemgetter
 
 from bufferhouse.dump import diagnose, grammar
-from bufferhouse.dump.columns import LARGEST_SIZE, Allocations, Dump, Dumps, Values, optional, optional_ints
+from bufferhouse.dump.columns import LARGEST_SIZE, Allocations, Dump, Values, optional, optional_ints
 
 
 def parse(dump: Dump, text: str, role: str) -> tuple[int | None, list[str]]:
@@ -23,20 +22,14 @@ def parse(dump: Dump, text: str, role: str) -> tuple[int | None, list[str]]:
     # Nothing in this section holds an empty line, so the first one ends it.
     end = start - 1 if text.startswith("\n", start) else text.find("\n\n", start)
     stop = len(text) if end < 0 else end + 1
-    heads = fill(dump, text, start, stop)
+    heads = _fill(dump, text, start, stop)
     if heads is None:
         raise diagnose.allocations(text, start, stop, role)
     return None if text.count("\n", stop) == len(text) - stop else stop, heads
 
 
-def fill(
-    tables: Dump | Dumps, text: str, start: int, stop: int, allocations: Sequence[int] = (), values: Sequence[int] = ()
-) -> list[str] | None:
-    """Fill the columns; return the heads, None where a line was not accounted for or an assertion fails.
-
-    With `allocations` and `values`, which count them by dump, the lines are those of several dumps, one behind the
-    other and without cross-colour blocks.
-    """
+def _fill(dump: Dump, text: str, start: int, stop: int) -> list[str] | None:
+    """Fill the columns; return the heads, None where a line was not accounted for or an assertion fails."""
     # Patterns begin at the line feed before their line.
     headers = grammar.HEADER.findall(text, start - 1, stop)
     rows = grammar.VALUE.findall(text, start - 1, stop)
@@ -46,18 +39,16 @@ def fill(
     if len(headers) + len(rows) + len(crosses) + cross_headers != lines or not text.endswith("\n", start - 1, stop):
         return None
     before, *chunks = text[start - 1 : max(start, stop) - 1].split("\nallocation ")
-    numbers = list(chain.from_iterable(map(range, allocations or [len(headers)])))
-    if before or (headers and not _fill_allocations(tables.allocations, list(zip(*headers, strict=True)), numbers)):
+    if before or (headers and not _fill_allocations(dump.allocations, list(zip(*headers, strict=True)))):
         return None
-    owners = list(chain.from_iterable(map(repeat, numbers, [chunk.count("\n value: ") for chunk in chunks])))
-    columns = list(zip(*rows, strict=True))
-    heads = _fill_values(tables.values, columns, owners, values or [len(rows)]) if rows else []
-    if heads is not None and (crosses or cross_headers) and not _fill_crosses(tables, chunks, heads):
+    owners = list(chain.from_iterable(map(repeat, count(), [chunk.count("\n value: ") for chunk in chunks])))
+    heads = _fill_values(dump.values, list(zip(*rows, strict=True)), owners) if rows else []
+    if heads is not None and (crosses or cross_headers) and not _fill_crosses(dump, chunks, heads):
         return None
     return heads
 
 
-def _fill_allocations(table: Allocations, columns: list[tuple[str, ...]], numbers: list[int]) -> bool:
+def _fill_allocations(table: Allocations, columns: list[tuple[str, ...]]) -> bool:
     index, pointer, size, space, page, number, shape, shape_index, output, constant, local, live_out, temp = columns
     table.size_bytes = list(map(int, size))
     table.memory_space = [int(cell) if cell else 0 for cell in space]
@@ -74,26 +65,22 @@ def _fill_allocations(table: Allocations, columns: list[tuple[str, ...]], number
     has_flag = map(bool, map(add, map(add, number, constant), map(add, local, live_out)))
     return (
         not any(map(eq, map(bool, temp), has_flag))
-        and list(index) == list(map(str, numbers))
+        and list(index) == list(map(str, range(len(index))))
         and max(table.size_bytes) <= LARGEST_SIZE
     )
 
 
-def _fill_values(
-    table: Values, columns: list[tuple[str, ...]], owners: list[int], counts: Sequence[int]
-) -> list[str] | None:
-    """Store value lines by dump and ascending id; return their heads, None where an assertion fails."""
+def _fill_values(table: Values, columns: list[tuple[str, ...]], owners: list[int]) -> list[str] | None:
+    """Store value lines by ascending id; return their heads, None where an assertion fails."""
     keys = list(map(int, columns[1]))
-    # The number of the dump stands above the bits of an id.
-    places = keys if len(counts) == 1 else list(map(add, keys, _firsts(counts)))
-    if len(set(places)) != len(places):
+    if len(set(keys)) != len(keys):
         return None
     # Ids ascend inside each allocation, so sorting all of them loses no order that was printed.
-    descents = [row for row, descends in enumerate(map(gt, places, places[1:])) if descends]
+    descents = [row for row, descends in enumerate(map(gt, keys, keys[1:])) if descends]
     if descents:
         if any(owners[row] == owners[row + 1] for row in descents):
             return None
-        in_order = itemgetter(*sorted(range(len(places)), key=places.__getitem__))
+        in_order = itemgetter(*sorted(range(len(keys)), key=keys.__getitem__))
         columns, owners, keys = list(map(in_order, columns)), list(in_order(owners)), list(in_order(keys))
     heads, _, names, shape_indices, phis, spaces, sizes, offsets, shapes = columns
     table.value_id = keys
@@ -110,12 +97,7 @@ def _fill_values(
     return list(heads)
 
 
-def _firsts(counts: Sequence[int]) -> Iterable[int]:
-    """Return for each value a number that no id of a value of an earlier dump reaches."""
-    return chain.from_iterable([repeat(number << 63, count) for number, count in enumerate(counts)])
-
-
-def _fill_crosses(dump: Dump | Dumps, chunks: list[str], heads: list[str]) -> bool:
+def _fill_crosses(dump: Dump, chunks: list[str], heads: list[str]) -> bool:
     table = dump.cross_color_values
     places = {head: row for row, head in enumerate(heads)}
     for allocation, chunk in enumerate(chunks):

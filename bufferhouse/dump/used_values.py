@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from bufferhouse.dump import diagnose, grammar
-from bufferhouse.dump.columns import Dump, Dumps, Positions, content_end, optional, tiles
+from bufferhouse.dump.columns import Dump, Positions, content_end, optional, tiles
 from bufferhouse.dump.instruction_end import CONFIG, LIVE_RANGE_MARK, Ends
 
 
@@ -52,12 +52,12 @@ def _one_pass(text: str, start: int, heads: Sequence[str], role: str) -> Blocks 
     elif text.find(LIVE_RANGE_MARK, stop + 1) >= 0:
         return None  # one of the two stands inside an instruction text or the stack trace
     if text.find(grammar.INSTRUCTION_PREFIX, start, stop) < 0:
-        return tiled(text, start, stop, heads, grammar.BLOCK)
+        return _tiled(text, start, stop, heads, grammar.BLOCK)
     is_glued = _is_glued(text, start, stop, heads)
-    return tiled(text, start, stop, heads, grammar.BLOCK_GLUED if is_glued else grammar.BLOCK_WITH_INSTRUCTION)
+    return _tiled(text, start, stop, heads, grammar.BLOCK_GLUED if is_glued else grammar.BLOCK_WITH_INSTRUCTION)
 
 
-def tiled(text: str, start: int, stop: int, heads: Sequence[str], pattern: re.Pattern[str]) -> Blocks | None:
+def _tiled(text: str, start: int, stop: int, heads: Sequence[str], pattern: re.Pattern[str]) -> Blocks | None:
     """Cut a section into blocks that all match `pattern`; None where they do not, or leave something over."""
     rows = pattern.findall(text, start, stop)
     if len(rows) != len(heads):
@@ -87,10 +87,10 @@ def _is_glued(text: str, start: int, stop: int, heads: Sequence[str]) -> bool:
     return second > 0 and text[second - 1] != "\n"
 
 
-def fill(tables: Dump | Dumps, cut: Blocks) -> bool:
+def fill(dump: Dump, cut: Blocks) -> bool:
     """Fill the columns of positions, uses and texts; say whether every line was accounted for."""
-    tables.values.instruction_text = list(cut.texts or ())
-    return _fill_positions(tables.positions, cut.positions) and _fill_uses(tables, cut.uses)
+    dump.values.instruction_text = list(cut.texts or ())
+    return _fill_positions(dump.positions, cut.positions) and _fill_uses(dump, cut.uses)
 
 
 def _fill_positions(table: Positions, pieces: Sequence[str]) -> bool:
@@ -106,10 +106,10 @@ def _fill_positions(table: Positions, pieces: Sequence[str]) -> bool:
 _EMPTY = {grammar.USES: "empty", grammar.NO_USES: "empty", grammar.USES_UNINITIALIZED: "uninitialized"}
 
 
-def _fill_uses(tables: Dump | Dumps, pieces: Sequence[str]) -> bool:
+def _fill_uses(dump: Dump, pieces: Sequence[str]) -> bool:
     rows = grammar.USE.findall("".join(pieces))
-    table = tables.uses
-    tables.values.uses_state = [_EMPTY.get(piece, "listed") for piece in pieces]
+    table = dump.uses
+    dump.values.uses_state = [_EMPTY.get(piece, "listed") for piece in pieces]
     table.count = [0 if piece in _EMPTY else piece.count("\n") - 1 for piece in pieces]
     if rows:
         names, operands, indices = zip(*rows, strict=True)

@@ -8,7 +8,6 @@ import duckdb
 
 from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.source import Source
-from bufferhouse.ingest.workers import Workers
 from bufferhouse.warehouse.open import writing
 
 
@@ -22,7 +21,7 @@ def in_memory(sources: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
         UsageError, SourceUnavailable: a source cannot be read.
     """
     with writing(None) as warehouse:
-        (summary,) = ingest([Source.named(sources)], nullcontext(warehouse), workers=Workers.counted(None)).values()
+        (summary,) = ingest([Source.named(sources)], nullcontext(warehouse)).values()
         if summary.error is not None:
             raise summary.error
         for line in [*summary.reject_lines, *summary.unreadable, *summary.head_faults]:

@@ -24,7 +24,6 @@ from bufferhouse.ingest.summary import Summary
 from bufferhouse.ingest.workers import Pending, Workers
 from bufferhouse.tabulate.batch import ParsedBatch, merged
 from bufferhouse.tabulate.contents import ParsedContents, parse_contents
-from bufferhouse.tabulate.memory import collect_young, collector_paused
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.load import Loaded, load
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -55,7 +54,6 @@ def silently(_progress: Progress) -> None:
     """Tell nobody how far an ingest is."""
 
 
-@collector_paused()
 def ingest(
     sources: Sequence[Source],
     warehouse: AbstractContextManager[Warehouse],
@@ -171,7 +169,6 @@ def _load_all(
             last_load_id = loaded.load_id
         done += len(batch.sightings) + len(batch.unreadable)
         tell(Progress(number, begun.job.source.name, parsed, loaded, done, total))
-        collect_young()
     return number
 
 

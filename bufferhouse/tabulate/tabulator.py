@@ -190,7 +190,7 @@ def interned(dumps: Dumps, said: AttributeColumns, texts: Texts) -> Names:
 class Tabulator:
     """Collects parsed dumps; `finish` turns them into a batch.
 
-    `add` either takes whole dumps or, where one of them is not to be stored, raises and takes nothing of them.
+    `add` either takes a whole dump or, where it is not to be stored, raises and takes nothing of it.
     """
 
     def __init__(self) -> None:
@@ -210,29 +210,20 @@ class Tabulator:
             ShapeError: a shape text is no shape; nothing was added.
             OverlapError: as `strict_overlaps`; nothing was added.
         """
-        return self.add_all(Dumps.of(dump), [content], [sizes])[0]
-
-    def add_all(self, dumps: Dumps, contents: Sequence[Content], sizes: Sequence[Mapping[str, int]]) -> list[int]:
-        """Take several dumps and return their signature ids.
-
-        Raises:
-            ShapeError: a shape text of one of them is no shape; nothing was added.
-            OverlapError: as `strict_overlaps`; nothing was added.
-        """
-        a = dumps.allocations
-        for text in dict.fromkeys(chain(dumps.values.shape, a.parameter_shape, a.output_shape)):
+        a = dump.allocations
+        for text in dict.fromkeys(chain(dump.values.shape, a.parameter_shape, a.output_shape)):
             if text is not None and text not in self.shapes:
                 self._number(text)
-        signatures = list(entry_signatures(dumps))
-        signature_ids = list(map(key_of, signatures))
+        dumps = Dumps.of(dump)
+        [signature] = entry_signatures(dumps)
         overlaps = strict_overlaps(dumps)
         self.dumps.extend(dumps)
-        self.contents += contents
-        self.sizes += sizes
-        self.signatures += signatures
-        self.signature_ids += signature_ids
+        self.contents.append(content)
+        self.sizes.append(sizes)
+        self.signatures.append(signature)
+        self.signature_ids.append(key_of(signature))
         self.strict_overlaps += overlaps
-        return signature_ids
+        return self.signature_ids[-1]
 
     def _number(self, shape_text: str) -> None:
         self.shape_rows.append(parse_shape(shape_text))
@@ -358,13 +349,7 @@ class Tabulator:
         return (*keys, k.shape_index, k.listed_bytes, k.cumulative_bytes)
 
     def _shapes(self) -> Columns:
-        shapes = self.shape_rows
-        return (
-            range(len(shapes)), [s.shape_text for s in shapes], [s.element_type for s in shapes],
-            pl.Series(pa.array([s.dims for s in shapes], pa.large_list(pa.int64()))), [s.layout for s in shapes],
-            [s.tiles for s in shapes], [s.layout_memory_space for s in shapes], [s.element_bits for s in shapes],
-            [s.logical_bytes for s in shapes], [s.physical_bytes for s in shapes], [s.tuple_arity for s in shapes],
-        )  # fmt: skip
+        return shape_columns(self.shape_rows)
 
     def _dump_rows(self) -> list[tuple]:
         a = self.dumps.allocations
@@ -395,6 +380,16 @@ class Tabulator:
                 for role, count in facts.trailing_newlines.items()
             ]
         return rows
+
+
+def shape_columns(shapes: Sequence[Shape]) -> Columns:
+    """Return the columns of the table of shapes, numbered in this order."""
+    return (
+        range(len(shapes)), [s.shape_text for s in shapes], [s.element_type for s in shapes],
+        pl.Series(pa.array([s.dims for s in shapes], pa.large_list(pa.int64()))), [s.layout for s in shapes],
+        [s.tiles for s in shapes], [s.layout_memory_space for s in shapes], [s.element_bits for s in shapes],
+        [s.logical_bytes for s in shapes], [s.physical_bytes for s in shapes], [s.tuple_arity for s in shapes],
+    )  # fmt: skip
 
 
 def _ordinals(counts: Iterable[int]) -> list[int]:

@@ -334,7 +334,7 @@ def _together(archives: dict[Path, bool], folder: Path) -> Count:
     found = {}
 
     def ingest() -> None:
-        summary = run_ingest([*map(str, archives), str(last)], folder / "warehouse.duckdb", workers=1)
+        summary = run_ingest([*map(str, archives), str(last)], folder / "warehouse.duckdb")
         found.update(new=summary.new, lines=len(summary.unreadable), runs=len(summary.runs))
 
     fault = _within(10 * _HANG_SECONDS, ingest)

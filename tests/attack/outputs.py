@@ -94,7 +94,7 @@ def hostile_warehouse(folder: Path, word: str) -> Path:
         (root / f"module_0009.{in_path}-buffer-assignment.txt").write_text(f"BufferAssignment:\n{word}\n")
     path = folder / f"w{in_path}.duckdb"
     with redirect_stderr(io.StringIO()):
-        run_ingest([str(folder)], path, workers=1)
+        run_ingest([str(folder)], path)
     return path
 
 

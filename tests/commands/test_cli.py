@@ -7,6 +7,7 @@ from typer.main import get_command
 
 import bufferhouse
 from bufferhouse import cli
+from bufferhouse.dump.native import reader
 from tests.command_line import call, start
 from tests.synthetic import small_dump
 from tests.warehouses import counts
@@ -36,9 +37,15 @@ def test_every_verb_explains_itself(words):
 
 
 def test_the_version():
-    """--version prints it and ends."""
+    """--version prints it and who reads dumps, and ends."""
     outcome = call("--version")
-    assert (0, f"bufferhouse {bufferhouse.__version__}\n") == (outcome.code, outcome.out)
+    assert (0, f"bufferhouse {bufferhouse.__version__}\nreader: {reader()}\n") == (outcome.code, outcome.out)
+
+
+def test_the_native_reader_can_be_switched_off(monkeypatch):
+    """With BUFFERHOUSE_NATIVE=0 the one in Python reads, and --version says so."""
+    monkeypatch.setenv("BUFFERHOUSE_NATIVE", "0")
+    assert "reader: Python (BUFFERHOUSE_NATIVE=0)" == call("--version").out.splitlines()[1]
 
 
 @pytest.mark.parametrize(

@@ -178,13 +178,12 @@ def test_a_second_batch_has_tasks_of_its_own(prefect_server, tmp_path, monkeypat
     assert [(1, 10), (2, 3)] == query(warehouse, "SELECT load_id, new_count FROM raw.loads ORDER BY load_id")
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_a_flow_run_has_the_workers_that_are_asked_for(count):
-    """Each parses a share of a batch."""
+def test_a_flow_run_parses_by_itself():
+    """However many processes a cluster would have: there is none."""
     texts = [{"combined": small_dump(number)} for number in range(4)]
-    with chosen_workers(configuration.load(None), count) as workers:
-        shares = workers.begin(1, [(content_of(files), files) for files in texts]).result()
-    assert (count, 4) == (len(shares), sum(len(share.signature_ids) for share in shares))
+    with chosen_workers(configuration.load(None), 2) as workers:
+        [found] = workers.begin(1, [(content_of(files), files) for files in texts]).result()
+    assert (4, None) == (len(found.signature_ids), workers.pool)
 
 
 def test_the_published_copy_has_what_was_loaded(ingested):

@@ -97,7 +97,7 @@ def services(stack, inbox) -> Stack:
 def undisturbed(services, tmp_path_factory) -> dict[str, list[tuple]]:
     """The rows of an ingest that nobody disturbs."""
     path = tmp_path_factory.mktemp("undisturbed") / "w.duckdb"
-    run_ingest([str(services.root / "dumps/many")], path, workers=1)
+    run_ingest([str(services.root / "dumps/many")], path)
     return loaded(path)
 
 

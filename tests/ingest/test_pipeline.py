@@ -401,11 +401,21 @@ def test_a_dump_that_no_model_can_compute_stops_only_itself(warehouse, tmp_path)
 
 
 @pytest.mark.slow
-def test_worker_processes_give_the_rows_of_one_process(example_warehouse, fleet, tmp_path):
-    """Parsed by two processes, every table of the example fleet has the rows it has when parsed by one."""
-    outcome = run("ingest", fleet, "--workers", 2, "--warehouse", tmp_path / "two.duckdb")
+def test_the_reader_in_python_gives_the_same_rows(example_warehouse, fleet, tmp_path, monkeypatch):
+    """Without the native reader, every table of the example fleet has the rows it has with it."""
+    monkeypatch.setenv("BUFFERHOUSE_NATIVE", "0")
+    outcome = run("ingest", fleet, "--warehouse", tmp_path / "two.duckdb")
     assert 0 == outcome.code, outcome.err
     assert contents(example_warehouse) == contents(tmp_path / "two.duckdb")
+
+
+def test_processes_that_parse_are_a_former_option(tmp_path):
+    """It is taken, does nothing and says so."""
+    write_dumps(tmp_path / "run", range(2))
+    outcome = run("ingest", tmp_path / "run", "--workers", 2, "--warehouse", tmp_path / "w.duckdb")
+    assert 0 == outcome.code
+    assert "--workers has no effect any more" in outcome.err
+    assert "--workers" not in run("ingest", "--help").out
 
 
 def test_large_inputs_are_committed_batch_by_batch(warehouse, tmp_path):
@@ -428,7 +438,7 @@ def interrupted(words: list, number: signal.Signals) -> tuple[int, str]:
         first = process.stderr.readline()
         assert " dumps: " in first
         if number == signal.SIGINT:
-            os.killpg(process.pid, number)  # a terminal sends Ctrl-C to workers as well
+            os.killpg(process.pid, number)  # as a terminal does
         else:
             os.kill(process.pid, number)
         _, errors = process.communicate(timeout=60)
@@ -438,15 +448,14 @@ def interrupted(words: list, number: signal.Signals) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_ingest_is_finished_by_the_same_command(warehouse, tmp_path, monkeypatch, workers, number):
+def test_an_interrupted_ingest_is_finished_by_the_same_command(warehouse, tmp_path, monkeypatch, number):
     """Ctrl-C ends with a line that says what is committed and exit 130; after it and after kill -9 the warehouse is
     whole, and the same command loads what is missing."""
     total = 500
     monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", str(total // 5))
     write_dumps(tmp_path / "run", range(total))
-    words = ["ingest", tmp_path / "run", "--warehouse", warehouse, "--workers", workers]
+    words = ["ingest", tmp_path / "run", "--warehouse", warehouse]
     code, errors = interrupted(words, number)
     loaded = counts(warehouse)["dumps"]
     assert 0 < loaded < total

@@ -1,8 +1,5 @@
 """Batches that are parsed while the next ones are read: the same warehouse as one at a time."""
 
-import pickle
-import subprocess
-import sys
 from contextlib import nullcontext
 from functools import partial
 
@@ -13,9 +10,8 @@ from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.read import Limits
 from bufferhouse.ingest.source import Source
 from bufferhouse.ingest.summary import Summary
-from bufferhouse.ingest.workers import Here, Processes, Workers
+from bufferhouse.ingest.workers import Here, Workers
 from bufferhouse.warehouse.open import writing
-from tests.command_line import CHECKOUT
 from tests.ingests import name_of
 from tests.synthetic import small_dump
 from tests.warehouses import contents, differences
@@ -81,84 +77,39 @@ def work_of(*numbers: int):
     return [(content_of(files), files) for files in texts]
 
 
-def test_processes_are_started_for_the_batch_that_makes_them_worth_it():
+def test_a_pool_is_opened_for_the_batch_that_makes_it_worth_it():
     """Before it this process parses, one batch at a time; the largest dump does not count, as it is one's work."""
     three = sum(len(small_dump(number)) for number in range(3))
     seen = []
-    with Workers(partial(Processes, 2), worth_bytes=three) as workers:
+    with Workers(partial(nullcontext, Late(1, [])), worth_bytes=three) as workers:
         for number, work in enumerate([work_of(0), work_of(1, 2), work_of(3, 4), work_of(5, 6)], 1):
-            results = workers.begin(number, work).result()
-            found = sum(len(result.tables.frames["dumps"]) for result in results)
-            seen.append((found, len(results), workers.ahead, workers.pool is not None))
-        processes = workers.pool.processes
-        assert [None, None] == [process.poll() for process in processes]
-    assert [(1, 1, 0, False), (2, 1, 0, False), (2, 2, 1, True), (2, 2, 1, True)] == seen
-    assert [0, 0] == [process.poll() for process in processes]
+            [result] = workers.begin(number, work).result()
+            seen.append((len(result.tables.frames["dumps"]), workers.ahead, workers.pool is not None))
+    assert [(1, 0, False), (2, 0, False), (2, 1, True), (2, 1, True)] == seen
 
 
-@pytest.mark.parametrize(("count", "processes"), [(1, 0), (2, 2)])
-def test_who_says_how_many_processes_has_them_at_once(count, processes):
+@pytest.mark.parametrize(("count", "opened"), [(1, []), (2, [2])])
+def test_who_says_how_many_workers_has_them_at_once(count, opened):
     """One is this process."""
-    with Workers.counted(count) as workers:
-        assert max(count, 1) == len(workers.begin(1, work_of(0, 1)).result())
-        assert processes == (len(workers.pool.processes) if workers.pool else 0)
+    found = []
+
+    def open_pool(number: int) -> nullcontext:
+        found.append(number)
+        return nullcontext(Late(1, []))
+
+    with Workers.counted(count, open_pool) as workers:
+        assert 1 == len(workers.begin(1, work_of(0, 1)).result())
+    assert opened == found
 
 
 @pytest.mark.parametrize(("share", "is_opened"), [(1, False), (0.25, True)])
-def test_new_text_alone_asks_for_processes(sources, tmp_path, share, is_opened):
-    """Files that repeat a content do not; from whenever processes parse, the warehouse is the same."""
+def test_new_text_alone_asks_for_a_pool(sources, tmp_path, share, is_opened):
+    """Files that repeat a content do not; from whenever others parse, the warehouse is the same."""
     text_bytes = sum(path.stat().st_size for path in sources.iterdir())
     one, two = tmp_path / "one.duckdb", tmp_path / "two.duckdb"
-    workers = Workers(partial(Processes, 2), worth_bytes=int(text_bytes * share))
+    workers = Workers(partial(nullcontext, Late(1, [])), worth_bytes=int(text_bytes * share))
     by_itself = ingested(two, sources, workers)
     assert is_opened == (workers.pool is not None)
     by_one = ingested(one, sources, Workers())
     assert (by_one.new, by_one.known, by_one.rejected) == (by_itself.new, by_itself.known, by_itself.rejected)
     assert contents(one) == contents(two)
-
-
-def test_a_worker_that_is_killed_is_told_with_the_way_out():
-    """The system ends one for its memory, say: an error that names it, not an ingest that waits for ever."""
-    with Processes(2) as pool:
-        for process in pool.processes:
-            process.kill()
-        with pytest.raises(ChildProcessError, match="exit code -9; was it killed for its memory"):
-            pool.begin(1, work_of(0, 1)).result()
-
-
-def test_a_worker_ends_where_its_order_breaks_off():
-    """Who is killed while it tells a worker what to parse leaves half of it; the worker waits for no more."""
-    with Processes(1) as pool:
-        (worker,) = pool.processes
-        order = pickle.dumps(work_of(0, 1), pickle.HIGHEST_PROTOCOL)
-        worker.stdin.write(order[: len(order) // 2])
-        worker.stdin.close()
-        assert 0 == worker.wait(60)
-
-
-def test_a_fault_in_a_worker_is_raised_here():
-    """What is no work, say; the worker goes on."""
-    with Processes(1) as pool:
-        with pytest.raises(AttributeError):
-            pool.parse([(None, None)])
-        assert 2 == len(pool.parse(work_of(0, 1)).tables.frames["dumps"])
-
-
-PROGRAM = """
-print("main module imported", flush=True)
-from bufferhouse.ingest.workers import Processes
-
-if __name__ == "__main__":
-    with Processes(2) as pool:
-        print(len(pool.parse([]).refusals))
-"""
-
-
-def test_workers_do_not_import_what_their_parent_was_started_with(tmp_path):
-    """The main module of a flow run is Prefect's, which takes seconds to import."""
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    done = subprocess.run(
-        [sys.executable, str(program)], env={"PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True, timeout=120
-    )
-    assert ("main module imported\n0\n", 0) == (done.stdout, done.returncode), done.stderr

@@ -339,7 +339,7 @@ import sys
 from pathlib import Path
 from benchmarks.memory import peak_mb
 from bufferhouse.commands.ingest_run import run_ingest
-summary = run_ingest([sys.argv[1]], Path(sys.argv[2]), workers=1)
+summary = run_ingest([sys.argv[1]], Path(sys.argv[2]))
 print()  # behind a bar that DuckDB may have drawn
 print(summary.seen, summary.new, peak_mb())
 """

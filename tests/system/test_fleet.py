@@ -22,7 +22,7 @@ import json, sys
 from pathlib import Path
 from benchmarks.memory import peak_mb
 from bufferhouse.commands.ingest_run import run_ingest
-summary = run_ingest(sys.argv[2:], Path(sys.argv[1]), workers=1)
+summary = run_ingest(sys.argv[2:], Path(sys.argv[1]))
 print("\\n" + json.dumps({**summary.as_dict(), "megabytes": peak_mb(), "exit_code": summary.exit_code}))
 """
 

@@ -1,29 +1,27 @@
-"""Contents to frames: neighbours are read together, and a fault in that stops nothing."""
+"""Contents to frames: a bad one is refused alone, whoever reads."""
 
 import pytest
 
-from bufferhouse.dump import parse_many
 from bufferhouse.dump.identity import content_of
 from bufferhouse.tabulate.contents import parse_contents
 from tests.synthetic import small_dump
+from tests.tabulate.readers import switched
 
 
-@pytest.mark.parametrize("part", ["sections", "read"])
-def test_a_fault_of_reading_together_leaves_each_to_be_read_alone(monkeypatch, part):
-    """The same frames, and the same refusal of the dump that is damaged."""
+@pytest.mark.parametrize("native", ["1", "0"])
+def test_a_damaged_dump_is_refused_alone(native):
+    """Its neighbours are taken, in their order."""
     texts = [small_dump(number) for number in range(4)]
     texts[2] = texts[2][:-30]
     work = [(content_of({"combined": text}), {"combined": text}) for text in texts]
-    expected = parse_contents(work)
-
-    def faulty(_what: object) -> None:
-        raise TypeError("a fault of the reader")
-
-    monkeypatch.setattr(parse_many, part, faulty)
-    found = parse_contents(work)
-    assert expected.refusals == found.refusals
+    with switched(native):
+        found = parse_contents(work)
+    kept = [content.dump_id for number, (content, _) in enumerate(work) if number != 2]
     assert [work[2][0].dump_id] == list(found.refusals)
-    assert expected.signature_ids == found.signature_ids
-    assert {} == {
-        table: frame for table, frame in found.tables.frames.items() if not expected.tables.frames[table].equals(frame)
-    }
+    assert kept == found.tables.frames["dumps"]["dump_id"].to_list()
+    assert set(kept) == found.signature_ids.keys()
+
+
+def test_no_contents_are_no_rows():
+    """All tables are there, and empty."""
+    assert {0} == {len(frame) for frame in parse_contents([]).tables.frames.values()}

@@ -1,7 +1,6 @@
 """One writer at a time, whoever holds the lock and however that ends."""
 
 import os
-import signal
 import subprocess
 import threading
 import time
@@ -31,23 +30,6 @@ con = duckdb.connect(sys.argv[1], read_only=True)
 print("held", flush=True)
 sys.stdin.readline()
 """
-# A writer whose worker processes are busy when it is killed.
-PARENT = """
-import sys, time
-from pathlib import Path
-from bufferhouse.dump.identity import content_of
-from bufferhouse.ingest.workers import Processes
-from bufferhouse.warehouse.file import WriterLock
-from tests.synthetic import small_dump
-
-files = {"combined": small_dump(1)}
-work = [(content_of(files), files)]
-with Processes(2) as pool, WriterLock(Path(sys.argv[1])):
-    pool.begin(1, work * 2).result()
-    pool.begin(2, work * 1_000_000)
-    print(*(worker.pid for worker in pool.processes), flush=True)
-    time.sleep(3600)
-"""
 
 
 @pytest.fixture
@@ -67,21 +49,6 @@ def dumps(tmp_path: Path) -> Path:
     path.parent.mkdir()
     path.write_bytes(small_dump(1))
     return path.parent
-
-
-def gone(process_id: int) -> bool:
-    """Whether a process has ended, be it that nobody has asked for its exit code yet."""
-    try:
-        return Path(f"/proc/{process_id}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
-
-
-def wait_until(condition) -> None:
-    deadline = time.monotonic() + 60
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert condition()
 
 
 def test_a_second_writer_is_told_who_holds_the_warehouse(warehouse, holder, dumps):
@@ -158,23 +125,6 @@ def test_the_lock_file_names_nobody_when_it_is_free(tmp_path):
     with WriterLock(path) as lock:
         assert f"process {os.getpid()} on " in lock.path.read_text()
     assert "" == lock.path.read_text()
-
-
-def test_workers_end_with_their_parent_and_hold_no_lock(tmp_path):
-    """After kill -9 of a writer its busy workers are gone too, and never had the lock."""
-    process = start(tmp_path / "w.duckdb", code=PARENT)
-    try:
-        line = process.stdout.readline()
-        assert line, process.stderr.read()
-        workers = [int(word) for word in line.split()]
-        assert 2 == len(workers)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        with WriterLock(tmp_path / "w.duckdb"):
-            pass
-        wait_until(lambda: all(map(gone, workers)))
-    finally:
-        kill_group(process)
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling link", "pipe", "folder"])

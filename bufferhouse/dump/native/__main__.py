@@ -1,0 +1,12 @@
+"""Builds the scanner: `python -m bufferhouse.dump.native`. Ends with 1, and says why, where that is not possible."""
+
+import sys
+
+from bufferhouse.dump.native.library import build, reader
+
+if __name__ == "__main__":
+    fault = build()
+    print(f"reader: {reader()}")
+    if fault is not None:
+        print(f"The native reader, which is several times as fast, was not built: {fault}", file=sys.stderr)
+    sys.exit(fault is not None)
