@@ -1,7 +1,7 @@
 """`bufferhouse compare`, `blame` and `determinism`: why the memory of programs changed."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,9 @@ from bufferhouse.commands.report import (
 )
 from bufferhouse.errors import UsageError
 from bufferhouse.redaction import give
+
+if TYPE_CHECKING:
+    from bufferhouse.compare.gate import Headroom
 
 BeforeArgument = Annotated[
     str, typer.Argument(help="The run before: its name, the beginning of it, latest, previous or latest:track=nightly.")
@@ -64,6 +67,12 @@ def compare(
             "--reshaped", help="With --fail-over: fail, warn or ignore, where a program with another signature grew."
         ),
     ] = None,
+    headroom: Annotated[
+        str | None,
+        typer.Option(
+            "--headroom", help="With --fail-over: exit 1, too, if a program leaves less of its device than 5%."
+        ),
+    ] = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
     html: HtmlOption = None,
@@ -82,7 +91,7 @@ def compare(
     """
     from bufferhouse.compare.gate import judge, read_accepted
     from bufferhouse.compare.rollup import GROUPINGS
-    from bufferhouse.config.threshold import METRICS, RESHAPED_MODES, parse_threshold
+    from bufferhouse.config.threshold import METRICS, RESHAPED_MODES, parse_share, parse_threshold
     from bufferhouse.report.compare.data import read_comparison
     from bufferhouse.report.compare.text import compare_text
     from bufferhouse.report.writing import check_page_path
@@ -97,6 +106,11 @@ def compare(
         _check("--reshaped", reshaped, RESHAPED_MODES)
         if fail_over is None:
             raise UsageError("--reshaped: expected --fail-over beside it")
+    if headroom is not None and fail_over is None:
+        raise UsageError("--headroom: expected --fail-over beside it")
+    if headroom is not None and metric not in ("reserved", "footprint"):
+        raise UsageError(f"--headroom: expected --metric reserved or footprint, found {metric!r}")
+    share = parse_share(headroom) if headroom is not None else None
     if html is not None:
         check_page_path(html)
     limit = parse_threshold(fail_over) if fail_over is not None else None
@@ -116,7 +130,8 @@ def compare(
     if program is not None or memory_space is not None:
         # An entry for a program that this call leaves out is not stale.
         accepted = [entry for entry in accepted if any(entry.covers(row) for row in comparison.rows)]
-    verdict = judge(comparison.rows, limit, accepted, reshaped or "fail") if limit else None
+    room = _headroom(share, comparison.after) if share is not None else None
+    verdict = judge(comparison.rows, limit, accepted, reshaped or "fail", room) if limit else None
     gate = (verdict, limit) if verdict else None
 
     def page() -> str:
@@ -180,6 +195,18 @@ def determinism(
     if found.note:
         say(f"bufferhouse: {found.note}")
     give(determinism_text(found, output_format, exact=exact))
+
+
+def _headroom(share: float, after: dict[str, Any]) -> "Headroom":
+    from bufferhouse.compare.gate import Headroom
+
+    if after["device_memory_bytes"] is None:
+        name = after["run_name"]
+        raise UsageError(
+            f"--headroom: run {name} does not say the memory of its device; set it with: "
+            f"bufferhouse runs set {name} device_memory_bytes=…"
+        )
+    return Headroom(share, after["device_memory_bytes"])
 
 
 def _check(option: str, given: str, known: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,7 +35,8 @@ class Verdict(NamedTuple):
     """The verdict of a gate: rows that grew over the limit, the accepted ones among them, and stale entries.
 
     An entry is stale if no row that it covers grew over the limit: it would hide the next growth. `warned` are rows of
-    reshaped programs that grew over the limit and do not count.
+    reshaped programs that grew over the limit and do not count. `tight` are rows that leave
+    less room than is asked for.
     """
 
     offenders: list[Compared]
@@ -42,20 +44,43 @@ class Verdict(NamedTuple):
     stale: list[Accepted]
     compared_count: int
     warned: Sequence[Compared] = ()
+    tight: Sequence[Compared] = ()
 
     @property
     def is_passed(self) -> bool:
-        """Whether nothing grew too far; a comparison of nothing passes no gate."""
-        return not self.offenders and self.compared_count > 0
+        """Whether nothing grew too far or leaves too little room; a comparison of nothing passes no gate."""
+        return not self.offenders and not self.tight and self.compared_count > 0
+
+
+class Headroom(NamedTuple):
+    """The share (0 to 1) of the memory of a device that a program must leave free in memory space 0."""
+
+    share: float
+    device_memory_bytes: int
+
+    @property
+    def most_bytes(self) -> int:
+        """The bytes that a program may take."""
+        return int(self.device_memory_bytes * (1 - Fraction(repr(self.share))))
+
+    def lacks(self, row: Compared) -> bool:
+        """Return whether a row takes more, whether it grew or not."""
+        return row.memory_space == 0 and row.after_bytes is not None and row.after_bytes > self.most_bytes
 
 
 def judge(
-    rows: Iterable[Compared], limit: Threshold, accepted: Sequence[Accepted] = (), reshaped: str = "fail"
+    rows: Iterable[Compared],
+    limit: Threshold,
+    accepted: Sequence[Accepted] = (),
+    reshaped: str = "fail",
+    headroom: Headroom | None = None,
 ) -> Verdict:
     """Return the rows that grew over the limit. A row that shrank, is new or is gone is no offence.
 
     `reshaped` is one of `RESHAPED_MODES`: the growth of reshaped programs is an offence, a warning, or not looked at.
+    With `headroom` each program of the run after must leave so much room.
     """
+    rows = list(rows)
     compared = [row for row in rows if row.delta_bytes is not None and (reshaped != "ignore" or row.status != RESHAPED)]
     grown = [row for row in compared if row.delta_bytes > 0 and limit.is_crossed(row.before_bytes, row.delta_bytes)]
     let_through = {
@@ -72,6 +97,7 @@ def judge(
         [entry for entry in accepted if not any(entry.covers(row) for row in grown)],
         len(compared),
         [row for row in refused if id(row) in silenced],
+        [row for row in rows if headroom and headroom.lacks(row)],
     )
 
 

@@ -66,3 +66,15 @@ def parse_threshold(text: str) -> Threshold:
         else:
             raise UsageError(f"expected a limit such as 5%, 16MiB or 5%,16MiB, found {text!r}")
     return Threshold(share, size)
+
+
+def parse_share(text: str) -> float:
+    """Return the share of a text such as `5%`, from 0 to 1.
+
+    Raises:
+        UsageError: the text is no share.
+    """
+    found = _SHARE.fullmatch(text.strip())
+    if found is None or float(found[1]) >= 100:
+        raise UsageError(f"expected a share such as 5%, found {text!r}")
+    return float(Decimal(found[1]) / 100)

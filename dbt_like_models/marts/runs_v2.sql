@@ -13,6 +13,7 @@ SELECT
     r.platform,  -- cpu, gpu or tpu; null where nobody said.
     r.track,  -- Label that tells series apart.
     r.device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
+    r.device_memory_bytes,  -- Memory of one device, which programs share; null where nobody said.
     r.started_at,  -- When the run started (UTC).
     r.started_at_source,  -- Where that time comes from.
     COALESCE(s.dump_count, 0) AS dump_count,  -- Dumps seen, repeats counted each time.

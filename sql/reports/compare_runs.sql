@@ -18,6 +18,7 @@ SELECT
     r.platform,  -- cpu, gpu or tpu; null where nobody said.
     r.track,  -- Label that tells series apart.
     r.device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
+    r.device_memory_bytes,  -- Memory of one device; null where nobody said.
     r.started_at,  -- When it started (UTC).
     r.started_at_source,  -- Where that time comes from.
     r.dump_count,  -- Dumps seen, repeats counted each time.

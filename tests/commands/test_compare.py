@@ -203,3 +203,18 @@ def test_an_unknown_run_is_answered_with_candidates(compare):
         found = compare(runs=runs)
         assert (2, "") == (found.code, found.out)
         assert "there is no run 'nope'" in found.err
+
+
+def test_the_gate_asks_for_headroom(own_warehouse):
+    """A program that takes too much of its device fails it, whether it grew or not; a device must be known."""
+    runs = ["jaxlib-0.9.0", "jaxlib-0.10.0"]
+    words = ["compare", *runs, "--fail-over", "50%", "--headroom", "5%", "--warehouse", own_warehouse]
+    assert "runs set jaxlib-0.10.0 device_memory_bytes=…" in call(*words).err
+    for memory, code in ((7 << 20, 0), (6 << 20, 1)):
+        call("runs", "set", runs[1], f"device_memory_bytes={memory}", "--warehouse", own_warehouse)
+        said = call(*words, "--format", "json")
+        tight = json.loads(said.out)["gate"]["tight"]
+        assert (code, code, code == 1) == (said.code, len(tight), "Too little headroom" in call(*words).out)
+    assert "too little headroom" in call(*words, "--format", "github").out
+    assert 2 == call("compare", *runs, "--headroom", "5%", "--warehouse", own_warehouse).code
+    assert "expected a share such as 5%" in call(*words[:-3], "much", *words[-2:]).err

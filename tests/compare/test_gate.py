@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.compare.compare import CHANGED, NEW, NOT_COMPARED, UNCHANGED, Compared
-from bufferhouse.compare.gate import Accepted, judge, read_accepted
+from bufferhouse.compare.gate import Accepted, Headroom, judge, read_accepted
 from bufferhouse.compare.pairing import Dump, Pair
 from bufferhouse.config.threshold import parse_threshold
 from bufferhouse.errors import UsageError
@@ -103,3 +103,15 @@ def test_an_accept_file_that_is_not_there_is_named(tmp_path: Path):
     (tmp_path / "bytes.toml").write_bytes(b"\xff")
     with pytest.raises(UsageError, match=r"bytes\.toml: "):
         read_accepted(tmp_path / "bytes.toml")
+
+
+@pytest.mark.parametrize(("after", "is_tight"), [(95 * MIB, False), (95 * MIB + 1, True)])
+def test_a_program_must_leave_headroom(after: int, is_tight: bool):
+    """To the byte, in the default memory space, whether it grew or is new; accepted growth needs room, too."""
+    room = Headroom(0.05, 100 * MIB)
+    entry = Accepted("jit_f", 0, 200 * MIB, "a larger batch")
+    other = row("jit_other", 1, 1, status=UNCHANGED)
+    for one in (row("jit_f", after, after, status=UNCHANGED), row("jit_f", None, after, status=NEW)):
+        verdict = judge([one, other], LIMIT, [entry], headroom=room)
+        assert ([one] * is_tight, not is_tight) == (verdict.tight, verdict.is_passed)
+    assert [] == judge([row("jit_f", after, after, memory_space=1)], LIMIT, headroom=room).tight

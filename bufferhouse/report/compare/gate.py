@@ -44,6 +44,11 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
             "offenders",
         )
     ]
+    if verdict.tight:
+        records = [show(_record(comparison, row)) for row in verdict.tight]
+        memory = human_bytes(comparison.after["device_memory_bytes"])
+        said = f"{counted(len(records), 'program')} beside the {memory} of the device."
+        sections.append(Section("Too little headroom", [said], _columns(records), records, "tight"))
     if verdict.warned:
         records = [show(_record(comparison, row)) for row in verdict.warned]
         said = f"{counted(len(records), 'reshaped program')} grew by at least {least}, which is a warning here."
@@ -79,12 +84,14 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
         "accepted": [{**_record(comparison, row), "why": entry.why} for row, entry in verdict.accepted],
         "stale": [entry._asdict() for entry in verdict.stale],
         "warned": [_record(comparison, row) for row in verdict.warned],
+        "tight": [_record(comparison, row) for row in verdict.tight],
     }
 
 
 def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
     """Return one workflow command a line: an error for each offender, a warning for each stale entry, and a notice."""
     lines = [_command("error", _message(row, limit)) for row in offender_records(comparison, verdict)]
+    lines += [_command("error", _tight(_record(comparison, row), comparison)) for row in verdict.tight]
     if not verdict.compared_count:
         lines.append(_command("error", _nothing()))
     lines += [_command("warning", _message(_record(comparison, row), limit)) for row in verdict.warned]
@@ -114,6 +121,13 @@ def _message(row: Record, limit: Threshold) -> str:
     return (
         f"{printable(row['program_label'], 120)}, {space_title(row['platform'], row['memory_space'])}: "
         f"{human_bytes(row['before_bytes'])} → {human_bytes(row['after_bytes'])} ({change}), limit {limit}{said}{cause}"
+    )
+
+
+def _tight(row: Record, comparison: Comparison) -> str:
+    return (
+        f"{printable(row['program_label'], 120)}: {human_bytes(row['after_bytes'])} of "
+        f"{human_bytes(comparison.after['device_memory_bytes'])} of the device, too little headroom"
     )
 
 
