@@ -2,9 +2,10 @@
 
 import os
 import signal
+import time
+from pathlib import Path
 
 from tests.command_line import kill_group, start
-from tests.warehouse.test_lock import gone, wait_until
 
 # A process that starts another as `flows.server` starts Prefect's, and waits.
 PARENT = """
@@ -15,6 +16,21 @@ child.stdout.read(7)  # it serves
 print(child.pid, flush=True)
 time.sleep(3600)
 """
+
+
+def gone(process_id: int) -> bool:
+    """Whether a process has ended, be it that nobody has asked for its exit code yet."""
+    try:
+        return Path(f"/proc/{process_id}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def wait_until(condition) -> None:
+    deadline = time.monotonic() + 60
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert condition()
 
 
 def test_a_server_ends_with_the_process_that_started_it():
