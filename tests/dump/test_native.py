@@ -70,7 +70,7 @@ def test_the_corpus_becomes_the_same_tables(path: Path):
 
 @needs_it
 @given(st.lists(dumps(), min_size=1, max_size=4))
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_generated_dumps_become_the_same_tables(generated: list[Dump]):
     """Whatever the grammar allows: the same tables, or it is left to Python."""
     assert offence(*[render(dump) for dump in generated]) is None
@@ -100,7 +100,7 @@ def common_dumps(draw) -> Dump:
 
 @needs_it
 @given(st.lists(common_dumps(), min_size=1, max_size=4))
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_generated_dumps_of_common_dialects_become_the_same_tables(generated: list[Dump]):
     """With any cells: indices, memory spaces, pages, overlaps, peaks, trees with fake lines."""
     assert offence(*[render(dump) for dump in generated]) is None

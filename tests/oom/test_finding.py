@@ -92,6 +92,7 @@ def test_what_was_given_up_early_has_no_dump_and_an_unknown_figure():
 
 
 @pytest.mark.corpus
+@pytest.mark.soak
 def test_every_failure_of_the_corpus_is_joined_and_reproduced(tmp_path):
     """89 of 91 have a dump, all of these their main figure; all figures that are reproduced print as they do."""
     if not CORPUS.exists():
