@@ -67,13 +67,14 @@ def test_a_dask_cluster_loads_the_same_rows(prefect_server, tmp_path, monkeypatc
 @pytest.mark.soak
 def test_a_dask_cluster_that_is_started_once_it_is_worth_it_loads_the_same_rows(prefect_server, tmp_path):
     """Where nobody says how many processes: the first batches are parsed by the flow run."""
-    workers = Workers(partial(Cluster, 2), worth_bytes=1 << 20)
     one, two = tmp_path / "dask.duckdb", tmp_path / "processes.duckdb"
     sources, limits = [Source.named([str(FLEET)])], Limits(dumps=30)
     aheads = []
 
     @flow
     def by_dask() -> None:
+        # In here: the flow goes to the cluster with all that it refers to, and no cluster can be sent.
+        workers = Workers(partial(Cluster, 2), worth_bytes=1 << 20)
         tell = lambda batch: aheads.append(workers.ahead)  # noqa: E731
         pipeline.ingest(sources, writing(one), run=run_step, tell=tell, workers=workers, limits=limits)
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 DUMPS = 120
 BROKEN = 8
 RUNS = 10
-BATCH_DUMPS = 8
+BATCH_DUMPS = 3
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_killed_again_and_again_it_has_the_rows_of_an_undisturbed_run(dumps, und
     others = [dumps / f"run_{number}" for number in range(RUNS - wanted.in_a_checkpoint, RUNS)]
     first = [dumps / f"run_{number}" for number in range(RUNS - wanted.in_a_checkpoint)]
     kills = {
-        "anywhere": kill_until(wanted.anywhere, path, lambda: after(chance.uniform(0.1, 1.5)), "ingest", *first),
+        "anywhere": kill_until(wanted.anywhere, path, lambda: after(chance.uniform(0.1, 0.8)), "ingest", *first),
         "in a commit": kill_until(
             wanted.in_a_commit, path, lambda: at_change(log, chance.randint(1, 4)), "ingest", *first
         ),
