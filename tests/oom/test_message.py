@@ -171,13 +171,14 @@ def test_lines_are_counted_over_blocks(tmp_path):
         assert [message.line_number] == [one.line_number for one in read_messages(file)]
 
 
-def test_10000_damaged_messages_never_pass_silently():
+@pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.soak)])
+def test_damaged_messages_never_pass_silently(count: int):
     """A damaged message says the same, is refused, has a fault, or differs in what it says; it never vanishes."""
     rng = random.Random(4)
     texts = {name: message_of(name) for name in SAID if SAID[name][0] != "T7"}
     keys = {name: read(text)[0].key for name, text in texts.items()}
     outcomes: dict[str, int] = {}
-    for _ in range(10_000):
+    for _ in range(count):
         name = rng.choice(list(texts))
         found = read(damaged(texts[name], rng))
         assert found, name
