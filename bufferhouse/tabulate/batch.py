@@ -188,3 +188,15 @@ def _owners(batch: Batch, frame: pl.DataFrame, row: int) -> Iterable[int]:
 def fault_of(step: str, error: Exception) -> Refusal:
     """Return why a content is refused on which a step of this program fails."""
     return Refusal(f"internal:{step}", "what this version can work with", told(error))
+
+
+def frame_of(table: str, columns: Sequence[Iterable]) -> pl.DataFrame:
+    """Return the columns of a table of COLUMNS, in its order and its types, as a frame."""
+    types = COLUMNS[table].items()
+    return pl.DataFrame([_series(name, dtype, cells) for (name, dtype), cells in zip(types, columns, strict=True)])
+
+
+def _series(name: str, dtype: pl.DataType, cells: Iterable) -> pl.Series:
+    if isinstance(cells, pl.Series):
+        return cells.alias(name)
+    return pl.Series(name, cells if isinstance(cells, list) else list(cells), dtype=dtype, strict=True)

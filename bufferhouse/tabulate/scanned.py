@@ -16,7 +16,7 @@ from bufferhouse.dump import instruction_text
 from bufferhouse.dump.columns import Allocations, Dumps, Values
 from bufferhouse.dump.identity import Content, key_of
 from bufferhouse.dump.native import Columns, Scanner
-from bufferhouse.tabulate.batch import COLUMNS, Batch
+from bufferhouse.tabulate.batch import COLUMNS, Batch, frame_of
 from bufferhouse.tabulate.shape import Shape, ShapeError, parse_shape
 from bufferhouse.tabulate.tabulator import entry_signatures, shape_columns
 
@@ -72,7 +72,7 @@ class Scanned:
             "peak_buffers": _all(columns, "peak_buffers"),
             "shapes": shape_columns(self.shapes),  # those of results are among them by now
         }
-        return Batch({table: _frame(table, cells) for table, cells in tables.items()}), signature_ids
+        return Batch({table: frame_of(table, cells) for table, cells in tables.items()}), signature_ids
 
     def _dumps(self, columns: "_Columns", signature_ids: list[int], signatures: list[str]) -> list:
         states = ["present"] * len(self.contents)
@@ -250,14 +250,3 @@ def _instructions(columns: _Columns) -> list:
 def _schedule(columns: _Columns) -> list:
     positions = columns["schedule.schedule_position"]
     return [columns["schedule.dump_id"], positions, positions]
-
-
-def _frame(table: str, columns: list) -> pl.DataFrame:
-    types = COLUMNS[table].items()
-    return pl.DataFrame([_series(name, dtype, cells) for (name, dtype), cells in zip(types, columns, strict=True)])
-
-
-def _series(name: str, dtype: pl.DataType, cells: object) -> pl.Series:
-    if isinstance(cells, pl.Series):
-        return cells.alias(name)
-    return pl.Series(name, cells if isinstance(cells, list) else list(cells), dtype=dtype, strict=True)

@@ -17,7 +17,7 @@ from bufferhouse.dump import Dump
 from bufferhouse.dump.columns import Dumps, parts
 from bufferhouse.dump.identity import Content, key_of
 from bufferhouse.dump.instruction_text import AttributeColumns, read
-from bufferhouse.tabulate.batch import COLUMNS, Batch
+from bufferhouse.tabulate.batch import COLUMNS, Batch, frame_of
 from bufferhouse.tabulate.overlap import strict_overlaps
 from bufferhouse.tabulate.shape import (
     Shape,
@@ -250,7 +250,7 @@ class Tabulator:
             "peak_buffers": self._peak_buffers(names),
             "shapes": self._shapes(),
         }
-        return Batch({table: _frame(table, cells) for table, cells in columns.items()})
+        return Batch({table: frame_of(table, cells) for table, cells in columns.items()})
 
     def _number_results(self, said: AttributeColumns) -> None:
         """Number result shapes; a text that only looks like one has none."""
@@ -399,17 +399,6 @@ def _ordinals(counts: Iterable[int]) -> list[int]:
 
 def _transposed(table: str, rows: Sequence[tuple]) -> Columns:
     return list(zip(*rows, strict=True)) or [()] * len(COLUMNS[table])
-
-
-def _frame(table: str, columns: Columns) -> pl.DataFrame:
-    types = COLUMNS[table].items()
-    return pl.DataFrame([_series(name, dtype, cells) for (name, dtype), cells in zip(types, columns, strict=True)])
-
-
-def _series(name: str, dtype: pl.DataType, cells: Iterable) -> pl.Series:
-    if isinstance(cells, pl.Series):
-        return cells.alias(name)
-    return pl.Series(name, cells if isinstance(cells, list) else list(cells), dtype=dtype, strict=True)
 
 
 def _lists(numbers: list[int], counts: Iterable[int]) -> pl.Series:

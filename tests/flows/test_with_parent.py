@@ -2,10 +2,10 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 
 from tests.command_line import kill_group, start
+from tests.flows.clock import until
 
 # A process that starts another as `flows.server` starts Prefect's, and waits.
 PARENT = """
@@ -26,13 +26,6 @@ def gone(process_id: int) -> bool:
         return True
 
 
-def wait_until(condition) -> None:
-    deadline = time.monotonic() + 60
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert condition()
-
-
 def test_a_server_ends_with_the_process_that_started_it():
     """After kill -9 nobody is left to tell it."""
     process = start(code=PARENT)
@@ -41,6 +34,6 @@ def test_a_server_ends_with_the_process_that_started_it():
         assert not gone(child)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        wait_until(lambda: gone(child))
+        until(lambda: gone(child), "the end of the server", 60)
     finally:
         kill_group(process)

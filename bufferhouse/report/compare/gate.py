@@ -12,6 +12,7 @@ from bufferhouse.report.compare.records import KEY
 from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, title
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable, space_title
+from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.sections import Section
 
 _OFFENDERS = [
@@ -90,15 +91,15 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
 
 def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
     """Return one workflow command a line: an error for each offender, a warning for each stale entry, and a notice."""
-    lines = [_command("error", _message(row, limit)) for row in offender_records(comparison, verdict)]
-    lines += [_command("error", _tight(_record(comparison, row), comparison)) for row in verdict.tight]
+    lines = [annotation("error", _message(row, limit)) for row in offender_records(comparison, verdict)]
+    lines += [annotation("error", _tight(_record(comparison, row), comparison)) for row in verdict.tight]
     if not verdict.compared_count:
-        lines.append(_command("error", _nothing()))
-    lines += [_command("warning", _message(_record(comparison, row), limit)) for row in verdict.warned]
-    lines += [_command("warning", stale_line(entry)) for entry in verdict.stale]
+        lines.append(annotation("error", _nothing()))
+    lines += [annotation("warning", _message(_record(comparison, row), limit)) for row in verdict.warned]
+    lines += [annotation("warning", stale_line(entry)) for entry in verdict.stale]
     total = f"{title(comparison)}: {counted(verdict.compared_count, 'comparison')} of {METRIC_NAMES[comparison.metric]}"
     over = counted(len(verdict.offenders), "program")
-    lines.append(_command("notice", f"{total}, {over} over {limit}, {len(verdict.accepted)} accepted"))
+    lines.append(annotation("notice", f"{total}, {over} over {limit}, {len(verdict.accepted)} accepted"))
     return "\n".join(lines)
 
 
@@ -129,11 +130,6 @@ def _tight(row: Record, comparison: Comparison) -> str:
         f"{printable(row['program_label'], 120)}: {human_bytes(row['after_bytes'])} of "
         f"{human_bytes(comparison.after['device_memory_bytes'])} of the device, too little headroom"
     )
-
-
-def _command(level: str, message: str) -> str:
-    # What GitHub would take for the end of a command is not printable, or a sign of its own.
-    return f"::{level} title=bufferhouse::{printable(message).replace('%', '%25')}"
 
 
 def _record(comparison: Comparison, row: Compared) -> Record:
