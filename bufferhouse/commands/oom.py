@@ -41,9 +41,9 @@ def oom(
 
     Example: bufferhouse oom train.log /tmp/dumps/2026-11-23
     """
-    from bufferhouse.oom.finding import explain, merged
+    from bufferhouse.oom.finding import explain
     from bufferhouse.oom.join import dumps
-    from bufferhouse.oom.message import Refused, read_messages
+    from bufferhouse.oom.message import Message, Refused, once, read_messages
     from bufferhouse.report.oom.text import oom_text
     from bufferhouse.report.writing import check_page_path
 
@@ -53,20 +53,16 @@ def oom(
     logs, held = _parted(sources)
     if run is not None and held:
         raise UsageError("expected directories of dumps or --run, not both")
-    refused: list[tuple[str, Refused]] = []
-    told: dict[str, list] = {}
+    refused: list[Refused] = []
+    messages: list[Message] = []
     for name in logs:
-        messages = told[name] = []
         with _opened(name) as file:
-            for one in read_messages(file):
-                refused.append((name, one)) if isinstance(one, Refused) else messages.append(one)
+            for one in read_messages(file, name):
+                refused.append(one) if isinstance(one, Refused) else messages.append(one)
     findings = []
-    if any(told.values()):
+    if messages:
         with _connection(held, run, warehouse, wait) as (con, run_name):
-            candidates = dumps(con, run_name) if con is not None else []
-            findings = merged(
-                [one for name, messages in told.items() for one in explain(con, name, messages, candidates)]
-            )
+            findings = explain(con, once(messages), dumps(con, run_name) if con is not None else [])
     deliver(
         oom_text(findings, refused, output_format),
         None,
@@ -125,6 +121,8 @@ def _opened(name: str) -> Iterator[BinaryIO]:
     try:
         with open(name, "rb") as file, compression.opened(name, file) as plain:
             yield plain
+    except compression.DAMAGE as error:
+        raise UsageError(f"{name}: expected compressed data that is whole, found: {error}") from None
     except OSError as error:
         raise UsageError(f"{name}: {error.strerror or error}") from None
 

@@ -7,7 +7,8 @@ another unit, and rounds only what is left: 17.345 GiB is `17.34G`.
 import re
 from dataclasses import dataclass
 
-SIZE = r"[0-9]+(?:\.[0-9]+)?[KMGTPE](?:i?B)?|[0-9]+B?"
+# No figure is longer, and Python reads no number of any length.
+SIZE = r"[0-9]{1,20}(?:\.[0-9]{1,9})?[KMGTPE](?:i?B)?|[0-9]{1,20}B?"
 _PARTS = re.compile(r"(?P<number>[0-9]+)(?:\.(?P<decimals>[0-9]+))?(?P<unit>[KMGTPE]?)(?P<is_long>i?B)?")
 _UNITS = "KMGTPE"
 
@@ -45,23 +46,29 @@ def range_of(text: str) -> tuple[int, int]:
     Raises:
         ValueError: it is no size.
     """
-    parts = _PARTS.fullmatch(text)
-    if parts is None or (parts["decimals"] and not parts["unit"]):
-        raise ValueError(f"expected a size such as 19.07G, found {text!r}")
-    unit = 1 << 10 * (_UNITS.index(parts["unit"]) + 1) if parts["unit"] else 1
-    digits = len(parts["decimals"] or "")
-    shown = int(parts["number"] + (parts["decimals"] or ""))
-    if unit == 1 and not digits:
+    shown, scale, unit = _taken(text)
+    if unit == 1:
         return shown, shown
-    scale = 10**digits
     # Half a digit below; above half a digit, and what is cut off in whole numbers on the way.
     low, high = -((1 - 2 * shown) * unit // (2 * scale)), (2 * shown + 1) * unit // (2 * scale)
     return max(low, 0), high + unit // 1024
 
 
 def nominal(text: str) -> int:
-    """Return the bytes that a printed size names: 270,532,608 for `258.00M`, one of many that are printed so."""
+    """Return the bytes that a printed size names: 270,532,608 for `258.00M`, one of many that are printed so.
+
+    Raises:
+        ValueError: as `range_of`.
+    """
+    shown, scale, unit = _taken(text)
+    return shown * unit // scale
+
+
+def _taken(text: str) -> tuple[int, int, int]:
+    """Return the digits of a size as one number, by what it is to be divided, and the bytes of its unit."""
     parts = _PARTS.fullmatch(text)
-    unit = 1 << 10 * (_UNITS.index(parts["unit"]) + 1) if parts["unit"] else 1
+    if parts is None or (parts["decimals"] and not parts["unit"]):
+        raise ValueError(f"expected a size such as 19.07G, found {text!r}")
     decimals = parts["decimals"] or ""
-    return int(parts["number"] + decimals) * unit // 10 ** len(decimals)
+    unit = 1 << 10 * (_UNITS.index(parts["unit"]) + 1) if parts["unit"] else 1
+    return int(parts["number"] + decimals), 10 ** len(decimals), unit

@@ -1,7 +1,7 @@
 """A message put together with its dump: what was refused, where the bytes go, and what would have to go to fit."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import duckdb
 
@@ -26,7 +26,6 @@ class Finding:
     worth: by how much it falls without each. `advice` are changes that the dump supports, with the bytes they concern.
     """
 
-    log: str
     message: Message
     capacity_bytes: int | None
     figures: list[Reproduced]
@@ -39,11 +38,7 @@ class Finding:
     @property
     def needed_bytes(self) -> int | None:
         """The bytes that did not fit, where a rule gives them."""
-        for name in ("used", "allocation", "words", "scoped_size"):
-            for one in self.figures:
-                if one.figure.name == name:
-                    return one.size_bytes
-        return None
+        return next((one.size_bytes for one in self.figures if one.figure == self.message.needed), None)
 
     @property
     def over_bytes(self) -> int | None:
@@ -55,13 +50,13 @@ class Finding:
 
 
 def explain(
-    con: duckdb.DuckDBPyConnection | None, log: str, messages: Iterable[Message], candidates: Sequence[Record]
+    con: duckdb.DuckDBPyConnection | None, messages: Iterable[Message], candidates: Sequence[Record]
 ) -> list[Finding]:
-    """Return a finding for each message of a log; `candidates` are the dumps (`join.dumps`) that it may be about."""
+    """Return a finding for each message; `candidates` are the dumps (`join.dumps`) that it may be about."""
     findings = []
     for message in messages:
         joined = join.join(con, message, candidates)
-        finding = Finding(log, message, rules.capacity_bytes(message), rules.reproduce(message, joined.parts))
+        finding = Finding(message, rules.capacity_bytes(message), rules.reproduce(message, joined.parts))
         finding.dump, finding.reason = joined.dump, joined.reason
         if joined.dump is None:
             findings.append(finding)
@@ -165,7 +160,7 @@ def record(finding: Finding) -> Record:
         "dialect": message.dialect,
         "memory_space": message.memory_space,
         "module": message.module or (dump["module_name"] if dump else None),
-        "log": finding.log,
+        "log": message.log,
         "line": message.line_number,
         "dump": dump["source_uri"] if dump else None,
         "reason": finding.reason,
@@ -189,14 +184,3 @@ def record(finding: Finding) -> Record:
         "values": finding.values,
         "advice": finding.advice,
     }
-
-
-def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """Return findings of several logs, each message once with the ranks of all logs that say it."""
-    found: dict[tuple, Finding] = {}
-    for one in findings:
-        same = found.setdefault((one.message.key, one.dump and one.dump["dump_id"]), one)
-        if same is not one:
-            more = [rank for rank in one.message.ranks if rank not in same.message.ranks]
-            same.message = replace(same.message, ranks=[*same.message.ranks, *more])
-    return list(found.values())

@@ -9,9 +9,6 @@ from bufferhouse.oom.message import Message
 from bufferhouse.oom.rules import Parts, reproduce
 from bufferhouse.query.statements import Record, ask
 
-# A failed compilation leaves these beside its dump; one that fits narrowly does not (T1 to T3b).
-_MAIN = ("used", "words", "allocation")
-
 
 class Joined(NamedTuple):
     """The dump of a message with its parts; None with a reason where there is none, or several fit as well."""

@@ -58,9 +58,10 @@ def lines(file: BinaryIO, is_reading: Callable[[], bool]) -> Iterator[Line]:
             yield _line(number, first[:LONGEST_LINE], is_whole=False)
             number, is_cut = number + 1, False
         place = 0
+        hits = {key: data.find(key) for key in KEYS}  # the next place of each: no key is looked for twice
         while place < len(data):
             if not is_reading():
-                hit = _first_key(data, place)
+                hit = _first(hits, data, place)
                 start = data.rfind(b"\n", place, hit) + 1 if hit >= 0 else len(data)
                 start = start or place
                 number += data.count(b"\n", place, start)
@@ -75,9 +76,12 @@ def lines(file: BinaryIO, is_reading: Callable[[], bool]) -> Iterator[Line]:
             return
 
 
-def _first_key(data: bytes, place: int) -> int:
-    hits = [hit for hit in (data.find(key, place) for key in KEYS) if hit >= 0]
-    return min(hits, default=-1)
+def _first(hits: dict[bytes, int], data: bytes, place: int) -> int:
+    """Return where the first key stands from a place on, -1 where none does, and bring `hits` up to it."""
+    for key, hit in hits.items():
+        if 0 <= hit < place:
+            hits[key] = data.find(key, place)
+    return min((hit for hit in hits.values() if hit >= 0), default=-1)
 
 
 def _line(number: int, data: bytes, *, is_whole: bool = True) -> Line:

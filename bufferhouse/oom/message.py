@@ -7,7 +7,7 @@ of which it speaks may fit.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
@@ -43,7 +43,7 @@ class Allocation:
 
 @dataclass(slots=True)
 class Message:
-    """What XLA said once, with the line of the log at which it began and the ranks that said it.
+    """What XLA said once, with the log and the line at which it first began and the ranks that said it.
 
     `faults` says what is wrong with it: it is cut, or its figures contradict each other; then nothing is summed up.
     """
@@ -57,12 +57,23 @@ class Message:
     tag: str | None = None
     figures: list[Figure] = field(default_factory=list)
     allocations: list[Allocation] = field(default_factory=list)
+    log: str = ""
     ranks: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     def figure(self, name: str) -> Figure | None:
         """Return the figure of a name, if the message has it."""
         return next((one for one in self.figures if one.name == name), None)
+
+    @property
+    def needed(self) -> Figure | None:
+        """The figure that did not fit."""
+        return next(filter(None, map(self.figure, ("used", "allocation", "words", "scoped_size"))), None)
+
+    @property
+    def limit(self) -> Figure | None:
+        """The figure that it did not fit into."""
+        return self.figure("capacity") or self.figure("scoped_limit")
 
     @property
     def is_failure(self) -> bool:
@@ -86,6 +97,7 @@ class Refused:
     column_number: int
     expected: str
     found: str
+    log: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +161,14 @@ _OPENINGS = (
     ),
     _opening(
         "G2",
-        r"Out of memory while trying to allocate (?P<allocation>[0-9]+(?:\.[0-9]+)?[KMGTPE]?iB)\."
+        r"Out of memory while trying to allocate (?P<allocation>[0-9]{1,20}(?:\.[0-9]{1,9})?[KMGTPE]?iB)\."
         r"(?: \[executable_name='(?P<module>[^']*)'\])?" + _END,
     ),
-    _opening("G1", r"Out of memory while trying to allocate (?P<allocation>[0-9]+) bytes\." + _END, has_listing=True),
+    _opening(
+        "G1",
+        r"Out of memory while trying to allocate (?P<allocation>[0-9]{1,20}) bytes\." + _END,
+        has_listing=True,
+    ),
     _opening(
         "R",
         r"Can't reduce memory use below " + _S + r" \(@limit@ bytes\) by rematerialization; only reduced to " + _S
@@ -182,7 +198,7 @@ _LISTING = {
         rf"[0-9.]+% fragmentation \((?P<fragmentation>{_S})\)\))?"
     ),
     "output": re.compile(rf"Output size (?P<size>{_S}); shares (?P<shared>{_S}) with arguments\."),
-    "block": re.compile(rf"(?P<number>[0-9]+)\. Size: (?P<size>{_S})"),
+    "block": re.compile(rf"(?P<number>[0-9]{{1,9}})\. Size: (?P<size>{_S})"),
     "heading": re.compile(
         r"Largest program (?:allocations|arguments and outputs) in \w+:|No allocations in \w+"
         r"|BufferAssignment OOM Debugging\.|BufferAssignment stats:|Peak buffers:"
@@ -193,9 +209,9 @@ _LISTING = {
         rf"(?P<name>parameter|constant|maybe_live_out|preallocated temp|total) (?P<what>allocation|fragmentation):\s+"
         rf"(?P<size>{_S})(?: \([0-9.]+%\))?"
     ),
-    "buffer": re.compile(r"Buffer (?P<number>[0-9]+):"),
-    "space": re.compile(r"Memory Space: \w+ \(color=(?P<color>[0-9]+)\)"),
-    "bytes": re.compile(rf"Total bytes: (?P<bytes>[0-9]+) \({_S}\)"),
+    "buffer": re.compile(r"Buffer (?P<number>[0-9]{1,9}):"),
+    "space": re.compile(r"Memory Space: \w+ \(color=(?P<color>[0-9]{1,9})\)"),
+    "bytes": re.compile(rf"Total bytes: (?P<bytes>[0-9]{{1,20}}) \({_S}\)"),
     "row": re.compile(
         rf"cumulative_size;\s+size;\s+offset; used_by_n_values; shapes_list|-+"
         rf"|{_S}\(\s*[0-9]+%\);\s+{_S};\s+[0-9]+;\s+[0-9]+; .+"
@@ -251,7 +267,8 @@ class _Reader:
             return True
         name, colon, value = text.partition(":")
         name = _FIELDS.get(name, "")
-        if not colon or not name or name in self._block:
+        is_wrong = name in ("size", "unpadded") and not re.fullmatch(SIZE, value.strip())
+        if not colon or not name or name in self._block or is_wrong:
             return False
         self._block[name] = value.strip()
         return True
@@ -275,8 +292,7 @@ class _Reader:
             self.message.module = about["module"]
         elif kind == "space":
             self._color = int(about["color"])
-        elif kind == "bytes" and self._color == 0:
-            used = self.message.figure("used")
+        elif kind == "bytes" and self._color == 0 and (used := self.message.figure("used")):
             figures[figures.index(used)] = replace(used, size_bytes=int(about["bytes"]))
         elif kind in ("total", "requirement"):
             figures.append(Figure(kind, about["size"]))
@@ -284,7 +300,7 @@ class _Reader:
 
 
 _OPERATOR = re.compile(
-    r'op_name="(?P<op_name>[^"]*)"|source_file="(?P<source_file>[^"]*)"|source_line=(?P<source_line>[0-9]+)'
+    r'op_name="(?P<op_name>[^"]*)"|source_file="(?P<source_file>[^"]*)"|source_line=(?P<source_line>[0-9]{1,9})'
 )
 
 
@@ -309,14 +325,13 @@ def _contradictions(message: Message) -> list[str]:
     return [f"used {used.printed} of {capacity.printed} is not {over.printed} too much"]
 
 
-def read_messages(file: BinaryIO) -> Iterator[Message | Refused]:
-    """Yield the messages of a log, each once with all ranks that say it, and the lines that are refused.
+def read_messages(file: BinaryIO, log: str = "") -> Iterator[Message | Refused]:
+    """Yield the messages of a log of that name, each once with all ranks that say it, and the lines that are refused.
 
     A message comes when the log is read to its end, in the order in which they begin; refused lines come at once.
     """
     open_ones: dict[str, _Reader] = {}
     awaited: dict[str, Line] = {}  # `E1001: CompileTimeScopedVmemOom:` alone; the sentence follows
-    found: dict[tuple, Message] = {}
     ended: list[Message] = []
 
     def close(rank: str) -> None:
@@ -338,7 +353,7 @@ def read_messages(file: BinaryIO) -> Iterator[Message | Refused]:
         first = awaited.pop(line.rank, None)
         if begun is None:
             if first is not None:
-                yield Refused(first.number, 1, "the sentence about VMEM behind it", line.text[:_SHOWN])
+                yield Refused(first.number, 1, "the sentence about VMEM behind it", line.text[:_SHOWN], log)
             continue
         text = line.text[begun.start() :]
         if text.strip() == "E1001: CompileTimeScopedVmemOom:":
@@ -347,40 +362,47 @@ def read_messages(file: BinaryIO) -> Iterator[Message | Refused]:
         reader = _begin(text, line) if line.is_whole else None
         if reader is None:
             column = len(line.prefix) + begun.start() + 1
-            yield Refused(line.number, column, "a message that is known, whole in its line", text[:_SHOWN])
+            yield Refused(line.number, column, "a message that is known, whole in its line", text[:_SHOWN], log)
             continue
+        reader.message.log = log
         open_ones[line.rank] = reader
         if not reader.is_open:
             close(line.rank)
     for rank in list(open_ones):
         close(rank)
     for first in awaited.values():
-        yield Refused(first.number, 1, "the sentence about VMEM behind it", "the end of the log")
-    for message in _without_reports(sorted(ended, key=lambda one: one.line_number)):
+        yield Refused(first.number, 1, "the sentence about VMEM behind it", "the end of the log", log)
+    yield from once(_without_reports(sorted(ended, key=lambda one: one.line_number)))
+
+
+def once(messages: Iterable[Message]) -> list[Message]:
+    """Return messages without those that say the same as one before, which gets their ranks."""
+    found: dict[tuple, Message] = {}
+    for message in messages:
         known = found.setdefault(message.key, message)
         known.ranks += [rank for rank in message.ranks if rank not in known.ranks]
-    yield from found.values()
+    return list(found.values())
 
 
 def _without_reports(messages: list[Message]) -> list[Message]:
     """Return messages without the reports that the log of a process has beside its exception; their bytes are kept."""
+    sentences: dict[tuple, list[Message]] = {}
+    for message in messages:
+        if message.dialect in ("T3", "T3b"):
+            sentences.setdefault(_of_a_report(message), []).append(message)
     told = []
     for message in messages:
-        used, capacity = message.figure("used"), message.figure("capacity")
-        short = [
-            other
-            for other in messages
-            if message.dialect == REPORT
-            and other.dialect in ("T3", "T3b")
-            and other.ranks == message.ranks
-            and [one and one.printed for one in (other.figure("used"), other.figure("capacity"))]
-            == [used.printed, capacity.printed]
-        ]
-        for other in short:
-            other.figures[other.figures.index(other.figure("used"))] = used
-        if not short:
+        same = sentences.get(_of_a_report(message), []) if message.dialect == REPORT else []
+        for other in same:
+            other.figures[other.figures.index(other.figure("used"))] = message.figure("used")
+        if not same:
             told.append(message)
     return told
+
+
+def _of_a_report(message: Message) -> tuple:
+    """Return what a report and the sentence of the same failure have in common."""
+    return *message.ranks, message.figure("used").printed, message.figure("capacity").printed
 
 
 _SHOWN = 120  # characters of what is refused

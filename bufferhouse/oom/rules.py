@@ -97,7 +97,7 @@ def reproduce(message: Message, parts: Parts | None) -> list[Reproduced]:
 
 def capacity_bytes(message: Message) -> int | None:
     """Return the capacity of a message: exact where it can be told, else what the printed figure stands for."""
-    figure = message.figure("capacity") or message.figure("scoped_limit")
+    figure = message.limit
     if figure is None:
         return None
     if figure.size_bytes is not None:

@@ -12,7 +12,6 @@ def worth(value: Value, values: Sequence[Value], occupied: Mapping[int, int]) ->
     `values` are those of the memory space, `occupied` its bytes by schedule position. Exact for the occupied peak; the
     arena falls by about as much, as the compiler would place the other values anew.
     """
-    positions = sorted(occupied)
     peak = max(occupied.values(), default=0)
     others = [
         other
@@ -25,11 +24,11 @@ def worth(value: Value, values: Sequence[Value], occupied: Mapping[int, int]) ->
         and value.start_position <= other.end_position
     ]
     rest = 0
-    for position in positions:
+    for position, size in occupied.items():
         own = 0
         if value.start_position <= position <= value.end_position:
             own = _own_bytes(value, [o for o in others if o.start_position <= position <= o.end_position])
-        rest = max(rest, occupied[position] - own)
+        rest = max(rest, size - own)
     return peak - rest
 
 

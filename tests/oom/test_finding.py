@@ -1,5 +1,6 @@
 """From a message to its dump: each figure is the sum that the compiler made, or unknown; never a wrong sum."""
 
+import gzip
 import json
 import random
 import tarfile
@@ -25,7 +26,7 @@ from tests.oom.specimens import CORPUS, FITS, SAID, failures, log, unpacked
 def found(name: str) -> Finding:
     """The finding of a log with the dumps of its directory."""
     with in_memory([str(log(name).parent)]) as con:
-        [finding] = explain(con, "train.log", failures(log(name)), dumps(con))
+        [finding] = explain(con, failures(log(name)), dumps(con))
     return finding
 
 
@@ -67,7 +68,7 @@ def test_of_several_dumps_the_one_is_taken_that_explains_the_message():
     with in_memory([str(log(name).parent) for name in names]) as con:
         held = dumps(con)
         for name in names:
-            [finding] = explain(con, "train.log", failures(log(name)), held)
+            [finding] = explain(con, failures(log(name)), held)
             assert finding.dump is not None, (name, finding.reason)
             assert str(log(name).parent) in finding.dump["source_uri"]
 
@@ -75,10 +76,10 @@ def test_of_several_dumps_the_one_is_taken_that_explains_the_message():
 def test_a_dump_that_does_not_explain_a_message_is_not_taken():
     """Of two others none has such bytes; one other is shown with both numbers, and the figure is unknown."""
     with in_memory([str(log(name).parent) for name in ("libtpu-0.0.33/kv", "libtpu-0.0.33/i8")]) as con:
-        [finding] = explain(con, "train.log", failures(log("libtpu-0.0.33/xent")), dumps(con))
+        [finding] = explain(con, failures(log("libtpu-0.0.33/xent")), dumps(con))
     assert (None, "no dump there has bytes that its figures are the sum of") == (finding.dump, finding.reason)
     with in_memory([str(log("libtpu-0.0.33/kv").parent)]) as con:
-        [finding] = explain(con, "train.log", failures(log("libtpu-0.0.33/xent")), dumps(con))
+        [finding] = explain(con, failures(log("libtpu-0.0.33/xent")), dumps(con))
     [used] = [one for one in finding.figures if one.figure.name == "used"]
     assert (None, None, False, 8_589_951_488) == (used.size_bytes, used.rule, used.is_reproduced, used.found_bytes)
 
@@ -86,7 +87,7 @@ def test_a_dump_that_does_not_explain_a_message_is_not_taken():
 def test_what_was_given_up_early_has_no_dump_and_an_unknown_figure():
     """The compiler estimated it before it assigned buffers."""
     [message] = failures(log("libtpu-0.0.8/abort_rnn_t1"))
-    [finding] = explain(None, "train.log", [message], [])
+    [finding] = explain(None, [message], [])
     assert (None, False) == (finding.dump, finding.figures[0].is_reproduced)
     assert "xla_dump_to" in finding.reason
 
@@ -103,7 +104,7 @@ def test_every_failure_of_the_corpus_is_joined_and_reproduced(tmp_path):
         for path in sorted((tmp_path / "oom").glob("*/*.stderr.txt")):
             folder = str(path).replace(".stderr.txt", ".dump/")
             own = [one for one in held if folder in one["source_uri"]]
-            for finding in explain(con, str(path), failures(path), own):
+            for finding in explain(con, failures(path), own):
                 names = ("used", "allocation", "words", "exceeded")
                 main = next(one for name in names for one in finding.figures if one.figure.name == name)
                 counts += Counter(joined=finding.dump is not None, reproduced=main.is_reproduced, all=True)
@@ -254,3 +255,13 @@ def test_the_page_holds_the_findings(tmp_path):
     (tmp_path / "hostile.log").write_text(hostile)
     call("oom", tmp_path / "hostile.log", "--html", page)
     assert "<script>alert" not in page.read_text()
+
+
+@pytest.mark.parametrize("suffix", ["gz", "xz", "zst"])
+def test_a_compressed_log_that_is_damaged_is_named(tmp_path, suffix: str):
+    """A wrong call, with the file and what is wrong with it; no traceback."""
+    path = tmp_path / f"train.log.{suffix}"
+    path.write_bytes(gzip.compress(log("libtpu-0.0.33/kv").read_bytes())[:2000] if suffix == "gz" else b"\x00" * 3000)
+    said = call("oom", path)
+    assert (2, "") == (said.code, said.out)
+    assert f"{path}: expected compressed data that is whole, found: " in said.err

@@ -212,3 +212,29 @@ def damaged(text: str, rng: random.Random) -> str:
     if kind == 4:
         return re.sub(r"\d+", lambda found: found[0] if rng.random() < 0.9 else "9" * 40, text)
     return text[: max(place, len("RESOURCE_EXHAUSTED: "))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Ran out of memory in memory space hbm. Used {'9' * 5000}G of 15.75G hbm. Exceeded hbm capacity by 3.33G.",
+        f"Allocation (size={'9' * 5000}) would exceed memory (size=5) :: #allocation1 [shape = 'f32[2]', space=hbm, "
+        "size = 0xff, tag = 'x'] :: y",
+    ],
+)
+def test_a_number_of_any_length_is_refused(text: str):
+    """Python reads no number of 5,000 digits; no compiler prints one."""
+    [refused] = read(text)
+    assert isinstance(refused, Refused)
+
+
+def test_a_report_of_bytes_behind_another_message_is_none_of_its_figures():
+    """A message without a figure of that name keeps what it says."""
+    text = f"{REPORTED['G1']}Memory Space: default (color=0)\nTotal bytes: 5 (5B)\n"
+    assert [read(REPORTED["G1"])[0].key] == [one.key for one in read(text)]
+
+
+def test_of_a_size_in_a_block_only_a_size_is_taken():
+    """Anything else ends the message, which says that it is cut."""
+    [message] = read(REPORTED["G1"].replace("Size: 4.00GiB", "Size: large"))
+    assert ["it is cut within allocation 1 of its listing"] == message.faults

@@ -10,7 +10,7 @@ from bufferhouse.report.html.page import page
 from bufferhouse.report.oom.text import oom_sections, refused_section, title, told
 
 
-def oom_page(findings: Sequence[Finding], refused: Sequence[tuple[str, Refused]], *, warehouse: str) -> str:
+def oom_page(findings: Sequence[Finding], refused: Sequence[Refused], *, warehouse: str) -> str:
     """Return the whole page; `warehouse` names what the dumps were taken from."""
     return page(
         "oom.html",

@@ -8,6 +8,7 @@ from bufferhouse.oom.finding import Finding, record
 from bufferhouse.oom.message import Refused
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable
+from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.screen import terminal_text
 from bufferhouse.report.text.sections import Section, markdown_text, plain_json
 
@@ -50,7 +51,7 @@ _KERNEL = [
 _ADVICE = [Column("kind", "change"), Column("bytes", "concerns", "bytes"), Column("change", "how", limit=100)]
 
 
-def oom_text(findings: Sequence[Finding], refused: Sequence[tuple[str, Refused]], form: str) -> str:
+def oom_text(findings: Sequence[Finding], refused: Sequence[Refused], form: str) -> str:
     """Return findings as table, markdown, json, or github: annotations of a workflow."""
     if form == "json":
         return plain_json(
@@ -58,10 +59,10 @@ def oom_text(findings: Sequence[Finding], refused: Sequence[tuple[str, Refused]]
                 "findings": [record(one) for one in findings],
                 "refused": [
                     {
-                        "log": log, "line": one.line_number, "column": one.column_number, "expected": one.expected,
+                        "log": one.log, "line": one.line_number, "column": one.column_number, "expected": one.expected,
                         "found": one.found,
                     }
-                    for log, one in refused
+                    for one in refused
                 ],
             }
         )  # fmt: skip
@@ -73,11 +74,11 @@ def oom_text(findings: Sequence[Finding], refused: Sequence[tuple[str, Refused]]
     return (markdown_text if form == "markdown" else terminal_text)(title(findings), sections)
 
 
-def refused_section(refused: Sequence[tuple[str, Refused]]) -> Section:
+def refused_section(refused: Sequence[Refused]) -> Section:
     """Return the lines that look like messages and are none that is known, each with its place."""
     lines = [
-        f"{log}:{one.line_number}:{one.column_number}: expected {one.expected}, found {one.found!r}"
-        for log, one in refused
+        f"{one.log}:{one.line_number}:{one.column_number}: expected {one.expected}, found {one.found!r}"
+        for one in refused
     ]
     return Section(f"{counted(len(refused), 'line')} not understood", [*map(printable, lines)], name="refused")
 
@@ -100,9 +101,9 @@ def verdict(finding: Finding) -> str:
     """Return in a sentence what was refused, by how much and where."""
     message = finding.message
     name = message.module or (finding.dump["program_name"] if finding.dump else None) or "a program"
-    space = (message.memory_space or "device memory").upper().replace("DEVICE MEMORY", "device memory")
-    need = human_bytes(finding.needed_bytes) if finding.needed_bytes is not None else _printed(finding)
-    limit = message.figure("capacity") or message.figure("scoped_limit")
+    space = message.memory_space.upper() if message.memory_space else "device memory"
+    needed, limit = message.needed, message.limit
+    need = human_bytes(finding.needed_bytes) if finding.needed_bytes is not None else needed and needed.printed
     capacity = limit and (human_bytes(limit.size_bytes) if limit.size_bytes is not None else limit.printed)
     over = f", {human_bytes(finding.over_bytes)} too much" if (finding.over_bytes or 0) > 0 else ""
     if not message.is_failure:
@@ -112,15 +113,10 @@ def verdict(finding: Finding) -> str:
     )
 
 
-def _printed(finding: Finding) -> str | None:
-    names = ("used", "allocation", "scoped_size", "words")
-    return next((one.printed for name in names if (one := finding.message.figure(name))), None)
-
-
 def oom_sections(finding: Finding) -> list[Section]:
     """Return the sections of one finding: the verdict, where the bytes go, the values, what would change it."""
     message = finding.message
-    lines = [f"{message.dialect} in line {message.line_number:,} of {printable(finding.log)}"]
+    lines = [f"{message.dialect} in line {message.line_number:,} of {printable(message.log)}"]
     if message.ranks:
         lines.append(f"said by {counted(len(message.ranks), 'rank')}: {', '.join(map(printable, message.ranks[:8]))}")
     lines += [f"The message is not to be relied on: {printable(fault)}." for fault in message.faults]
@@ -177,14 +173,4 @@ def _bar(size: int, capacity: int) -> str:
 
 def _annotation(finding: Finding) -> str:
     source = next((one["source"] for one in finding.values if one["source"]), None)
-    place = ""
-    if source:
-        file, _, line = source.rpartition(":")
-        place = f" file={_property(file)},line={line},"
-    said = verdict(finding).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return f"::error{place or ' '}title=bufferhouse oom::{said}"
-
-
-def _property(text: str) -> str:
-    escaped = {"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"}
-    return "".join(escaped.get(char, char) for char in printable(text))
+    return annotation("error", verdict(finding), title="bufferhouse oom", source=source)
