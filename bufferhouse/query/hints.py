@@ -15,6 +15,8 @@ _TABLE = re.compile(
 _COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
 _OWN_SUGGESTION = re.compile(r'Did you mean "[^"\n]*"\?\n*')
 _SHOWN = 4
+LOADING = "load dumps with: bufferhouse ingest SOURCE"
+REJECTS = "bufferhouse rejects ls"
 _NAMES = """
     SELECT schema_name || '.' || view_name AS name FROM duckdb_views()
     WHERE NOT internal AND schema_name IN ('marts', 'staging', 'intermediate', 'checks', 'raw')
@@ -102,9 +104,9 @@ def why_empty(con: duckdb.DuckDBPyConnection, parameters: Mapping[str, object] |
     given = parameters or {}
     runs, dumps, rejects = con.execute(_HELD).fetchone()
     if not runs:
-        return "the warehouse has no runs yet; load dumps with: bufferhouse ingest SOURCE"
+        return f"the warehouse has no runs yet; {LOADING}"
     if not dumps:
-        return f"no dump could be read, {counted(rejects, 'reject')}; list them with: bufferhouse rejects ls"
+        return f"no dump could be read, {counted(rejects, 'reject')}; list them with: {REJECTS}"
     for name, (sql, what, way_out) in _KNOWN.items():
         value = given.get(name)
         if value is not None and not con.execute(sql, {"value": value}).fetchone():

@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 import duckdb
 
 from bufferhouse.errors import UsageError, counted
+from bufferhouse.query.hints import LOADING, REJECTS
 from bufferhouse.query.statements import Record, ask
 
 _SHOWN_REJECTS = 10
-LOADING = "load dumps with: bufferhouse ingest SOURCE"
-REJECTS = "bufferhouse rejects ls"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.errors import UsageError, counted
+from bufferhouse.query.hints import REJECTS
 from bufferhouse.query.statements import Answer, Record, ask
-from bufferhouse.report.nothing import REJECTS, NothingToShow, held_by, nothing_of
+from bufferhouse.report.nothing import NothingToShow, held_by, nothing_of
 from bufferhouse.report.opening import find_run, opened
 from bufferhouse.report.text.figures import printable
 
