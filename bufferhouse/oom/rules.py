@@ -100,15 +100,19 @@ def capacity_bytes(message: Message) -> int | None:
     figure = message.limit
     if figure is None:
         return None
-    if figure.size_bytes is not None:
-        return figure.size_bytes
+    exact = _exact_capacity(message, figure)
+    return nominal(figure.printed) if exact is None else exact
+
+
+def _exact_capacity(message: Message, figure: Figure) -> int | None:
+    """Return the bytes of a capacity: whole GiB without what is reserved, or whole MiB; None where several print so."""
+    if figure.size_bytes is not None or figure.printed.endswith(".00M"):
+        return figure.size_bytes or nominal(figure.printed)
     known = message.figure("reserved")
     reserved = [nominal(known.printed)] if known else _RESERVED
-    fitting = {gib << 30 for gib in range(1, 513)}
-    exact = {size - kept for size in fitting for kept in reserved if printed(size - kept) == figure.printed}
-    if len(exact) == 1:
-        return exact.pop()
-    return nominal(figure.printed)
+    sizes = {(gib << 30) - kept for gib in range(1, 513) for kept in reserved}
+    fitting = [size for size in sizes if printed(size) == figure.printed]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _own(message: Message, figure: Figure) -> Reproduced | None:
@@ -125,8 +129,8 @@ def _own(message: Message, figure: Figure) -> Reproduced | None:
     if message.dialect in _LISTINGS and figure.printed == "0B" and figure.name in _ZERO:
         return Reproduced(figure, 0, _NOT_COUNTED, True)
     if figure.name in ("capacity", "reserved"):
-        size = capacity_bytes(message) if figure.name == "capacity" else nominal(figure.printed)
-        if size is not None and printed(size) == figure.printed:
+        size = _exact_capacity(message, figure) if figure.name == "capacity" else nominal(figure.printed)
+        if size is not None:
             return Reproduced(figure, size, "of the device", True)
     return None
 

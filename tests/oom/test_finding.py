@@ -265,3 +265,10 @@ def test_a_compressed_log_that_is_damaged_is_named(tmp_path, suffix: str):
     said = call("oom", path)
     assert (2, "") == (said.code, said.out)
     assert f"{path}: expected compressed data that is whole, found: " in said.err
+
+
+def test_a_capacity_that_several_devices_print_is_unknown():
+    """Without what is reserved 15.75G may be that of a v5e or of another chip: the figure has no bytes."""
+    for name, expected in (("libtpu-0.0.33/xent", (16 << 30) - (258 << 20)), ("libtpu-0.0.42.1/outputs_wide", None)):
+        [capacity] = [one for one in found(name).figures if one.figure.name == "capacity"]
+        assert (expected, expected is not None) == (capacity.size_bytes, capacity.is_reproduced)
