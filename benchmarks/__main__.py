@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 
-from benchmarks import clock, compare, lake, models, queries, reader, reports, whole
+from benchmarks import clock, compare, lake, models, queries, reader, reports, site, whole
 from bufferhouse.paths import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
@@ -24,6 +24,7 @@ PARTS = {
     "Models": models,
     "Cookbook": queries,
     "Reports": reports,
+    "Site": site,
     "Compare": compare,
     "Lake": lake,
     "Clock": clock,

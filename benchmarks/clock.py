@@ -70,7 +70,7 @@ print(json.dumps((costs[1] + costs[3] - costs[0] - costs[2]) / (2 * (TASKS - 1))
 _CONFIG = """
 [schedule]
 ingest = "off"
-fleet_report = "off"
+site = "off"
 maintain = "off"
 [[sources]]
 name = "drop"

@@ -22,6 +22,8 @@ from bufferhouse.commands import (
     report,
     runs,
     serve,
+    site,
+    whatif,
 )
 from bufferhouse.commands import (
     copy as copying,
@@ -46,11 +48,23 @@ for verb in (compare.compare, compare.blame, compare.determinism):
     app.command()(verb)
 report.report.command("compare")(compare.compare)  # an alias
 app.command()(oom.oom)
+app.command()(site.site)
+app.command("open")(site.open_site)
+for verb in (whatif.whatif, whatif.savings, whatif.fits):
+    app.command()(verb)
 app.command()(maintain.export)
 app.command()(maintain.verify)
 app.add_typer(runs.rejects, name="rejects")
 app.command()(copying.copy)
-for verb in (maintain.build, maintain.check, maintain.publish, maintain.compact, maintain.prune, maintain.stats):
+for verb in (
+    maintain.build,
+    maintain.check,
+    maintain.publish,
+    maintain.pack,
+    maintain.compact,
+    maintain.prune,
+    maintain.stats,
+):
     app.command()(verb)
 app.command()(models.models)
 app.command()(models.lineage)

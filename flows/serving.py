@@ -28,7 +28,7 @@ from prefect.runner import Runner
 from prefect.schedules import Cron, Interval, Schedule
 from prefect.states import Cancelled
 
-from bufferhouse.config.load import Config
+from bufferhouse.config.load import Config, site_schedule
 from flows import callers
 from flows.backfill import backfill
 from flows.fleet_report import fleet_report
@@ -36,6 +36,7 @@ from flows.forked import flow_runs_forked
 from flows.ingest import ingest
 from flows.maintain import maintain
 from flows.regressions import regressions
+from flows.site import site
 
 NAME = "bufferhouse"
 SERVED = "bufferhouse-serve"  # a tag: flow runs of these deployments are ours to schedule
@@ -60,7 +61,8 @@ def deployments(conf: Config, settings: Sequence[str] = ()) -> list[dict[str, An
     for source in own:
         chosen = {**parameters, "sources": [source["name"]]}
         made.append(_deployment(ingest, source["name"], _schedule(source["schedule"], zone), chosen, [source["name"]]))
-    made.append(_deployment(fleet_report, NAME, _schedule(when["fleet_report"], zone), parameters))
+    made.append(_deployment(site, NAME, _schedule(site_schedule(conf), zone), parameters))
+    made.append(_deployment(fleet_report, NAME, None, parameters))  # by its former name, for one release
     made.append(_deployment(regressions, NAME, _schedule(when["regressions"], zone), parameters))
     made.append(_deployment(maintain, NAME, _schedule(when["maintain"], zone), parameters))
     made.append(_deployment(backfill, NAME, None, parameters))

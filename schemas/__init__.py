@@ -5,7 +5,9 @@ from them, and tests hold those mirrors to the originals.
 """
 
 from schemas.allocations import ALLOCATIONS
+from schemas.compile_flags import COMPILE_FLAGS
 from schemas.cross_color_values import CROSS_COLOR_VALUES
+from schemas.donations import DONATIONS
 from schemas.dump_files import DUMP_FILES
 from schemas.dumps import DUMPS
 from schemas.hlo_values import HLO_VALUES
@@ -14,6 +16,12 @@ from schemas.instructions import INSTRUCTIONS
 from schemas.live_ranges import LIVE_RANGES
 from schemas.loads import LOADS
 from schemas.observations import OBSERVATIONS
+from schemas.oom_allocations import OOM_ALLOCATIONS
+from schemas.oom_figures import OOM_FIGURES
+from schemas.oom_logs import OOM_LOGS
+from schemas.oom_messages import OOM_MESSAGES
+from schemas.oom_ranks import OOM_RANKS
+from schemas.packings import PACKINGS
 from schemas.peak_buffers import PEAK_BUFFERS
 from schemas.positions import POSITIONS
 from schemas.rejects import REJECTS
@@ -44,6 +52,14 @@ TABLES = {
         PEAK_BUFFERS,
         SHAPES,
         STACK_FRAMES,
+        PACKINGS,
+        DONATIONS,
+        COMPILE_FLAGS,
+        OOM_LOGS,
+        OOM_MESSAGES,
+        OOM_FIGURES,
+        OOM_ALLOCATIONS,
+        OOM_RANKS,
         REJECTS,
     )
 }

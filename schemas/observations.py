@@ -1,6 +1,6 @@
 """raw.observations: one file of a run, per load that saw it changed."""
 
-from schemas.contract import INTEGER, MOMENT, TEXT, column, table
+from schemas.contract import BOOLEAN, INTEGER, MOMENT, NUMBERS, TEXT, column, table
 
 OBSERVATIONS = table(
     "observations",
@@ -63,6 +63,31 @@ OBSERVATIONS = table(
         "replaced_load_id": column(
             INTEGER,
             "The load of the row of this file that was the newest until then; null for its first row.",
+            nullable=True,
+            minimum=0,
+        ),
+        "did_not_fit": column(
+            BOOLEAN,
+            "True where files beside the dump say that its compilation ran out of memory; null where none says so.",
+            nullable=True,
+        ),
+        "compile_flags_ids": column(
+            NUMBERS,
+            "The options of its compilation in raw.compile_flags, a set of each file beside it; null without any.",
+            nullable=True,
+        ),
+        "compile_flags_size_bytes": column(
+            INTEGER, "Size of those files together, as they lie there; null without any.", nullable=True, minimum=0
+        ),
+        "compile_flags_mtime_ns": column(
+            INTEGER, "Modification time of the newest of them, in nanoseconds since 1970.", nullable=True
+        ),
+        "compile_flags_fault": column(
+            TEXT, "Which of them cannot be read, where, and what was expected and found there.", nullable=True
+        ),
+        "donations_id": column(
+            INTEGER,
+            "What its module text offers, in raw.donations (no row where that is nothing); null without the text.",
             nullable=True,
             minimum=0,
         ),

@@ -16,6 +16,7 @@ LONGEST = (
     "tests/compare/test_corpus.py",
     "tests/ingest/test_pipeline.py",
     "tests/system/test_crash.py",
+    "tests/report/test_site.py",
     "tests/report/test_browser.py",
     "tests/attack/test_attack.py",
     "tests/warehouse/test_load.py",

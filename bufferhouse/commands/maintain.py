@@ -94,6 +94,29 @@ def check(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_form
 
 
 @guarded
+def pack(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
+    """Find how tightly each arena could be packed, and keep it: `marts.fragmentation` then has what that would save.
+
+    Only arenas that have no packing yet are looked at. The time for each is bounded; the mart says where it ran out.
+
+    Example: bufferhouse pack
+    """
+    from bufferhouse.report.text.figures import human_bytes
+    from bufferhouse.whatif.arenas import pack_arenas
+
+    check_format(output_format, "table", "json")
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer, progress_of("arenas") as step:
+        done = pack_arenas(writer, progress=step)
+    if output_format == "json":
+        print(json.dumps(done._asdict()))
+        return
+    print(f"{counted(done.arena_count, 'arena')} packed")
+    size, saved = human_bytes(done.size_bytes), human_bytes(done.savable_bytes)
+    print(f"all arenas: {size}, of which a perfect packer saves {saved}")
+    print(f"{done.proved_count:,} proved the smallest, {done.cut_count:,} ended for want of time")
+
+
+@guarded
 def compact(
     warehouse: WarehouseOption = None,
     keep: Annotated[
@@ -293,16 +316,20 @@ def verify(
 ) -> None:
     """Prove that nothing was lost: render every dump from its rows, compare the hashes, and derive every row again.
 
-    Exit 1 if a dump cannot be proved.
+    So are all messages about programs that did not fit, from their texts. Exit 1 if something cannot be proved.
 
     Example: bufferhouse verify --sample 1000
     """
+    from bufferhouse.messages.rows import faults as message_faults
     from bufferhouse.warehouse.verify import chosen_dumps, verify
 
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("dumps") as step:
         ids = chosen_dumps(con, sample=sample, run=run)
         faults = verify(con, ids, progress=step)
+        of_messages = message_faults(con)
     for fault in faults:
         say(f"dump {fault.dump_id}: {fault.what}")
+    for line in of_messages:
+        say(line)
     print(f"{len(ids) - len(faults):,} of {counted(len(ids), 'dump')} proved")
-    raise typer.Exit(int(bool(faults)))
+    raise typer.Exit(int(bool(faults or of_messages)))

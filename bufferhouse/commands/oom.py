@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 import typer
@@ -25,9 +24,12 @@ from bufferhouse.errors import UsageError
 @guarded
 def oom(
     sources: Annotated[
-        list[str],
-        typer.Argument(help="Logs, also compressed, and directories or archives of dumps; - reads standard input."),
-    ],
+        list[str] | None,
+        typer.Argument(
+            help="Logs, also compressed, and directories, archives or s3:// URLs of dumps and logs; - reads standard "
+            "input. Or a run of the warehouse."
+        ),
+    ] = None,
     run: Annotated[str | None, typer.Option(help="Look for the dumps in this run of the warehouse.")] = None,
     warehouse: WarehouseOption = None,
     html: HtmlOption = None,
@@ -37,32 +39,32 @@ def oom(
     """Explain why a program did not fit: from the message in a log to the bytes of the dump and the line of code.
 
     Exit 1 if something did not fit, 0 if there was nothing to explain. A failed compilation writes its dump all the
-    same: name its directory beside the log.
+    same: name its directory beside the log. Of a run alone the messages are those that were ingested with it.
 
     Example: bufferhouse oom train.log /tmp/dumps/2026-11-23
     """
+    from bufferhouse.messages.join import dumps
+    from bufferhouse.messages.message import once
     from bufferhouse.oom.finding import explain
-    from bufferhouse.oom.join import dumps
-    from bufferhouse.oom.message import Message, Refused, once, read_messages
     from bufferhouse.report.oom.text import oom_text
     from bufferhouse.report.writing import check_page_path
 
     check_format(output_format, "table", "markdown", "json", "github")
     if html is not None:
         check_page_path(html)
-    logs, held = _parted(sources)
+    logs, held, run = _parted(sources or [], run, warehouse)
     if run is not None and held:
-        raise UsageError("expected directories of dumps or --run, not both")
-    refused: list[Refused] = []
-    messages: list[Message] = []
-    for name in logs:
-        with _opened(name) as file:
-            for one in read_messages(file, name):
-                refused.append(one) if isinstance(one, Refused) else messages.append(one)
+        raise UsageError("expected directories of dumps or a run of the warehouse, not both")
+    messages, refused = _read(logs)
     findings = []
-    if messages:
-        with _connection(held, run, warehouse, wait) as (con, run_name):
-            findings = explain(con, once(messages), dumps(con, run_name) if con is not None else [])
+    if messages or (run is not None and not logs):
+        with _connection(held, run, warehouse, wait) as (con, named):
+            if run is not None and not logs:
+                from bufferhouse.messages.rows import stored
+
+                messages = stored(con, named.run_id)
+            candidates = dumps(con, named and named.run_name) if con is not None else []
+            findings = explain(con, once(messages), candidates)
     deliver(
         oom_text(findings, refused, output_format),
         None,
@@ -80,35 +82,65 @@ def _page(findings: list, refused: list, place: str) -> str:
     return oom_page(findings, refused, warehouse=place)
 
 
-def _parted(sources: list[str]) -> tuple[list[str], list[str]]:
-    """Return the logs and the places of dumps among what was named; logs beside dumps are taken along."""
-    from bufferhouse.sources.directory import ARCHIVE_SUFFIXES
+Logs = list[Any]
+"""Names of logs, and entries of trees that are logs."""
 
-    logs: list[str] = []
+
+def _parted(sources: list[str], run: str | None, warehouse: Any) -> tuple[Logs, list[str], str | None]:
+    """Return the logs, the places of dumps and the run among what was named; logs beside dumps are taken along."""
+    from bufferhouse.sources.directory import ARCHIVE_SUFFIXES
+    from bufferhouse.sources.discover import logs_in
+
+    if not sources and run is None:
+        raise UsageError("expected logs, directories of dumps, or a run of the warehouse")
+    logs: Logs = []
     held: list[str] = []
     for source in sources:
         if source == "-":
             logs.append(source)
-        elif os.path.isdir(source):
-            held.append(source)
-            logs += _logs_in(source)
-        elif source.endswith(ARCHIVE_SUFFIXES) or "://" in source or "buffer-assignment" in os.path.basename(source):
-            held.append(source)
+        elif os.path.isdir(source) or "://" in source or (source.endswith(ARCHIVE_SUFFIXES) and os.path.exists(source)):
+            inside, may_hold_dumps = logs_in(source)
+            logs += inside
+            held += [source] * may_hold_dumps
         elif os.path.isfile(source):
-            logs.append(source)
+            (held if "buffer-assignment" in os.path.basename(source) else logs).append(source)
+        elif run is None and _has_warehouse(warehouse):
+            run = source
         else:
             raise UsageError(f"{source}: no such file or directory")
-    return list(dict.fromkeys(logs)), held
+    named = {one if isinstance(one, str) else one.path: one for one in logs}
+    return list(named.values()), held, run
 
 
-_LOGS = (".log", ".err", ".out", ".stderr", ".stdout", "stderr.txt", "stdout.txt", "message.txt", "log.txt")
+def _has_warehouse(warehouse: Any) -> bool:
+    try:
+        warehouse_path(warehouse, must_exist=True)
+    except UsageError:
+        return False
+    return True
 
 
-def _logs_in(directory: str) -> Iterator[str]:
-    from bufferhouse.sources import compression
+def _read(logs: Logs) -> tuple[list, list]:
+    """Return the messages of all logs, and the lines that are refused."""
+    from bufferhouse.messages.message import Refused, read_messages
+    from bufferhouse.sources.logs import opened
 
-    for folder, _, names in sorted(os.walk(directory)):
-        yield from (os.path.join(folder, n) for n in sorted(names) if compression.plain_name(n).endswith(_LOGS))
+    messages: list = []
+    refused: list[Refused] = []
+
+    def take(name: str, file: BinaryIO) -> None:
+        with _told(name):
+            for one in read_messages(file, name):
+                refused.append(one) if isinstance(one, Refused) else messages.append(one)
+
+    for name in (one for one in logs if isinstance(one, str)):
+        with _opened(name) as file:
+            take(name, file)
+    for entry, file in opened([one for one in logs if not isinstance(one, str)]):
+        if isinstance(file, Exception):
+            raise UsageError(f"{entry.path}: {file}")
+        take(entry.path, file)
+    return messages, refused
 
 
 @contextmanager
@@ -118,9 +150,17 @@ def _opened(name: str) -> Iterator[BinaryIO]:
     if name == "-":
         yield sys.stdin.buffer
         return
+    with _told(name), open(name, "rb") as file, compression.opened(name, file) as plain:
+        yield plain
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Say of a log that cannot be read which it is."""
+    from bufferhouse.sources import compression
+
     try:
-        with open(name, "rb") as file, compression.opened(name, file) as plain:
-            yield plain
+        yield
     except compression.DAMAGE as error:
         raise UsageError(f"{name}: expected compressed data that is whole, found: {error}") from None
     except OSError as error:
@@ -128,19 +168,17 @@ def _opened(name: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _connection(
-    held: list[str], run: str | None, warehouse: Path | None, wait: float
-) -> Iterator[tuple[Any, str | None]]:
-    """Yield a connection to the dumps, and the name of the run that they are of; no connection where none is named."""
+def _connection(held: list[str], run: str | None, warehouse: Any, wait: float) -> Iterator[tuple[Any, Any]]:
+    """Yield a connection to the dumps, and the run that they are of; no connection where none is named."""
     if run is not None:
         from bufferhouse.warehouse.run_names import find
 
         with reading(warehouse_path(warehouse, must_exist=True), wait, is_long=True) as con:
-            yield con, find(con, run).run_name
+            yield con, find(con, run)
     elif held:
         from bufferhouse.ingest.in_memory import in_memory
 
-        with in_memory(held) as con:
+        with in_memory(held, with_logs=False) as con:
             yield con, None
     else:
         say(

@@ -59,6 +59,7 @@ def show(text: str, form: str) -> None:
     from bufferhouse.query.output import write
 
     write(text, terminal(sys.stdout) if form == "csv" and not sys.stdout.isatty() else sys.stdout)
+    sys.stdout.flush()  # who asks through a pipe waits for the answer before the next question
 
 
 def guarded(verb: Callable) -> Callable:

@@ -7,6 +7,7 @@ from itertools import pairwise
 import duckdb
 
 from bufferhouse.compare.compare import Compared, compare_pairs, joined_pairs
+from bufferhouse.compare.flags import FlagChange, changed_flags
 from bufferhouse.compare.pairing import Dump, Pair
 from bufferhouse.compare.sizes import SizesOfDumps, metric_bytes
 from bufferhouse.query.statements import Record, ask
@@ -19,12 +20,14 @@ class Series:
     """The runs of a program, of one compile target, platform, track, device and memory space, in their order.
 
     `runs` are the records of `program_trend`, each with its `metric_bytes`; `changes` holds the change points: the
-    first run whose bytes differ from those of the run before it, that run, and their comparison.
+    first run whose bytes differ from those of the run before it, that run, and their comparison. `flags` has for each
+    of them the options that differ between the compilations.
     """
 
     key: Record
     runs: Sequence[Record]
     changes: Sequence[tuple[Record, Record, Compared]]
+    flags: Sequence[Sequence[FlagChange]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,7 @@ def read_history(
             dict(zip(_SERIES, key, strict=True)),
             runs,
             [(old, new, compared[_pair(key, old, new), key[-1]]) for old, new in points[key]],
+            [changed_flags(con, old["run_id"], new["run_id"], [_pair(key, old, new)]) for old, new in points[key]],
         )
         for key, runs in series.items()
     ]

@@ -157,6 +157,19 @@ def reshaped(value: Any) -> str:
     return value
 
 
+def source_url(value: Any) -> str:
+    """Take the pattern of the addresses of source lines."""
+    found = text(value)
+    if (
+        not re.fullmatch(r"https?://[^\s<>\"'\\{}]+(\{(git_revision|file|line)\}[^\s<>\"'\\{}]*)*", found)
+        or "{file}" not in found
+    ):
+        raise ValueError(
+            "an address with {file}, and {line} and {git_revision}: https://host/blob/{git_revision}/{file}#L{line}"
+        )
+    return found
+
+
 def task_runner(value: Any) -> str:
     """Take the name of a task runner for parsing."""
     if value not in ("processes", "dask"):
@@ -174,7 +187,8 @@ SECTIONS: dict[str, dict[str, Key]] = {
     },
     "schedule": {
         "ingest": Key(schedule, 3600.0, "When to look for new dumps."),
-        "fleet_report": Key(schedule, "0 6 * * *", "When to write the fleet report."),
+        "site": Key(schedule, "0 6 * * *", "When to bring the site up to date."),
+        "fleet_report": Key(schedule, "0 6 * * *", "The former name of schedule.site, for one release."),
         "regressions": Key(schedule, "30 6 * * *", "When to compare the newest runs."),
         "maintain": Key(schedule, "0 3 * * 0", "When to prune, compact, verify and publish."),
         "timezone": Key(timezone, "UTC", "The time zone of cron fields."),
@@ -185,6 +199,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
     },
     "report": {
         "target": Key(text, None, "A folder or an s3:// URL that reports are written to."),
+        "source_url": Key(source_url, None, "Where source lines are: https://host/blob/{git_revision}/{file}#L{line}."),
         "url": Key(text, None, "Where people see the target, for links: https://reports.example/fleet."),
         "history": Key(flag, True, "Keep each report under its date, beside the newest."),
     },

@@ -60,6 +60,12 @@ class Config:
         return next((source for source in self.sources if source["name"] == name), None)
 
 
+def site_schedule(conf: Config) -> float | str | None:
+    """Return when the site is brought up to date: schedule.site, else schedule.fleet_report, its former name."""
+    own, former = (conf.origins[f"schedule.{key}"] for key in ("site", "fleet_report"))
+    return conf["schedule"]["fleet_report" if own == "default" != former else "site"]
+
+
 def find(given: str | Path | None = None) -> Path | None:
     """Return the file to read: the given one, else $BUFFERHOUSE_CONFIG, else bufferhouse.toml here, else None.
 

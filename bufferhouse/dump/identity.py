@@ -97,6 +97,13 @@ def dump_beside(path: str) -> str:
     return path.removesuffix(_MODULE_TEXT) + _DUMP
 
 
+def module_prefix(path: str) -> str | None:
+    """Return what the paths of all files about the module of a dump begin with; None where its name is not XLA's."""
+    folder, slash, name = path.rpartition("/")
+    match = _FILE_NAME.fullmatch(name.split(SUFFIXES["allocations"], 1)[0])
+    return None if match is None else f"{folder}{slash}{name[: match.start('stage') - 1]}"
+
+
 def is_written_beside(path: str) -> bool:
     """Return whether a file is called like what XLA writes beside a dump, and like no dump."""
     return is_module_text(path) or path.endswith(_OTHERS)

@@ -4,12 +4,14 @@ Nothing here reads a file whose path, size and time are known. What is held back
 and needs no memory of this one: how long a file has been as it is, its own time says.
 """
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bufferhouse.dump.identity import SUFFIXES
 from bufferhouse.sources.compression import plain_name
-from bufferhouse.sources.directory import Entry, Found, StillWritten, split_at_archive
+from bufferhouse.sources.directory import Entry, StillWritten, split_at_archive
+from bufferhouse.sources.found import Found, FoundDumps
 from bufferhouse.sources.run import parent_of
 
 _FIRST_OF_THREE_HAS_NO = (b"\nUsed values:\n", b"\nTotal bytes used: ")  # BufferAssignment::ToString since 2026-04
@@ -36,19 +38,21 @@ class Arrivals:
     rules: Rules
     now_ns: int
     complete_runs: frozenset[str] = frozenset()  # declared so: their dumps wait for no other file
-    ready: list[Found] = field(default_factory=list)
+    ready: FoundDumps = field(default_factory=FoundDumps)
     waiting: list[str] = field(default_factory=list)
     marked: dict[str, int] = field(default_factory=dict)  # runs by name, with the time of the marker at their root
     _markers: dict[tuple[str, str], Entry | None] = field(default_factory=dict)
 
-    def sort(self, fresh: Sequence[Found], roots: Mapping[str, str]) -> None:
+    def sort(self, fresh: FoundDumps, roots: Mapping[str, str]) -> None:
         """Part new or changed dumps into those to read and those to wait for; `roots` gives each run's directory."""
+        ready = array("L")
         for dump in fresh:
             reason = self._reason(dump, roots.get(dump.run_name))
             if reason is None:
-                self.ready.append(dump)
+                ready.append(dump.number)
             else:
                 self.waiting.append(f"{dump.uri}: {reason}")
+        self.ready = fresh.only(ready)
 
     def _reason(self, dump: Found, root: str | None) -> str | None:
         """Say what a dump waits for, None where it is ready."""

@@ -4,14 +4,14 @@ What is put back is never lost: as soon as nobody claims it any more it is known
 the load of it failed, and it is read again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.connection import tries
 from bufferhouse.errors import WarehouseBusy, counted
 from bufferhouse.ingest.read import Hold, Limits, ReadBatch, read_batches
-from bufferhouse.sources.discover import Found
+from bufferhouse.sources.found import FoundDumps
 from bufferhouse.tabulate.batch import Sighting
 from bufferhouse.warehouse.lake.claims import file_key
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -46,14 +46,13 @@ class _PutBack:
 
 
 def claimed_batches(
-    warehouse: Warehouse, dumps: Sequence[Found], limits: Limits, *, hold: Hold | None = None
+    warehouse: Warehouse, dumps: FoundDumps, limits: Limits, *, hold: Hold | None = None
 ) -> Iterator[ReadBatch]:
     """Yield the batches that `read_batches` yields, without what other workers load; that comes last, when they have.
 
     Raises:
         WarehouseBusy: another worker neither ends nor gets on, for ten minutes.
     """
-    found = {(dump.run_name, dump.relative_path): dump for dump in dumps}
     waiting = _PutBack()
     for batch in read_batches(warehouse, dumps, limits, hold=hold):
         yield from _claimed(warehouse, batch, waiting)
@@ -66,8 +65,9 @@ def claimed_batches(
                 repeats.take(sighting)
         if repeats.sightings:
             yield from _claimed(warehouse, repeats, waiting)
-        again = [found[s.run_name, s.relative_path] for s in ready if s.content.dump_id not in known]
-        for batch in read_batches(warehouse, again, limits) if again else ():
+        again = {(s.run_name, s.relative_path) for s in ready if s.content.dump_id not in known}
+        numbers = [dump.number for dump in dumps if (dump.run_name, dump.relative_path) in again] if again else []
+        for batch in read_batches(warehouse, dumps.only(numbers), limits):
             yield from _claimed(warehouse, batch, waiting)
 
 

@@ -12,7 +12,7 @@ from bufferhouse.warehouse.open import writing
 
 
 @contextmanager
-def in_memory(sources: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
+def in_memory(sources: Sequence[str], *, with_logs: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to a warehouse in memory that holds the dumps of `sources`.
 
     What is refused is said on standard error and in raw.rejects, as in any warehouse.
@@ -21,7 +21,7 @@ def in_memory(sources: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
         UsageError, SourceUnavailable: a source cannot be read.
     """
     with writing(None) as warehouse:
-        (summary,) = ingest([Source.named(sources)], nullcontext(warehouse)).values()
+        (summary,) = ingest([Source.named(sources, with_logs=with_logs)], nullcontext(warehouse)).values()
         if summary.error is not None:
             raise summary.error
         for line in [*summary.reject_lines, *summary.unreadable, *summary.head_faults]:

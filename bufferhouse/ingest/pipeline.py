@@ -18,8 +18,9 @@ from bufferhouse.errors import SourceUnavailable, UsageError
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.arrivals import Arrivals
 from bufferhouse.ingest.claimed import claimed_batches
+from bufferhouse.ingest.logs import LoadedLogs, load_logs
 from bufferhouse.ingest.read import Limits, ReadBatch, Reader, read_batches
-from bufferhouse.ingest.source import Seen, Source, choose, look, unknown_files
+from bufferhouse.ingest.source import Seen, Source, choose, look, ready_logs, unknown_files
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.ingest.workers import Pending, Workers
 from bufferhouse.tabulate.batch import ParsedBatch, merged
@@ -84,7 +85,8 @@ def ingest(
         with _fault_of(summary):
             found = run(f"discover {source.name}", look, source, listings)
             summary.archives = found.discovery.archives
-            if source.may_be_empty or found.discovery.dumps:
+            # A log alone is of the run that the call names.
+            if source.may_be_empty or found.discovery.dumps or (source.run_name and found.discovery.logs):
                 seen.append((source, found))
             else:
                 summary.note_nothing(found.discovery)
@@ -93,6 +95,7 @@ def ingest(
     with warehouse as writer, workers or Workers() as parsing:
         jobs = _chosen(writer, seen, by_source, rehash)
         count = _load_all(writer, jobs, run, tell, parsing, limits or Limits.of_environment())
+        count += sum(_load_logs(writer, job, run, rehash) for job in jobs)
         if publish and (count or not writer.address.is_published()):
             run("publish", writer.publish)
     return by_source
@@ -169,7 +172,18 @@ def _load_all(
             last_load_id = loaded.load_id
         done += len(batch.sightings) + len(batch.unreadable)
         tell(Progress(number, begun.job.source.name, parsed, loaded, done, total))
+        batch.clear()  # the next one is read before the names here stand for it
     return number
+
+
+def _load_logs(writer: Warehouse, job: _Job, run: RunStep, rehash: bool) -> int:
+    """Load the logs beside the dumps of a source, which are there by now; return how many were read."""
+    loaded = LoadedLogs()
+    with _fault_of(job.summary):
+        if logs := ready_logs(writer, job.source, job.seen, job.summary, rehash=rehash):
+            loaded = run(f"load logs {job.source.name}", load_logs, writer, logs)
+    job.summary.add_logs(loaded)
+    return loaded.log_count
 
 
 def _parsing(writer: Warehouse, jobs: Sequence[_Job], workers: Workers, limits: Limits) -> Iterator[_Begun]:

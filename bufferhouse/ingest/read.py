@@ -9,10 +9,11 @@ from bufferhouse.dump.identity import content_of, read_file_name
 from bufferhouse.engine import interrupts
 from bufferhouse.errors import told
 from bufferhouse.sources.compression import CompressionError
-from bufferhouse.sources.discover import Found, read
+from bufferhouse.sources.discover import read
+from bufferhouse.sources.found import Found, FoundDumps
 from bufferhouse.tabulate.batch import Refusal, Sighting
 from bufferhouse.tabulate.contents import Work
-from bufferhouse.warehouse.observations import module_text_of
+from bufferhouse.warehouse.observations import compile_flags_of, module_text_of
 from bufferhouse.warehouse.warehouse import Warehouse
 
 Hold = Callable[[Found, Mapping[str, bytes] | Exception], bool]
@@ -78,6 +79,11 @@ class ReadBatch:
         """What there is to parse: each new content once."""
         return [(sighting.content, sighting.files) for sighting in self.new.values()]
 
+    def clear(self) -> None:
+        """Let go of all that was read, once it is loaded."""
+        for held in (self.sightings, self.refusals, self.known, self.new, self.awaited):
+            held.clear()
+
     def stored(self, dump_id: int) -> str | None:
         """Return the SHA-256 of the content with an id, where its bytes are here, on their way or in the warehouse."""
         if dump_id in self.known:
@@ -111,7 +117,7 @@ class Reader:
     A dump for which `hold` says so, which hears its bytes or why it cannot be read, is passed by.
     """
 
-    def __init__(self, dumps: Sequence[Found], limits: Limits, hold: Hold | None = None) -> None:
+    def __init__(self, dumps: FoundDumps | Sequence[Found], limits: Limits, hold: Hold | None = None) -> None:
         self.dumps = dumps
         self.limits = limits
         self.hold = hold
@@ -170,12 +176,14 @@ def _sighting(dump: Found, files: Mapping[str, bytes]) -> Sighting:
         sum(map(len, files.values())),
         files,
         module_text_of(dump),
+        dump.did_not_fit,
+        compile_flags_of(dump),
     )
 
 
 def read_batches(
     warehouse: Warehouse,
-    dumps: Sequence[Found],
+    dumps: FoundDumps | Sequence[Found],
     limits: Limits = Limits(),
     *,
     hold: Hold | None = None,

@@ -11,6 +11,7 @@ import zstandard
 
 from bufferhouse.dump.identity import content_of, read_file_name
 from bufferhouse.errors import UsageError
+from bufferhouse.ingest.logs import ROLE
 from bufferhouse.ingest.pipeline import parse_batch
 from bufferhouse.ingest.read import Limits, ReadBatch
 from bufferhouse.sources.compression import CompressionError, decompressed
@@ -126,20 +127,21 @@ def replay(
 ) -> Replayed:
     """Try open rejects again with the parser of today; what is a dump now is loaded, and the reject keeps its history.
 
-    `reject_ids` None stands for all open ones.
+    `reject_ids` None stands for all open ones but lines of logs, which are read again with their logs.
 
     Raises:
         UsageError: one of the ids is no open reject.
     """
-    opened = [
-        reject_id
-        for (reject_id,) in warehouse.con.execute(
-            "SELECT reject_id FROM raw.rejects WHERE state = 'open' ORDER BY reject_id"
+    opened = dict(
+        warehouse.con.execute(
+            "SELECT reject_id, role FROM raw.rejects WHERE state = 'open' ORDER BY reject_id"
         ).fetchall()
-    ]
-    if missing := set(reject_ids or ()) - set(opened):
+    )
+    if missing := set(reject_ids or ()) - opened.keys():
         raise UsageError(f"not an open reject: {', '.join(map(str, sorted(missing)))}; see: bufferhouse rejects ls")
-    chosen = [reject_id for reject_id in opened if reject_ids is None or reject_id in reject_ids]
+    chosen = [
+        number for number, role in opened.items() if (role != ROLE if reject_ids is None else number in reject_ids)
+    ]
     result, limits = Replayed(), Limits.of_environment()
     batch = ReadBatch()
     replayed: dict[int, Sighting] = {}
@@ -173,6 +175,8 @@ def _sighting(con: duckdb.DuckDBPyConnection, reject_id: int) -> Sighting | str:
         " FROM raw.rejects AS j JOIN raw.runs AS u USING (run_id) WHERE j.reject_id = ?",
         [reject_id],
     ).fetchone()
+    if role == ROLE:
+        return "it is a line of a log: an ingest of the log by a newer bufferhouse reads it again"
     files = content(con, reject_id)
     if rule == "compression":
         if role != "combined":

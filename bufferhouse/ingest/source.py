@@ -3,21 +3,25 @@
 import glob
 import os
 import time
-from collections.abc import Container, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from bufferhouse.config.load import FILE_NAME, Config
-from bufferhouse.dump.identity import Content, content_of, read_file_name
+from bufferhouse.dump.identity import Content, content_of
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.arrivals import Arrivals, Rules, orphans
+from bufferhouse.ingest.logs import unknown_logs
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.sources import discover as finding
-from bufferhouse.sources.directory import ARCHIVE_SUFFIXES
-from bufferhouse.sources.discover import Discovery, Found, read
+from bufferhouse.sources.directory import ARCHIVE_SUFFIXES, Entry
+from bufferhouse.sources.discover import Discovery, read
+from bufferhouse.sources.found import Found, FoundDumps
+from bufferhouse.sources.logs import Log
 from bufferhouse.sources.naming import Named
 from bufferhouse.sources.run import names_by_place
 from bufferhouse.version import __version__
@@ -29,7 +33,7 @@ from bufferhouse.warehouse.warehouse import Warehouse
 class Source:
     """Where dumps come from, and what is known about them. `pattern` is that of `naming`, None for the usual rules.
 
-    A source that may not be empty and is opens no warehouse.
+    A source that may not be empty and is opens no warehouse. Without `with_logs` logs beside dumps are not read.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Source:
     exclude: Sequence[str] = ()
     look_inside: bool = True
     may_be_empty: bool = True
+    with_logs: bool = True
 
     @classmethod
     def configured(cls, values: Mapping[str, Any], paths: Iterable[str]) -> "Source":
@@ -154,7 +159,8 @@ def choose(warehouse: Warehouse, source: Source, seen: Seen, summary: Summary, *
     complete |= declared_complete(warehouse.con)
     if source.is_configured:
         arrivals = Arrivals(source.rules, seen.now_ns, frozenset(complete), waiting=seen.waiting)
-        arrivals.sort(fresh, {name: directory_of(dumps) for name, dumps in _by_run(fresh).items()})
+        roots = {run.run_name: run.directory.rstrip("/") or "/" for run in reversed(discovery.dumps.runs)}
+        arrivals.sort(fresh, roots)
         arrivals.waiting += orphans(discovery.orphans)
         for name, mtime_ns in arrivals.marked.items():
             moment = datetime.fromtimestamp(mtime_ns / 1e9, UTC)
@@ -162,27 +168,30 @@ def choose(warehouse: Warehouse, source: Source, seen: Seen, summary: Summary, *
     else:
         arrivals = Arrivals(source.rules, seen.now_ns, ready=fresh)  # what is named is read as it is
     complete_runs(warehouse, discovery.runs)
-    summary.late = sum(dump.run_name in complete for dump in arrivals.ready if dump.content is None)
+    if complete & discovery.runs.keys():
+        summary.late = sum(dump.run_name in complete for dump in arrivals.ready if dump.content is None)
     return arrivals
 
 
-def _by_run(dumps: Sequence[Found]) -> dict[str, list[Found]]:
-    runs: dict[str, list[Found]] = {}
-    for dump in dumps:
-        runs.setdefault(dump.run_name, []).append(dump)
-    return runs
+def ready_logs(
+    warehouse: Warehouse, source: Source, seen: Seen, summary: Summary, *, rehash: bool = False
+) -> list[Log]:
+    """Return the logs of a source that are to be read now; those that are being written wait, and `summary` says so."""
+    logs = seen.discovery.logs if source.with_logs else []
+    fresh = list(logs) if rehash or not logs else unknown_logs(warehouse, logs)
+    ready = []
+    for log in fresh:
+        if abs(seen.now_ns - log.entry.mtime_ns) / 1e9 < source.rules.settle:
+            summary.waiting.append(f"{log.entry.path}: it has not been the same for {source.rules.settle:g} s yet")
+        else:
+            ready.append(log)
+    return ready
 
 
-def directory_of(dumps: Sequence[Found]) -> str:
-    """Return the directory of the run that some dumps belong to."""
-    path = dumps[0].uri
-    return path[: len(path) - len(dumps[0].relative_path)].rstrip("/") or "/"
-
-
-def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, *, rehash: bool = False) -> list[Found]:
+def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, *, rehash: bool = False) -> FoundDumps:
     """Return the dumps whose path, size or modification time is new; count the others in `summary`.
 
-    Where only the module text is new, the dump is returned with its known `content`: it need not be read again.
+    Where only what lies beside it is new, the dump is returned with its known `content`: it need not be read again.
 
     Raises:
         UsageError: a run of a given name is in the warehouse, from another root and with nothing in common.
@@ -198,53 +207,73 @@ def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, 
     summary.undescribed = _undescribed(discovery, roots)
     if rehash:
         return discovery.dumps
-    others = _not_known(warehouse, discovery.dumps)
-    summary.known_rejected += sum(state == _REFUSED for state, _ in others.values())
-    summary.known += len(discovery.dumps) - len(others)
-    known = warehouse.known_contents({dump_id for state, dump_id in others.values() if state == _OTHER_MODULE_TEXT})
-    for number, (state, dump_id) in others.items():
-        if state == _OTHER_MODULE_TEXT:
-            discovery.dumps[number].content = Content(dump_id, known[dump_id][0], {})
-    return [discovery.dumps[number] for number, (state, _) in others.items() if state != _REFUSED]
+    runs = dict(warehouse.con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
+    if not runs.keys() & discovery.runs.keys():
+        return discovery.dumps
+    fresh = array("L")
+    for portion in discovery.dumps.portions():
+        others = _not_known(warehouse, runs, portion)
+        summary.known_rejected += sum(state == _REFUSED for state, _ in others.values())
+        summary.known += len(portion) - len(others)
+        known = warehouse.known_contents(
+            {dump_id for state, dump_id in others.values() if state == _OTHER_FILES_BESIDE}
+        )
+        for number, (state, dump_id) in others.items():
+            if state == _OTHER_FILES_BESIDE:
+                discovery.dumps.know(number, Content(dump_id, known[dump_id][0], {}))
+        fresh.extend(number for number, (state, _) in others.items() if state != _REFUSED)
+    return discovery.dumps.only(fresh)
 
 
-_NEVER_SEEN, _KNOWN, _REFUSED, _OTHER_MODULE_TEXT = range(4)
+_NEVER_SEEN, _KNOWN, _REFUSED, _OTHER_FILES_BESIDE = range(4)
 
 
-def _not_known(warehouse: Warehouse, dumps: list[Found]) -> dict[int, tuple[int, int | None]]:
+def _not_known(
+    warehouse: Warehouse, runs: Mapping[str, int], dumps: Sequence[Found]
+) -> dict[int, tuple[int, int | None]]:
     """Return the numbers of the dumps that are not as they were last seen: what they are, and the content seen then.
 
-    They were never seen so, or refused then, or only their module text is another or has come since.
+    They were never seen so, or refused then, or only their module text is another or has come since, or the files that
+    say that they did not fit have.
 
     The rows of a run may be many: they are compared where they lie, and only what is different comes out.
     """
     import pyarrow as pa
 
-    runs = dict(warehouse.con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
     if not runs.keys() & {dump.run_name for dump in dumps}:
-        return dict.fromkeys(range(len(dumps)), (_NEVER_SEEN, None))
+        return {dump.number: (_NEVER_SEEN, None) for dump in dumps}
     texts = [dump.module_text for dump in dumps]
     columns = {
-        "number": pa.array(range(len(dumps)), pa.int64()),
+        "number": pa.array([dump.number for dump in dumps], pa.int64()),
         "run_id": pa.array([runs.get(dump.run_name) for dump in dumps], pa.int64()),
         "relative_path": pa.array([dump.relative_path for dump in dumps], pa.string()),
         "size_bytes": pa.array([dump.size_bytes for dump in dumps], pa.int64()),
         "mtime_ns": pa.array([dump.mtime_ns for dump in dumps], pa.int64()),
         "text_size_bytes": pa.array([None if text is None else text.size_bytes for text in texts], pa.int64()),
         "text_mtime_ns": pa.array([None if text is None else text.mtime_ns for text in texts], pa.int64()),
+        "did_not_fit": pa.array([dump.did_not_fit for dump in dumps], pa.bool_()),
+        "flags_size_bytes": pa.array([_sum_of_sizes(dump.flags.values()) for dump in dumps], pa.int64()),
+        "flags_mtime_ns": pa.array(
+            [max((entry.mtime_ns for entry in dump.flags.values()), default=None) for dump in dumps], pa.int64()
+        ),
     }
     with registered(warehouse.con, "asked", pa.table(columns)):
         # Of the rows of one file that of the last load stands.
         rows = warehouse.con.execute(
             "WITH told AS (SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $known AS state,"
-            " dump_id, module_text_size_bytes, module_text_mtime_ns FROM raw.observations UNION ALL"
-            " SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $refused, -1, NULL, NULL"
-            " FROM raw.rejects WHERE parser_version = $version AND state = 'open')"
+            " dump_id, module_text_size_bytes, module_text_mtime_ns, did_not_fit,"
+            " compile_flags_size_bytes, compile_flags_mtime_ns FROM raw.observations UNION ALL"
+            " SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $refused, -1,"
+            " NULL, NULL, NULL, NULL, NULL FROM raw.rejects WHERE parser_version = $version AND state = 'open')"
             " SELECT a.number, COALESCE(ARG_MAX(CASE"
             " WHEN t.source_size_bytes <> a.size_bytes OR t.source_mtime_ns IS DISTINCT FROM a.mtime_ns THEN $unseen"
             " WHEN t.state = $known AND a.text_size_bytes IS NOT NULL"
             " AND (t.module_text_size_bytes IS DISTINCT FROM a.text_size_bytes"
             " OR t.module_text_mtime_ns IS DISTINCT FROM a.text_mtime_ns) THEN $other"
+            " WHEN t.state = $known AND a.did_not_fit AND t.did_not_fit IS NOT TRUE THEN $other"
+            " WHEN t.state = $known AND a.flags_size_bytes IS NOT NULL"
+            " AND (t.compile_flags_size_bytes IS DISTINCT FROM a.flags_size_bytes"
+            " OR t.compile_flags_mtime_ns IS DISTINCT FROM a.flags_mtime_ns) THEN $other"
             " ELSE t.state END, t.load_id), $unseen) AS found, ARG_MAX(t.dump_id, t.load_id) AS dump_id"
             " FROM asked AS a LEFT JOIN told AS t USING (run_id, relative_path)"
             " GROUP BY a.number HAVING found <> $known ORDER BY a.number",
@@ -253,20 +282,25 @@ def _not_known(warehouse: Warehouse, dumps: list[Found]) -> dict[int, tuple[int,
                 "unseen": _NEVER_SEEN,
                 "known": _KNOWN,
                 "refused": _REFUSED,
-                "other": _OTHER_MODULE_TEXT,
+                "other": _OTHER_FILES_BESIDE,
             },
         ).fetchall()
     return {number: (state, dump_id) for number, state, dump_id in rows}
 
 
+def _sum_of_sizes(entries: Collection[Entry]) -> int | None:
+    return sum(entry.size_bytes for entry in entries) if entries else None
+
+
 def _undescribed(discovery: Discovery, known: Container[str]) -> list[str]:
     """Return the names of new runs of which nothing says the compiler, or neither they nor their files the platform."""
     new = {name: run.facts for name, run in discovery.runs.items() if name not in known}
-    asked = {name for name, facts in new.items() if facts.get("compiler") and not facts.get("platform")}
-    for dump in discovery.dumps if asked else ():
-        if dump.run_name in asked and read_file_name(dump.relative_path).compile_target:
-            asked.remove(dump.run_name)
-    return [name for name, facts in new.items() if not facts.get("compiler") or name in asked]
+    with_target = {run.run_name for run in discovery.dumps.runs if run.has_target}
+    return [
+        name
+        for name, facts in new.items()
+        if not facts.get("compiler") or not (facts.get("platform") or name in with_target)
+    ]
 
 
 def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
@@ -275,14 +309,16 @@ def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
     To read the database here would drop DuckDB's lock on it, which is gone when this process closes any descriptor.
     """
     own = {os.path.realpath(path) for path in warehouse.address.files} if warehouse.address else set()
-    if not own:
+    if not (own and discovery.has_named_files):
         return
     # In a walk only what is named or begins like a dump comes as far as this.
-    named = [dump for dump in discovery.dumps if next(iter(dump.parts.values())).is_explicit]
-    passed = {id(dump) for dump in named if os.path.realpath(dump.uri) in own}
-    if passed:
-        discovery.dumps = [dump for dump in discovery.dumps if id(dump) not in passed]
-        discovery.ignored_count += len(passed)
+    kept = [
+        dump.number
+        for dump in discovery.dumps
+        if not (next(iter(dump.parts.values())).is_explicit and os.path.realpath(dump.uri) in own)
+    ]
+    discovery.ignored_count += len(discovery.dumps) - len(kept)
+    discovery.dumps = discovery.dumps.only(kept)
 
 
 def _follow_renames(warehouse: Warehouse, discovery: Discovery, roots: Mapping[str, str], summary: Summary) -> None:
@@ -301,7 +337,7 @@ def _follow_renames(warehouse: Warehouse, discovery: Discovery, roots: Mapping[s
     files = warehouse.known_files(names.values(), __version__) if names else {}
     same = {
         dump.run_name
-        for dump in discovery.dumps
+        for dump in (discovery.dumps if names else ())
         if dump.run_name in names
         and files.get((names[dump.run_name], dump.relative_path), ())[:2] == (dump.size_bytes, dump.mtime_ns)
     }
@@ -315,8 +351,9 @@ def _rename(discovery: Discovery, names: Mapping[str, str]) -> None:
     """Give runs of a discovery other names."""
     if not names:
         return
-    for dump in discovery.dumps:
-        dump.run_name = names.get(dump.run_name, dump.run_name)
+    discovery.dumps.rename(names)
+    for log in discovery.logs:
+        log.places = {names.get(name, name): path for name, path in log.places.items()}
     for name, other in names.items():
         discovery.runs[name].run_name = other
     discovery.runs = {run.run_name: run for run in discovery.runs.values()}

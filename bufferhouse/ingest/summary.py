@@ -3,8 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bufferhouse.ingest.logs import LoadedLogs
 from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
+
+_COUNTS = (
+    *("seen", "new", "known", "ignored", "rejected", "known_rejected", "bytes", "late"),
+    *("logs", "messages", "refused_messages"),
+)
 
 
 @dataclass(slots=True)
@@ -14,7 +20,8 @@ class Summary:
     `waiting` says what is left for later and why, `late` counts what came after its run was complete. A `fault` is why
     a source could not be looked at, or not to its end; `error` is the exception. `archives` lie beside dumps, unopened.
     `other_names` gives for runs the name that their run.json says, `undescribed` are new runs without a compiler or a
-    platform. `endings` counts by ending what was found where no dump was; elsewhere it is None.
+    platform. `endings` counts by ending what was found where no dump was; elsewhere it is None. `logs` were read, and
+    hold new `messages` about programs that did not fit, and `refused_messages`, which are no dumps that were rejected.
     """
 
     seen: int = 0
@@ -41,6 +48,9 @@ class Summary:
     undescribed: list[str] = field(default_factory=list)
     other_names: dict[str, str] = field(default_factory=dict)
     endings: dict[str, int] | None = None
+    logs: int = 0
+    messages: int = 0
+    refused_messages: int = 0
 
     def note_nothing(self, discovery: Discovery) -> None:
         """Note that no dump was found, and what was."""
@@ -65,9 +75,19 @@ class Summary:
             self.rows[table] = self.rows.get(table, 0) + count
         self.add_tries(loaded)
 
+    def add_logs(self, loaded: LoadedLogs) -> None:
+        """Count in what was found in logs."""
+        self.logs += loaded.log_count
+        self.messages += loaded.message_count
+        self.refused_messages += len(loaded.rejects)
+        self.reject_lines += loaded.rejects
+        self.unreadable += loaded.unreadable
+        for table, count in loaded.rows.items():
+            self.rows[table] = self.rows.get(table, 0) + count
+
     def include(self, other: "Summary") -> None:
         """Count in what was done to another source."""
-        for name in ("seen", "new", "known", "ignored", "rejected", "known_rejected", "bytes", "late"):
+        for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("unreadable", "reject_lines", "head_faults", "runs", "waiting", "archives", "undescribed"):
             getattr(self, name).extend(getattr(other, name))
@@ -86,7 +106,7 @@ class Summary:
     @property
     def exit_code(self) -> int:
         """1 when something was refused or could not be read, or no dump was found, else 0."""
-        return 1 if self.rejected or self.unreadable or self.endings is not None else 0
+        return 1 if self.rejected or self.refused_messages or self.unreadable or self.endings is not None else 0
 
     def as_dict(self) -> dict:
         """Return the summary as JSON knows it."""
@@ -94,7 +114,8 @@ class Summary:
                  "seconds", "runs", "warnings")  # fmt: skip
         tries = ("conflicts", "retries") if self.conflicts is not None else ()
         found = ("endings",) if self.endings is not None else ()
-        return {name: getattr(self, name) for name in (*names, *tries, *found)}
+        logs = ("logs", "messages", "refused_messages") if self.logs else ()
+        return {name: getattr(self, name) for name in (*names, *tries, *found, *logs)}
 
     def told(self) -> dict:
         """Return the summary of a pass as JSON knows it: with what waits, and what came late."""

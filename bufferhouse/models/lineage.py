@@ -41,6 +41,7 @@ class Lineage:
         for name, model in self.models.items():
             layer, stem = name.split(".")
             self.schema.setdefault(layer, {})[stem] = dict.fromkeys(model.columns, "UNKNOWN")
+        self.mapping: object = None
         self.scopes: dict[str, object] = {}
         self.known: dict[tuple[str, str], Origin] = {}
 
@@ -77,14 +78,17 @@ class Lineage:
         from sqlglot.lineage import lineage as traced
         from sqlglot.optimizer.qualify import qualify
         from sqlglot.optimizer.scope import build_scope
+        from sqlglot.schema import MappingSchema
 
+        if self.mapping is None:
+            self.mapping = MappingSchema(self.schema, dialect="duckdb")  # made once: it normalizes each name
         if table not in self.scopes:
             expression = qualify(
-                self.models[table].expression.copy(), schema=self.schema, dialect="duckdb", quote_identifiers=False
+                self.models[table].expression.copy(), schema=self.mapping, dialect="duckdb", quote_identifiers=False
             )
             self.scopes[table] = expression, build_scope(expression)
         expression, scope = self.scopes[table]
-        node = traced(column, expression, scope=scope, dialect="duckdb", schema=self.schema, trim_selects=False)
+        node = traced(column, expression, scope=scope, dialect="duckdb", schema=self.mapping, trim_selects=False)
         found = set()
         for leaf in node.walk():
             if not leaf.downstream and isinstance(leaf.expression, exp.Table) and leaf.expression.db:

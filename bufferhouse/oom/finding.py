@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import duckdb
 
 from bufferhouse.compare.values import read_values
-from bufferhouse.oom import join, rules
-from bufferhouse.oom.figures import nominal
-from bufferhouse.oom.message import Message
-from bufferhouse.oom.rules import Reproduced
+from bufferhouse.messages import join, rules
+from bufferhouse.messages.figures import nominal
+from bufferhouse.messages.message import Message
+from bufferhouse.messages.rules import Reproduced
 from bufferhouse.oom.worth import worth
 from bufferhouse.query.statements import Record, ask
 

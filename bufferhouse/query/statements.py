@@ -49,6 +49,23 @@ def ask(con: Connection, name: str, **parameters: int | str | Sequence[int]) -> 
     return Answer([column[0] for column in cursor.description], cursor.fetchall())
 
 
+def ask_each(con: Connection, name: str, ids: Sequence[int], **parameters: int | str) -> dict[int, Answer]:
+    """Return the answer of a statement for each of some dumps or runs, asked at once.
+
+    The first column of the statement is the id, and its parameter is called after that: `dump_ids` for `dump_id`. The
+    answers lack this column; one without rows has the other columns still.
+
+    Raises:
+        WarehouseError: as `ask`.
+    """
+    key = "dump_ids" if "($dump_ids)" in _statement(name) else "run_ids"
+    whole = ask(con, name, **{key: list(ids)}, **parameters)
+    rows: dict[int, list[tuple]] = {one: [] for one in ids}
+    for row in whole.rows:
+        rows[row[0]].append(row[1:])
+    return {one: Answer(whole.columns[1:], found) for one, found in rows.items()}
+
+
 def keep(con: Connection, name: str) -> None:
     """Keep the answer of a statement as the temporary table `name`, for other statements that read it.
 

@@ -26,6 +26,12 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
         rows = sum(count for table, count in summary.rows.items() if table not in ("observations", "rejects"))
         size = human_bytes(summary.bytes)
         result.append(f"loaded {counted(rows, 'row')} from {size} of text in {summary.seconds:.1f} s")
+    if summary.logs:
+        result.append(
+            f"{counted(summary.logs, 'log')} read: {counted(summary.messages, 'new message')} about memory"
+            + (f", {summary.refused_messages} refused" if summary.refused_messages else "")
+            + ("; see: bufferhouse oom RUN" if summary.messages else "")
+        )
     if summary.conflicts or summary.retries:
         result.append(
             f"other writers: {counted(summary.conflicts, 'commit')} and {counted(summary.retries, 'load')} repeated"
@@ -36,7 +42,7 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
         result.append(f"… and {counted(len(summary.reject_lines) - _SHOWN_REJECTS, 'more reject')}, in raw.rejects")
     result += [f"unreadable: {line}" for line in summary.unreadable]
     for line in summary.head_faults[:_SHOWN_REJECTS]:
-        result.append(f"warning: {line}; the dump is loaded without its source lines")
+        result.append(f"warning: {line}")
     if len(summary.head_faults) > _SHOWN_REJECTS:
         result.append(f"… and {len(summary.head_faults) - _SHOWN_REJECTS} more, in marts.warnings")
     for name, other in summary.other_names.items():

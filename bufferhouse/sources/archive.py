@@ -1,8 +1,8 @@
 """Tar and zip files as trees: members are called `archive!member`.
 
-A tar is streamed, twice: to list its members, and to read those that are wanted. Nothing but one member is held at a
-time, however large the archive is. What a header says is believed only where it can be so, and an odd member stops
-itself alone.
+A tar is streamed once: the files of dumps are held in a temporary file when they are listed, up to a limit, and what is
+wanted beyond that is read in a second pass. Nothing but one member is in memory at a time, however large the archive
+is. What a header says is believed only where it can be so, and an odd member stops itself alone.
 """
 
 import io
@@ -19,15 +19,20 @@ from operator import attrgetter
 from stat import S_ISLNK
 from typing import BinaryIO
 
-from bufferhouse.dump.identity import is_module_text
+from bufferhouse.dump.compile_flags import ORIGINS
+from bufferhouse.dump.identity import SUFFIXES, is_module_text
 from bufferhouse.errors import SourceUnavailable, UsageError, told
 from bufferhouse.sources import compression
 from bufferhouse.sources.directory import FIRST_BYTES, Entry, is_storable, storable, too_large
+from bufferhouse.sources.log_names import is_log
 from bufferhouse.sources.module_text import head_of
 from bufferhouse.sources.run import MOST_RUN_FILE_BYTES, RUN_FILE
+from bufferhouse.sources.spool import Place, Spool
 
 _MOST_TEXT_BYTES = 64 << 20  # of all run.json of an archive, which are kept while it is listed
+_MOST_HELD_BYTES = 1 << 30  # of dumps, between listing and reading
 _LONGEST_NAME = 4096  # characters: PATH_MAX
+_NAMED = (SUFFIXES["live_range"], *ORIGINS)  # ends of names that say what a file is
 _DRAINED_BYTES = 1 << 20
 _MOST_HEADER_BYTES = 1 << 20  # a long name needs no more; a forged header could ask for any amount of memory
 _LONG_HEADERS = (
@@ -57,6 +62,9 @@ class Archive:
     text_bytes: int = 0
     links: dict[str, str] = field(default_factory=dict)
     ordinals: dict[str, int] = field(default_factory=dict)  # which of the members with one name is the last
+    spool: Spool = field(default_factory=Spool)
+    held: dict[str, Place | Exception] = field(default_factory=dict)  # dumps that were read when they were listed
+    free_bytes: int = _MOST_HELD_BYTES
 
     @property
     def base(self) -> str:
@@ -87,23 +95,37 @@ class Archive:
                 if self.text_bytes > _MOST_TEXT_BYTES:
                     self.refused.append(f"{self.path}: expected at most {_MOST_TEXT_BYTES} bytes in {RUN_FILE} files")
                     break
-            is_named = "buffer-assignment" in name
+            is_named = "buffer-assignment" in name or compression.plain_name(name).endswith(_NAMED)
             # Where the name says nothing, only the stream that just passes by can be looked into.
             looks = None if is_named else _first_bytes(member, len(FIRST_BYTES)) == FIRST_BYTES
             entry = Entry(self, path, base, member.size_bytes, member.mtime_ns, begins_like_a_dump=looks)
-            if is_named or looks or "live-range" in name or is_module_text(compression.plain_name(name)):
+            is_beside = is_module_text(compression.plain_name(name)) or is_log(name)
+            if is_named or looks or is_beside:
                 kept[path] = entry
                 self.ordinals[path] = ordinal
+                self._hold(path, member, is_untouched=looks is None)
             else:
                 yield entry
         for path in [path for path in self.links if path not in kept]:
             target = kept.get(self.links[path])
+            if is_log(path):
+                continue  # what it leads to is read where it lies
             if target is not None:
                 kept[path] = Entry(self, path, base, target.size_bytes, target.mtime_ns)
                 kept[path].begins_like_a_dump = target.begins_like_a_dump is not False
             elif "buffer-assignment" in path:
                 self.refused.append(f"{path}: the link leads to no dump in the archive")
         yield from kept.values()
+
+    def _hold(self, path: str, member: _Member, *, is_untouched: bool) -> None:
+        """Hold the bytes of a part of a dump; a stream that was looked into gives them only in the next pass."""
+        self.held.pop(path, None)  # of a name that comes again
+        is_of_dump = not is_module_text(compression.plain_name(path))
+        if self.path.endswith(".zip") or not (is_untouched and is_of_dump) or member.size_bytes > self.free_bytes:
+            return
+        data = _content(member)
+        self.free_bytes -= member.size_bytes
+        self.held[path] = data if isinstance(data, Exception) else self.spool.put(data)
 
     def _keep_link(self, path: str, link: str) -> None:
         target = self._place(link)
@@ -134,11 +156,16 @@ class Archive:
         return bool(entry.begins_like_a_dump)
 
     def read(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes | Exception]]:
-        """Yield members in the order of the archive, whatever order they are asked for in."""
+        """Yield what is held, then the others, each in the order of the archive, in whatever order it is asked for."""
         wanted: dict[str, list[Entry]] = {}
         for entry in entries:
             wanted.setdefault(self.links.get(entry.path, entry.path), []).append(entry)
-        for ordinal, member in enumerate(self._members(quiet=True)):
+        for path in sorted(wanted.keys() & self.held.keys(), key=self.ordinals.__getitem__):
+            place = self.held.pop(path)
+            data = place if isinstance(place, Exception) else self.spool.take(place)
+            for entry in wanted.pop(path):
+                yield entry, data
+        for ordinal, member in enumerate(self._members(quiet=True) if wanted else ()):
             path = self._place(member.name)
             if path in wanted and self.ordinals.get(path) == ordinal:
                 found = wanted.pop(path)
@@ -150,6 +177,28 @@ class Archive:
         for left in wanted.values():
             for entry in left:
                 yield entry, OSError("the archive breaks off before it")
+
+    def streams(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, BinaryIO | Exception]]:
+        """Open members in the order of the archive; of one that was a link nothing is read."""
+        wanted = {entry.path: entry for entry in entries}
+        for ordinal, member in enumerate(self._members(quiet=True)):
+            path = self._place(member.name)
+            if path not in wanted or self.ordinals.get(path) != ordinal:
+                continue
+            entry = wanted.pop(path)
+            try:
+                file = member.opened()
+            except (UsageError, SourceUnavailable):
+                raise
+            except Exception as error:
+                yield entry, OSError(f"damaged in the archive: {_reason(error)}")
+                continue
+            with file:
+                yield entry, file
+            if not wanted:
+                return
+        for entry in wanted.values():
+            yield entry, OSError("the archive breaks off before it")
 
     def _members(self, *, quiet: bool = False) -> Iterator[_Member]:
         try:

@@ -132,6 +132,21 @@ class Bucket:
             for chunk in _chunks(entries):
                 yield from zip(chunk, pool.map(self._get_or_error, chunk), strict=True)
 
+    def streams(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, BinaryIO | Exception]]:
+        """Open objects in the order given; they are fetched piece by piece.
+
+        Raises:
+            SourceUnavailable: the store does not answer, also after several tries.
+        """
+        for entry in entries:
+            try:
+                file = io.BufferedReader(_RemoteFile(self._opened(), self._key(entry.path)), _PIECE_BYTES)
+            except UsageError as error:
+                yield entry, OSError(str(error))
+                continue
+            with file:
+                yield entry, file
+
     def _get_or_error(self, entry: Entry) -> bytes | Exception:
         if entry.size_bytes > limit_bytes() and not entry.is_head_only:
             return too_large(limit_bytes())

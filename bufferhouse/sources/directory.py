@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 from stat import S_ISLNK, S_ISREG
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from bufferhouse.dump.grammar import FIRST_LINE
-from bufferhouse.dump.identity import Content
 from bufferhouse.sources.compression import limit_bytes
 from bufferhouse.sources.module_text import head_of
 
@@ -39,29 +38,6 @@ class Entry:
     is_head_only: bool = False  # a module text: only its head is read
 
 
-@dataclass(slots=True)
-class Found:
-    """One dump in a source: its files by role (`combined` where there is one alone), and the run it belongs to.
-
-    `module_text` lies beside it and is no part of it; `head` is what was read of it, or why it cannot be read. With
-    `content` the dump is known to be what it was, and its module text alone is to be read.
-    """
-
-    run_name: str
-    relative_path: str
-    parts: dict[str, Entry]
-    size_bytes: int
-    mtime_ns: int
-    module_text: Entry | None = None
-    head: bytes | Exception | None = None
-    content: Content | None = None
-
-    @property
-    def uri(self) -> str:
-        """Where the dump was found, for messages and for raw.observations; archive members as archive!member."""
-        return next(iter(self.parts.values())).path
-
-
 class Tree(Protocol):
     """The operations of a tree of files. `refused` names the files that it does not list, with the reason."""
 
@@ -87,6 +63,12 @@ class Tree(Protocol):
         """Yield the bytes of some entries, or why they cannot be read, in an order that suits the tree.
 
         Of one that is `is_head_only` the bytes are what `module_texts.head_of` returns.
+        """
+
+    def streams(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, BinaryIO | Exception]]:
+        """Yield some entries of any size opened, or why they cannot be; each is closed when the next one is asked for.
+
+        Of an archive only those called like logs can be asked for.
         """
 
 
@@ -185,6 +167,18 @@ class Directory:
                 # Under its old size and time the new content would be taken for known, and never be read again.
                 is_same = (stat.st_size, storable(stat.st_mtime_ns)) == (entry.size_bytes, entry.mtime_ns)
                 yield entry, data if is_same and len(data) == stat.st_size else StillWritten()
+
+    def streams(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, BinaryIO | Exception]]:
+        """Open files in the order given."""
+        for entry in entries:
+            try:
+                # A pipe that took its place is not waited for.
+                handle = os.open(entry.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            except OSError as error:
+                yield entry, error
+                continue
+            with open(handle, "rb") as file:
+                yield entry, file
 
 
 def _head(path: str) -> bytes | Exception:

@@ -2,100 +2,65 @@
 
 import glob
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import partial
+from itertools import groupby
 from operator import methodcaller
-from typing import BinaryIO
 
+from bufferhouse.dump.compile_flags import ORIGINS
 from bufferhouse.dump.identity import (
     SUFFIXES,
     dump_beside,
     ending_of,
     is_module_text,
     is_written_beside,
+    module_prefix,
     module_text_beside,
 )
-from bufferhouse.errors import SourceUnavailable, UsageError, told
+from bufferhouse.errors import SourceUnavailable, UsageError, counted, told
 from bufferhouse.sources import compression
 from bufferhouse.sources.compression import CompressionError
 from bufferhouse.sources.directory import (
     ARCHIVE_SUFFIXES,
     Directory,
     Entry,
-    Found,
     Tree,
     is_storable,
     split_at_archive,
 )
+from bufferhouse.sources.found import PORTION, Found, FoundDumps, FoundRun, portions_of
+from bufferhouse.sources.log_names import is_log
+from bufferhouse.sources.logs import Log, logs_of_runs
 from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, own_names, relative_to, root_of
+from bufferhouse.sources.spool import Place, Spool
 
 Listing = Callable[[Tree], Iterable[Entry]]
 
 
-Place = bytes | tuple[int, int]
-"""A part itself, or where in the temporary file it begins and how long it is."""
-
-
-class Waiting:
-    """Holds parts; `take` gives each back once."""
-
-    def __init__(self, memory_bytes: int = 64 << 20) -> None:
-        self._free_bytes = memory_bytes
-        self._file: BinaryIO | None = None
-
-    def put(self, part: bytes) -> Place:
-        """Hold a part; return what `take` wants."""
-        if len(part) <= self._free_bytes:
-            self._free_bytes -= len(part)
-            return part
-        if self._file is None:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open until the last part is taken
-        start = self._file.seek(0, os.SEEK_END)
-        self._file.write(part)
-        return start, len(part)
-
-    def take(self, place: Place) -> bytes:
-        """Return a part."""
-        if isinstance(place, bytes):
-            self._free_bytes += len(place)
-            return place
-        self._file.seek(place[0])
-        return self._file.read(place[1])
-
-    def __enter__(self) -> "Waiting":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._file is not None:
-            self._file.close()
-
-
+# XLA:TPU writes `MODULE.oom_intermediate_module.txt` and `.hlo.pb` where a compilation runs out of HBM.
+OOM_MARK = ".oom_intermediate_module."
+_FLAGS = tuple(ORIGINS)
 _SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
 
 
 @dataclass(slots=True)
 class Files:
-    """The files beside dumps, by path: parts of split dumps and module texts; and the number of other files."""
+    """The files beside dumps, by path: parts of split dumps, module texts, flags; logs; and the number of other files.
+
+    `failed` are the paths of what XLA writes where a compilation runs out of memory, without their last suffix.
+    """
 
     siblings: dict[str, Entry] = field(default_factory=dict)
     module_texts: dict[str, Entry] = field(default_factory=dict)
+    flags: dict[str, Entry] = field(default_factory=dict)
     ignored_count: int = 0
     endings: Counter[str] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)
-
-    def joined(self, other: "Files") -> "Files":
-        """Return both together."""
-        return Files(
-            self.siblings | other.siblings,
-            self.module_texts | other.module_texts,
-            self.ignored_count + other.ignored_count,
-            self.endings + other.endings,
-            self.refused + other.refused,
-        )
+    logs: list[Entry] = field(default_factory=list)
+    failed: set[str] = field(default_factory=set)
 
 
 def main_of(path: str) -> str:
@@ -133,13 +98,13 @@ def parted(files: Mapping[str, Entry], look_inside: bool) -> tuple[list[Entry], 
     return candidates, beside
 
 
-def grouped(entry: Entry, beside: Files, run_name: str, directory: str) -> Found:
+def grouped(entry: Entry, beside: Files, directory: str) -> Found:
     """Join a dump with its values and live range files, which share its name up to the suffix, and its module text."""
     relative_path = relative_to(entry.path, directory)
-    is_alone = not (beside.siblings or beside.module_texts or entry.is_explicit)
+    is_alone = not (beside.siblings or beside.module_texts or beside.flags or entry.is_explicit)
     plain = "" if is_alone else compression.plain_name(entry.path)
     if is_alone or not plain.endswith(SUFFIXES["allocations"]):
-        return Found(run_name, relative_path, {"combined": entry}, entry.size_bytes, entry.mtime_ns)
+        return Found("", relative_path, {"combined": entry}, entry.size_bytes, entry.mtime_ns)
     parts = {"allocations": entry}
     stem = plain.removesuffix(SUFFIXES["allocations"])
     own_kind = entry.path.removeprefix(plain)
@@ -154,13 +119,44 @@ def grouped(entry: Entry, beside: Files, run_name: str, directory: str) -> Found
     if module_text is not None:
         module_text.is_head_only = True
     return Found(
-        run_name,
+        "",
         relative_path,
         parts if len(parts) > 1 else {"combined": entry},
         sum(part.size_bytes for part in parts.values()),
         max(part.mtime_ns for part in parts.values()),
         module_text,
+        flags=_flags(entry, plain, beside.flags),
     )
+
+
+def _note_failures(dumps: Iterable[Found], failed: set[str]) -> None:
+    """Note beside which dumps XLA has written what it writes where a compilation runs out of memory."""
+    for dump in dumps:
+        entry = next(iter(dump.parts.values()))
+        if entry.is_explicit:  # its folder is not listed
+            ends = [f"{_module_of(entry.path)}{OOM_MARK}{ending}" for ending in ("txt", "hlo.pb")]
+            dump.did_not_fit = any(entry.tree.beside(path) for path in ends) or None
+        elif failed:
+            dump.did_not_fit = _module_of(entry.path) in failed or None
+
+
+def _module_of(path: str) -> str:
+    """Return what the names of all files about the module of a dump begin with."""
+    folder, slash, name = path.rpartition("/")
+    stage = name.rfind(".", 0, name.find("buffer-assignment"))
+    return f"{folder}{slash}{name[:stage] if stage > 0 else name}"
+
+
+def _flags(entry: Entry, plain: str, known: Mapping[str, Entry]) -> dict[str, Entry]:
+    """Return the files with the options of the compilation that a dump is of, by kind."""
+    prefix = module_prefix(plain) if known or entry.is_explicit else None
+    if prefix is None:
+        return {}
+    found = {
+        kind: _first(entry, [f"{prefix}{ending}{suffix}" for suffix in ("", *compression.SUFFIXES)], known)
+        for ending, kind in ORIGINS.items()
+    }
+    return {kind: file for kind, file in found.items() if file is not None}
 
 
 def _first(entry: Entry, paths: list[str], known: Mapping[str, Entry]) -> Entry | None:
@@ -178,15 +174,18 @@ class Discovery:
 
     `endings` counts the files that are no dumps by how their names end. `orphans` are values and live range files whose
     first file is not there, `archives` those that a walk came by and did not open; both count as ignored.
+    `has_named_files` says whether a file was named, and not only found. `logs` may hold messages about the dumps.
     """
 
-    dumps: list[Found] = field(default_factory=list)
+    dumps: FoundDumps = field(default_factory=FoundDumps)
     runs: dict[str, Run] = field(default_factory=dict)
     ignored_count: int = 0
     endings: Counter[str] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     archives: list[str] = field(default_factory=list)
+    has_named_files: bool = False
+    logs: list[Log] = field(default_factory=list)
 
 
 def discover(
@@ -199,6 +198,7 @@ def discover(
     places: Places | None = None,
     look_inside: bool = True,
     entries_of: Listing = methodcaller("entries"),
+    portion: int = PORTION,
 ) -> Discovery:
     """Find the dumps of files, globs, directories, archives and s3:// URLs, directories recursively.
 
@@ -206,98 +206,176 @@ def discover(
     `BufferAssignment:`; a file named explicitly is always one. Archives are opened where they are named, and where a
     walk finds them and no dump. A run is a directory with dumps in it, or the nearest one above with a `run.json`;
     with `run_name` all dumps are of that run; `places` says it in another way. Without `look_inside` names alone
-    decide. `entries_of` lists a tree. What cannot be looked at is refused alone; a run.json that cannot be read leaves
-    out the dumps of its run.
+    decide. `entries_of` lists a tree, `portion` is how many files are held at a time. What cannot be looked at is
+    refused alone; a run.json that cannot be read leaves out the dumps of its run.
 
     Raises:
         UsageError: a source does not exist, two runs have one name, or a label means nothing.
         SourceUnavailable: a bucket does not answer.
     """
-    found = Discovery()
-    listed = partial(_listed, found=found, include=include, exclude=exclude, entries_of=entries_of)
-    files = listed([tree for source in sources for tree in _trees(os.fspath(source))])
-    candidates, beside = parted(files, look_inside)
-    found.archives = [path for path, entry in files.items() if path.endswith(ARCHIVE_SUFFIXES) and _is_walked(entry)]
-    if found.archives and not candidates:
-        found.ignored_count -= len(found.archives)
-        inside = listed([_tree_of(path) for path in found.archives])
-        candidates, more = parted(inside, look_inside)
-        files, beside, found.archives = files | inside, beside.joined(more), []
-    found.ignored_count += beside.ignored_count
-    found.endings += beside.endings
-    runs = places or Places(run_name, labels, _common_base(candidates) if run_name else None)
-    faults: Counter[str] = Counter()
-    placed = list(_placed(candidates, runs, found, faults))
-    own = own_names(placed)
-    directories: dict[str, tuple[Tree, str]] = {}
-    for entry, given, directory in placed:
-        name = given or own[directory]
-        first = directories.setdefault(name, (entry.tree, directory))[1]
-        if first != directory and root_of(first) != root_of(directory):
-            raise UsageError(
-                f"two directories are called {name!r}: {first} and {directory}; "
-                "name their runs with --run, or with another run_name in the run.json of one"
-            )
-        found.dumps.append(grouped(entry, beside, name, directory))
-    _describe(found, runs, directories, faults)
-    found.refused += [f"{fault}; {count} dump{'s' * (count > 1)} left out" for fault, count in faults.items()]
-    found.refused += beside.refused
-    _count_unused(found, beside, files)
-    return found
+    trees = [tree for source in sources for tree in _trees(os.fspath(source))]
+    found = _Finding(places or Places(run_name, labels), look_inside, FoundDumps(portion))
+    listed = partial(_listed, found=found.found, include=include, exclude=exclude, entries_of=entries_of)
+    # Files that are named one by one may belong together wherever they stand, and so may all that is called one run.
+    is_whole = len(trees) > 1 and (run_name is not None or any(_is_named(tree) for tree in trees))
+    found.take(_portions(listed(trees), portion, is_whole=is_whole))
+    archives = found.found.archives
+    if archives and not found.has_candidates:
+        found.found.ignored_count -= len(archives)
+        found.found.archives = []
+        inside = [_tree_of(path) for path in archives]
+        found.take(_portions(listed(inside), portion, is_whole=run_name is not None))
+    return found.discovery()
 
 
-def _placed(
-    candidates: Iterable[Entry], runs: Places, found: Discovery, faults: Counter[str]
-) -> Iterator[tuple[Entry, str | None, str]]:
-    """Yield what may be dumps, each with the name and the directory of its run; note what belongs to none."""
-    for entry in candidates:
-        try:
-            place = runs.of(entry)
-        except SourceUnavailable:
-            raise
-        except RunFault as fault:
-            faults[str(fault)] += 1
-            continue
-        except Exception as error:
-            found.refused.append(f"{entry.path}: {told(error)}")
-            continue
-        if place is None:
-            found.ignored_count += 1
-        else:
-            yield entry, *place
+class _Finding:
+    """What was found so far, and how runs are told."""
+
+    def __init__(self, places: Places, look_inside: bool, dumps: FoundDumps) -> None:
+        self.found = Discovery(dumps)
+        self.places = places
+        self.look_inside = look_inside
+        self.has_candidates = False
+        self.run_numbers: dict[tuple[str | None, str], int] = {}
+        self.faults: Counter[str] = Counter()
+        self.refused: list[str] = []
+        self.logs: list[Entry] = []
+
+    def take(self, portions: Iterable[dict[str, Entry]]) -> None:
+        """Find the dumps among files, so many at a time; those of one directory come together."""
+        for files in portions:
+            candidates, beside = parted(files, self.look_inside)
+            found = self.found
+            found.archives += [path for path in files if path.endswith(ARCHIVE_SUFFIXES) and _is_walked(files[path])]
+            found.ignored_count += beside.ignored_count
+            found.endings += beside.endings
+            self.refused += beside.refused
+            self.logs += beside.logs
+            if candidates:
+                self.has_candidates = True
+                if self.places.run_name and self.places.only_base is None:
+                    self.places.only_base = _common_base(candidates)
+            placed = [(self._run_number(entry, place), entry) for entry, *place in self._placed(candidates)]
+            directories = [run.directory for run in found.dumps.runs]
+            dumps = [(grouped(entry, beside, directories[run]), run) for run, entry in placed]
+            _note_failures((dump for dump, _ in dumps), beside.failed)
+            found.dumps.add(dumps)
+            self._count_unused([dump for dump, _ in dumps], beside, files)
+
+    def _run_number(self, entry: Entry, place: tuple[str | None, str]) -> int:
+        given, directory = place
+        number = self.run_numbers.get((given, directory))
+        if number is None:
+            runs = self.found.dumps.runs
+            number = self.run_numbers[given, directory] = len(runs)
+            runs.append(FoundRun(given, directory, entry.tree))
+        return number
+
+    def _placed(self, candidates: Iterable[Entry]) -> Iterator[tuple[Entry, str | None, str]]:
+        """Yield what may be dumps, each with the name and the directory of its run; note what belongs to none."""
+        for entry in candidates:
+            try:
+                place = self.places.of(entry)
+            except SourceUnavailable:
+                raise
+            except RunFault as fault:
+                self.faults[str(fault)] += 1
+                continue
+            except Exception as error:
+                self.found.refused.append(f"{entry.path}: {told(error)}")
+                continue
+            if place is None:
+                self.found.ignored_count += 1
+            else:
+                yield entry, *place
+
+    def _count_unused(self, dumps: Sequence[Found], beside: Files, files: Mapping[str, Entry]) -> None:
+        """Count the files that belong to a dump and were not wanted there, and name the orphans among them."""
+        found = self.found
+        if beside.siblings:
+            used = {part.path for dump in dumps for part in dump.parts.values()}
+            found.orphans += [path for path in beside.siblings if path not in used and not has_main(path, files)]
+            found.ignored_count += sum(path not in used for path in beside.siblings)
+        if beside.module_texts:
+            read = {dump.module_text.path for dump in dumps if dump.module_text is not None}
+            found.ignored_count += sum(path not in read for path in beside.module_texts)
+        if beside.flags:
+            read = {entry.path for dump in dumps for entry in dump.flags.values()}
+            unread = [path for path in beside.flags if path not in read]
+            found.ignored_count += len(unread)
+            found.endings.update(ending_of(compression.plain_name(path)) for path in unread)
+
+    def discovery(self) -> Discovery:
+        """Return all that was found, now that the names of all runs can be told.
+
+        Raises:
+            UsageError: two directories have one name that is no directory's.
+        """
+        found, runs = self.found, self.found.dumps.runs
+        own = own_names((run.given, run.directory) for run in runs)
+        by_name: dict[str, list[FoundRun]] = {}
+        for run in runs:
+            run.run_name = run.given or own[run.directory]
+            same = by_name.setdefault(run.run_name, [])
+            same.append(run)
+            first = same[0].directory
+            if first != run.directory and root_of(first) != root_of(run.directory):
+                raise UsageError(
+                    f"two directories are called {run.run_name!r}: {first} and {run.directory}; "
+                    "name their runs with --run, or with another run_name in the run.json of one"
+                )
+        described = self.places.describe(by_name)
+        found.runs = {name: run for name, run in described.items() if isinstance(run, Run)}
+        for name, fault in described.items():
+            if isinstance(fault, RunFault):
+                for run in by_name[name]:
+                    self.faults[str(fault)] += run.count
+                    run.run_name = None
+        found.dumps.settle()
+        found.refused += [f"{fault}; {counted(count, 'dump')} left out" for fault, count in self.faults.items()]
+        found.refused += self.refused
+        if self.logs:
+            there = {name: by_name[name][0].directory for name in found.runs}
+            found.logs = list(logs_of_runs(self.logs, there, places=self.places, run_name=self.places.run_name))
+        return found
 
 
-def _count_unused(found: Discovery, beside: Files, files: Mapping[str, Entry]) -> None:
-    """Count the files that belong to a dump and were not wanted there, and name the orphans among them."""
-    if beside.siblings:
-        used = {part.path for dump in found.dumps for part in dump.parts.values()}
-        found.orphans = [path for path in beside.siblings if path not in used and not has_main(path, files)]
-        found.ignored_count += sum(path not in used for path in beside.siblings)
-    if beside.module_texts:
-        read = {dump.module_text.path for dump in found.dumps if dump.module_text is not None}
-        found.ignored_count += sum(path not in read for path in beside.module_texts)
+def _portions(entries: Iterable[Entry], portion: int, *, is_whole: bool) -> Iterator[dict[str, Entry]]:
+    """Yield files by path, so many at a time as are held in memory; all at once where `is_whole`.
+
+    The files of one directory stay together, and those of one archive, too: what belongs to a dump lies beside it. A
+    walk comes back to a directory from those below it.
+    """
+    files: dict[str, Entry] = {}
+    most = portion
+    for entry in entries:
+        if len(files) >= most and not is_whole and split_at_archive(entry.base)[1] is None:
+            ended = {path: one for path, one in files.items() if not _is_under_way(one, entry)}
+            if len(ended) >= portion // 2:
+                files = {path: one for path, one in files.items() if path not in ended}
+                yield ended
+            most = max(portion, 2 * len(files))
+        files[entry.path] = entry
+    yield files
+
+
+def _is_named(tree: Tree) -> bool:
+    return isinstance(tree, Directory) and tree.only is not None
+
+
+def _is_under_way(one: Entry, entry: Entry) -> bool:
+    """Say whether a walk that is at `entry` may still come by other files of the directory of `one`."""
+    return entry.path.startswith(one.path[: one.path.rfind("/") + 1])
 
 
 def _is_walked(entry: Entry) -> bool:
     return isinstance(entry.tree, Directory) and not entry.is_explicit
 
 
-def _describe(
-    found: Discovery, places: Places, directories: Mapping[str, tuple[Tree, str]], faults: Counter[str]
-) -> None:
-    """Describe all runs; those whose description does not hold are left out, with their dumps."""
-    described = places.describe(found.dumps, directories)
-    found.runs = {name: run for name, run in described.items() if isinstance(run, Run)}
-    if len(found.runs) < len(described):
-        faults.update(str(described[dump.run_name]) for dump in found.dumps if dump.run_name not in found.runs)
-        found.dumps = [dump for dump in found.dumps if dump.run_name in found.runs]
-
-
 def _listed(
     trees: Sequence[Tree], found: Discovery, include: Sequence[str], exclude: Sequence[str], entries_of: Listing
-) -> dict[str, Entry]:
-    """Return the files of all trees by path; a file that two sources hold, by whatever spelling, is one file."""
-    files: dict[str, Entry] = {}
+) -> Iterator[Entry]:
+    """Yield the files of all trees; a file that two sources hold, by whatever spelling, is one file."""
     seen: set[str] = set()
     has_patterns = bool(include or exclude)
     for tree in trees:
@@ -313,11 +391,11 @@ def _listed(
                 place = f"{root_of(entry.base)}/{relative_to(path, entry.base)}"
                 if place not in seen:
                     seen.add(place)
-                    files[path] = entry
+                    yield entry
             else:
-                files[path] = entry
+                yield entry
+            found.has_named_files = found.has_named_files or entry.is_explicit
         found.refused += tree.refused
-    return files
 
 
 def _is_text(name: str) -> bool:
@@ -329,47 +407,55 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def read(dumps: Sequence[Found]) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
+def read(
+    dumps: FoundDumps | Sequence[Found], *, waiting_bytes: int = 64 << 20
+) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
     """Yield the bytes of dumps by role, decompressed, or the OSError or CompressionError that prevents it.
 
     Archives are streamed, so their dumps come in the order in which their last file stands there. What is read of a
-    module text becomes the `head` of its dump, and a dump whose content is known yields no bytes.
+    module text becomes the `head` of its dump, and a dump whose content is known yields no bytes. Of dumps whose other
+    files are still to come, at most `waiting_bytes` are in memory.
     """
-    start = 0
-    while start < len(dumps):
-        tree = next(iter(dumps[start].parts.values())).tree
-        stop = start
-        while stop < len(dumps) and next(iter(dumps[stop].parts.values())).tree is tree:
-            stop += 1
-        yield from _read_from(tree, dumps[start:stop])
-        start = stop
+    for portion in portions_of(dumps):
+        for _, some in groupby(portion, lambda dump: id(_tree(dump))):
+            same = list(some)
+            yield from _read_from(_tree(same[0]), same, Spool(waiting_bytes))
 
 
-def _read_from(tree: Tree, dumps: Sequence[Found]) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
+def _tree(dump: Found) -> Tree:
+    return next(iter(dump.parts.values())).tree
+
+
+def _read_from(
+    tree: Tree, dumps: Sequence[Found], waiting: Spool
+) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
     owners: dict[str, list[tuple[Found, str]]] = {}
     entries = []
     for dump in dumps:
+        if not _wanted(dump):
+            yield dump, {}
         for role, entry in _wanted(dump):
             # The same dump may lie there plain and compressed: what lies beside them once is read once, for both.
             if entry.path not in owners:
                 entries.append(entry)
             owners.setdefault(entry.path, []).append((dump, role))
     pending: dict[int, dict[str, Place | Exception]] = {}
-    with Waiting() as waiting:
-        for entry, data in tree.read(entries):
-            for dump, role in owners[entry.path]:
-                if role == _HEAD:
-                    dump.head, part = data, b""
-                else:
-                    part = _decompressed(entry.path, role, data)
-                    if len(dump.parts) == 1 and dump.module_text is None:
-                        yield dump, part if isinstance(part, Exception) else {role: part}
-                        continue
-                parts = pending.setdefault(id(dump), {})
-                parts[role] = part if isinstance(part, Exception) else waiting.put(part)
-                if len(parts) == len(_wanted(dump)):
-                    del pending[id(dump)]
-                    yield dump, _joined(dump, parts, waiting)
+    for entry, data in tree.read(entries):
+        for dump, role in owners[entry.path]:
+            if role == _HEAD:
+                dump.head, part = data, b""
+            elif role in dump.flags:
+                dump.flag_texts[role], part = _decompressed(entry.path, role, data), b""
+            else:
+                part = _decompressed(entry.path, role, data)
+                if len(dump.parts) == 1 and dump.module_text is None and not dump.flags:
+                    yield dump, part if isinstance(part, Exception) else {role: part}
+                    continue
+            parts = pending.setdefault(id(dump), {})
+            parts[role] = part if isinstance(part, Exception) else waiting.put(part)
+            if len(parts) == len(_wanted(dump)):
+                del pending[id(dump)]
+                yield dump, _joined(dump, parts, waiting)
 
 
 _HEAD = "head of the module text"
@@ -378,7 +464,8 @@ _HEAD = "head of the module text"
 def _wanted(dump: Found) -> list[tuple[str, Entry]]:
     """Return the files to be read for a dump, by role."""
     wanted = list(dump.parts.items()) if dump.content is None else []
-    return wanted if dump.module_text is None else [*wanted, (_HEAD, dump.module_text)]
+    head = [] if dump.module_text is None else [(_HEAD, dump.module_text)]
+    return [*wanted, *head, *dump.flags.items()]
 
 
 def _decompressed(path: str, role: str, data: bytes | Exception) -> bytes | Exception:
@@ -393,7 +480,7 @@ def _decompressed(path: str, role: str, data: bytes | Exception) -> bytes | Exce
         return error
 
 
-def _joined(dump: Found, parts: Mapping[str, Place | Exception], waiting: Waiting) -> dict[str, bytes] | Exception:
+def _joined(dump: Found, parts: Mapping[str, Place | Exception], waiting: Spool) -> dict[str, bytes] | Exception:
     errors = [part for part in parts.values() if isinstance(part, Exception)]
     files = {role: waiting.take(parts[role]) for role in dump.parts if role in parts and not errors}
     return errors[0] if errors else files
@@ -417,6 +504,17 @@ def _trees(source: str) -> Iterator[Tree]:
         if not matches:
             raise UsageError(f"{source}: the pattern matches no file")
         yield from map(_tree_of, matches)
+
+
+def logs_in(source: str) -> tuple[list[Entry], bool]:
+    """Return the logs of a directory, an archive or an s3:// URL, and whether it may hold dumps as well.
+
+    Raises:
+        UsageError, SourceUnavailable: as `discover`.
+    """
+    entries = [entry for tree in _trees(source) for entry in tree.entries()]
+    is_one_log = len(entries) == 1 and entries[0].is_explicit and "buffer-assignment" not in entries[0].path
+    return [entry for entry in entries if is_log(entry.path) or is_one_log], not is_one_log
 
 
 def _is_wanted(entry: Entry, include: Sequence[str], exclude: Sequence[str]) -> bool:
@@ -467,8 +565,16 @@ def _is_candidate(entry: Entry, files: Mapping[str, Entry], beside: Files, look_
     if name.endswith(_SIBLINGS) and (not entry.is_explicit or has_main(path, files)):
         beside.siblings[path] = entry
         return False
+    if name.endswith(_FLAGS) and not entry.is_explicit:
+        beside.flags[path] = entry
+        return False
     if path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
         return False
+    if is_log(name) and not ((look_inside or entry.is_explicit) and entry.tree.begins_like_a_dump(entry)):
+        beside.logs.append(entry)
+        return False
+    if OOM_MARK in name:
+        beside.failed.add(name[: name.index(OOM_MARK)])
     is_like_a_dump = name.endswith("buffer-assignment.txt") or (entry.is_explicit and not is_written_beside(name))
     if is_like_a_dump or (look_inside and entry.tree.begins_like_a_dump(entry)):
         return True

@@ -29,6 +29,11 @@ def effective_flags(xla_flags: str | None) -> str | None:
     given: dict[str, str] = {}
     for word in words:
         name = word.lstrip("-").partition("=")[0]
-        if not _NO_MATTER.search(name):
+        if is_effective(name):
             given[name] = word if " " not in word else shlex.quote(word)
     return " ".join(given[name] for name in sorted(given))
+
+
+def is_effective(name: str) -> bool:
+    """Say whether the flag of a name may change what is compiled."""
+    return not _NO_MATTER.search(name)

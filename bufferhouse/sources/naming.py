@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bufferhouse.errors import UsageError
-from bufferhouse.sources.directory import Entry, Found, Tree
+from bufferhouse.sources.directory import Entry
+from bufferhouse.sources.found import FoundRun
 from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Places, Run, RunFault, moment_of, relative_to, whole_number
 
 _TOKEN = re.compile(r"\{(\w+)\}|\*\*/|\*\*|\*|\?|[^*?{}]+|[{}]")
@@ -49,8 +50,10 @@ class Named(Places):
     The other groups are facts about the run, or labels; where the files of one run differ in one, it says nothing.
     """
 
+    has_pattern = True
+
     def __init__(self, pattern: re.Pattern[str], labels: Mapping[str, str] | None) -> None:
-        super().__init__(None, labels, None)
+        super().__init__(None, labels)
         self.pattern = pattern
         self.groups: dict[str, dict[str, str | None]] = {}
 
@@ -77,11 +80,9 @@ class Named(Places):
             if known.setdefault(key, value) != value:
                 known[key] = None
 
-    def describe(
-        self, dumps: Sequence[Found], directories: Mapping[str, tuple[Tree, str]]
-    ) -> dict[str, Run | RunFault]:
+    def describe(self, found: Mapping[str, Sequence[FoundRun]]) -> dict[str, Run | RunFault]:
         """Return what is known about each run, the groups of its paths included."""
-        runs = super().describe(dumps, directories)
+        runs = super().describe(found)
         for name, run in runs.items():
             if isinstance(run, RunFault):
                 continue

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from bufferhouse.dump.identity import read_file_name
 from bufferhouse.errors import UsageError
-from bufferhouse.sources.directory import Entry, Found, Tree, split_at_archive
+from bufferhouse.sources.directory import Entry, Tree, split_at_archive
+from bufferhouse.sources.found import FoundRun
 
 RUN_FILE = "run.json"
 MOST_RUN_FILE_BYTES = 256 << 10
@@ -105,11 +105,11 @@ def _json(path: str, data: bytes) -> Any:
     return content
 
 
-def own_names(placed: Iterable[tuple[Entry, str | None, str]]) -> dict[str, str]:
-    """Return the name of each directory whose run has no other; `placed` are entries, each with its run's two."""
+def own_names(runs: Iterable[tuple[str | None, str]]) -> dict[str, str]:
+    """Return the name of each directory whose run has no other; of each run its given name and its directory come."""
     given: set[str] = set()
     roots: dict[str, str] = {}
-    for _, name, directory in placed:
+    for name, directory in runs:
         if name is not None:
             given.add(name)
         elif directory not in roots:
@@ -216,10 +216,12 @@ def moment_of(text: str, where: str) -> datetime:
 class Places:
     """The run of each directory, looked up once per directory."""
 
-    def __init__(self, run_name: str | None, labels: Mapping[str, str] | None, only_base: str | None) -> None:
+    has_pattern = False  # whether paths alone say of which run a file is
+
+    def __init__(self, run_name: str | None, labels: Mapping[str, str] | None) -> None:
         self.run_name = run_name
         self.labels = labels
-        self.only_base = only_base  # with a given name, everything below it is one run
+        self.only_base: str | None = None  # with a given name, everything below it is one run
         self.contents: dict[str, dict[str, Any] | str] = {}  # what each run.json says, or why it cannot be read
         self.places: dict[tuple[str, str], tuple[str | None, str]] = {}
 
@@ -260,29 +262,19 @@ class Places:
             directory = parent_of(directory)
         return directory
 
-    def describe(
-        self, dumps: Sequence[Found], directories: Mapping[str, tuple[Tree, str]]
-    ) -> dict[str, Run | RunFault]:
-        """Return the facts of each run; the oldest dump dates a run without a date.
+    def describe(self, found: Mapping[str, Sequence[FoundRun]]) -> dict[str, Run | RunFault]:
+        """Return the facts of each run, by its name; the oldest dump dates a run without a date.
 
         A run whose run.json or path holds impossible facts is a RunFault instead.
 
         Raises:
             UsageError: a fact given on the call is wrong.
         """
-        stamps: dict[str, list] = {}
-        mtimes: dict[str, int] = {}
-        for dump in dumps:
-            # A name with a time stamp begins with it; looking at the others would cost more than finding them.
-            run_name, path = dump.run_name, dump.relative_path
-            if path[path.rfind("/") + 1 :][:1].isdigit() and (stamp := read_file_name(path).dumped_at):
-                stamps.setdefault(run_name, []).append(stamp)
-            if run_name not in mtimes or dump.mtime_ns < mtimes[run_name]:
-                mtimes[run_name] = dump.mtime_ns
         runs: dict[str, Run | RunFault] = {}
-        for name, (tree, directory) in directories.items():
+        for name, same in found.items():
+            directory = same[0].directory
             try:
-                content = self._content(tree, directory)
+                content = self._content(same[0].tree, directory)
             except RunFault as fault:
                 runs[name] = fault
                 continue
@@ -291,8 +283,8 @@ class Places:
                 root_of(directory),
                 content,
                 labels=self.labels,
-                oldest_dumped_at=min(stamps.get(name, []), default=None),
-                oldest_mtime_ns=mtimes[name],
+                oldest_dumped_at=min((one.oldest_dumped_at for one in same if one.oldest_dumped_at), default=None),
+                oldest_mtime_ns=min(one.oldest_mtime_ns for one in same),
             )
             runs[name].is_named_by_place = not (self.run_name or content.get("run_name"))
             runs[name].is_named_by_call = bool(self.run_name)

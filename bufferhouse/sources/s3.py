@@ -108,6 +108,62 @@ def put(url: str, data: bytes, content_type: str) -> None:
         raise unavailable(url, error) from None
 
 
+class Store:
+    """The objects below a prefix, given as an s3:// URL; one client for all of them."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+        bucket, _, self._prefix = self.url.removeprefix("s3://").partition("/")
+        self._store = open_store(bucket)
+
+    def put(self, name: str, data: bytes, content_type: str) -> None:
+        """Write an object below the prefix.
+
+        Raises:
+            SourceUnavailable, UsageError: as `put`.
+        """
+        import obstore
+
+        try:
+            obstore.put(
+                self._store, f"{self._prefix}/{name}".lstrip("/"), data, attributes={"Content-Type": content_type}
+            )
+        except Exception as error:
+            raise unavailable(f"{self.url}/{name}", error) from None
+
+    def names(self) -> list[str]:
+        """Return the names of all objects below the prefix.
+
+        Raises:
+            SourceUnavailable, UsageError: as `put`.
+        """
+        import obstore
+
+        prefix = f"{self._prefix}/".lstrip("/")
+        try:
+            found = [entry["path"] for batch in obstore.list(self._store, prefix or None) for entry in batch]
+        except Exception as error:
+            raise unavailable(self.url, error) from None
+        return [path.removeprefix(prefix) for path in found]
+
+
+def get(url: str) -> bytes | None:
+    """Return an object, None where there is none.
+
+    Raises:
+        SourceUnavailable, UsageError: as `put`.
+    """
+    import obstore
+
+    bucket, _, key = url.removeprefix("s3://").partition("/")
+    try:
+        return bytes(obstore.get(open_store(bucket), key).bytes())
+    except FileNotFoundError:
+        return None
+    except Exception as error:
+        raise unavailable(url, error) from None
+
+
 def unavailable(place: str, error: Exception) -> Exception:
     """Return what to raise for an error of obstore: UsageError where trying again does not help."""
     if "NoSuchBucket" in str(error):

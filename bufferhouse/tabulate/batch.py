@@ -10,11 +10,15 @@ from typing import Any
 import polars as pl
 
 from bufferhouse.dump.identity import Content, FileName
+from bufferhouse.dump.module_header import Donation
 from bufferhouse.dump.stack_frames import StackFrame
 from bufferhouse.errors import told
 from schemas import TABLES
 
-_ONLY_AT_LOAD = {"runs", "loads", "observations", "stack_frames", "rejects"}
+_ONLY_AT_LOAD = {
+    *("runs", "loads", "observations", "stack_frames", "donations", "compile_flags", "packings", "rejects"),
+    *("oom_logs", "oom_messages", "oom_figures", "oom_allocations", "oom_ranks"),
+}
 # Tables that a dump fills, each with its columns and their types, in the order of the contracts.
 COLUMNS: dict[str, dict[str, Any]] = {
     table: {name: column.dtype for name, column in contract.columns.items()}
@@ -65,7 +69,7 @@ def merged(batches: Sequence[Batch]) -> Batch:
 
 @dataclass(slots=True)
 class ModuleText:
-    """What was found at the head of the module text beside a dump: tables of stack frames, a fault, or neither.
+    """What was found at the head of the module text beside a dump: donations, tables of stack frames, a fault.
 
     Size and time are None where the file could not be read, so that the next ingest tries again. `held_bytes` is about
     what the tables take in memory.
@@ -76,8 +80,24 @@ class ModuleText:
     mtime_ns: int | None = None
     stack_frames_id: int | None = None
     stack_frames: list[StackFrame] | None = None
+    donations_id: int | None = None
+    donations: list[Donation] | None = None
     fault: str | None = None
     held_bytes: int = 0
+
+
+@dataclass(slots=True)
+class CompileFlags:
+    """The options of a compilation: of each file beside its dump the rows of origin, name and value, by their key.
+
+    Size and time are those of all files together; they are None where one could not be read, so that the next ingest
+    tries again. A file that is damaged is named by the `fault`, with its path; the others count.
+    """
+
+    size_bytes: int | None
+    mtime_ns: int | None
+    sets: dict[int, Sequence[tuple[str, str, str]]] = field(default_factory=dict)
+    fault: str | None = None
 
 
 @dataclass(slots=True)
@@ -94,6 +114,8 @@ class Sighting:
     text_bytes: int
     files: Mapping[str, bytes] | None = None
     module_text: ModuleText | None = None
+    did_not_fit: bool | None = None
+    compile_flags: CompileFlags | None = None
 
     @property
     def held_bytes(self) -> int:

@@ -79,7 +79,7 @@ def batch_catalog(
         con.execute(f"USE {CATALOG}")  # before anything is registered: in a lake it would be looked up in the catalog
         for layer in LAYERS:
             con.execute(f"CREATE SCHEMA {layer}")
-        for table in ("observations", "stack_frames"):
+        for table in ("observations", "stack_frames", "donations", "compile_flags", "packings"):
             # What a dump was seen with may be another tomorrow: nothing that is kept with the dump can depend on it.
             con.execute(f'CREATE TABLE raw.{table} AS FROM "{main}".raw.{table} LIMIT 0')
         rows = run_statements(con, list(_statements(frames, built)), catalog=CATALOG)

@@ -36,7 +36,7 @@ from bufferhouse.warehouse.observations import UNREADABLE, faults_of, insert, ob
 from bufferhouse.warehouse.runs import complete_runs
 from bufferhouse.warehouse.warehouse import Warehouse
 
-_REJECTS = {
+REJECTS = {
     "reject_id": pl.Int64, "run_id": pl.Int64, "load_id": pl.Int64, "source_uri": pl.String,
     "relative_path": pl.String, "sha256": pl.String, "role": pl.String, "rule": pl.String,
     "line_number": pl.Int64, "column_number": pl.Int64, "expected": pl.String, "found": pl.String,
@@ -307,7 +307,7 @@ def _reject(
         )
         for i, (s, r) in enumerate(rejects)
     ]  # fmt: skip
-    added = insert(warehouse, "rejects", _REJECTS, rows)
+    added = insert(warehouse, "rejects", REJECTS, rows)
     # What an older parser refused for its own reason is told by the new row from now on.
     warehouse.change_rejects(
         "resolved", "r.state = 'open' AND r.load_id < $load_id AND (r.run_id, r.relative_path, r.sha256) IN"

@@ -1,19 +1,23 @@
 """What was seen beside what a dump holds: the files of runs, and the stack frames of the module texts beside them."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import duckdb
 import polars as pl
 
 from bufferhouse.dump import DumpError
+from bufferhouse.dump.compile_flags import read_compile_flags
 from bufferhouse.dump.identity import facts_of_name, key_of
-from bufferhouse.dump.stack_frames import StackFrame, read_stack_frames
+from bufferhouse.dump.module_header import read_donations
+from bufferhouse.dump.stack_frames import read_stack_frames
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import told
-from bufferhouse.sources.directory import Found
+from bufferhouse.sources.found import Found
 from bufferhouse.sources.module_text import HeadError
-from bufferhouse.tabulate.batch import ModuleText, Sighting
+from bufferhouse.tabulate.batch import CompileFlags, ModuleText, Sighting
 from bufferhouse.warehouse.runs import run_ids
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -25,17 +29,42 @@ OBSERVATIONS = {
     "program_name": pl.String, "stage": pl.String, "compile_target": pl.String, "compiler_revision": pl.String,
     "dumped_at": pl.Datetime("us", "UTC"), "source_size_bytes": pl.Int64, "source_mtime_ns": pl.Int64,
     "module_text_size_bytes": pl.Int64, "module_text_mtime_ns": pl.Int64, "stack_frames_id": pl.Int64,
-    "stack_frames_fault": pl.String, "replaced_load_id": pl.Int64,
+    "stack_frames_fault": pl.String, "replaced_load_id": pl.Int64, "did_not_fit": pl.Boolean,
+    "compile_flags_ids": pl.List(pl.Int64), "compile_flags_size_bytes": pl.Int64, "compile_flags_mtime_ns": pl.Int64,
+    "compile_flags_fault": pl.String, "donations_id": pl.Int64,
 }  # fmt: skip
 STACK_FRAMES = {
     "stack_frames_id": pl.Int64, "stack_frame_id": pl.Int64, "call_stack_ids": pl.List(pl.Int64),
     "function_name": pl.String, "source_file": pl.String, "source_line": pl.Int64, "source_end_line": pl.Int64,
     "source_column": pl.Int64, "source_end_column": pl.Int64,
 }  # fmt: skip
+DONATIONS = {
+    "donations_id": pl.Int64, "parameter_number": pl.Int64, "parameter_shape_index": pl.String,
+    "output_shape_index": pl.String, "kind": pl.String,
+}  # fmt: skip
+COMPILE_FLAGS = {
+    "compile_flags_id": pl.Int64, "origin": pl.String, "flag_name": pl.String, "flag_value": pl.String,
+}  # fmt: skip
+
+
+class StoredSet(NamedTuple):
+    """A table of sets of rows that are stored once: its columns, the key first, and what of an observation names it."""
+
+    columns: Mapping[str, pl.DataType]
+    used: str
+
+
+SETS = {
+    "stack_frames": StoredSet(STACK_FRAMES, "stack_frames_id"),
+    "donations": StoredSet(DONATIONS, "donations_id"),
+    "compile_flags": StoredSet(COMPILE_FLAGS, "unnest(compile_flags_ids)"),
+}
 _SIGHTINGS = {
     "number": pl.Int64, "run_name": pl.String, "relative_path": pl.String, "dump_id": pl.Int64, "size_bytes": pl.Int64,
     "mtime_ns": pl.Int64, "has_module_text": pl.Boolean, "module_text_size_bytes": pl.Int64,
     "module_text_mtime_ns": pl.Int64, "stack_frames_id": pl.Int64, "stack_frames_fault": pl.String,
+    "did_not_fit": pl.Boolean, "has_compile_flags": pl.Boolean, "compile_flags_ids": pl.List(pl.Int64),
+    "compile_flags_size_bytes": pl.Int64, "compile_flags_mtime_ns": pl.Int64, "compile_flags_fault": pl.String,
 }  # fmt: skip
 
 
@@ -56,33 +85,75 @@ def module_text_of(dump: Found) -> ModuleText | None:
         return ModuleText(entry.path, fault=f"expected a file that can be read, found: {reason}")
     else:
         try:
+            found.donations = read_donations(head)
             found.stack_frames = read_stack_frames(head)
         except DumpError as error:
             found.fault = str(error)
         except Exception as error:
             found.fault = f"expected tables of stack frames, found: {told(error)}"
+    if found.donations is not None:
+        found.donations_id = key_of_rows(found.donations)
     if found.stack_frames:
-        found.stack_frames_id = stack_frames_id(found.stack_frames)
+        found.stack_frames_id = key_of_rows(found.stack_frames)
         found.held_bytes = 4 * len(head) + 8 * sum([len(frame.call_stack) for frame in found.stack_frames])
     return found
 
 
-def stack_frames_id(frames: Iterable[StackFrame | tuple]) -> int:
-    """Return the key of the tables of a module text: the first 63 bits of a SHA-256 of all that is stored of them."""
-    return key_of(json.dumps([list(frame) for frame in frames]))
+def compile_flags_of(dump: Found) -> CompileFlags | None:
+    """Read the options of the compilation from the files beside a dump, which the source has fetched; None for none."""
+    if not dump.flags:
+        return None
+    texts, dump.flag_texts = dump.flag_texts, {}
+    sets, faults = {}, []
+    for origin, entry in dump.flags.items():
+        text = texts[origin]
+        if isinstance(text, Exception):
+            return CompileFlags(None, None, fault=f"{entry.path}: {told(text)}")
+        found = _set_of_file(origin, text)
+        if isinstance(found, str):
+            faults.append(f"{entry.path}:{found}")
+        elif found[1]:
+            sets[found[0]] = found[1]
+    entries = dump.flags.values()
+    size_bytes, mtime_ns = sum(entry.size_bytes for entry in entries), max(entry.mtime_ns for entry in entries)
+    return CompileFlags(size_bytes, mtime_ns, sets, "; ".join(faults) or None)
+
+
+@lru_cache(256)  # the files of a run are most often alike
+def _set_of_file(origin: str, text: bytes) -> tuple[int, list[tuple[str, str, str]]] | str:
+    """Return the options of a file with their key, or what is wrong with it and where."""
+    try:
+        rows = [(origin, *flag) for flag in read_compile_flags(origin, text)]
+    except DumpError as error:
+        return str(error)
+    except Exception as error:
+        return f" expected options, found: {told(error)}"
+    return key_of_rows(rows), rows
+
+
+def key_of_rows(rows: Iterable[tuple]) -> int:
+    """Return the key of a set of rows in their order: the first 63 bits of a SHA-256 of all that is stored of them."""
+    return key_of(json.dumps([list(row) for row in rows]))
 
 
 def faults_of(sightings: Iterable[Sighting]) -> list[str]:
-    """Return a line for each module text whose head cannot be read."""
+    """Return a line for each file beside a dump that cannot be read: heads of module texts, options of compilations."""
+    sightings = list(sightings)
     texts = [s.module_text for s in sightings if s.module_text is not None]
-    return [f"{text.source_uri}:{'' if text.fault[:1].isdigit() else ' '}{text.fault}" for text in texts if text.fault]
+    heads = [f"{text.source_uri}:{'' if text.fault[:1].isdigit() else ' '}{text.fault}" for text in texts if text.fault]
+    options = [s.compile_flags.fault for s in sightings if s.compile_flags and s.compile_flags.fault]
+    return [
+        *(f"{fault}; the dump is loaded without its source lines" for fault in heads),
+        *(f"{fault}; the dump is loaded without the options in that file" for fault in options),
+    ]
 
 
 def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[list[Sighting], int]:
     """Return the sightings that no observation tells already, and how many it does: same file, time and content.
 
     A file that was refused since it was seen, and is back as it was, is seen anew: that closes its reject. A module
-    text that has come, or is another, makes a new sighting of its dump; one that is gone does not.
+    text that has come, or is another, makes a new sighting of its dump; one that is gone does not. So do
+    files that say that it did not fit.
     """
     told = run_ids(con, {s.run_name for s in sightings})
     if not told:
@@ -91,7 +162,8 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
     rows = [
         (
             i, s.run_name, s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns,
-            s.module_text is not None and s.module_text.size_bytes is not None, *_of_module_text(s),
+            s.module_text is not None and s.module_text.size_bytes is not None, *_of_module_text(s), s.did_not_fit,
+            s.compile_flags is not None and s.compile_flags.size_bytes is not None, *_of_compile_flags(s),
         )
         for i, s in enumerate(sightings)
     ]  # fmt: skip
@@ -110,6 +182,11 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
             " AND s.module_text_mtime_ns IS NOT DISTINCT FROM o.module_text_mtime_ns"
             " AND s.stack_frames_id IS NOT DISTINCT FROM o.stack_frames_id"
             " AND s.stack_frames_fault IS NOT DISTINCT FROM o.stack_frames_fault))"
+            " AND (s.did_not_fit IS NULL OR o.did_not_fit)"
+            " AND (NOT s.has_compile_flags OR (s.compile_flags_ids IS NOT DISTINCT FROM o.compile_flags_ids"
+            " AND s.compile_flags_size_bytes IS NOT DISTINCT FROM o.compile_flags_size_bytes"
+            " AND s.compile_flags_mtime_ns IS NOT DISTINCT FROM o.compile_flags_mtime_ns"
+            " AND s.compile_flags_fault IS NOT DISTINCT FROM o.compile_flags_fault))"
             " ORDER BY s.number"
         ).fetchall()
     return [sightings[number] for (number,) in fresh], len(sightings) - len(fresh)
@@ -123,6 +200,14 @@ def _of_module_text(s: Sighting) -> tuple:
     return _NO_MODULE_TEXT if text is None else (text.size_bytes, text.mtime_ns, text.stack_frames_id, text.fault)
 
 
+_NO_COMPILE_FLAGS = (None, None, None, None)
+
+
+def _of_compile_flags(s: Sighting) -> tuple:
+    one = s.compile_flags
+    return _NO_COMPILE_FLAGS if one is None else (list(one.sets) or None, one.size_bytes, one.mtime_ns, one.fault)
+
+
 def observe(
     warehouse: Warehouse,
     sightings: list[Sighting],
@@ -130,13 +215,16 @@ def observe(
     load_id: int,
     signature_ids: Mapping[int, int],
 ) -> dict[str, int]:
-    """Write an observation per sighting, and the stack frames nobody has seen before; return the rows by table."""
+    """Write an observation per sighting, and what nobody has seen before beside a dump; return the rows by table."""
     texts = [s.module_text for s in sightings if s.module_text is not None]
     rows = _observations(warehouse.con, sightings, run_ids, load_id, signature_ids)
     frames = {t.stack_frames_id: t.stack_frames for t in texts if t.stack_frames}
+    donations = {t.donations_id: t.donations for t in texts if t.donations}
+    flags = {key: rows for s in sightings if s.compile_flags for key, rows in s.compile_flags.sets.items()}
+    sets = {"stack_frames": frames, "donations": donations, "compile_flags": flags}
     return {
         "observations": _insert(warehouse, "observations", rows),
-        "stack_frames": _add_stack_frames(warehouse, frames),
+        **{table: _add_unseen(warehouse, table, found) for table, found in sets.items()},
     }
 
 
@@ -158,6 +246,8 @@ def _observations(
         *files, [s.content.dump_id for s in sightings], [load_id] * len(sightings), program_ids,
         [s.source_uri for s in sightings], *others, [s.size_bytes for s in sightings], [s.mtime_ns for s in sightings],
         *zip(*map(_of_module_text, sightings), strict=True), _newest_loads(con, files),
+        [s.did_not_fit for s in sightings], *zip(*map(_of_compile_flags, sightings), strict=True),
+        [s.module_text.donations_id if s.module_text else None for s in sightings],
     )  # fmt: skip
     return pl.DataFrame(dict(zip(OBSERVATIONS, columns, strict=True)), schema=OBSERVATIONS)
 
@@ -193,18 +283,17 @@ def _are_told(con: duckdb.DuckDBPyConnection, table: str, of_these_runs: str) ->
     )
 
 
-def _add_stack_frames(warehouse: Warehouse, tables: dict[int, list[StackFrame]]) -> int:
-    if not tables:
+def _add_unseen(warehouse: Warehouse, table: str, sets: dict[int, Sequence[tuple]]) -> int:
+    """Add sets of rows that have a key, given by it, where it is not in the table yet; return the rows added."""
+    if not sets:
         return 0
     known = warehouse.con.execute(
-        "SELECT DISTINCT stack_frames_id FROM raw.stack_frames"
-        " WHERE stack_frames_id IN (SELECT unnest(CAST(? AS BIGINT[])))",
-        [list(tables)],
+        f"SELECT DISTINCT {table}_id FROM raw.{table} WHERE {table}_id IN (SELECT unnest(CAST(? AS BIGINT[])))",
+        [list(sets)],
     ).fetchall()
     for (key,) in known:
-        del tables[key]
-    rows = [(key, *frame) for key, frames in tables.items() for frame in frames]
-    return insert(warehouse, "stack_frames", STACK_FRAMES, rows)
+        del sets[key]
+    return insert(warehouse, table, SETS[table].columns, [(key, *row) for key, rows in sets.items() for row in rows])
 
 
 def insert(warehouse: Warehouse, table: str, schema: Mapping[str, pl.DataType], rows: list[tuple]) -> int:

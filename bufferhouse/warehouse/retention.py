@@ -10,10 +10,12 @@ import polars as pl
 from bufferhouse.engine.sql import registered, transaction
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import SHAPE_COLUMNS
+from bufferhouse.warehouse.observations import SETS
 from bufferhouse.warehouse.restore import ORDER
 from bufferhouse.warehouse.runs import PINNED
 from bufferhouse.warehouse.warehouse import Warehouse
 
+MESSAGES = ("oom_logs", "oom_messages", "oom_figures", "oom_allocations", "oom_ranks")  # go with the run of their log
 _NO = ("", "no", "false", "0")  # values of a label that take it back
 
 
@@ -94,7 +96,7 @@ def planned(con: duckdb.DuckDBPyConnection, runs: list[tuple[int, str]]) -> Prun
 
 
 def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
-    """Remove runs with their observations and rejects, then contents that no run sees; all in one transaction."""
+    """Remove runs with what is theirs, then contents that no run sees; all in one transaction."""
     con = warehouse.con
     ids = [run_id for run_id, _ in runs]
     with warehouse.alone(), transaction(con):
@@ -103,19 +105,20 @@ def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
                 table: con.execute(
                     f"DELETE FROM {warehouse.stored(table)} WHERE run_id IN (SELECT run_id FROM removed)"
                 ).fetchone()[0]
-                for table in ("observations", "rejects", "runs")
+                for table in ("observations", "rejects", *MESSAGES, "runs")
             }
         con.execute(
             "CREATE TEMP TABLE unseen AS SELECT dump_id FROM raw.dumps ANTI JOIN raw.observations USING (dump_id)"
         )
         dumps = con.execute("SELECT COUNT(*) FROM unseen").fetchone()[0]
-        for table in [*(f"raw.{name}" for name in ORDER), *warehouse.model_tables()]:
+        for table in [*(f"raw.{name}" for name in (*ORDER, "packings")), *warehouse.model_tables()]:
             con.execute(f"DELETE FROM {table} WHERE dump_id IN (SELECT dump_id FROM unseen)")
         con.execute("DROP TABLE unseen")
-        con.execute(
-            f"DELETE FROM {warehouse.stored('stack_frames')} WHERE stack_frames_id NOT IN"
-            " (SELECT stack_frames_id FROM raw.observations WHERE stack_frames_id IS NOT NULL)"
-        )
+        for table, (_, used) in SETS.items():
+            con.execute(
+                f"DELETE FROM {warehouse.stored(table)} WHERE {table}_id NOT IN (SELECT used FROM"
+                f" (SELECT {used} AS used FROM raw.observations) AS o WHERE used IS NOT NULL)"
+            )
         remove_unused_shapes(warehouse)
     return Pruned([name for _, name in runs], removed["observations"], dumps)
 

@@ -12,11 +12,11 @@ import polars as pl
 from bufferhouse.dump.identity import FACTS_OF_NAME, facts_of_name, read_file_name
 from bufferhouse.engine.sql import registered
 from bufferhouse.sources.compression import SUFFIXES
-from bufferhouse.warehouse.observations import STACK_FRAMES, stack_frames_id
+from bufferhouse.warehouse.observations import SETS, key_of_rows
 from bufferhouse.warehouse.restore import ORDER
 
 _ROWS_AT_ONCE = 10_000
-_TABLES_AT_ONCE = 1_000
+_SETS_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Fault:
 def sighting_faults(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> list[Fault]:
     """Prove the observations and the loads of some dumps; where these are all, also whose rows are left."""
     with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow()):
-        faults = _observations(con) + _loads(con) + _stack_frames(con)
+        faults = _observations(con) + _loads(con) + _sets(con)
         if con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0] == len(dump_ids):
             faults += _strays(con) + _replaced(con)
         return faults
@@ -83,27 +83,31 @@ def _loads(con: duckdb.DuckDBPyConnection) -> list[Fault]:
     return faults
 
 
-def _stack_frames(con: duckdb.DuckDBPyConnection) -> list[Fault]:
-    """Prove the stack frames that some dumps were seen with: their key is the hash of their rows."""
+def _sets(con: duckdb.DuckDBPyConnection) -> list[Fault]:
+    """Prove what lay beside some dumps and is stored once: the key of each set is the hash of its rows."""
+    return [fault for table in SETS for fault in _sets_of(con, table)]
+
+
+def _sets_of(con: duckdb.DuckDBPyConnection, table: str) -> list[Fault]:
     faults = []
+    columns = ", ".join(SETS[table].columns)
     asked: dict[int, int] = dict(
         con.execute(
-            "SELECT stack_frames_id, MIN(dump_id) FROM raw.observations SEMI JOIN chosen USING (dump_id)"
-            " WHERE stack_frames_id IS NOT NULL GROUP BY stack_frames_id"
+            f"SELECT used, MIN(dump_id) FROM (SELECT {SETS[table].used} AS used, dump_id FROM raw.observations) AS o"
+            " SEMI JOIN chosen USING (dump_id) WHERE used IS NOT NULL GROUP BY used"
         ).fetchall()
     )
     ids = list(asked)
-    for start in range(0, len(ids), _TABLES_AT_ONCE):
-        tables: dict[int, list[tuple]] = {}
-        for key, *frame in con.execute(
-            f"SELECT {', '.join(STACK_FRAMES)} FROM raw.stack_frames WHERE stack_frames_id IN"
-            " (SELECT unnest(CAST(? AS BIGINT[]))) ORDER BY stack_frames_id, stack_frame_id",
-            [ids[start : start + _TABLES_AT_ONCE]],
+    for start in range(0, len(ids), _SETS_AT_ONCE):
+        rows: dict[int, list[tuple]] = {}
+        for key, *row in con.execute(
+            f"SELECT {columns} FROM raw.{table} WHERE {table}_id IN (SELECT unnest(CAST(? AS BIGINT[]))) ORDER BY ALL",
+            [ids[start : start + _SETS_AT_ONCE]],
         ).fetchall():
-            tables.setdefault(key, []).append(tuple(frame))
-        for key in ids[start : start + _TABLES_AT_ONCE]:
-            if (own := stack_frames_id(tables.get(key, []))) != key:
-                faults.append(Fault(asked[key], f"raw.stack_frames: the rows of {key} are those of {own}"))
+            rows.setdefault(key, []).append(tuple(row))
+        for key in ids[start : start + _SETS_AT_ONCE]:
+            if (own := key_of_rows(rows.get(key, []))) != key:
+                faults.append(Fault(asked[key], f"raw.{table}: the rows of {key} are those of {own}"))
     return faults
 
 

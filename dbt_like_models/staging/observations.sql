@@ -35,7 +35,13 @@ SELECT
     o.module_text_size_bytes,  -- Size of the module text beside it; null without one.
     o.module_text_mtime_ns,  -- Its modification time, in nanoseconds since 1970.
     o.stack_frames_id,  -- The stack frames at its head; null without any.
-    o.stack_frames_fault  -- Why its head cannot be read; null where it can.
+    o.stack_frames_fault,  -- Why its head cannot be read; null where it can.
+    o.did_not_fit,  -- True where files beside it say that its compilation ran out of memory; else null.
+    o.compile_flags_ids,  -- The options of its compilation, a set of each file beside it; null without any.
+    o.compile_flags_size_bytes,  -- Size of those files together; null without any.
+    o.compile_flags_mtime_ns,  -- Modification time of the newest of them, in nanoseconds since 1970.
+    o.compile_flags_fault,  -- Which of them cannot be read, and why; null where all can.
+    o.donations_id  -- What the module text offers to place outputs on; null without one.
 FROM raw.observations AS o
 INNER JOIN raw.runs AS r ON o.run_id = r.run_id
 ANTI JOIN replaced AS n ON o.run_id = n.run_id AND o.relative_path = n.relative_path AND o.load_id = n.load_id

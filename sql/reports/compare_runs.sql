@@ -19,6 +19,8 @@ SELECT
     r.track,  -- Label that tells series apart.
     r.device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     r.device_memory_bytes,  -- Memory of one device; null where nobody said.
+    c.capacity_bytes,  -- Bytes of the default memory space that a program may take; null where unknown.
+    c.capacity_source,  -- Who says so: a message, the run, or a document.
     r.started_at,  -- When it started (UTC).
     r.started_at_source,  -- Where that time comes from.
     r.dump_count,  -- Dumps seen, repeats counted each time.
@@ -28,4 +30,5 @@ SELECT
     r.loaded_at  -- When the last load that saw or refused a dump of it ended (UTC).
 FROM sides AS s
 INNER JOIN marts.runs_v2 AS r ON s.run_id = r.run_id
+INNER JOIN marts.capacities_v1 AS c ON s.run_id = c.run_id
 ORDER BY s.side DESC

@@ -3,14 +3,16 @@
 -- only, and the same difference in several such runs is one row.
 -- grain: program_id, compile_target, memory_space, compiler, compiler_version, compiler_revision, device_kind,
 -- effective_flags, git_revision, basis, least_reserved_bytes, most_reserved_bytes, occupied_spread_bytes
--- reads: determinism_flags (xla_flags with effective_flags)
+-- reads: determinism_flags (run_id and dump_id, null for what the run says, with effective_flags)
 WITH compiled AS (
     SELECT
         p.*,
-        f.effective_flags,
-        CASE WHEN p.compiler_version IS NULL OR f.effective_flags IS NULL THEN p.run_id END AS single_run_id
+        COALESCE(f.effective_flags, r.effective_flags) AS effective_flags,
+        CASE WHEN p.compiler_version IS NULL OR COALESCE(f.effective_flags, r.effective_flags) IS NULL THEN p.run_id END
+            AS single_run_id
     FROM marts.compiled_programs_v1 AS p
-    LEFT JOIN determinism_flags AS f ON p.xla_flags = f.xla_flags
+    LEFT JOIN determinism_flags AS f ON p.run_id = f.run_id AND p.dump_id = f.dump_id
+    LEFT JOIN determinism_flags AS r ON p.run_id = r.run_id AND r.dump_id IS NULL
 ),
 
 differing AS (

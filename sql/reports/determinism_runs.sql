@@ -2,7 +2,7 @@
 -- more. Why the other runs cannot: they say no flags, else no compiler version, else share no program with another run of
 -- the same compiler and flags.
 -- grain: run_count
--- reads: determinism_flags (xla_flags with effective_flags)
+-- reads: determinism_flags (run_id and dump_id, null for what the run says, with effective_flags)
 WITH compiled AS (
     SELECT DISTINCT
         p.run_id,
@@ -13,9 +13,10 @@ WITH compiled AS (
         p.compiler_revision,
         p.device_kind,
         p.git_revision,
-        f.effective_flags
+        COALESCE(f.effective_flags, r.effective_flags) AS effective_flags
     FROM marts.compiled_programs_v1 AS p
-    LEFT JOIN determinism_flags AS f ON p.xla_flags = f.xla_flags
+    LEFT JOIN determinism_flags AS f ON p.run_id = f.run_id AND p.dump_id = f.dump_id
+    LEFT JOIN determinism_flags AS r ON p.run_id = r.run_id AND r.dump_id IS NULL
 ),
 
 counted AS (

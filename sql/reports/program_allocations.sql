@@ -1,11 +1,12 @@
--- The allocations of a dump that the allocation map is drawn in: all but thread-local ones.
--- grain: allocation_index
--- parameters: dump_id
+-- The allocations of some dumps that the allocation map is drawn in: all but thread-local ones.
+-- grain: dump_id, allocation_index
+-- parameters: dump_ids
 SELECT
+    dump_id,  -- The dump.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     allocation_index,  -- The allocation.
     kind,  -- parameter, output, constant or temp.
     size_bytes  -- Bytes reserved.
 FROM marts.allocation_balance_v1
-WHERE dump_id = $dump_id AND kind <> 'thread-local'
-ORDER BY memory_space ASC, allocation_index ASC
+WHERE dump_id IN ($dump_ids) AND kind <> 'thread-local'
+ORDER BY dump_id ASC, memory_space ASC, allocation_index ASC

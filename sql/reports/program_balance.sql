@@ -1,8 +1,9 @@
--- Where the bytes of a dump go, by kind of allocation: each taken apart at its own occupied peak. The parts sum to the
+-- Where the bytes of some dumps go, by kind of allocation: each taken apart at its own occupied peak. The parts sum to the
 -- size; they are null without live ranges. Thread-local allocations are taken once per thread and stand apart.
--- grain: memory_space, kind
--- parameters: dump_id
+-- grain: dump_id, memory_space, kind
+-- parameters: dump_ids
 SELECT
+    dump_id,  -- The dump.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     kind,  -- parameter, output, constant, temp or thread-local.
     COUNT(*) AS allocation_count,  -- Allocations.
@@ -17,6 +18,6 @@ SELECT
     CAST(SUM(stride_bytes) AS BIGINT) AS stride_bytes,  -- Air between slots at a constant stride.
     CAST(SUM(unused_bytes) AS BIGINT) AS unused_bytes  -- Bytes that no value ever uses.
 FROM marts.allocation_balance_v1
-WHERE dump_id = $dump_id
-GROUP BY memory_space, kind
-ORDER BY memory_space ASC, size_bytes DESC, kind ASC
+WHERE dump_id IN ($dump_ids)
+GROUP BY dump_id, memory_space, kind
+ORDER BY dump_id ASC, memory_space ASC, size_bytes DESC, kind ASC

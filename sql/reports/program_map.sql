@@ -1,17 +1,19 @@
--- The values of the allocation map, those with the largest area first: bytes of the slot times positions alive.
--- grain: value_id
--- parameters: dump_id, values (how many at most)
+-- The values of the allocation maps of some dumps, those with the largest area first: bytes of the slot times positions alive.
+-- grain: dump_id, value_id
+-- parameters: dump_ids, values (how many at most of each)
 WITH ranked AS (
     SELECT
         *,
         ROW_NUMBER() OVER (
+            PARTITION BY dump_id
             ORDER BY CAST(size_bytes AS DOUBLE) * (end_position - start_position + 1) DESC, value_id ASC
         ) AS area_rank
     FROM marts.allocation_map_v1
-    WHERE dump_id = $dump_id
+    WHERE dump_id IN ($dump_ids)
 )
 
 SELECT
+    dump_id,  -- The dump.
     value_id,  -- The value.
     allocation_index,  -- Allocation that holds it.
     offset_bytes,  -- Where its slot begins in the allocation.
@@ -32,4 +34,4 @@ SELECT
     tuple_table_bytes  -- Of the slot: the pointer table of a tuple.
 FROM ranked
 WHERE area_rank <= $values
-ORDER BY area_rank
+ORDER BY dump_id, area_rank

@@ -1,15 +1,16 @@
--- Who fills the occupied peak of each memory space, the largest owners first.
--- grain: value_id
--- parameters: dump_id, owners (how many per memory space)
+-- Who fills the occupied peak of each memory space of some dumps, the largest owners first.
+-- grain: dump_id, value_id
+-- parameters: dump_ids, owners (how many per memory space)
 WITH ranked AS (
     SELECT
         *,
-        ROW_NUMBER() OVER (PARTITION BY memory_space ORDER BY owned_bytes DESC, value_id ASC) AS owner_rank
+        ROW_NUMBER() OVER (PARTITION BY dump_id, memory_space ORDER BY owned_bytes DESC, value_id ASC) AS owner_rank
     FROM marts.peak_buffers_v1
-    WHERE dump_id = $dump_id
+    WHERE dump_id IN ($dump_ids)
 )
 
 SELECT
+    dump_id,  -- The dump.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     owner_rank,  -- Place among the owners, from 1.
     value_id,  -- The value.
@@ -29,4 +30,4 @@ SELECT
     source_file || COALESCE(':' || source_line, '') AS source_place  -- File and line of the user's program.
 FROM ranked
 WHERE owner_rank <= $owners
-ORDER BY memory_space ASC, owner_rank ASC
+ORDER BY dump_id ASC, memory_space ASC, owner_rank ASC

@@ -1,7 +1,8 @@
--- What a dump takes in each memory space: reserved, occupied and listed bytes, the printed peak, and the footprint.
--- grain: memory_space
--- parameters: dump_id
+-- What some dumps take in each memory space: reserved, occupied and listed bytes, the printed peak, and the footprint.
+-- grain: dump_id, memory_space
+-- parameters: dump_ids
 SELECT
+    p.dump_id,  -- The dump.
     p.memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     p.reserved_bytes,  -- Sum of allocation sizes, without thread-local ones: the footprint.
     p.thread_local_bytes,  -- Thread-local allocations: taken once per thread.
@@ -22,5 +23,5 @@ SELECT
     f.increment_bytes  -- Footprint without parameters: what a call adds.
 FROM marts.peak_memory_v1 AS p
 INNER JOIN marts.footprint_v1 AS f ON p.dump_id = f.dump_id AND p.memory_space = f.memory_space
-WHERE p.dump_id = $dump_id AND f.dump_id = $dump_id
-ORDER BY p.memory_space
+WHERE p.dump_id IN ($dump_ids) AND f.dump_id IN ($dump_ids)
+ORDER BY p.dump_id, p.memory_space

@@ -1,11 +1,12 @@
--- The soft rules that a dump breaks.
--- grain: rule
--- parameters: dump_id
+-- The soft rules that some dumps break.
+-- grain: dump_id, rule
+-- parameters: dump_ids
 SELECT
+    dump_id,  -- The dump.
     rule,  -- Name of a check of severity warn.
     occurrence_count,  -- How often it breaks it.
     expected,  -- What was expected first.
     found  -- What was found there.
 FROM marts.warnings_v1
-WHERE dump_id = $dump_id
-ORDER BY rule
+WHERE dump_id IN ($dump_ids)
+ORDER BY dump_id, rule

@@ -1,19 +1,20 @@
--- The largest contiguous blocks that the programs of a run ask for, in each memory space. Allocations of one size and
+-- The largest contiguous blocks that the programs of some runs ask for, in each memory space. Allocations of one size and
 -- kind in one program are one row; thread-local and empty ones are left out.
--- grain: platform, memory_space, program_id, compile_target, kind, size_bytes
--- parameters: run_id, blocks (per platform and memory space)
+-- grain: run_id, platform, memory_space, program_id, compile_target, kind, size_bytes
+-- parameters: run_ids, blocks (per platform and memory space)
 WITH programs AS (
     SELECT
         *,
         MIN(program_id) OVER name <> MAX(program_id) OVER name AS has_namesakes,
         MIN(compile_target) OVER platform <> MAX(compile_target) OVER platform AS has_targets
     FROM marts.memory_space_trend_v1
-    WHERE run_id = $run_id
-    WINDOW name AS (PARTITION BY program_name), platform AS (PARTITION BY platform)
+    WHERE run_id IN ($run_ids)
+    WINDOW name AS (PARTITION BY run_id, program_name), platform AS (PARTITION BY run_id, platform)
 ),
 
 blocks AS (
     SELECT
+        t.run_id,
         t.platform,
         b.memory_space,
         t.program_id,
@@ -30,6 +31,7 @@ blocks AS (
     INNER JOIN marts.allocation_balance_v1 AS b ON t.dump_id = b.dump_id AND t.memory_space = b.memory_space
     WHERE b.kind <> 'thread-local' AND b.size_bytes > 0
     GROUP BY
+        t.run_id,
         t.platform,
         b.memory_space,
         t.program_id,
@@ -45,13 +47,14 @@ ranked AS (
     SELECT
         *,
         ROW_NUMBER() OVER (
-            PARTITION BY platform, memory_space
+            PARTITION BY run_id, platform, memory_space
             ORDER BY size_bytes DESC, program_name ASC, program_id ASC, compile_target ASC, first_allocation_index ASC
         ) AS size_rank
     FROM blocks
 )
 
 SELECT
+    run_id,  -- The run.
     platform,  -- cpu, gpu or tpu; null where nobody said.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     size_rank,  -- Place of the block, from 1.
@@ -68,4 +71,4 @@ SELECT
     occupied_peak_bytes  -- Occupied peak of the fullest of them; null without live ranges.
 FROM ranked
 WHERE size_rank <= $blocks
-ORDER BY platform ASC NULLS LAST, memory_space ASC, size_rank ASC
+ORDER BY run_id ASC, platform ASC NULLS LAST, memory_space ASC, size_rank ASC

@@ -1,19 +1,20 @@
--- Arguments of the programs of a run that could be donated, because an output has their shape: the programs that would save
+-- Arguments of the programs of some runs that could be donated, because an output has their shape: the programs that would save
 -- most first, and of each its largest arguments.
--- grain: platform, memory_space, program_id, compile_target, parameter_allocation_index
--- parameters: run_id, donations (how many)
+-- grain: run_id, platform, memory_space, program_id, compile_target, parameter_allocation_index
+-- parameters: run_ids, donations (how many)
 WITH programs AS (
     SELECT
         *,
         MIN(program_id) OVER name <> MAX(program_id) OVER name AS has_namesakes,
         MIN(compile_target) OVER platform <> MAX(compile_target) OVER platform AS has_targets
     FROM marts.memory_space_trend_v1
-    WHERE run_id = $run_id
-    WINDOW name AS (PARTITION BY program_name), platform AS (PARTITION BY platform)
+    WHERE run_id IN ($run_ids)
+    WINDOW name AS (PARTITION BY run_id, program_name), platform AS (PARTITION BY run_id, platform)
 ),
 
 candidates AS (
     SELECT
+        t.run_id,
         t.platform,
         t.program_id,
         t.program_name,
@@ -24,13 +25,14 @@ candidates AS (
         CAST(SUM(d.size_bytes) OVER program AS BIGINT) AS program_bytes
     FROM programs AS t
     INNER JOIN marts.donation_candidates_v2 AS d ON t.dump_id = d.dump_id AND t.memory_space = d.memory_space
-    WINDOW program AS (PARTITION BY t.platform, t.program_id, t.compile_target, d.memory_space)
+    WINDOW program AS (PARTITION BY t.run_id, t.platform, t.program_id, t.compile_target, d.memory_space)
 ),
 
 ranked AS (
     SELECT
         *,
         ROW_NUMBER() OVER (
+            PARTITION BY run_id
             ORDER BY
                 program_bytes DESC,
                 program_name ASC,
@@ -39,13 +41,15 @@ ranked AS (
                 memory_space ASC,
                 size_bytes DESC,
                 parameter_allocation_index ASC
-        ) AS donation_rank
+        ) AS donation_rank,
+        COUNT(*) OVER (PARTITION BY run_id) AS donation_count
     FROM candidates
 )
 
 SELECT
+    run_id,  -- The run.
     donation_rank,  -- Place of the candidate, from 1.
-    (SELECT COUNT(*) FROM ranked) AS donation_count,  -- Candidates of all programs of the run.
+    donation_count,  -- Candidates of all programs of the run.
     platform,  -- cpu, gpu or tpu; null where nobody said.
     memory_space,  -- Memory space of both; 0 is the default (HBM on TPU).
     program_id,  -- The program.
@@ -69,4 +73,4 @@ SELECT
         AS in_this_schedule  -- Whether the argument is free when the output is born, in the schedule of the dump.
 FROM ranked
 WHERE donation_rank <= $donations
-ORDER BY donation_rank
+ORDER BY run_id, donation_rank

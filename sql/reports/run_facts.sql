@@ -1,6 +1,6 @@
--- What is known about a run, and what was seen of it.
--- grain: one row
--- parameters: run_id
+-- What is known about some runs, and what was seen of each.
+-- grain: run_id
+-- parameters: run_ids
 SELECT
     run_id,  -- The run.
     run_name,  -- Its name.
@@ -20,4 +20,4 @@ SELECT
     text_bytes,  -- Bytes of text of the dumps seen, repeats counted each time.
     loaded_at  -- When the last load that saw or refused a dump of it ended (UTC).
 FROM marts.runs_v2
-WHERE run_id = $run_id
+WHERE run_id IN ($run_ids)

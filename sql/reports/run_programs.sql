@@ -1,22 +1,23 @@
--- The programs of a run in each memory space, the largest first. Of several dumps of a program the largest stands for
+-- The programs of some runs in each memory space, the largest first. Of several dumps of a program the largest stands for
 -- it; files with the same content are one.
--- grain: platform, memory_space, program_id, compile_target
--- parameters: run_id
+-- grain: run_id, platform, memory_space, program_id, compile_target
+-- parameters: run_ids
 WITH programs AS (
     SELECT
         *,
         MIN(program_id) OVER name <> MAX(program_id) OVER name AS has_namesakes,
         MIN(compile_target) OVER platform <> MAX(compile_target) OVER platform AS has_targets
     FROM marts.memory_space_trend_v2
-    WHERE run_id = $run_id
-    WINDOW name AS (PARTITION BY program_name), platform AS (PARTITION BY platform)
+    WHERE run_id IN ($run_ids)
+    WINDOW name AS (PARTITION BY run_id, program_name), platform AS (PARTITION BY run_id, platform)
 )
 
 SELECT
+    p.run_id,  -- The run.
     p.platform,  -- cpu, gpu or tpu; null where nobody said.
     p.memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     ROW_NUMBER() OVER (
-        PARTITION BY p.platform, p.memory_space
+        PARTITION BY p.run_id, p.platform, p.memory_space
         ORDER BY
             p.reserved_bytes DESC,
             p.occupied_peak_bytes DESC NULLS LAST,
@@ -45,4 +46,4 @@ SELECT
     f.temp_bytes  -- Of the reserved: temporaries.
 FROM programs AS p
 INNER JOIN marts.footprint_v1 AS f ON p.dump_id = f.dump_id AND p.memory_space = f.memory_space
-ORDER BY p.platform ASC NULLS LAST, p.memory_space ASC, size_rank ASC
+ORDER BY p.run_id ASC, p.platform ASC NULLS LAST, p.memory_space ASC, size_rank ASC

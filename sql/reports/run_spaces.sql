@@ -1,7 +1,8 @@
--- A run at a glance: the memory spaces that its programs use, on each platform. Peaks of programs are never added.
--- grain: platform, memory_space
--- parameters: run_id
+-- Some runs at a glance: the memory spaces that their programs use, on each platform. Peaks of programs are never added.
+-- grain: run_id, platform, memory_space
+-- parameters: run_ids
 SELECT
+    run_id,  -- The run.
     platform,  -- cpu, gpu or tpu; null where nobody said.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     program_count,  -- Programs with an allocation in this space.
@@ -14,5 +15,5 @@ SELECT
     largest_layout_padding_bytes,  -- Most layout padding alive at a program's peak.
     padded_program_count  -- Programs with layout padding alive at their peak.
 FROM marts.fleet_summary_v1
-WHERE run_id = $run_id
-ORDER BY platform ASC NULLS LAST, memory_space ASC
+WHERE run_id IN ($run_ids)
+ORDER BY run_id ASC, platform ASC NULLS LAST, memory_space ASC

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bufferhouse.config.load import ConfigError, find, load
+from bufferhouse.config.load import ConfigError, find, load, site_schedule
 from bufferhouse.errors import UsageError
 from tests.command_line import CHECKOUT, call
 
@@ -141,7 +141,7 @@ def test_an_override_that_names_nothing_is_refused(written):
     sections = "warehouse, schedule, flows, report, thresholds, regressions, retention, sources.night-ly"
     assert [
         f"$BUFFERHOUSE_SCHEDUEL__INGEST: expected a section, one of {sections}; found 'scheduel'",
-        "$BUFFERHOUSE_SCHEDULE__INGESTS: expected a key of schedule, one of ingest, fleet_report, regressions, "
+        "$BUFFERHOUSE_SCHEDULE__INGESTS: expected a key of schedule, one of ingest, site, fleet_report, regressions, "
         "maintain, timezone; found 'ingests'; did you mean 'ingest'?",
         "--set thresholds.failing_share: expected a number from 0 to 1; found '2'",
         f"--set sources.x.settle: expected a section, one of {sections}; found 'sources.x'",
@@ -179,3 +179,13 @@ def test_the_example_is_good():
         conf.origins[f"{name}.{key}"] == "default" for key in conf.sections[name]
     )]  # fmt: skip
     assert conf.sources
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [([], "0 6 * * *"), (["site=1h"], 3600.0), (["fleet_report=2h"], 7200.0), (["fleet_report=2h", "site=off"], None)],
+)
+def test_the_former_name_of_the_schedule_of_the_site_is_taken(given: list[str], expected: float | str | None):
+    """For one release `schedule.fleet_report` sets it, where `schedule.site` does not."""
+    conf = load(None, environment={}, flags=[f"schedule.{one}" for one in given])
+    assert expected == site_schedule(conf)

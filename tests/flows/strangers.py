@@ -49,6 +49,7 @@ PLACES = {
         *({"settings": [one]} for one in ("flows.task_runner=dask", "flows.dask_address=tcp://evil.example:8786")),
         *({"settings": [one]} for one in ("warehouse.path=/tmp/x.duckdb", "SOURCES.drop.paths=['/etc']")),
     ),
+    "site": ({"target": "s3://evil/x"}, {"url": "http://evil.example"}, {"settings": ["report.target=/tmp"]}),
     "fleet_report": ({"target": "s3://evil/x"}, {"url": "http://evil.example"}, {"settings": ["report.target=/tmp"]}),
     "regressions": ({"accept": "/etc/passwd"}, {"settings": ["regressions.accept=/etc/passwd"]}),
 }

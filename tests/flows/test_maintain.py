@@ -1,4 +1,4 @@
-"""The flows `maintain`, `backfill` and `fleet_report`, on a real Prefect server."""
+"""The flows `maintain`, `backfill`, `site` and `fleet_report`, on a real Prefect server."""
 
 import flows  # noqa: F401  first, since it sets the environment that Prefect reads when it is imported
 
@@ -18,6 +18,7 @@ from flows.backfill import backfill
 from flows.events import FAILED_CHECK, REGRESSION, emit_regression
 from flows.fleet_report import fleet_report
 from flows.maintain import maintain
+from flows.site import site
 from tests.flows.clock import figures, until
 from tests.warehouses import published_path
 
@@ -144,22 +145,25 @@ def test_a_backfill_parses_again_by_date(prefect_server, own_warehouse):
     assert len(values) == query(own_warehouse, "SELECT COUNT(*) FROM raw.hlo_values")[0][0]
 
 
-def test_the_report_lies_in_its_folder_with_links_to_it(prefect_server, own_warehouse, tmp_path):
-    """The newest by a name that stays, each by its date; the links are those people can follow."""
+def test_the_site_lies_in_its_folder_with_links_to_it(prefect_server, own_warehouse, tmp_path):
+    """Under its former name, too: the index by a name that stays, a page of the day; the second pass writes nothing."""
     target = tmp_path / "reports"
-    state = fleet_report(
-        warehouse=str(own_warehouse), target=str(target), url="https://reports.example", return_state=True
-    )
+    given = {"warehouse": str(own_warehouse), "target": str(target), "url": "https://reports.example"}
+    found = artifacts(site(**given, return_state=True, history=False))
+    assert "[site](https://reports.example/index.html)" == found["site"]
+    assert {"index.html", "fleet.html", "manifest.json"} <= {path.name for path in target.iterdir()}
+    written = {path: path.stat().st_mtime_ns for path in target.rglob("*.*")}
+    assert figures(found["site-summary"])["pages"] == figures(found["site-summary"])["pages written"]
+    found = artifacts(fleet_report(**given, return_state=True))
     (dated,) = target.glob("history/*.html")
-    assert (target / "fleet.html").read_bytes() == dated.read_bytes()
-    found = artifacts(state)
     assert f"[fleet report](https://reports.example/history/{dated.name})" == found["fleet-report"]
     said = figures(found["fleet-report-summary"])
     ((runs,),) = query(own_warehouse, "SELECT COUNT(*) FROM raw.runs")
-    assert (str(runs), str(dated.stat().st_size)) == (said["runs"], said["bytes"])
+    assert (str(runs), "0") == (said["runs"], said["pages written"])
+    assert written == {path: path.stat().st_mtime_ns for path in target.rglob("*.*") if path != dated}
 
 
-@pytest.mark.parametrize("call", [maintain, backfill, fleet_report], ids=lambda call: call.name)
+@pytest.mark.parametrize("call", [maintain, backfill, site, fleet_report], ids=lambda call: call.name)
 def test_without_a_warehouse_they_fail_at_once(prefect_server, tmp_path, call):
     """The message says what makes one, and none is made."""
     state = call(warehouse=str(tmp_path / "none.duckdb"), return_state=True)
@@ -168,7 +172,7 @@ def test_without_a_warehouse_they_fail_at_once(prefect_server, tmp_path, call):
     assert [] == list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("call", [maintain, backfill, fleet_report], ids=lambda call: call.name)
+@pytest.mark.parametrize("call", [maintain, backfill, site, fleet_report], ids=lambda call: call.name)
 def test_every_parameter_is_described(call):
     """Who starts a flow from Prefect's page reads there what each parameter is; none is needed."""
     described = {name: schema.get("description", "") for name, schema in call.parameters.properties.items()}

@@ -31,7 +31,7 @@ NO_BLOCK = "00000000-0000-0000-0000-000000000000"
 CONFIG = """
 [schedule]
 ingest = "off"
-fleet_report = "off"
+site = "off"
 maintain = "off"
 
 [thresholds]

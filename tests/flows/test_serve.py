@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 CONFIG = """
 [schedule]
 ingest = "3s"
-fleet_report = "off"
+site = "off"
 maintain = "off"
 
 [report]
@@ -192,7 +192,7 @@ def test_deployments_of_prefect_yaml_on_a_worker_load_the_same_rows(clock, tmp_p
 
     clock.ask("work_pools/", {"name": "bufferhouse", "type": "process"})
     prefect("deploy", "--all")
-    for flow in ("ingest", "fleet_report", "maintain", "backfill"):
+    for flow in ("ingest", "site", "fleet_report", "maintain", "backfill"):
         assert "bufferhouse" == clock.ask(f"deployments/name/{flow}/worker")["work_pool_name"]
     deployment = clock.ask("deployments/name/ingest/worker")
     clock.ask(f"deployments/{deployment['id']}/create_flow_run", {"state": {"type": "SCHEDULED"}})

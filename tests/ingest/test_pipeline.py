@@ -18,6 +18,7 @@ from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.read import Limits
 from bufferhouse.ingest.source import Source
 from bufferhouse.warehouse.open import writing
+from bufferhouse.warehouse.retention import MESSAGES
 from tests.command_line import call, kill_group, run, start
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import contents, counts, rows
@@ -81,7 +82,7 @@ def test_summary_counts_the_rows_that_are_in_the_tables(warehouse, fleet):
     assert (0, 126, 126, 1) == (code, summary["seen"], summary["new"], summary["ignored"])
     tables = counts(warehouse)
     assert summary["rows"] == {table: tables[table] for table in summary["rows"]}
-    assert tables.keys() - summary["rows"].keys() == {"runs", "loads"}
+    assert tables.keys() - summary["rows"].keys() == {"runs", "loads", "packings", *MESSAGES}
     assert 11 == tables["runs"] == len(summary["runs"])
 
 

@@ -3,7 +3,7 @@
 import tarfile
 from pathlib import Path
 
-from bufferhouse.oom.message import Message, Refused, read_messages
+from bufferhouse.messages.message import Message, Refused, read_messages
 from tests.command_line import CHECKOUT
 
 FOLDER = CHECKOUT / "examples" / "oom"

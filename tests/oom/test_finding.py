@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import shutil
 import tarfile
 from collections import Counter
 from functools import cache
@@ -11,15 +12,15 @@ import pytest
 
 from bufferhouse.compare.values import read_values
 from bufferhouse.ingest.in_memory import in_memory
-from bufferhouse.oom.figures import printed
+from bufferhouse.messages.figures import printed
+from bufferhouse.messages.join import dumps
+from bufferhouse.messages.rules import RULES, Parts, reproduce
 from bufferhouse.oom.finding import Finding, explain
-from bufferhouse.oom.join import dumps
-from bufferhouse.oom.rules import RULES, Parts, reproduce
 from bufferhouse.oom.worth import worth
 from bufferhouse.query.statements import ask
 from tests.command_line import call
 from tests.compare.values import value
-from tests.oom.specimens import CORPUS, FITS, SAID, failures, log, unpacked
+from tests.oom.specimens import CORPUS, FITS, FOLDER, SAID, failures, log, unpacked
 
 
 @cache
@@ -241,6 +242,33 @@ def test_an_archive_of_dumps(tmp_path):
         archive.add(log(name).parent, "dumps")
     said = call("oom", log(name), tmp_path / "dumps.tar.gz", "--format", "json")
     assert [True] == [one["dump"] is not None for one in json.loads(said.out)["findings"] if one["is_failure"]]
+
+
+@pytest.mark.parametrize("ending", ["tar.gz", "zip"])
+def test_an_archive_holds_logs_as_well(tmp_path, ending: str):
+    """The dump and the log that lie in one archive are enough."""
+    made = shutil.make_archive(
+        str(tmp_path / "all"), {"tar.gz": "gztar", "zip": "zip"}[ending], FOLDER, "libtpu-0.0.33/kv"
+    )
+    [finding] = [one for one in json.loads(call("oom", made, "--format", "json").out)["findings"] if one["is_failure"]]
+    assert made.endswith(ending)
+    assert f"{made}!libtpu-0.0.33/kv/stderr.txt" == finding["log"]
+    assert finding["dump"].startswith(f"{made}!libtpu-0.0.33/kv/module_0001.")
+
+
+def test_a_run_of_the_warehouse_is_enough(tmp_path):
+    """`oom RUN`: the messages that were ingested with it say what its log says; a word that is neither is refused."""
+    name, warehouse = "libtpu-0.0.33/xent", tmp_path / "warehouse.duckdb"
+    call("ingest", log(name).parent, "--warehouse", warehouse)
+    of_log = json.loads(call("oom", log(name).parent, "--format", "json").out)
+    of_run = call("oom", "xent", "--warehouse", warehouse, "--format", "json")
+    assert (1, of_log["findings"]) == (of_run.code, json.loads(of_run.out)["findings"])
+    assert of_run.out == call("oom", "--run", "xent", "--warehouse", warehouse, "--format", "json").out
+    wrong = call("oom", "zent", "--warehouse", warehouse)
+    assert (2, "") == (wrong.code, wrong.out)
+    assert "there is no run" in wrong.err
+    nothing = call("oom")
+    assert (2, True) == (nothing.code, "expected logs, directories of dumps, or a run" in nothing.err)
 
 
 def test_the_page_holds_the_findings(tmp_path):

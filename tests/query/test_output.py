@@ -104,7 +104,10 @@ def test_parquet(example_warehouse, tmp_path):
         ("FROM raw.allocation", "Did you mean raw.allocations"),
         ("FROM mart.runs", "Did you mean marts.runs"),
         ("FROM nothing_like_it_at_all", "SHOW ALL TABLES lists them."),
-        ("SELECT run_name FROM marts.peak_memory", "run_name is a column of marts.compiled_programs, "),
+        (
+            "SELECT run_name FROM marts.peak_memory",
+            "run_name is a column of marts.capacities, marts.compiled_programs, ",
+        ),
         (
             "SELECT p.opcode FROM peak_memory AS p",
             "opcode is a column of marts.allocation_map, marts.call_stacks, marts.peak_buffers, ",

@@ -1,6 +1,6 @@
 """The allocation map against an independent reader: which bytes a value takes, and when."""
 
-from bufferhouse.paths import REPORTS
+from bufferhouse.query.statements import ask_each
 from tests import oracle
 from tests.models.readings import by_dump, oracle_dumps
 
@@ -42,15 +42,16 @@ def test_the_parts_of_a_slot_sum_to_it(example):
 
 def test_a_thinned_timeline_keeps_its_peaks(example):
     """However few stretches a chart has, the occupied and the listed peak are in it, at their positions."""
-    thinned = (REPORTS / "program_timeline.sql").read_text()
     peaks = by_dump(
         example,
         "SELECT dump_id, memory_space, occupied_peak_position, occupied_peak_bytes, listed_peak_position,"
         " listed_peak_bytes FROM marts.peak_memory_v1 WHERE occupied_peak_bytes > 0 ORDER BY dump_id, memory_space",
     )
-    for dump_id in list(peaks)[::12]:
-        for stretches in (1, 7):
-            rows = example.execute(thinned, {"dump_id": dump_id, "stretches": stretches}).fetchall()
+    chosen = list(peaks)[::12]
+    for stretches in (1, 7):
+        found = ask_each(example, "program_timeline", chosen, stretches=stretches)
+        for dump_id in chosen:
+            rows = found[dump_id].rows
             for space, position, occupied, listed_position, listed in peaks[dump_id]:
                 assert (space, position, occupied) in [row[:3] for row in rows]
                 assert (space, listed_position, listed) in [(row[0], row[1], row[3]) for row in rows]
@@ -59,14 +60,13 @@ def test_a_thinned_timeline_keeps_its_peaks(example):
 
 def test_a_short_schedule_is_not_thinned(example):
     """With as many stretches as positions, the statement answers the whole timeline."""
-    thinned = (REPORTS / "program_timeline.sql").read_text()
     whole = by_dump(
         example,
         "SELECT dump_id, memory_space, schedule_position, occupied_bytes, listed_bytes, buffer_count, instruction_name"
         " FROM marts.memory_timeline_v1 ORDER BY ALL",
     )
     for dump_id in list(whole)[::12]:
-        found = example.execute(thinned, {"dump_id": dump_id, "stretches": 400}).fetchall()
+        found = ask_each(example, "program_timeline", [dump_id], stretches=400)[dump_id].rows
         expected = whole[dump_id]
         if found:  # else without live ranges
             assert (expected if len(expected) <= 400 else found) == found

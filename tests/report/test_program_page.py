@@ -10,11 +10,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.query.statements import ask
+from bufferhouse.query.statements import ask, ask_each
 from bufferhouse.report.html.page import FIRST_ROWS
-from bufferhouse.report.program.data import MAP_VALUES, PEAK_OWNERS, STRETCHES, Program, read_program
+from bufferhouse.report.program.data import MAP_VALUES, PEAK_OWNERS, SAVINGS, STRETCHES, Program, read_program
 from bufferhouse.report.program.page import program_page, shares
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
+from bufferhouse.whatif.ranking import rank
+from bufferhouse.whatif.space import read_space
 from tests.command_line import call
 from tests.report.pages import ATTRIBUTES, ELEMENTS, HOSTILE, Parts
 
@@ -70,11 +72,25 @@ def test_embedded_figures_are_those_of_the_statements(example_warehouse: Path, t
             "SELECT DISTINCT program_id FROM raw.observations WHERE dump_id = $1", [transformer.dump["dump_id"]]
         ).fetchone()
         assert transformer.answers.keys() == parts.embedded("answers").keys()
-        for name in transformer.answers:
-            about = {"program_id": program_id} if name in ("program_dumps", "program_trend") else {}
-            about = about or {"dump_id": transformer.dump["dump_id"]}
-            answer = ask(con, name, **about, **more.get(name, {}))
+        for name in transformer.answers.keys() - {"program_savings"}:  # no statement answers it
+            if name in ("program_dumps", "program_trend"):
+                answer = ask(con, name, program_id=program_id)
+            elif name == "program_capacity":
+                answer = ask(con, name, run_id=transformer.dump["run_id"])
+            else:
+                dump_id = transformer.dump["dump_id"]
+                answer = ask_each(con, name, [dump_id], **more.get(name, {}))[dump_id]
             assert (answer.columns, [list(map(plain, row)) for row in answer.rows]) == parts.answer(name)
+
+
+def test_the_ranking_is_that_of_savings(example_warehouse: Path, transformer: Program):
+    """What the page says a change is worth is what the verb says, the first of it."""
+    with duckdb.connect(str(example_warehouse), read_only=True) as con:
+        space = read_space(con, transformer.dump["dump_id"])
+    expected = [(one.worth_bytes, one.applied.edit.kind, space.name(one.applied.row)) for one in rank(space).worths]
+    shown = [(row["worth_bytes"], row["edit"], row["value_name"]) for row in transformer.spaces[0].savings]
+    assert expected[:SAVINGS] == shown
+    assert shown
 
 
 @pytest.mark.parametrize(

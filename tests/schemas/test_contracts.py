@@ -10,7 +10,7 @@ import pytest
 
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.sources.run import Run
-from bufferhouse.warehouse.load import _REJECTS
+from bufferhouse.warehouse.load import REJECTS
 from bufferhouse.warehouse.observations import OBSERVATIONS, STACK_FRAMES
 from schemas import TABLES
 from schemas.ddl import comments, create_table, sql_type
@@ -43,11 +43,11 @@ def test_every_column_has_a_description():
 
 
 def test_names_tell_what_a_column_holds():
-    """Booleans begin with is_ or has_, byte counts end in _bytes, keys in _id; no name needs quotes."""
+    """Booleans begin with is_, has_ or did_, byte counts end in _bytes, keys in _id; no name needs quotes."""
     for table, name, column in COLUMNS:
         kind = sql_type(column)
         assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
-        assert (kind == "BOOLEAN") == name.startswith(("is_", "has_")), (table, name)
+        assert (kind == "BOOLEAN") == name.startswith(("is_", "has_", "did_")), (table, name)
         assert (kind == "TIMESTAMP WITH TIME ZONE") == name.endswith("_at"), (table, name)
         assert kind != "BIGINT" or name.endswith(QUANTITIES), (table, name)
         assert not name.endswith(("_id", "_bytes", "_position", "_count")) or kind == "BIGINT", (table, name)
@@ -107,7 +107,7 @@ def test_statements_made_from_a_contract_build_its_table(table):
 
 def test_rows_written_without_a_frame_have_the_columns_of_their_contracts():
     """Observations, stack frames, rejects and runs: written row by row, in the order and the types of the contract."""
-    for table, schema in (("observations", OBSERVATIONS), ("stack_frames", STACK_FRAMES), ("rejects", _REJECTS)):
+    for table, schema in (("observations", OBSERVATIONS), ("stack_frames", STACK_FRAMES), ("rejects", REJECTS)):
         declared = {name: column.dtype for name, column in TABLES[table].columns.items()}
         assert list(declared.items()) == list(schema.items())
     run = Run("run", "/run", datetime(2026, 1, 1, tzinfo=UTC), "given")

@@ -1,6 +1,7 @@
 """s3:// against a real S3 server on the loopback: the same rows, retries, and what is said when it goes away."""
 
 import gzip
+import json
 import logging
 import os
 import threading
@@ -21,6 +22,7 @@ from bufferhouse.sources.discover import discover, read
 from bufferhouse.sources.s3 import configuration
 from tests.command_line import call, run
 from tests.ingests import SUFFIX, ingest, name_of
+from tests.oom.specimens import FOLDER
 from tests.sources.module_texts import DATA
 from tests.sources.test_archive import archived, facts
 from tests.synthetic import small_dump
@@ -383,3 +385,22 @@ def test_a_profile_that_is_not_there_is_a_wrong_call(monkeypatch):
     monkeypatch.setenv("AWS_PROFILE", "gone")
     with pytest.raises(UsageError, match="no profile 'gone'"):
         configuration()
+
+
+def test_logs_in_a_bucket_are_read_beside_their_dumps(server, tmp_path):
+    """By `oom`, and by an ingest, which keeps their messages; an object that is a log is one."""
+    client = client_of(server)
+    client.create_bucket(Bucket="failures")
+    for path in sorted((FOLDER / "libtpu-0.0.33" / "kv").iterdir()):
+        client.put_object(Bucket="failures", Key=f"kv/{path.name}", Body=path.read_bytes())
+    said = call("oom", "s3://failures/kv", "--format", "json")
+    [finding] = [one for one in json.loads(said.out)["findings"] if one["is_failure"]]
+    assert (1, "s3://failures/kv/stderr.txt") == (said.code, finding["log"])
+    assert finding["dump"].startswith("s3://failures/kv/module_0001.")
+    alone = call("oom", "s3://failures/kv/stderr.txt", "--format", "json")
+    assert [None] == [one["dump"] for one in json.loads(alone.out)["findings"] if one["is_failure"]]
+    warehouse = tmp_path / "warehouse.duckdb"
+    assert 0 == call("ingest", "s3://failures/kv", "--warehouse", warehouse).code
+    assert [("stderr.txt", True)] == rows(
+        warehouse, "SELECT log_path, is_reproduced FROM marts.oom_v1 WHERE is_failure"
+    )

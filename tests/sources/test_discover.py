@@ -141,8 +141,12 @@ def test_the_files_of_a_split_dump_are_one_dump(tmp_path):
     found = discover([tmp_path / "run"])
     names = {"allocations": files[1].name, "values": files[2].name, "live_range": files[0].name}
     assert [names] == parts(found)
-    assert ["allocations", "values", "live_range"] == list(found.dumps[0].parts)
-    assert (14, 3 * 10**9, 0) == (found.dumps[0].size_bytes, found.dumps[0].mtime_ns, found.ignored_count)
+    assert ["allocations", "values", "live_range"] == list(next(iter(found.dumps)).parts)
+    assert (14, 3 * 10**9, 0) == (
+        next(iter(found.dumps)).size_bytes,
+        next(iter(found.dumps)).mtime_ns,
+        found.ignored_count,
+    )
 
 
 def test_siblings_of_a_file_named_explicitly_are_found(tmp_path):

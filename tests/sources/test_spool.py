@@ -2,25 +2,25 @@
 
 import pytest
 
-from bufferhouse.sources.discover import Waiting
+from bufferhouse.sources.spool import Spool
 
 
 @pytest.mark.parametrize("memory_bytes", [0, 10, 1000])
 def test_parts_come_back_wherever_they_waited(memory_bytes):
     """Whatever fits is held in memory, the rest in a file; each comes back as it was, in any order."""
     parts = [bytes([number]) * number for number in range(20)]
-    with Waiting(memory_bytes) as waiting:
-        places = [waiting.put(part) for part in parts]
-        held = sum(len(place) for place in places if isinstance(place, bytes))
-        assert held <= memory_bytes
-        assert list(reversed(parts)) == [waiting.take(place) for place in reversed(places)]
+    waiting = Spool(memory_bytes)
+    places = [waiting.put(part) for part in parts]
+    held = sum(len(place) for place in places if isinstance(place, bytes))
+    assert held <= memory_bytes
+    assert list(reversed(parts)) == [waiting.take(place) for place in reversed(places)]
 
 
 def test_memory_is_given_back():
     """What was taken makes room for what comes."""
-    with Waiting(10) as waiting:
-        for _ in range(3):
-            place = waiting.put(b"0123456789")
-            assert b"0123456789" == place
-            assert isinstance(waiting.put(b"0"), tuple)
-            waiting.take(place)
+    waiting = Spool(10)
+    for _ in range(3):
+        place = waiting.put(b"0123456789")
+        assert b"0123456789" == place
+        assert isinstance(waiting.put(b"0"), tuple)
+        waiting.take(place)

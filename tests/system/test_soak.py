@@ -21,7 +21,7 @@ RUNS = int(os.environ.get("BUFFERHOUSE_SOAK_RUNS", "200"))
 CONFIG = """
 [schedule]
 ingest = "off"
-fleet_report = "off"
+site = "off"
 maintain = "off"
 
 [[sources]]

@@ -9,9 +9,13 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.compare.compare import SAME_SIGNATURE, Compared, compare_runs
+from bufferhouse.compare.donations import lost_donations
+from bufferhouse.compare.flags import changed_flags
 from bufferhouse.compare.pairing import CHANGES
 from bufferhouse.config.threshold import RELEVANT, Threshold
 from bufferhouse.query.statements import Answer, Record, ask
+from bufferhouse.report.compare.donations import donation_records
+from bufferhouse.report.compare.flags import flag_records
 from bufferhouse.report.compare.records import cause_records, program_records
 from bufferhouse.report.opening import find_programs, find_run, opened
 
@@ -22,7 +26,9 @@ class Comparison:
 
     `answers` holds the records of both runs (`compare_runs`), of the programs (`compare_programs`: one for each pair of
     dumps and memory space) and of the causes (`compare_causes`), the biggest first. `device_facts` say where the dumps
-    of a run without a known device contradict those of the other.
+    of a run without a known device contradict those of the other. `flags` are the options that differ between the
+    compilations, with the labels of the programs, as far as files beside the dumps tell them; `lost_donations` those
+    that were taken before and are not any more.
     """
 
     warehouse: str
@@ -33,6 +39,8 @@ class Comparison:
     rows: Sequence[Compared]
     answers: dict[str, Answer] = field(repr=False)
     device_facts: Sequence[str] = ()
+    flags: Sequence[Record] = ()
+    lost_donations: Sequence[Record] = ()
 
     @property
     def before(self) -> Record:
@@ -125,18 +133,40 @@ def read_comparison(
     """
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")
-        runs = {"before_run_id": find_run(con, before), "after_run_id": find_run(con, after)}
-        sides = ask(con, "compare_runs", **runs)
+        run_ids = find_run(con, before), find_run(con, after)
         program_ids = None if program is None else find_programs(con, program)
-        device_facts = _device_facts(con, sides.records)
-        rows = compare_runs(con, **runs, metric=metric, program_ids=program_ids, memory_space=memory_space)
+        wanted = {"metric": metric, "relevant": relevant, "program_ids": program_ids, "memory_space": memory_space}
+        return comparison_of(con, *run_ids, warehouse=name, note=note, **wanted)
+
+
+def comparison_of(
+    con: duckdb.DuckDBPyConnection,
+    before_run_id: int,
+    after_run_id: int,
+    *,
+    warehouse: str = "",
+    note: str | None = None,
+    metric: str = "reserved",
+    relevant: Threshold = RELEVANT,
+    program_ids: Sequence[int] | None = None,
+    memory_space: int | None = None,
+) -> Comparison:
+    """Compare two runs by their ids; the rest as `read_comparison`."""
+    runs = {"before_run_id": before_run_id, "after_run_id": after_run_id}
+    sides = ask(con, "compare_runs", **runs)
+    device_facts = _device_facts(con, sides.records)
+    rows = compare_runs(con, **runs, metric=metric, program_ids=program_ids, memory_space=memory_space)
+    pairs = [row.pair for row in rows]
+    changes = changed_flags(con, **runs, pairs=pairs)
+    lost = lost_donations(con, after_run_id, pairs)
     programs = program_records(rows, relevant, sides.records)
     answers = {
         "compare_runs": sides,
         "compare_programs": Answer.of(programs),
         "compare_causes": Answer.of(cause_records(rows, programs)),
     }
-    return Comparison(name, datetime.now(UTC), note, metric, relevant, rows, answers, device_facts)
+    beside = flag_records(changes, programs), donation_records(lost, programs)
+    return Comparison(warehouse, datetime.now(UTC), note, metric, relevant, rows, answers, device_facts, *beside)
 
 
 def _device_facts(con: duckdb.DuckDBPyConnection, sides: Sequence[Record]) -> list[str]:

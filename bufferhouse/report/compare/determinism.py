@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import duckdb
+
+from bufferhouse.compare.flags import effective_options
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record, ask
@@ -53,12 +56,27 @@ def read_determinism(path: Path | None, *, sources: Sequence[str] = (), wait: fl
 
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")
-        recorded = [flags for (flags,) in ask(con, "determinism_flags").rows]
-        told = {"xla_flags": recorded, "effective_flags": [effective_flags(flags) for flags in recorded]}
-        table = pa.table(told, schema=pa.schema([(column, pa.string()) for column in told]))
+        told = _told(con)
+        names = ("run_id", "dump_id", "effective_flags")
+        kinds = zip(names, (pa.int64(), pa.int64(), pa.string()), strict=True)
+        table = pa.table(dict(zip(names, map(list, zip(*told, strict=True)) if told else ([], [], []), strict=True)),
+                         schema=pa.schema(list(kinds)))  # fmt: skip
         with registered(con, "determinism_flags", table):
             answers = {statement: ask(con, statement) for statement in ("determinism", "determinism_runs")}
     return Determinism(name, datetime.now(UTC), note, answers)
+
+
+def _told(con: duckdb.DuckDBPyConnection) -> list[tuple[int, int | None, str | None]]:
+    """Return run, dump and the flags that may change code, by files beside the dump; without a dump, by the run."""
+    found: list[tuple[int, int | None, str | None]] = []
+    sets: dict[tuple[int, int], list[int]] = {}
+    for run_id, dump_id, xla_flags, key in ask(con, "determinism_flags").rows:
+        if dump_id is None:
+            found.append((run_id, None, effective_flags(xla_flags)))
+        else:
+            sets.setdefault((run_id, dump_id), []).append(key)
+    by_files = effective_options(con, {tuple(keys) for keys in sets.values()})
+    return found + [(*place, by_files[tuple(keys)]) for place, keys in sets.items()]
 
 
 def determinism_text(found: Determinism, form: str, *, exact: bool = False) -> str:

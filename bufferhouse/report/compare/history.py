@@ -1,7 +1,7 @@
 """The history of a program and the causes of its changes: read from the warehouse, and written as text."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from bufferhouse.compare.history import Joined, Series, read_history, read_joine
 from bufferhouse.config.threshold import RELEVANT
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
+from bufferhouse.report.compare.flags import flag_objects, flags_said
 from bufferhouse.report.compare.joined import COLUMNS as JOINED
 from bufferhouse.report.compare.records import cause_records, program_records
 from bufferhouse.report.compare.sections import METRIC_NAMES, cause_section, exactly
@@ -135,8 +136,8 @@ def _joined_sections(joined: Sequence[Joined], exact: bool) -> list[Section]:
 
 def _object(series: Series) -> Record:
     changes = [
-        {"run_name": new["run_name"], "previous_run_name": old["run_name"], **record}
-        for (old, new, _), record in zip(series.changes, _with_causes(series), strict=True)
+        {"run_name": new["run_name"], "previous_run_name": old["run_name"], "flags": flag_objects(flags), **record}
+        for (old, new, _), flags, record in zip(series.changes, series.flags, _with_causes(series), strict=True)
     ]
     return {**series.key, "runs": list(series.runs), "changes": changes}
 
@@ -161,7 +162,7 @@ def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
         f"program_id {key['program_id']}.",
     ]
     points, explained = [], []
-    for old, new, row in series.changes:
+    for (old, new, row), flags in zip(series.changes, series.flags, strict=True):
         records = program_records([row], RELEVANT, [])
         compiler = " ".join(filter(None, (new["compiler"], new["compiler_version"]))) or None
         points.append(
@@ -174,6 +175,8 @@ def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
         )
         section = cause_section(records[0], cause_records([row], records), exact=exact)
         heading = f"Why {printable(new['run_name'], 60)} differs from {printable(old['run_name'], 60)}"
+        lines_of_flags = [f"Flags that differ: {flags_said(flags)}."] if flags else []
+        section = replace(section, lines=[*lines_of_flags, *section.lines])
         explained.append((abs(row.delta_bytes or 0), len(explained), heading, section))
     title = ", ".join(
         [printable(runs[-1]["program_name"], 80), *about, space_title(key["platform"], key["memory_space"])]

@@ -21,7 +21,7 @@ _KEPT = (
     "main_cause_said",
 )  # fmt: skip
 COLUMNS = [
-    Column("program_label", "program", is_whole=True),
+    Column("program_label", "program", is_whole=True, link="program_link"),
     Column("change_said", "what changed", limit=60),
     Column("guess", "pair", rank=2),
     Column("memory_space", "memory space", "count", rank=3),

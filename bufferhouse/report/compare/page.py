@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bufferhouse.compare.compare import UNCHANGED
 from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record
@@ -20,6 +21,7 @@ from bufferhouse.report.compare.sections import (
 )
 from bufferhouse.report.compare.waterfall import STEPS, axis_said, waterfall_chart, waterfall_records
 from bufferhouse.report.html.charts import Chart, change_chart
+from bufferhouse.report.html.frame import Frame
 from bufferhouse.report.html.page import page
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable, space_title
@@ -70,19 +72,25 @@ class _Part:
     at_peaks: Sequence[Section] = ()
 
 
-def compare_page(comparison: Comparison) -> str:
-    """Return the whole page."""
+def compare_page(comparison: Comparison, frame: Frame | None = None, links: Sequence[tuple[str, str]] = ()) -> str:
+    """Return the whole page; in a site with `links` to other pages, and without the records of unchanged programs."""
     made: dict[str, list[Record]] = {STEPS: [], _MATCHED: [], _ALONE: []}
     sections = [_part(section, comparison, made) for section in compare_sections(comparison)[1:]]
     name, loads = title(comparison), [side["loaded_at"] for side in (comparison.before, comparison.after)]
+    answers = comparison.answers
+    if frame:
+        shown = [row for row in comparison.programs if row["status"] != UNCHANGED]
+        answers = answers | {"compare_programs": Answer.of(shown)}
     return page(
         "compare.html",
         f"Memory of two runs: {name}",
-        comparison.answers | {source: Answer.of(records) for source, records in made.items() if records},
+        answers | {source: Answer.of(records) for source, records in made.items() if records},
         warehouse=comparison.warehouse,
         asked_at=comparison.asked_at,
         loaded_at=max(filter(None, loads), default=None),
-        shared_texts=(_CAUSES, *made),
+        shared_texts=(_CAUSES, *made, *(["compare_programs"] if frame else [])),
+        frame=frame,
+        links=links,
         name=name,
         subtitle=subtitle(comparison),
         notes=notes(comparison),

@@ -8,13 +8,15 @@ from bufferhouse.compare.rollup import rolled_up
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
+from bufferhouse.report.compare.donations import donation_section
+from bufferhouse.report.compare.flags import flag_section
 from bufferhouse.report.compare.records import KEY, cause_with_bytes
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_heading, space_key, space_title
 from bufferhouse.report.text.sections import Section
 
 _SHOWN = 15  # rows of a table on a terminal and in Markdown
-_PROGRAM = Column("program_label", "program")
+_PROGRAM = Column("program_label", "program", link="program_link")
 _TOTALS = [
     Column("platform", "platform"),
     Column("memory_space", "memory space", "count"),
@@ -93,7 +95,7 @@ _CAUSES = [
     Column("shape", "shape", limit=60, rank=1),
     Column("opcode", "opcode", rank=4),
     Column("op_name", "op_name", limit=48, rank=2),
-    Column("source", "source", limit=48, rank=5),
+    Column("source", "source", limit=48, rank=5, link="source_link"),
     Column("tier", "matched by", rank=3),
 ]
 _ROLLUP = [
@@ -178,8 +180,25 @@ def exactly(row: Record) -> Record:
 
 
 def subtitle(comparison: Comparison) -> list[str]:
-    """Return one line a run: its name, compiler, platform, start and counts."""
-    return [f"{side['side']}: {_run(side)}" for side in (comparison.before, comparison.after)]
+    """Return one line a run: its name, compiler, platform, start and counts; and how much of the device is taken."""
+    sides = (comparison.before, comparison.after)
+    return [*(f"{side['side']}: {_run(side)}" for side in sides), *capacity_lines(comparison)]
+
+
+def capacity_lines(comparison: Comparison) -> list[str]:
+    """Return a line for each run of which the capacity is known: the program that reserves most, and how much it is."""
+    lines = []
+    for side in (comparison.before, comparison.after):
+        rows = [row for row in comparison.programs if row["memory_space"] == 0]
+        sizes = [(row[f"{side['side']}_reserved_bytes"] or 0, row["program_label"]) for row in rows]
+        if side["capacity_bytes"] and sizes and max(sizes)[0]:
+            size, label = max(sizes)
+            lines.append(
+                f"capacity {side['side']}: {human_bytes(side['capacity_bytes'])}, as "
+                f"{printable(side['capacity_source'], 80)} says; {printable(label, 80)} reserves most, "
+                f"{human_bytes(size)}, {size / side['capacity_bytes']:.1%} of it"
+            )
+    return lines
 
 
 def _run(side: Record) -> str:
@@ -341,4 +360,12 @@ def compare_sections(
     changed = [section for section in statuses if section.where["status"] in (RESHAPED, "changed")]
     others = [section for section in statuses if section.where["status"] not in (RESHAPED, "changed")]
     explained = [*cause_sections(comparison, exact=exact, of=explain), *rollup_section(comparison, by)]
-    return [first, *totals_section(comparison, exact=exact), *changed, *explained, *others]
+    return [
+        first,
+        *flag_section(comparison.flags),
+        *donation_section(comparison.lost_donations),
+        *totals_section(comparison, exact=exact),
+        *changed,
+        *explained,
+        *others,
+    ]

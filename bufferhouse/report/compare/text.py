@@ -44,7 +44,8 @@ def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:
 
     `programs` has one entry for each pair of dumps and memory space, with its `causes`, whose `bytes` sum to
     `delta_bytes`; `totals` has one for each memory space, over the programs that are in both runs. `notes` say where
-    the runs are of two kinds of device, or may be.
+    the runs are of two kinds of device, or may be. `flags` has the options of the compilations that differ,
+    `lost_donations` the donations that were taken before and are not any more.
     """
     return {
         "warehouse": comparison.warehouse,
@@ -54,6 +55,8 @@ def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:
         "metric": comparison.metric,
         "relevance": comparison.relevant._asdict(),
         "notes": device_notes(comparison),
+        "flags": list(comparison.flags),
+        "lost_donations": list(comparison.lost_donations),
         "programs": with_causes(comparison.programs, comparison.causes),
         "totals": comparison.totals,
         **{f"by_{key}": section.records for key, section in zip(by, rollup_section(comparison, by), strict=True)},

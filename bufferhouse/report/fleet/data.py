@@ -104,10 +104,11 @@ def read_fleet(path: Path | None, *, sources: Sequence[str] = (), wait: float = 
         UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
-        return _fleet(con, name, note)
+        return fleet_of(con, name, note)
 
 
-def _fleet(con: duckdb.DuckDBPyConnection, name: str, note: str | None) -> Fleet:
+def fleet_of(con: duckdb.DuckDBPyConnection, name: str = "", note: str | None = None) -> Fleet:
+    """Ask all statements of the report on a connection."""
     for statement in KEPT:
         keep(con, statement)
     answers = {

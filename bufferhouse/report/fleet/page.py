@@ -1,6 +1,6 @@
 """The fleet report as one HTML page: what moved, what is padding, what was ingested."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import altair as alt
@@ -11,6 +11,7 @@ from bufferhouse.report.fleet.data import Fleet, Series, Space
 from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables
 from bufferhouse.report.fleet.text import advice, cause_said, left_out, moved_line, title
 from bufferhouse.report.html.charts import PROGRAM_LENGTH, RUN_LENGTH, Chart, bytes_axis, distinct, over_runs
+from bufferhouse.report.html.frame import Frame
 from bufferhouse.report.html.page import page
 from bufferhouse.report.text.figures import human_bytes, printable
 
@@ -23,9 +24,10 @@ _FEW_RUNS = 30
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A series, the points of its trend, and the text of its main cause."""
+    """A series, the function that it is of, the points of its trend, and the text of its main cause."""
 
     series: Series
+    function_name: str
     trend: str
     cause: str
 
@@ -48,8 +50,13 @@ class _Table:
     padding: Sequence[Record]
 
 
-def fleet_page(fleet: Fleet) -> str:
-    """Return the whole page."""
+def fleet_page(
+    fleet: Fleet,
+    frame: Frame | None = None,
+    runs: Mapping[str, str] | None = None,
+    functions: Mapping[str, str] | None = None,
+) -> str:
+    """Return the whole page; in a site with the addresses of runs and functions by their names."""
     return page(
         "fleet.html",
         f"Fleet memory: {fleet.warehouse}",
@@ -58,6 +65,9 @@ def fleet_page(fleet: Fleet) -> str:
         asked_at=fleet.asked_at,
         loaded_at=fleet.overview["loaded_at"],
         shared_texts=("fleet_programs", "fleet_trend"),
+        frame=frame,
+        run_links=runs or {},
+        function_links=functions or {},
         fleet=fleet,
         advice=advice(fleet, rejects=0),
         tables=[_table(space) for space in fleet.spaces],
@@ -81,10 +91,15 @@ def _table(space: Space) -> _Table:
         has_trend=len(space.runs) > 2,
         has_net=len(space.runs) > 1,
         has_cause=has_cause,
-        rows=[_Row(series, _points(series, space.runs), cause_said(series, human_bytes)) for series in space.series],
+        rows=[_row(series, space) for series in space.series],
         left_out=left_out(space),
         padding=space.padding,
     )
+
+
+def _row(series: Series, space: Space) -> _Row:
+    name = next(iter(series.by_run.values()))["program_name"]
+    return _Row(series, name, _points(series, space.runs), cause_said(series, human_bytes))
 
 
 def _points(series: Series, runs: Sequence[Record]) -> str:

@@ -12,11 +12,11 @@ _PLACE = [
     Column("memory_space", "memory space", "count"),
 ]
 _PROGRAMS = [
-    Column("program_label", "program"),
+    Column("program_label", "program", link="program_link"),
     Column("compile_target", "target"),
     *_PLACE,
     Column("device_kind", "device", rank=3),
-    Column("run_name", "newest run", rank=3),
+    Column("run_name", "newest run", rank=3, link="run_link"),
     Column("run_count", "runs", "count", rank=2),
     Column("reserved_bytes", "reserved", "bytes"),
     Column("net_change_bytes", "net change", "change", rank=1),
@@ -44,13 +44,13 @@ _SOURCES = [
     Column("program_name", "program with the most"),
 ]
 _RECOMPILED = [
-    Column("program_name", "function"),
+    Column("program_name", "function", link="function_link"),
     Column("compile_target", "target"),
     Column("run_count", "runs", "count"),
     Column("dump_count", "most dumps in a run", "count"),
     Column("signature_count", "signatures", "count"),
     Column("identical_count", "identical", "count"),
-    Column("run_name", "example run"),
+    Column("run_name", "example run", link="run_link"),
     Column("largest_reserved_bytes", "largest reserved", "bytes"),
 ]
 _COVERAGE = [
@@ -78,12 +78,6 @@ def fleet_tables(fleet: Fleet) -> list[Section]:
             _RECOMPILED,
             "fleet_recompiled",
         ),
-        (
-            "What the figures cover",
-            "A figure leaves out the dumps and runs that lack what it needs.",
-            _COVERAGE,
-            "fleet_coverage",
-        ),
     )
     if not fleet.runs:
         return []
@@ -94,7 +88,15 @@ def fleet_tables(fleet: Fleet) -> list[Section]:
             for title, line, columns, name in tables
             if fleet.answers[name].records
         ),
+        *filter(None, [coverage_section(fleet)]),
     ]
+
+
+def coverage_section(fleet: Fleet) -> Section | None:
+    """Return the table of what the figures cover; None where there is nothing to cover."""
+    records = fleet.answers["fleet_coverage"].records
+    lines = ["A figure leaves out the dumps and runs that lack what it needs."]
+    return Section("What the figures cover", lines, _COVERAGE, records, "fleet_coverage") if records else None
 
 
 def fleet_reshaped(fleet: Fleet) -> list[Section]:

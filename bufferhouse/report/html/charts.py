@@ -3,6 +3,7 @@
 Here is what charts of several pages share: axes for bytes and for runs, and bars of programs.
 """
 
+import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -42,6 +43,12 @@ class Chart:
         spec = drawn.properties(width="container", height=height).to_dict(validate=False)
         del spec["$schema"]  # no address in the page
         return cls(spec, **about)
+
+    @property
+    def axis_said(self) -> str:
+        """The sentence about an axis that is not linear; else empty."""
+        scales = json.dumps(self.spec)
+        return " The axis is logarithmic." if '"type": "log"' in scales or '"type": "symlog"' in scales else ""
 
 
 def distinct(texts: dict[str, str]) -> dict[str, str]:

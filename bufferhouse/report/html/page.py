@@ -24,6 +24,7 @@ from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.redaction import redactor
 from bufferhouse.report.html.charts import Chart
+from bufferhouse.report.html.frame import Frame
 from bufferhouse.report.html.vega import vega
 from bufferhouse.report.text.columns import NAME_LENGTH, Column, said
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, reject_line
@@ -31,8 +32,16 @@ from bufferhouse.report.text.sections import Section
 from bufferhouse.version import __version__
 
 FIRST_ROWS = 25  # of an answer, in the page itself
+FIRST_ROWS_IN_SITE = 6  # of thousands of pages: the script shows more at once
 _HERE = Path(__file__).parent
 _EXACT_IN_JAVASCRIPT = 2**53
+# A page of a site runs the scripts of the site and asks nobody for anything. Vega writes style attributes.
+SITE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'"
+)
+_LONG = 4  # headings: from here on a page of a site has a table of contents
+_OUTSIDE = ("https://", "http://")  # source lines are in another place, which the configuration names
 _AS_THEY_ARE = (Markup, int, float)  # what templates write without a look at it
 
 
@@ -46,9 +55,12 @@ def page(
     loaded_at: datetime | None = None,
     scripts: Sequence[str] = (),
     shared_texts: Collection[str] = (),
+    frame: Frame | None = None,
     **given: Any,
 ) -> str:
     """Return a whole page: `template`, which is `given` what it shows, inside the frame.
+
+    With `frame` the page is one of a site: scripts and styles are files that all pages share, and cells are links.
 
     The answers, by the names of their statements, are embedded in the element `answers` as `{name: {"columns": [...],
     "rows": [[...]]}}`: the figures of the page for machines. Integers that JavaScript would round stand there as text.
@@ -58,8 +70,8 @@ def page(
     `scripts` are further scripts of `assets/`, by name. The last line of the page names the `warehouse`, when it was
     asked, and when it was last loaded.
     """
-    below = Below()
-    body = _environment().get_template(template).render(given, below=below)
+    below = Below(frame)
+    body = _environment().get_template(template).render(given, below=below, root=frame.root if frame else "")
     blocks: dict[str, Any] = {"answers": {name: _embedded(answers[name], name in shared_texts) for name in answers}}
     if below.sources:
         blocks["tables"] = below.sources
@@ -69,6 +81,9 @@ def page(
             for chart in below.charts
         ]
     wanted = ["tables"] * ("<table" in body) + ["charts"] * bool(below.charts) + list(scripts)
+    if frame:
+        wanted += ["columns"] * ("<table" in body) + ["contents"] * (body.count("<h2") >= _LONG)
+        return _in_site(frame, title, body, blocks, wanted, has_charts=bool(below.charts))
     running = [vega()] * bool(below.charts) + [_own(wanted)] * bool(wanted)
     return _environment().get_template("page.html").render(
         title=title,
@@ -85,10 +100,38 @@ def page(
     )  # fmt: skip
 
 
+def _in_site(
+    frame: Frame, title: str, body: str, blocks: Mapping[str, Any], wanted: Sequence[str], *, has_charts: bool
+) -> str:
+    """Return a page of a site, and leave the files that it needs with the frame."""
+    files = [frame.keep("vega", "js", vega)] * has_charts
+    if wanted:
+        files.append(frame.keep("-".join(wanted), "js", lambda: _own(wanted)))
+    return _environment().get_template("site.html").render(
+        title=title,
+        policy=Markup(SITE_POLICY),
+        style=frame.keep("site", "css", lambda: _asset("page.css") + _asset("site.css")),
+        frame=frame,
+        root=frame.root,
+        body=Markup(body),
+        blocks={name: Markup(_json(block)) for name, block in blocks.items()},
+        scripts=[*frame.scripts, *files],
+        version=__version__,
+    )  # fmt: skip
+
+
+@cache
+def waiting_page(root: str) -> str:
+    """Return a page that says that a page of a site is being made; `root` leads to the root of the site."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    return _environment().get_template("waiting.html").render(policy=Markup(policy), root=root)
+
+
 class Below:
     """What the scripts below the body of a page need, gathered while the templates write the body."""
 
-    def __init__(self) -> None:
+    def __init__(self, frame: Frame | None = None) -> None:
+        self.frame = frame
         self.charts: list[Chart] = []
         self.sources: dict[str, Any] = {}
 
@@ -101,9 +144,18 @@ class Below:
         """Return the rows of a section that stand in the page: all, or the first, and the script finds the others."""
         if not section.source:
             return section.records
-        columns = [{"column": column.name, "kind": column.kind, "limit": column.limit} for column in section.columns]
+        columns = [
+            {"column": column.name, "kind": column.kind, "limit": column.limit}
+            | ({"link": column.link, "root": self.frame.root} if self.frame and column.link else {})
+            for column in section.columns
+        ]
         self.sources[section.name] = {"source": section.source, "where": dict(section.where), "columns": columns}
-        return section.records[:FIRST_ROWS]
+        return section.records[: FIRST_ROWS_IN_SITE if self.frame else FIRST_ROWS]
+
+    def link(self, record: Record, column: Column) -> str | None:
+        """Return where a cell leads to, from the page; None in a page that stands alone, and where there is no page."""
+        found = record.get(column.link) if self.frame and column.link else None
+        return None if found is None else found if found.startswith(_OUTSIDE) else self.frame.root + found
 
 
 @cache
@@ -154,6 +206,11 @@ def _policy(scripts: Sequence[str]) -> str:
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
+def json_block(value: object) -> str:
+    """Return JSON in ASCII that no text in it can end: dates are text, no text is a secret, as in pages."""
+    return _json(value)
+
+
 def _json(value: object) -> str:
     """Return JSON in ASCII that no text in it can end."""
     written = json.dumps(_plain(value, cache(redactor())), ensure_ascii=True, separators=(",", ":"))
@@ -176,7 +233,16 @@ def _embedded(answer: Answer, shares_texts: bool) -> dict[str, Any]:
 
 
 def _plain(value: Any, redact: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
+    kind = type(value)
+    if kind is list or kind is tuple:
+        # Most of a page are rows of numbers: a call for each of their cells would take most of the time.
+        return [
+            one
+            if one is None or (type(one) is int and -_EXACT_IN_JAVASCRIPT <= one <= _EXACT_IN_JAVASCRIPT)
+            else _plain(one, redact)
+            for one in value
+        ]
+    if kind is str:
         return redact(value)
     if value is None or isinstance(value, float | bool):
         return value
@@ -186,6 +252,8 @@ def _plain(value: Any, redact: Callable[[str], str]) -> Any:
         return {key: _plain(item, redact) for key, item in value.items()}
     if isinstance(value, datetime | date):
         return value.isoformat()
+    if isinstance(value, str):
+        return redact(str(value))
     return [_plain(item, redact) for item in value]
 
 

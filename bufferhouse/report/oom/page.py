@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from bufferhouse.messages.message import Refused
 from bufferhouse.oom.finding import Finding
-from bufferhouse.oom.message import Refused
 from bufferhouse.report.html.page import page
 from bufferhouse.report.oom.text import oom_sections, refused_section, title, told
 

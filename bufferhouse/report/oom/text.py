@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from bufferhouse.errors import counted
-from bufferhouse.oom.figures import printed as size_text
+from bufferhouse.messages.figures import printed as size_text
+from bufferhouse.messages.message import Refused
 from bufferhouse.oom.finding import Finding, record
-from bufferhouse.oom.message import Refused
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable
 from bufferhouse.report.text.github import annotation

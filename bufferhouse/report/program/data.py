@@ -12,15 +12,20 @@ import duckdb
 
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.hints import REJECTS
-from bufferhouse.query.statements import Answer, Record, ask
+from bufferhouse.query.statements import Answer, Record, ask, ask_each
 from bufferhouse.report.nothing import NothingToShow, held_by, nothing_of
 from bufferhouse.report.opening import find_run, opened
 from bufferhouse.report.text.figures import printable
+from bufferhouse.whatif.ranking import rank
+from bufferhouse.whatif.space import read_space
 
 STRETCHES = 400  # of the schedule in the timeline: about one for each three pixels of a wide page
 MAP_VALUES = 20_000  # drawn in the allocation map
 PEAK_OWNERS = 10_000  # per memory space, in the table of values at the peak
+SAVINGS = 20  # edits, in the ranking of what each is worth
 _SHOWN_CANDIDATES = 12
+_SAVINGS = ["memory_space", "worth_bytes", "edit", "value_name", "label", "why", "shape_text", "size_bytes",
+            "peak_position", "op_name", "source_place"]  # fmt: skip
 PARTS = {
     "element": "elements",
     "layout_padding": "layout padding",
@@ -46,6 +51,7 @@ class Space:
     mapped_count: int
     left_out_count: int
     largest_left_out_bytes: int | None
+    savings: list[Record]
 
     @property
     def has_live_ranges(self) -> bool:
@@ -73,6 +79,15 @@ class Program:
     def name(self) -> str:
         """The name of the program, safe to print."""
         return printable(self.dump["program_name"], 120)
+
+    @property
+    def capacity(self) -> Record | None:
+        """How much of the default memory space a program of the run may take; None where nobody knows."""
+        return next(iter(self.answers["program_capacity"].records), None)
+
+    def limit(self, space: Space) -> Record | None:
+        """Return the capacity of a memory space: it is known of the default one alone."""
+        return self.capacity if space.memory_space == 0 else None
 
     @property
     def others(self) -> list[Record]:
@@ -110,25 +125,67 @@ def read_program(
     """
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")
-        run_id = None if run is None else _run_id(con, word, run)
-        program_id = _program_id(con, word, run_id)
-        dumps = ask(con, "program_dumps", program_id=program_id)
-        dump = _dump(con, dumps.records, run_id)
+        program_id, dumps, dump = find_dump(con, word, run)
         dump_id = dump["dump_id"]
-        answers = {
-            "program_dumps": dumps,
-            "program_spaces": ask(con, "program_spaces", dump_id=dump_id),
-            "program_timeline": ask(con, "program_timeline", dump_id=dump_id, stretches=STRETCHES),
-            "program_allocations": ask(con, "program_allocations", dump_id=dump_id),
-            "program_map_spaces": ask(con, "program_map_spaces", dump_id=dump_id, values=MAP_VALUES),
-            "program_map": ask(con, "program_map", dump_id=dump_id, values=MAP_VALUES),
-            "program_peak_totals": ask(con, "program_peak_totals", dump_id=dump_id),
-            "program_peak": ask(con, "program_peak", dump_id=dump_id, owners=PEAK_OWNERS),
-            "program_balance": ask(con, "program_balance", dump_id=dump_id),
-            "program_trend": ask(con, "program_trend", program_id=program_id),
-            "program_warnings": ask(con, "program_warnings", dump_id=dump_id),
-        }
-    return Program(name, datetime.now(UTC), note, dump, answers, _spaces(answers))
+        asked = asked_of(con, [dump_id])[dump_id]
+        trend = ask(con, "program_trend", program_id=program_id)
+        capacity = ask(con, "program_capacity", run_id=dump["run_id"])
+        savings = _savings(con, dump_id, asked["program_spaces"].records)
+    answers = {"program_dumps": dumps, **asked, "program_trend": trend}
+    answers["program_warnings"] = answers.pop("program_warnings")  # in the order of earlier releases
+    answers |= {"program_capacity": capacity, "program_savings": savings}
+    return Program(name, datetime.now(UTC), note, dump, answers, spaces_of(answers))
+
+
+def asked_of(
+    con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], *, values: int | None = None, owners: int | None = None
+) -> dict[int, dict[str, Answer]]:
+    """Return the answers about some dumps, by the names of their statements; each statement is asked once.
+
+    `values` are drawn in the map of a dump, and `owners` of the peak of a memory space listed, at most; else as many as
+    a page that stands alone has.
+    """
+    values, owners = values or MAP_VALUES, owners or PEAK_OWNERS
+    limits: dict[str, dict[str, int]] = {
+        "program_spaces": {},
+        "program_timeline": {"stretches": STRETCHES},
+        "program_allocations": {},
+        "program_map_spaces": {"values": values},
+        "program_map": {"values": values},
+        "program_peak_totals": {},
+        "program_peak": {"owners": owners},
+        "program_balance": {},
+        "program_warnings": {},
+    }
+    found = {name: ask_each(con, name, dump_ids, **limit) for name, limit in limits.items()}
+    return {dump_id: {name: of[dump_id] for name, of in found.items()} for dump_id in dump_ids}
+
+
+def _savings(con: duckdb.DuckDBPyConnection, dump_id: int, spaces: Sequence[Record]) -> Answer:
+    """Return the edits of one value that lower the occupied peak most; of memory space 0, which people run out of."""
+    rows = []
+    for number in [one["memory_space"] for one in spaces if one["occupied_peak_bytes"] and not one["memory_space"]]:
+        space = read_space(con, dump_id, number)
+        c = space.columns
+        for worth in rank(space, most=SAVINGS).worths:
+            one, row = worth.applied, worth.applied.row
+            rows.append(
+                (number, worth.worth_bytes, one.edit.kind, space.name(row), one.label, one.why, c["shape"][row],
+                 c["size_bytes"][row], worth.position, c["op_name"][row], c["source"][row])
+            )  # fmt: skip
+    return Answer(_SAVINGS, rows)
+
+
+def find_dump(con: duckdb.DuckDBPyConnection, word: str, run: str | None) -> tuple[int, Answer, Record]:
+    """Return the program that a word means, the answer of `program_dumps`, and its dump in a run, else the newest.
+
+    Raises:
+        NothingToShow, UsageError: as `read_program`.
+    """
+    run_id = None if run is None else _run_id(con, word, run)
+    program_id = _program_id(con, word, run_id)
+    dumps = ask(con, "program_dumps", program_id=program_id)
+    return program_id, dumps, _dump(con, dumps.records, run_id)
 
 
 def _run_id(con: duckdb.DuckDBPyConnection, word: str, run: str) -> int:
@@ -187,7 +244,9 @@ def _dump(con: duckdb.DuckDBPyConnection, dumps: Sequence[Record], run_id: int |
     raise NothingToShow(f"run {shown!r} has no dump of any program", why, held_by(con))
 
 
-def _spaces(answers: dict[str, Answer]) -> list[Space]:
+def spaces_of(answers: dict[str, Answer]) -> list[Space]:
+    """Return the memory spaces of a dump, made of its answers."""
+
     def of(name: str, memory_space: int) -> list[Record]:
         return [row for row in answers[name].records if row["memory_space"] == memory_space]
 
@@ -207,6 +266,7 @@ def _spaces(answers: dict[str, Answer]) -> list[Space]:
                 mapped_count=mapped.get("value_count", 0),
                 left_out_count=mapped.get("left_out_count", 0),
                 largest_left_out_bytes=mapped.get("largest_left_out_bytes"),
+                savings=of("program_savings", number),
             )
         )
     return spaces

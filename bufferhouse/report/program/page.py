@@ -22,6 +22,7 @@ from bufferhouse.report.program.data import MAP_VALUES, PARTS, Program, Space
 from bufferhouse.report.program.text import (
     BalanceRow,
     balance_rows,
+    capacity_note,
     map_note,
     notes,
     peak_note,
@@ -35,6 +36,7 @@ from bufferhouse.report.text.sections import Section
 
 BAR_WIDTH = 10_000  # units
 _HEIGHT, _LOW_HEIGHT = 280, 180  # pixels
+_IN_SIGHT = 10  # times what is reserved; beyond, the line of the capacity would press the chart flat
 _WIDTH = 1200  # pixels that a chart has at most
 _PEAK = [
     Column("value_name", "value"),
@@ -48,6 +50,18 @@ _PEAK = [
     Column("start_position", "from", "count"),
     Column("end_position", "to", "count"),
     Column("kind", "allocation kind"),
+    Column("op_name", "op_name", limit=70),
+    Column("source_place", "source", limit=40, link="source_link"),
+]
+_SAVINGS = [
+    Column("worth_bytes", "worth", "bytes"),
+    Column("edit", "edit", limit=12),
+    Column("value_name", "value"),
+    Column("shape_text", "shape", limit=40),
+    Column("size_bytes", "slot", "bytes"),
+    Column("label", "label", limit=12),
+    Column("why", "why", limit=100),
+    Column("peak_position", "then peak at", "count"),
     Column("op_name", "op_name", limit=70),
     Column("source_place", "source", limit=40),
 ]
@@ -89,10 +103,12 @@ class _Shown:
     facts: Record
     has_live_ranges: bool
     timeline: Chart | None
+    capacity_note: str
     mapped_count: int
     map_note: str
     peak: Section | None
     peak_note: str
+    savings: Section | None
     shares: Sequence[Share]
     balance: tuple[list[str], list[BalanceRow]]
     history: Chart | None
@@ -130,24 +146,33 @@ def _shown(program: Program, space: Space) -> _Shown:
         heading=heading,
         facts=space.facts,
         has_live_ranges=space.has_live_ranges,
-        timeline=timeline_chart(space, name),
+        timeline=timeline_chart(space, name, program.limit(space)),
+        capacity_note=capacity_note(program, space),
         mapped_count=space.mapped_count,
         map_note=map_note(program, space),
-        peak=_peak(space, heading) if space.peak else None,
+        peak=peak_section(space, heading) if space.peak else None,
         peak_note=peak_note(space) if space.peak else "",
-        shares=_shares(space),
+        savings=_savings(space, heading) if space.savings else None,
+        shares=shares_of(space),
         balance=balance_rows(space),
         history=history_chart(program, space, name),
     )
 
 
-def _peak(space: Space, heading: str) -> Section:
+def peak_section(space: Space, heading: str) -> Section:
+    """Return the table of the values at the peak of a memory space."""
     title, number = f"Values at the peak: {heading}", space.memory_space
     where = {"memory_space": number}
     return Section(title, (), _PEAK, space.peak, f"peak-{number}", "program_peak", where)
 
 
-def _shares(space: Space) -> list[Share]:
+def _savings(space: Space, heading: str) -> Section:
+    title, number = f"What a change is worth: {heading}", space.memory_space
+    where = {"memory_space": number}
+    return Section(title, (), _SAVINGS, space.savings, f"savings-{number}", "program_savings", where)
+
+
+def shares_of(space: Space) -> list[Share]:
     """Return the parts of the reserved bytes; none where they are not known."""
     parts = [(name, space.balance_total(part)) for part, name in PARTS.items()]
     reserved = space.facts["reserved_bytes"]
@@ -170,9 +195,10 @@ def shares(parts: Sequence[tuple[str, int]], total: int) -> list[Share]:
     return [share for share in found if share.count]
 
 
-def timeline_chart(space: Space, title: str) -> Chart | None:
+def timeline_chart(space: Space, title: str, limit: Record | None = None) -> Chart | None:
     """Return occupied (filled) and listed (line) bytes over the schedule below the reserved ones (dashed).
 
+    The capacity of the memory space, `limit`, is a full line where it is in sight.
     The occupied peak is marked, and XLA's printed peak where it stands at another position. None where nothing is known
     of any moment, or where nothing lives.
     """
@@ -185,16 +211,19 @@ def timeline_chart(space: Space, title: str) -> Chart | None:
         marks.append(_mark(facts["dump_reported_peak_position"], said))
     end = space.timeline[-1]["schedule_position"]
     high = max(row[name] for row in space.timeline for name in ("occupied_bytes", "listed_bytes"))
-    axis = bytes_axis_from_zero(max(high, facts["reserved_bytes"]))
+    high = max(high, facts["reserved_bytes"])
+    line = limit["capacity_bytes"] if limit and limit["capacity_bytes"] <= _IN_SIGHT * high else None
+    axis = bytes_axis_from_zero(max(high, line or 0))
     return Chart.of(
-        _timeline(end, axis, facts["reserved_bytes"], marks, len(space.timeline)),
+        _timeline(end, axis, facts["reserved_bytes"], marks, len(space.timeline), line),
         _HEIGHT,
         source="program_timeline",
         where={"memory_space": space.memory_space},
         texts={},
         description=f"Chart, {title}: occupied and listed bytes at positions 0 to {end} of the schedule. Occupied peak "
         f"{exact_bytes(facts['occupied_peak_bytes'])} at {facts['occupied_peak_position']}, "
-        f"reserved {exact_bytes(facts['reserved_bytes'])}.",
+        f"reserved {exact_bytes(facts['reserved_bytes'])}"
+        + (f", capacity {exact_bytes(limit['capacity_bytes'])}." if limit else "."),
     )
 
 
@@ -230,11 +259,21 @@ def history_chart(program: Program, space: Space, title: str) -> Chart | None:
     )
 
 
+def _capacity(capacity: int, occupied: alt.Y) -> list[alt.Chart]:
+    """Return the line of the capacity, and what it is."""
+    at = alt.Chart(alt.Data(values=[{"capacity_bytes": capacity, "said": f"capacity: {human_bytes(capacity)}"}]))
+    at = at.encode(y=alt.Y("capacity_bytes:Q", scale=occupied["scale"]))
+    said = at.mark_text(style="note", align="right", x="width", dx=-5, dy=-7).encode(text="said:N")
+    return [at.mark_rule(style="mark", strokeWidth=1.6), said]
+
+
 def _mark(position: int, said: str) -> dict[str, Any]:
     return {"schedule_position": position, "said": said}
 
 
-def _timeline(end: int, occupied: alt.Y, reserved: int, marks: list[dict[str, Any]], stripes: int) -> alt.LayerChart:
+def _timeline(
+    end: int, occupied: alt.Y, reserved: int, marks: list[dict[str, Any]], stripes: int, capacity: int | None
+) -> alt.LayerChart:
     """Return the chart; a value alive at a position takes its bytes until the next one begins, hence the steps."""
     at = alt.X(
         "schedule_position:Q",
@@ -262,6 +301,7 @@ def _timeline(end: int, occupied: alt.Y, reserved: int, marks: list[dict[str, An
         alt.Chart(alt.Data(values=[{"reserved_bytes": reserved}]))
         .mark_rule(style="reserved", strokeDash=[6, 3])
         .encode(y=alt.Y("reserved_bytes:Q", scale=occupied["scale"])),
+        *(_capacity(capacity, occupied) if capacity else ()),
         marked.mark_rule(style="mark", strokeDash=[2, 2], y=-6, y2="height"),
         *(
             alt.Chart(alt.Data(values=[mark]))

@@ -12,10 +12,23 @@ from bufferhouse.report.text.sections import Section, json_text, markdown_text
 
 _BARS = 60  # of a timeline
 _SHOWN_OWNERS = 15
+_SHOWN_SAVINGS = 5
 _NAME = 28  # characters of a shape
 _LONG = 80  # of an op_name
 _SHOWN_RUNS = 20  # of each series, the newest
-_TEXTS = ("", "value", "shape", "op_name", "run", "allocations", "rule", "first expected", "first found")
+_TEXTS = (
+    "",
+    "value",
+    "edit",
+    "label",
+    "shape",
+    "op_name",
+    "run",
+    "allocations",
+    "rule",
+    "first expected",
+    "first found",
+)
 _KINDS = {**dict.fromkeys(_TEXTS, "text"), "change": "change"}
 _RANKS = {"op_name": 2, "shape": 1, "first found": 1}
 
@@ -77,6 +90,16 @@ def peak_note(space: Space) -> str:
     return line
 
 
+def capacity_note(program: Program, space: Space) -> str:
+    """Return the sentence about the capacity of a memory space, and how much of it is reserved; empty if unknown."""
+    limit = program.limit(space)
+    if limit is None:
+        return ""
+    share = space.facts["reserved_bytes"] / max(limit["capacity_bytes"], 1)
+    said = f"Capacity: {exact_bytes(limit['capacity_bytes'])}, as {printable(limit['capacity_source'], 120)} says"
+    return f"{said}; reserved are {share:.1%} of it."
+
+
 def map_note(program: Program, space: Space) -> str:
     """Return the sentence about the values that the allocation map leaves out; empty if it draws all."""
     if not space.left_out_count:
@@ -126,10 +149,14 @@ def _sections(program: Program, shown: Bytes) -> list[Section]:
     sections = [Section("", [*subtitle(program), *notes(program)])]
     for space in program.spaces:
         heading = space_heading(program, space)
-        sections.append(_section(heading, [*_timeline(space)], ("", "bytes", "position"), _peaks(space, shown)))
+        limit = capacity_note(program, space)
+        lines = [*_timeline(space), *([limit] if limit else [])]
+        sections.append(_section(heading, lines, ("", "bytes", "position"), _peaks(space, shown)))
         sections.append(_balance(space, heading, shown))
         if space.peak:
             sections.append(_owners(space, heading, shown))
+        if space.savings:
+            sections.append(_savings(space, heading, shown))
         if line := map_note(program, space):
             sections.append(Section("", [line]))
         sections += _history(program, space, heading, shown)
@@ -199,6 +226,23 @@ def _owners(space: Space, heading: str, shown: Bytes) -> Section:
     if space.peak_value_count > len(rows):
         lines.append(f"The {counted(len(rows), 'largest owner')}:")
     return _section(f"{heading}: values at the peak", lines, ("value", "shape", "owned", "share", "op_name"), rows)
+
+
+def _savings(space: Space, heading: str, shown: Bytes) -> Section:
+    rows = [
+        (
+            printable(f"{row['edit']} {row['value_name']}"),
+            shown(row["worth_bytes"]),
+            row["label"],
+            f"{row['peak_position']:,}",
+            cut(row["op_name"] or row["source_place"] or "", _LONG),
+        )
+        for row in space.savings[:_SHOWN_SAVINGS]
+    ]
+    lines = ["By how much the occupied peak falls with one edit alone; bufferhouse whatif computes several together."]
+    return _section(
+        f"{heading}: what a change is worth", lines, ("edit", "worth", "label", "then peak at", "op_name"), rows
+    )
 
 
 def _history(program: Program, space: Space, heading: str, shown: Bytes) -> list[Section]:

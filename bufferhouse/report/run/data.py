@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bufferhouse.query.statements import Answer, Record, ask
+import duckdb
+
+from bufferhouse.query.statements import Answer, Record, ask, ask_each
 from bufferhouse.report.compare.joined import joined_records
 from bufferhouse.report.opening import find_run, opened
 
@@ -46,18 +48,27 @@ def read_run(path: Path | None, word: str | None, *, sources: Sequence[str] = ()
         con.execute("SET TimeZone = 'UTC'")
         run_id = find_run(con, word)
         before = ask(con, "run_before", run_id=run_id)
-        answers = {
-            "run_facts": ask(con, "run_facts", run_id=run_id),
-            "run_before": before,
-            "run_reshaped": Answer.of(
-                [row for run in before.records for row in joined_records(con, run["before_run_id"], run_id)]
-            ),
-            "run_spaces": ask(con, "run_spaces", run_id=run_id),
-            "run_programs": ask(con, "run_programs", run_id=run_id),
-            "run_recompiled": ask(con, "run_recompiled", run_id=run_id),
-            "run_constants": ask(con, "run_constants", run_id=run_id, constants=CONSTANTS),
-            "run_donations": ask(con, "run_donations", run_id=run_id, donations=DONATIONS),
-            "run_blocks": ask(con, "run_blocks", run_id=run_id, blocks=BLOCKS),
-            "run_rejects": ask(con, "run_rejects", run_id=run_id, rejects=REJECTS),
-        }
+        joined = [row for run in before.records for row in joined_records(con, run["before_run_id"], run_id)]
+        asked = asked_of(con, [run_id])[run_id]
+    facts, others = asked.pop("run_facts"), asked
+    answers = {"run_facts": facts, "run_before": before, "run_reshaped": Answer.of(joined), **others}
     return Run(name, datetime.now(UTC), note, answers)
+
+
+def asked_of(con: duckdb.DuckDBPyConnection, run_ids: Sequence[int]) -> dict[int, dict[str, Answer]]:
+    """Return the answers about some runs, by the names of their statements; each statement is asked once."""
+    limits: dict[str, dict[str, int]] = {
+        "run_spaces": {},
+        "run_programs": {},
+        "run_recompiled": {},
+        "run_constants": {"constants": CONSTANTS},
+        "run_donations": {"donations": DONATIONS},
+        "run_blocks": {"blocks": BLOCKS},
+        "run_rejects": {"rejects": REJECTS},
+    }
+    found = {name: ask_each(con, name, run_ids, **limit) for name, limit in limits.items()}
+    facts = ask(con, "run_facts", run_ids=run_ids)
+    told = {row["run_id"]: Answer(facts.columns, [tuple(row.values())]) for row in facts.records}
+    return {
+        run_id: {"run_facts": told[run_id], **{name: of[run_id] for name, of in found.items()}} for run_id in run_ids
+    }

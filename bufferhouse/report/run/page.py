@@ -1,14 +1,17 @@
 """One run as one HTML page: programs by size, blocks, donation candidates, constants."""
 
+from collections.abc import Sequence
+
 from bufferhouse.report.html.charts import Chart, size_chart
+from bufferhouse.report.html.frame import Frame
 from bufferhouse.report.html.page import page
 from bufferhouse.report.run.data import Run
 from bufferhouse.report.run.text import notes, run_sections, subtitle, title
 from bufferhouse.report.text.sections import Section
 
 
-def run_page(run: Run) -> str:
-    """Return the whole page."""
+def run_page(run: Run, frame: Frame | None = None, links: Sequence[tuple[str, str]] = ()) -> str:
+    """Return the whole page; in a site with `links` to other pages."""
     name = title(run)
     return page(
         "run.html",
@@ -17,6 +20,9 @@ def run_page(run: Run) -> str:
         warehouse=run.warehouse,
         asked_at=run.asked_at,
         loaded_at=run.facts["loaded_at"],
+        shared_texts=("run_programs", "run_blocks", "run_donations", "run_constants") if frame else (),
+        frame=frame,
+        links=links,
         name=name,
         subtitle=subtitle(run)[0],
         notes=notes(run),

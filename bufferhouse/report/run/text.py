@@ -25,7 +25,7 @@ _SPACES = [
     Column("padded_program_count", "padded programs", "count", rank=2),
 ]
 _PROGRAMS = [
-    Column("program_label", "program"),
+    Column("program_label", "program", link="program_link"),
     Column("reserved_bytes", "reserved", "bytes"),
     Column("reserved_change_bytes", "change", "change", rank=2),
     Column("occupied_peak_bytes", "occupied peak", "bytes"),
@@ -39,7 +39,7 @@ _PROGRAMS = [
     Column("dump_count", "dumps", "count", rank=2),
 ]
 _BLOCKS = [
-    Column("program_label", "program"),
+    Column("program_label", "program", link="program_link"),
     Column("kind", "allocation kind"),
     Column("size_bytes", "block size", "bytes"),
     Column("allocation_count", "blocks", "count"),
@@ -47,7 +47,7 @@ _BLOCKS = [
     Column("first_allocation_index", "first allocation", "count"),
 ]
 _DONATIONS = [
-    Column("program_label", "program"),
+    Column("program_label", "program", link="program_link"),
     Column("program_bytes", "total savings", "bytes", rank=1),
     Column("size_bytes", "savings", "bytes"),
     Column("parameter_number", "parameter", "count"),
@@ -60,7 +60,7 @@ _DONATIONS = [
     Column("memory_space", "memory space", "count"),
 ]
 _CONSTANTS = [
-    Column("program_label", "program"),
+    Column("program_label", "program", link="program_link"),
     Column("allocation_bytes", "reserved", "bytes"),
     Column("shape_text", "shape", limit=40),
     Column("instruction_name", "instruction", limit=40),
@@ -68,7 +68,7 @@ _CONSTANTS = [
     Column("memory_space", "memory space", "count"),
 ]
 _RECOMPILED = [
-    Column("program_name", "function"),
+    Column("program_name", "function", link="function_link"),
     Column("dump_count", "dumps", "count"),
     Column("identical_count", "identical", "count"),
     Column("content_count", "contents", "count", rank=1),

@@ -41,7 +41,7 @@ class Table(NamedTuple):
 
 
 LAKE_MIGRATIONS = MIGRATIONS / "lake"
-HISTORIES = ("runs", "rejects", "shapes", "stack_frames")
+HISTORIES = ("runs", "rejects", "shapes", "stack_frames", "donations", "compile_flags")
 _BESIDE = "__"  # in no name of a model
 _CHANGED_ID = Column("changed_id", "BIGINT", False, "Orders the changes: later ones have a larger number.")
 _IS_WHOLE = Column("is_whole", "BOOLEAN", False, "Takes the place of all that was said of the run before.")
@@ -134,11 +134,11 @@ def views(stored: Sequence[Table]) -> list[str]:
     return [
         f"CREATE OR REPLACE VIEW raw.runs AS {_runs(columns['appended.runs'])}",
         f"CREATE OR REPLACE VIEW raw.rejects AS {_rejects(columns['appended.rejects'])}",
-        # A shape or a table of stack frames that two writers met at once is there twice, in equal rows.
+        # A shape, a table of stack frames, or options that two writers met at once are there twice, in equal rows.
         *(
             f"CREATE OR REPLACE VIEW raw.{name} AS SELECT DISTINCT {', '.join(columns[f'appended.{name}'])}"
             f" FROM appended.{name}"
-            for name in ("shapes", "stack_frames")
+            for name in ("shapes", "stack_frames", "donations", "compile_flags")
         ),
     ]
 

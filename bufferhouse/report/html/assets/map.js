@@ -30,7 +30,8 @@ function rectangles(space) {
     const y0 = base + value.offset_bytes;
     // A live range is closed: a value takes its bytes at its last position still.
     Object.assign(value, { kind, x0: value.start_position, x1: value.end_position + 1, y0, y1: y0 + value.size_bytes });
-    value.words = [value.instruction_name, value.opcode, value.op_name, value.shape_text, value.source_file]
+    const source = value.source_file && `${value.source_file}:${value.source_line ?? ""}`;
+    value.words = [value.instruction_name, value.opcode, value.op_name, value.shape_text, source]
       .join("\n").toLowerCase();
   }
   // A shared byte belongs to the value that starts last, then to the lowest id: that one is drawn on top.

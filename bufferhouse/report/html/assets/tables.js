@@ -17,7 +17,7 @@ function percent(value) {
   return `${(Math.abs(value) % 1 === 0.25 ? value - Math.sign(value) * 0.05 : value).toFixed(1)}%`;
 }
 
-function cell(value, column, isFirst) {
+function cell(value, column, isFirst, href = null) {
   const made = element(isFirst ? "th" : "td");
   if (isFirst) made.scope = "row";
   if (value === null) {
@@ -29,7 +29,8 @@ function cell(value, column, isFirst) {
   if (column.kind === "text") made.className = "text";
   if (column.kind === "change" && value) made.className = value > 0 ? "rise" : "fall";
   if (exact && exact !== shown) made.title = exact;
-  made.append(column.kind === "text" ? element("bdi", {}, shown) : shown);
+  const said = column.kind === "text" ? element("bdi", {}, shown) : shown;
+  made.append(href === null ? said : element("a", { href }, said));
   return made;
 }
 
@@ -45,7 +46,12 @@ function rowsOf(table, spec) {
   return records(spec.source, spec.where).map((record) => {
     const keys = spec.columns.map(({ column }) => record[column]);
     let made = null;
-    const row = () => element("tr", {}, ...keys.map((value, i) => cell(value, spec.columns[i], i === 0)));
+    const leads = ({ link, root }) => {
+      const found = link && record[link];
+      return found ? (/^https?:/.test(found) ? found : root + found) : null;
+    };
+    const row = () => element("tr", {}, ...keys.map((value, i) =>
+      cell(value, spec.columns[i], i === 0, leads(spec.columns[i]))));
     return {
       keys,
       words: keys.filter((value) => typeof value === "string").join("\n").toLowerCase(),
@@ -103,7 +109,7 @@ function prepare(table, spec) {
     heading.replaceChildren(button);
   });
   more.addEventListener("click", () => { state.shown += MORE; show(); });
-  if (rows.length >= SEARCH_FROM) {
+  if (rows.length >= SEARCH_FROM && spec?.hasSearch !== false) {
     const search = element("input", { type: "search", ariaLabel: `Search ${table.ariaLabel}` });
     search.addEventListener("input", () => { state.wanted = search.value; state.shown = atOnce; show(); });
     table.parentElement.before(element("div", { className: "tools" }, element("label", {}, "Search ", search), count));

@@ -1,0 +1,181 @@
+"""`bufferhouse whatif`, `savings` and `fits`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say
+from bufferhouse.commands.query import FromOption
+from bufferhouse.commands.report import BytesOption, ReportFormatOption, asked_path
+from bufferhouse.errors import UsageError
+from bufferhouse.redaction import give
+
+ProgramArgument = Annotated[
+    str, typer.Argument(help="The program: its name or program_id, or the beginning of either.")
+]
+RunOption = Annotated[str | None, typer.Option("--run", help="The run; else the newest run of the program.")]
+SpaceOption = Annotated[int, typer.Option("--memory-space", min=0, help="The memory space.")]
+
+
+@guarded
+def whatif(
+    program: ProgramArgument,
+    edits: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--edit",
+            help="free:VALUE, remove:VALUE, donate:VALUE, unpad:VALUE, remat:VALUE, shrink:VALUE:TYPE, "
+            "offload:VALUE[:window=POSITIONS], shard:VALUE:PARTS@DIMENSION (or @size=N), or reschedule; repeat for "
+            "more. VALUE is an instruction, #ID, parameter=N, op_name=NAME, line=FILE:LINE, opcode=NAME, type=f32, "
+            "or * for all.",
+        ),
+    ] = None,
+    edits_file: Annotated[
+        Path | None, typer.Option("--edits", help="A TOML file with a table [[edit]] for each edit.")
+    ] = None,
+    fit: Annotated[
+        str | None, typer.Option("--fit", help="Find the fewest values whose edits make it fit, such as 15.75GiB.")
+    ] = None,
+    means: Annotated[
+        list[str] | None,
+        typer.Option("--means", help="A kind of edit that --fit may use; else donate, free and remove."),
+    ] = None,
+    memory_space: SpaceOption = 0,
+    run: RunOption = None,
+    warehouse: WarehouseOption = None,
+    source: FromOption = None,
+    output_format: ReportFormatOption = "table",
+    exact: BytesOption = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Show what edits of values would do to the peak and the arena, schedule, fusions and layouts kept.
+
+    Each edit is labelled exact, bound or estimate, and says why. Exit 1 if --fit finds no set of edits that fits.
+
+    Example: bufferhouse whatif jit_train_step --edit donate:parameter=0 --edit remat:fusion.12
+    """
+    from bufferhouse.report.text.sections import FORMATS
+    from bufferhouse.report.whatif.data import read_change
+    from bufferhouse.report.whatif.text import change_text
+    from bufferhouse.whatif.edits import read_edit, read_edits_file
+    from bufferhouse.whatif.fitting import read_size
+
+    check_format(output_format, *FORMATS)
+    read = [read_edit(text) for text in edits or []]
+    read += read_edits_file(edits_file) if edits_file is not None else []
+    if means and fit is None:
+        raise UsageError("--means: expected together with --fit")
+    change = read_change(
+        asked_path(warehouse, source),
+        program,
+        read,
+        capacity_bytes=None if fit is None else read_size(fit),
+        means=_kinds("--means", means),
+        memory_space=memory_space,
+        run=run,
+        sources=source or [],
+        wait=wait,
+    )
+    if change.subject.note:
+        say(f"bufferhouse: {change.subject.note}")
+    give(change_text(change, output_format, exact=exact))
+    if change.fit is not None and not change.fit.fits:
+        raise typer.Exit(1)
+
+
+@guarded
+def savings(
+    program: ProgramArgument,
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option("--kind", help="Rank edits of this kind only, such as remat; repeat for more."),
+    ] = None,
+    memory_space: SpaceOption = 0,
+    run: RunOption = None,
+    warehouse: WarehouseOption = None,
+    source: FromOption = None,
+    output_format: ReportFormatOption = "table",
+    exact: BytesOption = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Rank single edits of a program by what they take off its peak, and the values of one op_name or source line.
+
+    Example: bufferhouse savings jit_train_step --kind remat
+    """
+    from bufferhouse.report.text.sections import FORMATS
+    from bufferhouse.report.whatif.data import read_savings
+    from bufferhouse.report.whatif.text import savings_text
+
+    check_format(output_format, *FORMATS)
+    found = read_savings(
+        asked_path(warehouse, source),
+        program,
+        kinds=_kinds("--kind", kinds),
+        memory_space=memory_space,
+        run=run,
+        sources=source or [],
+        wait=wait,
+    )
+    if found.subject.note:
+        say(f"bufferhouse: {found.subject.note}")
+    give(savings_text(found, output_format, exact=exact))
+
+
+@guarded
+def fits(
+    program: Annotated[str, typer.Argument(help="The programs: a name, or the beginning of it; else all.")] = "",
+    chip: Annotated[str | None, typer.Option("--chip", help="The chip, such as v5e.")] = None,
+    capacity: Annotated[str | None, typer.Option("--capacity", help="The memory instead, such as 15.75GiB.")] = None,
+    at: Annotated[
+        list[int] | None, typer.Option("--at", min=1, help="Interpolate this number, too; repeat for more.")
+    ] = None,
+    memory_space: SpaceOption = 0,
+    run: Annotated[str | None, typer.Option("--run", help="Take the dumps of this run only.")] = None,
+    warehouse: WarehouseOption = None,
+    source: FromOption = None,
+    output_format: ReportFormatOption = "table",
+    exact: BytesOption = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Show how far programs that differ in one number (batch, sequence, layers) fit a chip, from measured points.
+
+    Example: bufferhouse fits jit_train_step --chip v5e
+    """
+    from bufferhouse.report.text.sections import FORMATS
+    from bufferhouse.report.whatif.fits import fits_text, read_fits
+    from bufferhouse.whatif.chips import chip_of
+    from bufferhouse.whatif.fitting import read_size
+
+    check_format(output_format, *FORMATS)
+    if (chip is None) == (capacity is None):
+        raise UsageError("expected one of --chip and --capacity")
+    asked = read_fits(
+        asked_path(warehouse, source),
+        program,
+        capacity_bytes=chip_of(chip).capacity_bytes if chip else read_size(capacity, "--capacity"),
+        chip=chip,
+        at=at or [],
+        memory_space=memory_space,
+        run=run,
+        sources=source or [],
+        wait=wait,
+    )
+    if asked.note:
+        say(f"bufferhouse: {asked.note}")
+    give(fits_text(asked, output_format, exact=exact))
+
+
+def _kinds(option: str, given: list[str] | None) -> list[str]:
+    """Return kinds of edit that need nothing but a value.
+
+    Raises:
+        UsageError: one is unknown, or needs more.
+    """
+    from bufferhouse.whatif.edits import KINDS
+
+    known = [kind for kind in KINDS if kind not in ("shard", "reschedule")]
+    for one in given or []:
+        if one not in known:
+            raise UsageError(f"{option}: expected {', '.join(known)}, found {one!r}")
+    return given or []

@@ -1,0 +1,59 @@
+"""Donations that were taken before and are lost after: outputs that have memory of their own now."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import duckdb
+
+from bufferhouse.compare.pairing import Pair
+from bufferhouse.query.statements import ask
+
+NOT_REQUESTED = "the program does not offer it any more"
+
+
+class LostDonation(NamedTuple):
+    """A leaf of a parameter on which an output was placed before. `reason` is None where no file tells it."""
+
+    program_id: int
+    parameter_number: int
+    parameter_shape_index: str
+    parameter_shape: str
+    memory_space: int
+    size_bytes: int
+    reason: str | None
+
+
+def lost_donations(con: duckdb.DuckDBPyConnection, after_run_id: int, pairs: Iterable[Pair]) -> list[LostDonation]:
+    """Return the donations that one side of each pair of dumps took and the other does not, the largest first.
+
+    Parameters are matched by number and leaf, so only pairs of one signature are looked at.
+    """
+    matched = {(one.dump_id, other.dump_id): other for one, other, *_ in _of_one_signature(pairs)}
+    taken: dict[int, dict[tuple[int, str], tuple]] = {}
+    ids = sorted({dump_id for key in matched for dump_id in key})
+    for dump_id, number, index, *facts in ask(con, "compare_donations", dump_ids=ids).rows if ids else ():
+        taken.setdefault(dump_id, {})[number, index] = tuple(facts)
+    lost = [
+        (after, leaf, facts)
+        for (before, _), after in matched.items()
+        for leaf, facts in taken.get(after.dump_id, {}).items()
+        if not facts[-1] and taken.get(before, {}).get(leaf, (False,))[-1]
+    ]
+    reasons = {}
+    after_ids = sorted({after.dump_id for after, _, _ in lost})
+    if lost:
+        rows = ask(con, "compare_donation_reasons", run_id=after_run_id, dump_ids=after_ids).rows
+        reasons = {tuple(place): reason if asked else NOT_REQUESTED for *place, asked, reason in rows}
+    found = [
+        LostDonation(after.program_id, *leaf, *facts[:-1], reasons.get((after.dump_id, *leaf)))
+        for after, leaf, facts in lost
+    ]
+    return sorted(found, key=lambda one: (-one.size_bytes, one[:3]))
+
+
+def _of_one_signature(pairs: Iterable[Pair]) -> list[Pair]:
+    return [
+        pair
+        for pair in pairs
+        if pair[0] and pair[1] and pair[0].program_id == pair[1].program_id and pair[0].dump_id != pair[1].dump_id
+    ]

@@ -1,0 +1,105 @@
+"""The options that differ between the compilations of two dumps, from the files that XLA wrote beside them."""
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
+
+import duckdb
+
+from bufferhouse.compare.pairing import Pair
+from bufferhouse.dump.compile_flags import ORIGINS
+from bufferhouse.query.statements import ask
+
+_MOST_SAID = 20  # options that are written out
+
+Told = Mapping[str, Mapping[str, str]]
+"""The options of one compilation: by kind of file, by name, the value."""
+
+
+class FlagChange(NamedTuple):
+    """An option that may change what is compiled; a value of None is the compiler's default, which no file tells."""
+
+    flag_name: str
+    before: str | None
+    after: str | None
+    program_ids: Sequence[int]
+
+
+def changed_flags(
+    con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int, pairs: Iterable[Pair]
+) -> list[FlagChange]:
+    """Return the options that differ between the two dumps of some pairs: those of the most programs first.
+
+    Only what the same kinds of file tell on both sides is compared. Options about dumping, logging and places do not
+    count.
+    """
+    files: dict[tuple[int, int, str], list[int]] = {}
+    rows = ask(con, "compare_flag_sets", before_run_id=before_run_id, after_run_id=after_run_id).rows
+    for *place, key in rows:
+        files.setdefault(tuple(place), []).append(key)
+    seen: dict[tuple[int, int], set[tuple[int, ...]]] = {}
+    for (run_id, dump_id, _), keys in files.items():
+        seen.setdefault((run_id, dump_id), set()).add(tuple(keys))
+    programs: dict[tuple[tuple[int, ...], tuple[int, ...]], dict[int, None]] = {}
+    for one, other, *_ in pairs:
+        if one is None or other is None:
+            continue
+        sides = product(seen.get((before_run_id, one.dump_id), ()), seen.get((after_run_id, other.dump_id), ()))
+        for sets in sides:
+            programs.setdefault(sets, {})[other.program_id] = None
+    return _changes(con, programs)
+
+
+def effective_options(con: duckdb.DuckDBPyConnection, sets: Collection[tuple[int, ...]]) -> dict[tuple[int, ...], str]:
+    """Return the options that may change what is compiled as one text, for the files of each compilation.
+
+    Equal texts are equal options. Where they are many, the text has their number and a hash of them.
+    """
+    told = _told(con, {key for keys in sets for key in keys})
+    return {keys: _said(_merged(told, keys)) for keys in sets}
+
+
+def _said(told: Told) -> str:
+    words = [f"{kind}:{name}={value}" for kind, values in told.items() for name, value in sorted(values.items())]
+    if len(words) <= _MOST_SAID:
+        return " ".join(word.partition(":")[2] for word in words)
+    digest = hashlib.sha256("\n".join(words).encode()).hexdigest()
+    return f"{len(words):,} options, {digest[:12]}"
+
+
+def _changes(
+    con: duckdb.DuckDBPyConnection, programs: Mapping[tuple[tuple[int, ...], tuple[int, ...]], Mapping[int, None]]
+) -> list[FlagChange]:
+    told = _told(con, {key for pair in programs for sets in pair for key in sets})
+    found: dict[tuple[str, str | None, str | None], dict[int, None]] = {}
+    for (before, after), program_ids in programs.items():
+        for change in _between(_merged(told, before), _merged(told, after)):
+            found.setdefault(change, {}).update(program_ids)
+    changes = [FlagChange(*change, list(program_ids)) for change, program_ids in found.items()]
+    return sorted(changes, key=lambda change: (-len(change.program_ids), change[:1]))
+
+
+def _told(con: duckdb.DuckDBPyConnection, keys: Iterable[int]) -> dict[int, Told]:
+    told: dict[int, dict[str, dict[str, str]]] = {}
+    for key, origin, name, value, is_effective in ask(con, "compare_flags", compile_flags_ids=sorted(keys)).rows:
+        of_kind = told.setdefault(key, {}).setdefault(origin, {})  # a file without any that counts tells the defaults
+        if is_effective:
+            of_kind[name] = value
+    return told
+
+
+def _merged(told: Mapping[int, Told], keys: Iterable[int]) -> Told:
+    return {origin: values for key in keys for origin, values in told.get(key, {}).items()}
+
+
+def _between(before: Told, after: Told) -> list[tuple[str, str | None, str | None]]:
+    """Return name, value before and value after of the options that differ."""
+    kinds = [kind for kind in ORIGINS.values() if kind in before and kind in after]
+    names = sorted({name for side in (before, after) for kind in kinds for name in side[kind]})
+    values = [(name, _value(before, kinds, name), _value(after, kinds, name)) for name in names]
+    return [one for one in values if one[1] != one[2]]
+
+
+def _value(side: Told, kinds: Iterable[str], name: str) -> str | None:
+    return next((side[kind][name] for kind in kinds if name in side[kind]), None)

@@ -1,0 +1,328 @@
+"""Logs beside dumps into the warehouse: their messages about programs that did not fit.
+
+A log is streamed once, when its size or time is new, after the dumps of its source are loaded. Most hold no message:
+they leave one row, which says that they need not be read again.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+
+import polars as pl
+
+from bufferhouse.engine import interrupts
+from bufferhouse.errors import SourceUnavailable, UsageError, counted, told
+from bufferhouse.messages.join import dumps, join
+from bufferhouse.messages.message import Message, Refused, read_messages
+from bufferhouse.messages.rows import TABLES, Row, Unstorable, rows
+from bufferhouse.query.statements import Record
+from bufferhouse.sources.logs import Log, opened
+from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal
+from bufferhouse.version import __version__
+from bufferhouse.warehouse.lake.claims import file_key
+from bufferhouse.warehouse.load import REJECTS, packed
+from bufferhouse.warehouse.observations import insert
+from bufferhouse.warehouse.warehouse import Warehouse
+from schemas import TABLES as CONTRACTS
+
+_MOST_LOGS, _MOST_MESSAGES = 500, 2000  # of one load
+ROLE, _RULE = "log", "message"  # of the rejects of lines that are refused, and of messages that are damaged
+
+
+@dataclass(slots=True)
+class Read:
+    """A log that was read: its messages by run, and what of it is refused, with the text that is kept of it."""
+
+    log: Log
+    messages: dict[str, list[Message]] = field(default_factory=dict)
+    refused: list[tuple[Refusal, bytes]] = field(default_factory=list)
+    text_bytes: int = 0
+
+
+@dataclass(slots=True)
+class LoadedLogs:
+    """What loads of logs did: logs read, messages stored, rejects as lines, what could not be read, rows by table."""
+
+    log_count: int = 0
+    message_count: int = 0
+    rejects: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    rows: Counter[str] = field(default_factory=Counter)
+    text_bytes: int = 0
+
+
+def load_logs(warehouse: Warehouse, logs: Sequence[Log]) -> LoadedLogs:
+    """Read logs and store their messages, some hundred logs in one transaction.
+
+    To be called when the dumps that they are about are loaded. A log that cannot be read, or whose run nothing tells,
+    stops no other.
+
+    Raises:
+        SourceUnavailable: a bucket does not answer.
+        WarehouseBusy: a lake does not answer, also after several tries.
+    """
+    done = LoadedLogs()
+    batch: list[Read] = []
+    candidates: list[Record] = []
+    for log, found in _read_all(logs):
+        interrupts.check()
+        if isinstance(found, Exception):
+            done.unreadable.append(f"{log.entry.path}: {told(found)}")
+            continue
+        if found.messages and not candidates:
+            candidates = dumps(warehouse.con)
+        try:
+            _place(warehouse, found, candidates)
+        except UsageError as error:
+            done.unreadable.append(f"{log.entry.path}: {error}")
+            continue
+        batch.append(found)
+        if len(batch) == _MOST_LOGS or sum(map(_message_count, batch)) >= _MOST_MESSAGES:
+            _load(warehouse, batch, done)
+            batch = []
+    if batch:
+        _load(warehouse, batch, done)
+    return done
+
+
+def unknown_logs(warehouse: Warehouse, logs: Sequence[Log]) -> list[Log]:
+    """Return the logs whose size or time is not that of their newest row, or of which an older version refused a line.
+
+    A log that may be of several runs is known where one of them has it.
+    """
+    names = {name for log in logs for name in log.places}
+    known = {
+        (run, path, size, mtime)
+        for run, path, size, mtime in warehouse.con.execute(
+            "SELECT r.run_name, l.relative_path, l.source_size_bytes, l.source_mtime_ns FROM staging.oom_logs AS l"
+            " INNER JOIN raw.runs AS r USING (run_id) WHERE list_contains(CAST($names AS VARCHAR[]), r.run_name)"
+            " AND NOT EXISTS (SELECT 1 FROM raw.rejects AS j WHERE j.run_id = l.run_id AND j.role = $role"
+            " AND j.relative_path = l.relative_path AND j.state = 'open' AND j.parser_version <> $version)",
+            {"names": list(names), "role": ROLE, "version": __version__},
+        ).fetchall()
+    }
+    return [
+        log
+        for log in logs
+        if not any((*place, log.entry.size_bytes, log.entry.mtime_ns) in known for place in log.places.items())
+    ]
+
+
+def _read_all(logs: Sequence[Log]) -> Iterator[tuple[Log, Read | Exception]]:
+    by_path = {log.entry.path: log for log in logs}
+    for entry, stream in opened([log.entry for log in logs]):
+        log = by_path[entry.path]
+        if isinstance(stream, Exception):
+            yield log, stream
+            continue
+        found = Read(log)
+        try:
+            for one in read_messages(stream, entry.path):
+                if isinstance(one, Refused):
+                    refusal = Refusal(_RULE, one.expected, one.found, one.line_number, one.column_number, ROLE)
+                    found.refused.append((refusal, (one.text or one.found).encode()))
+                else:
+                    found.messages.setdefault("", []).append(one)
+        except (UsageError, SourceUnavailable, KeyboardInterrupt):
+            raise
+        except Exception as error:  # damaged data: what was found until then comes with what is repaired
+            yield log, error
+            continue
+        found.text_bytes = stream.byte_count
+        yield log, found
+
+
+def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record]) -> None:
+    """Find the run of each message of a log, which may be of several: that of the dump it is joined to.
+
+    Raises:
+        UsageError: the log has a message or a refused line, and nothing tells of which run it is.
+    """
+    names = [name for name in found.log.places if _is_there(warehouse, name)]
+    messages = found.messages.pop("", [])
+    if len(names) == 1 or (names and not messages and not found.refused):
+        found.messages[names[0]] = messages
+        return
+    unplaced = []
+    near = [one for one in candidates if one["run_name"] in names]
+    for message in messages:
+        dump = join(warehouse.con, message, near).dump if near else None
+        (unplaced if dump is None else found.messages.setdefault(dump["run_name"], [])).append(message)
+    if found.messages:  # a log that tells of one run is of that run, with all that it says
+        next(iter(found.messages.values())).extend(unplaced)
+    elif unplaced or found.refused:
+        where = f"none of {counted(len(names), 'run')} near it" if names else "no run"
+        raise UsageError(
+            f"{counted(len(unplaced), 'message')} about {where}, as far as one can tell; name the run with --run"
+        )
+
+
+def _is_there(warehouse: Warehouse, run_name: str) -> bool:
+    return bool(warehouse.con.execute("SELECT 1 FROM raw.runs WHERE run_name = ?", [run_name]).fetchall())
+
+
+def _message_count(read: Read) -> int:
+    return sum(map(len, read.messages.values()))
+
+
+def _load(warehouse: Warehouse, batch: Sequence[Read], done: LoadedLogs) -> None:
+    """Store what was read of some logs; where others write, too, without the logs that they are about to store."""
+    started_at = datetime.now(UTC)
+    no_dumps = ParsedBatch(Batch({"dumps": pl.DataFrame(schema={"dump_id": pl.Int64})}))
+
+    def attempt(_: object) -> LoadedLogs:
+        ours = batch
+        if warehouse.claims is not None:
+            keys = {file_key(name, one.log.places[name]) for one in batch for name in one.messages}
+            held = warehouse.claims.take(keys)
+            ours = [one for one in batch if all(file_key(n, one.log.places[n]) in held for n in one.messages)]
+            still = {id(log) for log in unknown_logs(warehouse, [one.log for one in ours])}
+            ours = [one for one in ours if id(one.log) in still]
+        return _store(warehouse, ours, started_at)
+
+    stored = warehouse.load_persistently(no_dumps, attempt)
+    done.log_count += stored.log_count
+    done.message_count += stored.message_count
+    done.rejects += stored.rejects
+    done.rows.update(stored.rows)
+    done.text_bytes += stored.text_bytes
+
+
+def _store(warehouse: Warehouse, batch: Sequence[Read], started_at: datetime) -> LoadedLogs:
+    done = LoadedLogs()
+    run_ids = dict(warehouse.con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
+    load_id = warehouse.next_number("loads", "load_id")
+    newest = _newest(warehouse, {run_ids[name] for one in batch for name in one.messages})
+    found: dict[str, list[Row]] = {table: [] for table in ("oom_logs", *TABLES)}
+    rejects: list[tuple] = []
+    for one in batch:
+        done.text_bytes += one.text_bytes
+        for number, (name, messages) in enumerate(one.messages.items()):
+            refused = list(one.refused) if number == 0 else []  # lines that are no messages stand with one run
+            place = (run_ids[name], one.log.places[name], load_id)
+            kept = _rows_of(messages, place, refused)
+            before = newest.get(place[:2])
+            is_same = before is not None and _said(kept) == _said_before(warehouse, *place[:2], before[1])
+            if not is_same:
+                for table, of_table in kept.items():
+                    found[table] += of_table
+            entry = one.log.entry
+            found["oom_logs"].append(
+                (
+                    *place, entry.path, entry.size_bytes, entry.mtime_ns, len(kept["oom_messages"]), len(refused),
+                    before[1] if is_same else load_id, before[0] if before else None,
+                )
+            )  # fmt: skip
+            rejects += [(place, entry, refusal, text) for refusal, text in refused]
+    done.log_count = len(batch)
+    fresh = _fresh(warehouse, rejects, {number: name for name, number in run_ids.items()})
+    if not found["oom_logs"]:
+        return done
+    with warehouse.transaction():
+        for table, of_table in found.items():
+            types = {name: column.dtype for name, column in CONTRACTS[table].columns.items()}
+            frame = pl.DataFrame(of_table, schema=types, orient="row")
+            if not CONTRACTS[table].is_kept_by(frame):
+                CONTRACTS[table].validate(frame)  # raises, with the row: a fault of this program
+            done.rows[table] += insert(warehouse, table, types, of_table)
+        done.rows["rejects"] += _reject(warehouse, fresh, load_id)
+        _resolve(warehouse, found["oom_logs"], rejects)
+        warehouse.con.execute(
+            "INSERT INTO raw.loads VALUES (?, ?, ?, ?, 0, 0, 0, 0, ?)",
+            [load_id, started_at, datetime.now(UTC), __version__, done.text_bytes],
+        )
+    done.message_count = len(found["oom_messages"])
+    done.rejects = [f"{entry.path}:{refusal}" for _, entry, refusal, _ in fresh]
+    return done
+
+
+def _rows_of(messages: Iterable[Message], place: tuple, refused: list[tuple[Refusal, bytes]]) -> dict[str, list[Row]]:
+    """Return the rows of messages by table; one with a number that is none is refused, a damaged one is both."""
+    kept: dict[str, list[Row]] = {table: [] for table in TABLES}
+    number = 0
+    for message in messages:
+        text = "\n".join(message.lines).encode()
+        try:
+            own = rows(message, place, number)
+        except Unstorable as error:
+            expected, _, what = str(error).removeprefix("expected ").partition(", found ")
+            refused.append((Refusal(_RULE, expected, what, message.line_number, 1, ROLE), text))
+            continue
+        if message.faults:
+            expected = "a message that is whole, with figures that fit together"
+            refused.append((Refusal(_RULE, expected, message.faults[0], message.line_number, 1, ROLE), text))
+        for table, of_table in own.items():
+            kept[table] += of_table
+        number += 1
+    return kept
+
+
+def _newest(warehouse: Warehouse, runs: set[int]) -> dict[tuple[int, str], tuple[int, int]]:
+    """Return the newest row of each log of some runs: its load, and the load that stored its messages."""
+    found = warehouse.con.execute(
+        "SELECT run_id, relative_path, load_id, messages_load_id FROM staging.oom_logs"
+        " WHERE list_contains(CAST(? AS BIGINT[]), run_id)",
+        [list(runs)],
+    ).fetchall()
+    return {(run, path): (load, messages) for run, path, load, messages in found}
+
+
+def _said(kept: Mapping[str, list[Row]]) -> list[tuple]:
+    ranks = Counter((row[3], row[-1]) for row in kept["oom_ranks"])
+    return [sorted((row[3], row[4], row[6], row[-1]) for row in kept["oom_messages"]), sorted(ranks.items())]
+
+
+def _said_before(warehouse: Warehouse, run_id: int, path: str, load_id: int) -> list[tuple]:
+    of_log = "WHERE run_id = ? AND relative_path = ? AND load_id = ?"
+    con, key = warehouse.con, [run_id, path, load_id]
+    messages = con.execute(
+        f"SELECT message_number, message_id, line_number, message_text FROM raw.oom_messages {of_log}", key
+    ).fetchall()
+    ranks = Counter(con.execute(f"SELECT message_number, rank_name FROM raw.oom_ranks {of_log}", key).fetchall())
+    return [sorted(messages), sorted(ranks.items())]
+
+
+def _fresh(warehouse: Warehouse, rejects: Sequence[tuple], names: Mapping[int, str]) -> list[tuple]:
+    """Return the rejects that this version has not spoken yet; what a log says twice is one."""
+    by_key = {(place[0], place[1], _hash(text)): one for one in rejects for place, _, _, text in [one]}
+    spoken = warehouse.known_refusals((key[2] for key in by_key), __version__) if by_key else set()
+    return [one for (run, path, digest), one in by_key.items() if (names[run], path, digest) not in spoken]
+
+
+def _hash(text: bytes) -> str:
+    return sha256(text).hexdigest()
+
+
+def _reject(warehouse: Warehouse, rejects: Sequence[tuple], load_id: int) -> int:
+    if not rejects:
+        return 0
+    first = warehouse.next_number("rejects", "reject_id", len(rejects))
+    now = datetime.now(UTC)
+    cells = [
+        (
+            first + i, run_id, load_id, entry.path, path, _hash(text), r.role, r.rule, r.line, r.column, r.expected,
+            r.found, entry.size_bytes, entry.mtime_ns, packed({ROLE: text}), __version__, "open", now,
+        )
+        for i, ((run_id, path, _), entry, r, text) in enumerate(rejects)
+    ]  # fmt: skip
+    return insert(warehouse, "rejects", REJECTS, cells)
+
+
+def _resolve(warehouse: Warehouse, logs: Sequence[Row], rejects: Sequence[tuple]) -> None:
+    """Close the open rejects of logs in which what was refused does not stand any more, or is told anew."""
+    if not warehouse.con.execute(
+        "SELECT 1 FROM raw.rejects WHERE role = ? AND state = 'open' LIMIT 1", [ROLE]
+    ).fetchall():
+        return
+    again = [f"{place[0]} {place[1]} {_hash(text)}" for place, _, _, text in rejects]
+    warehouse.change_rejects(
+        "resolved",
+        "r.role = $role AND r.state = 'open' AND r.load_id < $load_id"
+        " AND list_contains(CAST($logs AS VARCHAR[]), r.run_id || ' ' || r.relative_path)"
+        " AND (r.parser_version <> $version"
+        " OR NOT list_contains(CAST($again AS VARCHAR[]), r.run_id || ' ' || r.relative_path || ' ' || r.sha256))",
+        {"role": ROLE, "load_id": logs[0][2], "logs": [f"{row[0]} {row[1]}" for row in logs], "again": again,
+         "version": __version__},
+    )  # fmt: skip

@@ -1,0 +1,79 @@
+"""Which dump belongs to a message: by what the message names, and by the bytes that its figures are the sum of."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import duckdb
+
+from bufferhouse.messages.message import Message
+from bufferhouse.messages.rules import Parts, reproduce
+from bufferhouse.query.statements import Record, ask
+
+
+class Joined(NamedTuple):
+    """The dump of a message with its parts; None with a reason where there is none, or several fit as well."""
+
+    dump: Record | None
+    parts: Parts | None
+    reason: str | None = None
+
+
+def dumps(con: duckdb.DuckDBPyConnection, run_name: str | None = None) -> list[Record]:
+    """Return the records of `oom_dumps` and where each file lies, of one run if it is named."""
+    roots = dict(con.execute("SELECT run_name, root FROM raw.runs").fetchall())
+    return [
+        {**one, "source_uri": f"{roots[one['run_name']].rstrip('/')}/{one['relative_path']}"}
+        for one in ask(con, "oom_dumps").records
+        if run_name in (None, one["run_name"])
+    ]
+
+
+def join(con: duckdb.DuckDBPyConnection, message: Message, candidates: Sequence[Record]) -> Joined:
+    """Return the dump that a message is about.
+
+    Of several contents that one is taken whose module the message names; else the one whose bytes its main figure is
+    the sum of, or which has the instruction that it names.
+    """
+    if not candidates:
+        return Joined(None, None, "no dump is there: XLA writes one with XLA_FLAGS='--xla_dump_to=DIR "
+                      "--xla_dump_hlo_as_text', also for a program that does not fit")  # fmt: skip
+    name = message.module
+    named = [one for one in candidates if not name or name in (one["module_name"], one["program_name"])]
+    fitting = list({one["dump_id"]: one for one in named}.values())
+    if name and not fitting:
+        return Joined(None, None, f"no dump there is of the module {name}")
+    if len(fitting) > 1 or message.dialect == "T4":
+        fitting = [one for one in fitting if _is_reproduced(con, message, one)]
+    if not fitting:
+        return Joined(None, None, "no dump there has bytes that its figures are the sum of")
+    if len(fitting) > 1:
+        names = ", ".join(sorted(one["relative_path"] for one in fitting)[:3])
+        return Joined(None, None, f"{len(fitting)} dumps fit as well: {names}")
+    return Joined(fitting[0], _parts(fitting[0]))
+
+
+def _parts(dump: Record) -> Parts:
+    return Parts(*(dump[name] for name in Parts._fields))
+
+
+def _is_reproduced(con: duckdb.DuckDBPyConnection, message: Message, dump: Record) -> bool:
+    """Say whether a dump explains a message: the sum of its figure, else the instruction or shape that it names."""
+    if message.dialect in ("T1", "T2", "T3", "T3b", "T3r") and not message.faults:
+        return any(one.figure.name == "used" and one.is_reproduced for one in reproduce(message, _parts(dump)))
+    return has_named(con, message, dump["dump_id"])
+
+
+def has_named(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> bool:
+    """Say whether a dump has the instruction that a message names, or else a value of the shape that it names."""
+    listed = message.allocations[0].instruction if message.allocations else None
+    instruction = message.instruction or listed
+    # T5 names the shape of a window of a kernel in VMEM and SMEM, which is no value.
+    is_window = message.dialect == "T5" and message.memory_space != "hbm"
+    shape = message.shape.partition("{")[0] if message.shape and not is_window else None
+    if not (instruction or shape):
+        return False
+    sql = (
+        "SELECT 1 FROM staging.hlo_values WHERE dump_id = $dump_id AND COALESCE(instruction_name = $instruction, TRUE)"
+        " AND COALESCE(starts_with(shape_text, $shape), TRUE) LIMIT 1"
+    )
+    return con.execute(sql, {"dump_id": dump_id, "instruction": instruction, "shape": shape}).fetchone() is not None

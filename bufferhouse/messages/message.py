@@ -1,0 +1,542 @@
+"""Messages about memory that does not suffice, read as strictly as dumps: each line is accounted for, or refused.
+
+The dialects, by the letters of this module: T1 and T2 a listing of libtpu, T3 one sentence of later releases, T4 a
+compilation that was given up early, T5 one value that is larger than the memory, T6 VMEM, T7 a failed check of a size,
+T8 a program that did not fit while it ran; G1 and G2 are those of GPU. R is a warning of rematerialization: a program
+of which it speaks may fit.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import BinaryIO
+
+from bufferhouse.messages.figures import SIZE, Figure, range_of
+from bufferhouse.messages.log import KEYS, Line, lines
+
+_S = f"(?:{SIZE})"
+_END = r"(?P<more>.*)"
+_SEE = re.compile(r"See https?://\S+ for more details\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """A numbered block of a listing. Sizes are as printed, None where the compiler prints none."""
+
+    number: int
+    size: str
+    kind: str | None = None
+    op_name: str | None = None
+    source_file: str | None = None
+    source_line: int | None = None
+    shape: str | None = None
+    unpadded: str | None = None
+    padding: str | None = None
+    tag: str | None = None
+    label: str | None = None
+
+    @property
+    def instruction(self) -> str | None:
+        """The name of the instruction in the label `fusion.2 = fusion(…)`."""
+        return self.label.partition(" = ")[0].lstrip("%") if self.label and " = " in self.label else None
+
+
+@dataclass(slots=True)
+class Message:
+    """What XLA said once, with the log and the line at which it first began and the ranks that said it.
+
+    `faults` says what is wrong with it: it is cut, or its figures contradict each other; then nothing is summed up.
+    `lines` are its own, without prefixes and blank lines: read again they are the same message.
+    """
+
+    dialect: str
+    line_number: int
+    memory_space: str | None = None
+    module: str | None = None
+    instruction: str | None = None
+    shape: str | None = None
+    tag: str | None = None
+    figures: list[Figure] = field(default_factory=list)
+    allocations: list[Allocation] = field(default_factory=list)
+    log: str = ""
+    ranks: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+    def figure(self, name: str) -> Figure | None:
+        """Return the figure of a name, if the message has it."""
+        return next((one for one in self.figures if one.name == name), None)
+
+    @property
+    def needed(self) -> Figure | None:
+        """The figure that did not fit."""
+        return next(filter(None, map(self.figure, ("used", "allocation", "words", "scoped_size"))), None)
+
+    @property
+    def limit(self) -> Figure | None:
+        """The figure that it did not fit into."""
+        return self.figure("capacity") or self.figure("scoped_limit")
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether something did not fit; a warning of rematerialization says only that it may not."""
+        return self.dialect != "R"
+
+    @property
+    def key(self) -> tuple:
+        """What is equal in two messages that say the same."""
+        return (
+            self.dialect, self.memory_space, self.module, self.instruction, self.shape, self.tag, tuple(self.figures),
+            tuple(self.allocations), tuple(self.faults),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A line that begins like a message and is none that is known: where, what was expected and what was found.
+
+    `count` is more than 1 where it stands for all the lines from there on that are refused, too. `text` is the line as
+    far as it is kept.
+    """
+
+    line_number: int
+    column_number: int
+    expected: str
+    found: str
+    log: str = ""
+    count: int = 1
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    dialect: str
+    pattern: re.Pattern[str]
+    memory_space: str | None = None
+    has_listing: bool = False
+
+
+def _opening(dialect: str, pattern: str, memory_space: str | None = None, *, has_listing: bool = False) -> _Opening:
+    pattern = re.sub(r"@(\w+)@", lambda name: f"(?P<{name[1]}>{_S})", pattern)
+    return _Opening(dialect, re.compile(pattern), memory_space, has_listing)
+
+
+_OPENINGS = (
+    _opening(
+        "T1",
+        r"(?:(?P<code>E1000: CompileTimeHbmOom: )?XLA:TPU compile permanent error\. )?"
+        r"Ran out of memory in memory space (?P<space>\w+)\. Used @used@ of @capacity@ (?P=space)\."
+        r"(?: Exceeded (?P=space) capacity by @exceeded@\.)?"
+        r"(?P<report> Memory usage report:)?[ ]*",
+        has_listing=True,
+    ),
+    _opening(
+        "T6",
+        r"(?:E1001: CompileTimeScopedVmemOom:\s*)?Ran out of memory in memory space (?P<space>\w+) while allocating on "
+        r"stack for %?(?P<text>[^=\n]+ = .+)\. Scoped allocation with size @scoped_size@ and limit @scoped_limit@ "
+        r"exceeded scoped (?P=space) limit by @exceeded@\." + _END,
+    ),
+    _opening(
+        "T3",
+        r"(?P<code>E1000: CompileTimeHbmOom: )?Ran out of memory on HBM, the total memory required for HLO temporaries "
+        r"\(@used@\) exceeds available HBM \(@capacity@\)\.(?: HLO module: (?P<module>\S+?)\.)?"
+        r"(?: " + _SEE.pattern + ")?[ ]*",
+        "hbm",
+        has_listing=True,
+    ),
+    _opening(
+        "T4",
+        r"Compilation failure: Aborting compilation early because it's unlikely to have enough device memory\. "
+        r"Requires @used@, has @capacity@ available\." + _END,
+        "hbm",
+    ),
+    _opening(
+        "T5",
+        r"Allocation \(size=@allocation@\) would exceed memory \(size=@capacity@\) :: #allocation[0-9]+ \[shape = "
+        r"'(?P<shape>[^']*)', space=(?P<space>\w+), size = 0x[0-9a-f]+, tag = '(?P<tag>.*)'\] :: (?P<text>\S.*)",
+    ),
+    _opening(
+        "T7",
+        r"RET_CHECK failure \([^()]*bounds_check\.cc:[0-9]+\) allocation_size_words <= "
+        r"std::numeric_limits<int32_t>::max\(\) @words@ (?P<text>.*)",
+        "hbm",
+    ),
+    _opening(
+        "T8",
+        r"Attempting to (?:allocate|reserve) @allocation@(?: at the bottom of memory)?\. That was not possible\. "
+        r"There are @free@ free(?:, " + _S + " reserved, and " + _S + r" reservable)?\." + _END,
+        "hbm",
+    ),
+    _opening(
+        "G2",
+        r"Out of memory while trying to allocate (?P<allocation>[0-9]{1,20}(?:\.[0-9]{1,9})?[KMGTPE]?iB)\."
+        r"(?: \[executable_name='(?P<module>[^']*)'\])?" + _END,
+    ),
+    _opening(
+        "G1",
+        r"Out of memory while trying to allocate (?P<allocation>[0-9]{1,20}) bytes\." + _END,
+        has_listing=True,
+    ),
+    _opening(
+        "R",
+        r"Can't reduce memory use below " + _S + r" \(@limit@ bytes\) by rematerialization; only reduced to " + _S
+        + r" \(@reduced@ bytes\), down from " + _S + r" \(@original@ bytes\) originally",
+    ),
+)  # fmt: skip
+_BEGINS = re.compile(
+    r"(?:E100[01]: \w+: ?)?(?:XLA:TPU compile permanent error\. )?(?:Ran out of memory (?:in memory space|on HBM)"
+    r"|Compilation failure: Aborting compilation early|Allocation \(size="
+    r"|RET_CHECK failure \([^()]*\) allocation_size_words"
+    r"|Attempting to (?:allocate|reserve) [0-9]|Out of memory while trying to allocate|Can't reduce memory use below"
+    r"|E1001: CompileTimeScopedVmemOom:)"
+)
+_LOOKS_LIKE = re.compile("|".join(re.escape(key.decode()) for key in KEYS))
+REPORT = "T3r"  # what libtpu 0.0.42.1 writes to its log beside a T3; specimens show it, upstream documents do not
+_ESCAPED = "[type.googleapis.com/"  # the payload of a status, which quotes the beginning of the message once more
+
+
+# The lines of a listing outside its numbered blocks, stripped; libtpu writes them in this order, GPU only the last two.
+_LISTING = {
+    "total": re.compile(rf"Total \w+ usage >= (?P<size>{_S}):"),
+    "requirement": re.compile(rf"Program \w+ requirement (?P<size>{_S}):"),
+    "part": re.compile(
+        rf"(?P<name>reserved|program|arguments|global|scoped|overlays|HLO temp|stack|heap)\s+"
+        rf"(?P<size>{_S}|unknown size)"
+        rf"(?: \([0-9.]+% utilization: Unpadded \((?P<unpadded>{_S})\) Padded \((?P<padded>{_S})\), "
+        rf"[0-9.]+% fragmentation \((?P<fragmentation>{_S})\)\))?"
+    ),
+    "output": re.compile(rf"Output size (?P<size>{_S}); shares (?P<shared>{_S}) with arguments\."),
+    "block": re.compile(rf"(?P<number>[0-9]{{1,9}})\. Size: (?P<size>{_S})"),
+    "heading": re.compile(
+        r"Largest program (?:allocations|arguments and outputs) in \w+:|No allocations in \w+"
+        r"|BufferAssignment OOM Debugging\.|BufferAssignment stats:|Peak buffers:"
+    ),
+    "link": _SEE,
+    "module": re.compile(r"HLO module: (?P<module>\S+?)\.?"),
+    "statistic": re.compile(
+        rf"(?P<name>parameter|constant|maybe_live_out|preallocated temp|total) (?P<what>allocation|fragmentation):\s+"
+        rf"(?P<size>{_S})(?: \([0-9.]+%\))?"
+    ),
+    "buffer": re.compile(r"Buffer (?P<number>[0-9]{1,9}):"),
+    "space": re.compile(r"Memory Space: \w+ \(color=(?P<color>[0-9]{1,9})\)"),
+    "bytes": re.compile(rf"Total bytes: (?P<bytes>[0-9]{{1,20}}) \({_S}\)"),
+    "row": re.compile(
+        rf"cumulative_size;\s+size;\s+offset; used_by_n_values; shapes_list|-+"
+        rf"|{_S}\(\s*[0-9]+%\);\s+{_S};\s+[0-9]+;\s+[0-9]+; .+"
+    ),
+}
+_FIELDS = {
+    "Size": "size", "Operator": "operator", "Shape": "shape", "Unpadded size": "unpadded", "Tag": "tag",
+    "Extra memory due to padding": "padding", "XLA label": "label", "XLA Label": "label", "Allocation type": "kind",
+    "Entry Parameter Subshape": "shape",
+}  # fmt: skip
+
+
+class _Reader:
+    """Takes line by line what belongs to one message; `is_open` as long as more may belong to it."""
+
+    def __init__(self, message: Message, *, has_listing: bool, has_bounds: bool = False) -> None:
+        self.message = message
+        self.is_open = has_listing or has_bounds
+        self._has_bounds = has_bounds
+        self._block: dict[str, str] | None = None
+        self._color: int | None = None
+
+    def take(self, text: str) -> bool:
+        """Return whether a line belongs to the message; one that does not ends it."""
+        text = text.strip()
+        if len(self.message.lines) == MOST_LINES:
+            self.message.faults.append(f"it has more than {MOST_LINES} lines")
+            self.end()
+            return False
+        if self._block is not None and text:
+            is_taken = self._in_block(text)
+        elif self._has_bounds:
+            is_taken = bool(re.fullmatch(r"\w+: [(0-9].*", text))
+            self.is_open = not text.endswith("*/")
+        else:
+            is_taken = not text or any(
+                self._note(kind, found) for kind, one in _LISTING.items() if (found := one.fullmatch(text))
+            )
+        if not is_taken:
+            self.end()
+        elif text:
+            self.message.lines.append(text)
+        return is_taken
+
+    def end(self) -> None:
+        """End the message, and note what is wrong with it."""
+        self.is_open, message = False, self.message
+        if self._block is not None:
+            message.faults.append(f"it is cut within allocation {self._block['number']} of its listing")
+            self._block = None
+        elif message.dialect in ("T1", "T2") and not message.figure("requirement"):
+            message.faults.append("it is cut before its listing")
+        message.faults += _contradictions(message)
+
+    def _in_block(self, text: str) -> bool:
+        if re.fullmatch("={26}", text):
+            self.message.allocations.append(_allocation(self._block))
+            self._block = None
+            return True
+        name, colon, value = text.partition(":")
+        name = _FIELDS.get(name, "")
+        is_wrong = name in ("size", "unpadded") and not re.fullmatch(SIZE, value.strip())
+        if not colon or not name or name in self._block or is_wrong:
+            return False
+        self._block[name] = value.strip()
+        return True
+
+    def _note(self, kind: str, found: re.Match[str]) -> bool:
+        about, figures = found.groupdict(), self.message.figures
+        if kind in ("block", "buffer"):
+            self._block = about
+        elif kind == "part":
+            # `reserved` stands in the total and once more in the requirement of the program.
+            is_program = self.message.figure("requirement") is not None and about["name"] != "HLO temp"
+            name = f"{'program_' if is_program else ''}{about['name'].lower().replace(' ', '_')}"
+            figures.extend([Figure(name, about["size"])] if about["size"] != "unknown size" else [])
+            parts = [part for part in ("unpadded", "padded", "fragmentation") if about[part]]
+            figures.extend(Figure(f"{name}_{part}", about[part]) for part in parts)
+        elif kind == "output":
+            figures += [Figure("output", about["size"]), Figure("shared_output", about["shared"])]
+        elif kind == "statistic":
+            figures.append(Figure(f"{about['name'].replace(' ', '_')}_{about['what']}", about["size"]))
+        elif kind == "module":
+            self.message.module = about["module"]
+        elif kind == "space":
+            self._color = int(about["color"])
+        elif kind == "bytes" and self._color == 0 and (used := self.message.figure("used")):
+            figures[figures.index(used)] = replace(used, size_bytes=int(about["bytes"]))
+        elif kind in ("total", "requirement"):
+            figures.append(Figure(kind, about["size"]))
+        return True
+
+
+_OPERATOR = re.compile(
+    r'op_name="(?P<op_name>[^"]*)"|source_file="(?P<source_file>[^"]*)"|source_line=(?P<source_line>[0-9]{1,9})'
+)
+
+
+def _allocation(block: dict[str, str]) -> Allocation:
+    operator: dict[str, str] = {}
+    for found in _OPERATOR.finditer(block.get("operator", "")):
+        operator.update({name: text for name, text in found.groupdict().items() if text is not None})
+    line = operator.pop("source_line", None)
+    facts = {name: block[name] for name in ("kind", "shape", "unpadded", "padding", "tag", "label") if name in block}
+    size = block.get("size", "")
+    return Allocation(int(block["number"]), size, **facts, **operator, source_line=int(line) if line else None)
+
+
+def _contradictions(message: Message) -> list[str]:
+    """Return where figures of a message cannot be of one program, within their rounding."""
+    used, capacity, over = (message.figure(name) for name in ("used", "capacity", "exceeded"))
+    if not (used and capacity and over):
+        return []
+    (low, high), (least, most), (few, many) = (range_of(one.printed) for one in (used, capacity, over))
+    if low - most <= many and few <= high - least:
+        return []
+    return [f"used {used.printed} of {capacity.printed} is not {over.printed} too much"]
+
+
+MOST_LINES = 10_000  # of one message; a listing has a few hundred
+MOST_MESSAGES = 1000  # of one log that are not the same
+MOST_RANKS = 50_000  # of all of them together
+MOST_REFUSED = 100  # lines of one log, each by itself; the others are counted
+PATIENCE_LINES = 20_000  # of others, until a process that says nothing more has ended its message
+
+
+def read_messages(file: BinaryIO, log: str = "") -> Iterator[Message | Refused]:
+    """Yield the messages of a log of that name, each once with all ranks that say it, and the lines that are refused.
+
+    A message comes when the log is read to its end, in the order in which they begin; refused lines come at once. What
+    is kept meanwhile does not grow with the log: MOST_MESSAGES different messages, the others are refused; of lines
+    that are refused, those behind the first MOST_REFUSED come as one, with their number.
+    """
+    reading = _Reading(log)
+    more: Refused | None = None
+    all_lines = lines(file, lambda: bool(reading.open_ones or reading.awaited))
+    for count, one in enumerate(reading.refused(all_lines), 1):
+        if count <= MOST_REFUSED:
+            yield one
+        else:
+            more = replace(more or one, count=count - MOST_REFUSED)
+    if more is not None:
+        yield replace(more, found=f"{more.count} more such lines, the first of them: {more.found}"[:_SHOWN])
+    yield from once(_without_reports(sorted(reading.ended.values(), key=lambda one: one.line_number)))
+
+
+class _Reading:
+    """The messages of one log while it is read: those that are open by rank, and those that have ended."""
+
+    def __init__(self, log: str) -> None:
+        self.log = log
+        self.open_ones: dict[str, _Reader] = {}
+        self.awaited: dict[str, Line] = {}  # `E1001: CompileTimeScopedVmemOom:` alone; the sentence follows
+        self.ended: dict[tuple, Message] = {}
+        self._first: dict[tuple, Message] = {}  # of those that say the same
+        self._last_lines: dict[str, int] = {}  # where each rank that is waited for wrote last
+
+    def refused(self, all_lines: Iterable[Line]) -> Iterator[Refused]:
+        """Read all lines; yield those that are refused."""
+        for line in all_lines:
+            yield from self._refused(line)
+            if line.rank in self.open_ones or line.rank in self.awaited:
+                self._last_lines[line.rank] = line.number
+            if line.number % 1024 == 0:
+                yield from self._give_up(line.number)
+        for rank in [*self.open_ones]:
+            yield from self._close(rank)
+        for first in self.awaited.values():
+            yield Refused(first.number, 1, "the sentence about VMEM behind it", "the end of the log", self.log)
+
+    def _refused(self, line: Line) -> Iterator[Refused]:
+        if reader := self.open_ones.get(line.rank):
+            if reader.is_open and line.is_whole and not _BEGINS.search(line.text) and reader.take(line.text):
+                if not reader.is_open:
+                    yield from self._close(line.rank)
+                return
+            yield from self._close(line.rank)
+        if line.text.lstrip().startswith(_ESCAPED):
+            return
+        begun = _BEGINS.search(line.text) or _LOOKS_LIKE.search(line.text)
+        first = self.awaited.pop(line.rank, None)
+        if begun is None:
+            if first is not None:
+                found = line.text[:_SHOWN]
+                yield Refused(first.number, 1, "the sentence about VMEM behind it", found, self.log)
+            return
+        text = line.text[begun.start() :]
+        if text.strip() == "E1001: CompileTimeScopedVmemOom:":
+            self.awaited[line.rank] = line
+            return
+        reader = _begin(text, line) if line.is_whole else None
+        if reader is None:
+            column = len(line.prefix) + begun.start() + 1
+            expected = "a message that is known, whole in its line"
+            yield Refused(line.number, column, expected, text[:_SHOWN], self.log, text=line.text[:_KEPT])
+            return
+        reader.message.log = self.log
+        reader.message.lines.append(text.strip())
+        self.open_ones[line.rank] = reader
+        if not reader.is_open:
+            yield from self._close(line.rank)
+
+    def _give_up(self, number: int) -> Iterator[Refused]:
+        """End what waits for ranks that have written nothing for long: then the rest of the log is not read by line."""
+        silent = [rank for rank, last in self._last_lines.items() if number - last > PATIENCE_LINES]
+        for rank in silent:
+            del self._last_lines[rank]
+            if rank in self.open_ones:
+                yield from self._close(rank)
+            if first := self.awaited.pop(rank, None):
+                yield Refused(first.number, 1, "the sentence about VMEM behind it", "no line of it any more", self.log)
+
+    def _close(self, rank: str) -> Iterator[Refused]:
+        reader = self.open_ones.pop(rank)
+        if reader.is_open:
+            reader.end()
+        message = reader.message
+        first = self._first.get(message.key)
+        if first is not None:  # what ranks say alike is kept once
+            message.lines, message.figures, message.allocations = first.lines, [*first.figures], first.allocations
+        elif len(self._first) < MOST_MESSAGES:
+            first = self._first[message.key] = message
+        if first is None or len(self.ended) == MOST_RANKS:
+            expected = f"at most {MOST_MESSAGES} different messages in a log, and {MOST_RANKS} with those of each rank"
+            yield Refused(message.line_number, 1, expected, message.lines[0][:_SHOWN], self.log)
+            return
+        self.ended.setdefault((message.key, *message.ranks), message)
+
+
+def once(messages: Iterable[Message]) -> list[Message]:
+    """Return messages without those that say the same as one before, which gets their ranks."""
+    found: dict[tuple, Message] = {}
+    ranks: dict[tuple, dict[str, None]] = {}
+    for message in messages:
+        found.setdefault(message.key, message)
+        ranks.setdefault(message.key, {}).update(dict.fromkeys(message.ranks))
+    for key, message in found.items():
+        message.ranks = [*ranks[key]]
+    return list(found.values())
+
+
+def _without_reports(messages: list[Message]) -> list[Message]:
+    """Return messages without the reports that the log of a process has beside its exception; their bytes are kept."""
+    sentences: dict[tuple, list[Message]] = {}
+    for message in messages:
+        if message.dialect in ("T3", "T3b"):
+            sentences.setdefault(_of_a_report(message), []).append(message)
+    told = []
+    for message in messages:
+        same = sentences.get(_of_a_report(message), []) if message.dialect == REPORT else []
+        for other in same:
+            other.figures[other.figures.index(other.figure("used"))] = message.figure("used")
+            other.lines = [*other.lines, *message.lines]
+        if not same:
+            told.append(message)
+    return told
+
+
+def _of_a_report(message: Message) -> tuple:
+    """Return what a report and the sentence of the same failure have in common."""
+    return *message.ranks, message.figure("used").printed, message.figure("capacity").printed
+
+
+_SHOWN, _KEPT = 120, 1 << 16  # characters of a line that is refused: those of the message, and those of a reject
+
+
+def _begin(text: str, line: Line) -> _Reader | None:
+    """Return the reader of the message that begins with a text; None if no dialect has such a line."""
+    for opening in _OPENINGS:
+        if found := opening.pattern.fullmatch(text.rstrip()):
+            break
+    else:
+        return None
+    about = found.groupdict()
+    dialect = opening.dialect
+    if dialect == "T1" and about["space"] != "hbm":
+        dialect = "T6"
+    elif about.get("report"):
+        dialect = REPORT
+    elif about.get("code"):
+        dialect = {"T1": "T2", "T3": "T3b"}[dialect]
+    message = Message(
+        dialect,
+        line.number,
+        about.get("space") or opening.memory_space,
+        about.get("module"),
+        ranks=[line.rank] if line.rank else [],
+        shape=about.get("shape"),
+        tag=about.get("tag"),
+    )
+    is_exact = dialect in ("T5", "T7", "R", "G1")
+    for name, size in about.items():
+        if name in _FIGURES and size is not None:
+            message.figures.append(Figure(name, size, int(size) if is_exact and size.isdigit() else None))
+    _name(message, about.get("text"))
+    has_bounds = dialect == "T7" and text.rstrip().endswith("/*")
+    reader = _Reader(message, has_listing=opening.has_listing, has_bounds=has_bounds)
+    if not reader.is_open:
+        reader.end()
+    return reader
+
+
+_FIGURES = {
+    "used", "capacity", "exceeded", "scoped_size", "scoped_limit", "allocation", "words", "free", "limit", "reduced",
+    "original",
+}  # fmt: skip
+_OUTPUT_OF = re.compile(r"output of (?P<name>\S+?)@(?P<index>\{[0-9,]*\})")
+
+
+def _name(message: Message, text: str | None) -> None:
+    """Note which instruction a message speaks of, by its text or by the tag of an allocation."""
+    if found := _OUTPUT_OF.fullmatch(message.tag or ""):
+        message.instruction = found["name"]
+    elif text and message.dialect == "T6":
+        message.instruction, _, rest = text.partition(" = ")
+        message.shape = rest.partition(" ")[0]
+    elif text and message.dialect == "T5" and not text.startswith("<"):
+        message.instruction = text
+    elif text and message.dialect == "T7" and (found := re.search(r"\[shape: ([a-z0-9]+\[[0-9,]*\])", text)):
+        message.shape = found[1]

@@ -1,0 +1,178 @@
+"""How the figures of a message come from the bytes of the dump: one rule a figure and dialect.
+
+The rules are those that reproduce every specimen to the last printed digit; libtpu's own sources are not public. A rule
+that does not reproduce a printed figure is not nearly right: then the figure is unknown.
+"""
+
+from typing import NamedTuple
+
+from bufferhouse.messages.figures import Figure, nominal, printed, shows
+from bufferhouse.messages.message import Message
+
+
+class Parts(NamedTuple):
+    """Bytes of the allocations of memory space 0 of a dump.
+
+    `shared` is what of the outputs is placed on parameters; it is no part of `outputs`. `others` are constants and
+    thread-local allocations.
+    """
+
+    parameters: int
+    temporaries: int
+    outputs: int
+    shared: int
+    others: int
+
+
+class Rule(NamedTuple):
+    """A figure is the sum of these parts, in messages of these dialects of which `holds` is true.
+
+    `without` and `beside` name a figure that the message must not have, or print as 0B, and one that it must have. Of
+    several rules that hold the first counts.
+    """
+
+    name: str
+    dialects: tuple[str, ...]
+    figure: str
+    parts: tuple[str, ...]
+    without: str | None = None
+    beside: str | None = None
+
+    def holds(self, message: Message) -> bool:
+        """Say whether the rule is about the figure in this message."""
+        return (self.without is None or _prints_nothing(message, self.without)) and (
+            self.beside is None or not _prints_nothing(message, self.beside)
+        )
+
+
+class Reproduced(NamedTuple):
+    """A figure beside what the dump or the message itself says it must be.
+
+    `size_bytes` is None, and `rule` too, where no rule reproduces it; `found_bytes` is what the rule gives then.
+    """
+
+    figure: Figure
+    size_bytes: int | None
+    rule: str | None
+    is_reproduced: bool
+    found_bytes: int | None = None
+
+
+def _prints_nothing(message: Message, name: str) -> bool:
+    figure = message.figure(name)
+    return figure is None or figure.printed == "0B"
+
+
+_LISTINGS = ("T1", "T2")
+_SENTENCES = ("T3", "T3b", "T3r")
+_NOT_COUNTED = "not counted"
+# Which of parameters and temporaries is too much by itself decides what libtpu adds up until 0.0.39: where temporaries
+# are, it prints `arguments 0B`, where parameters are `program unknown size`.
+RULES = (
+    Rule("temporaries", _LISTINGS, "used", ("temporaries",), without="arguments"),
+    Rule("parameters", _LISTINGS, "used", ("parameters",), without="program"),
+    Rule("temporaries and parameters", _LISTINGS, "used", ("temporaries", "parameters"), beside="arguments"),
+    Rule("temporaries", _LISTINGS, "program", ("temporaries",)),
+    Rule("temporaries", _LISTINGS, "requirement", ("temporaries",), beside="requirement"),
+    Rule("temporaries", _LISTINGS, "hlo_temp", ("temporaries",)),
+    Rule("parameters", _LISTINGS, "arguments", ("parameters",), beside="arguments"),
+    # No specimen has outputs that are placed on parameters: what is printed of those is not known.
+    Rule("outputs", _LISTINGS, "output", ("outputs",), beside="output"),
+    # Equal to the byte in all 14 specimens whose log has the report: outputs, constants and thread-local ones, too.
+    Rule("all allocations", _SENTENCES, "used", ("parameters", "temporaries", "outputs", "others")),
+)  # fmt: skip
+# libtpu keeps so much of a chip's HBM for itself where a message does not say it: v5e, v6e and v7x, v5p.
+_RESERVED = (258 << 20, 260 << 20, 263 << 20)
+_WORD_BYTES = 64  # a word of bounds_check.cc, as both specimens of T7 show
+
+
+def reproduce(message: Message, parts: Parts | None) -> list[Reproduced]:
+    """Return each figure of a message with the rule that gives it; without a dump those of the message alone.
+
+    The figures of a message with a fault are not judged.
+    """
+    if message.faults:
+        return [Reproduced(figure, figure.size_bytes, None, False) for figure in message.figures]
+    found: dict[str, Reproduced] = {}
+    for figure in message.figures:
+        found[figure.name] = _own(message, figure) or _of_parts(message, figure, parts)
+    for name in ("exceeded", "total"):
+        if name in found and not found[name].is_reproduced:
+            found[name] = _derived(name, found)
+    return list(found.values())
+
+
+def capacity_bytes(message: Message) -> int | None:
+    """Return the capacity of a message: exact where it can be told, else what the printed figure stands for."""
+    figure = message.limit
+    if figure is None:
+        return None
+    exact = _exact_capacity(message, figure)
+    return nominal(figure.printed) if exact is None else exact
+
+
+def _exact_capacity(message: Message, figure: Figure) -> int | None:
+    """Return the bytes of a capacity: whole GiB without what is reserved, or whole MiB; None where several print so."""
+    if figure.size_bytes is not None or figure.printed.endswith(".00M"):
+        return figure.size_bytes or nominal(figure.printed)
+    known = message.figure("reserved")
+    reserved = [nominal(known.printed)] if known else _RESERVED
+    sizes = {(gib << 30) - kept for gib in range(1, 513) for kept in reserved}
+    fitting = [size for size in sizes if printed(size) == figure.printed]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _own(message: Message, figure: Figure) -> Reproduced | None:
+    """Return a figure that the message itself shows to the byte, or by its own arithmetic."""
+    is_sum = any(message.dialect in rule.dialects and figure.name == rule.figure for rule in RULES)
+    if figure.size_bytes is not None and message.dialect != "T7" and not is_sum:
+        return Reproduced(figure, figure.size_bytes, "as printed", True)
+    if message.dialect == "T7" and figure.name == "words":
+        return Reproduced(figure, figure.size_bytes * _WORD_BYTES, "words of 64 bytes", True)
+    if message.dialect == "T6" and figure.name in ("used", "requirement", "program_scoped"):
+        size = sum(nominal(one.size) for one in message.allocations if one.kind == "scoped")
+        if size and shows(figure.printed, size):
+            return Reproduced(figure, size, "allocations of the listing", True)
+    if message.dialect in _LISTINGS and figure.printed == "0B" and figure.name in _ZERO:
+        return Reproduced(figure, 0, _NOT_COUNTED, True)
+    if figure.name in ("capacity", "reserved"):
+        size = _exact_capacity(message, figure) if figure.name == "capacity" else nominal(figure.printed)
+        if size is not None:
+            return Reproduced(figure, size, "of the device", True)
+    return None
+
+
+_ZERO = {"arguments", "output", "shared_output", "requirement", "program"}
+
+
+def _of_parts(message: Message, figure: Figure, parts: Parts | None) -> Reproduced:
+    for rule in RULES:
+        if message.dialect in rule.dialects and figure.name == rule.figure and rule.holds(message):
+            if parts is None:
+                return Reproduced(figure, None, None, False)
+            size = sum(getattr(parts, part) for part in rule.parts)
+            is_right = shows(figure.printed, size) and figure.size_bytes in (None, size)
+            return (
+                Reproduced(figure, size, rule.name, True) if is_right else Reproduced(figure, None, None, False, size)
+            )
+    return Reproduced(figure, None, None, False)
+
+
+def _derived(name: str, found: dict[str, Reproduced]) -> Reproduced:
+    """Return what follows from other figures: what is too much, and the total with what is reserved."""
+    figure = found[name].figure
+    first, second, rule = {
+        "exceeded": ("used", "capacity", "used without the capacity"),
+        "total": ("used", "reserved", "used and reserved"),
+    }[name]
+    if "scoped_size" in found and name == "exceeded":
+        sizes = [nominal(found[one].figure.printed) for one in ("scoped_size", "scoped_limit")]
+        size, rule = sizes[0] - sizes[1], "size without the limit"
+    else:
+        one, other = found.get(first), found.get(second)
+        if one is None or other is None or None in (one.size_bytes, other.size_bytes):
+            return found[name]
+        size = one.size_bytes + (other.size_bytes if name == "total" else -other.size_bytes)
+    if shows(figure.printed, size):
+        return Reproduced(figure, size, rule, True)
+    return Reproduced(figure, None, None, False, size)

@@ -1,0 +1,43 @@
+"""Donations that are lost: as records, and as a table."""
+
+from collections.abc import Sequence
+
+from bufferhouse.compare.donations import LostDonation
+from bufferhouse.query.statements import Record
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.sections import Section
+
+_COLUMNS = [
+    Column("program", "program", limit=60),
+    Column("parameter", "parameter"),
+    Column("shape", "shape", limit=60, is_whole=True),
+    Column("bytes", "bytes", "bytes"),
+    Column("memory_space", "memory space", "count", rank=1),
+    Column("reason", "why", limit=60),
+]
+_SHOWN = 12  # on a terminal and in Markdown
+
+
+def donation_records(lost: Sequence[LostDonation], programs: Sequence[Record]) -> list[Record]:
+    """Return a record for each donation that is lost, the largest first; a `reason` of None is not known."""
+    labels = {row["program_id"]: row["program_label"] for row in programs}
+    return [
+        {
+            "program": labels.get(one.program_id, str(one.program_id)),
+            "program_id": one.program_id,
+            "parameter": f"{one.parameter_number}{one.parameter_shape_index}".removesuffix("{}"),
+            "shape": one.parameter_shape,
+            "bytes": one.size_bytes,
+            "memory_space": one.memory_space,
+            "reason": one.reason,
+        }
+        for one in lost
+    ]
+
+
+def donation_section(records: Sequence[Record]) -> list[Section]:
+    """Return the table of the donations that are lost; none where none is."""
+    if not records:
+        return []
+    lines = ["Outputs that were placed on these parameters have memory of their own now."]
+    return [Section("Donations that are lost", lines, _COLUMNS, records, "donations", shown=_SHOWN)]

@@ -1,0 +1,79 @@
+// Any two runs, compared in the browser: each has its figures in a script beside its page.
+const known = globalThis.siteData?.runs ?? [];
+const chooser = document.getElementById("any");
+
+function loaded(slug) {
+  if (globalThis.siteData[slug]) return Promise.resolve(globalThis.siteData[slug]);
+  return new Promise((done, failed) => {
+    const script = element("script", { src: `../runs/${slug}.js` });
+    script.addEventListener("load", () => done(globalThis.siteData[slug]));
+    script.addEventListener("error", () => failed(new Error(slug)));
+    document.head.append(script);
+  });
+}
+
+/** Rows of a run by program, target, platform and memory space. */
+function byKey({ columns, rows }) {
+  const at = (row, name) => row[columns.indexOf(name)];
+  return new Map(rows.map((row) => [
+    ["program_id", "compile_target", "platform", "memory_space"].map((name) => at(row, name)).join("\n"),
+    Object.fromEntries(columns.map((name, i) => [name, row[i]])),
+  ]));
+}
+
+function differences(before, after, metric) {
+  const olds = byKey(before), news = byKey(after);
+  return [...new Set([...news.keys(), ...olds.keys()])].map((key) => {
+    const old = olds.get(key), now = news.get(key), any = now ?? old;
+    const [from, to] = [old?.[metric] ?? null, now?.[metric] ?? null];
+    const change = from === null || to === null ? null : to - from;
+    const status = !old ? "new" : !now ? "gone" : change === null ? "not compared" : change ? "changed" : "unchanged";
+    return [any.program_name, status, any.compile_target, any.memory_space, from, to, change, any.program_link];
+  }).sort((a, b) => Math.abs(b[6] ?? 0) - Math.abs(a[6] ?? 0) || Math.max(b[4] ?? 0, b[5] ?? 0) - Math.max(a[4] ?? 0, a[5] ?? 0));
+}
+
+async function compareChosen() {
+  const [before, after] = ["before", "after"].map((name) => chooser.querySelector(`[name=${name}]`).value);
+  const metric = chooser.querySelector("[name=metric]").value, said = chooser.querySelector("output");
+  const place = document.getElementById("any-table");
+  let runs;
+  try { runs = await Promise.all([loaded(before), loaded(after)]); } catch (error) {
+    said.textContent = `The figures of a run are not there yet: ${error.message}`;
+    place.replaceChildren();
+    return;
+  }
+  const rows = differences(...runs, metric);
+  const changed = rows.filter((row) => row[1] !== "unchanged");
+  said.textContent = `${grouped(changed.length)} of ${grouped(rows.length)} differ`;
+  document.getElementById("any-links").replaceChildren(...runs.map((run) =>
+    element("li", {}, element("a", { href: `../${run.link}` }, `Run ${printable(run.name, 60)}`))));
+  answers.any = {
+    columns: ["program_name", "status", "compile_target", "memory_space", "before", "after", "change", "program_link"],
+    rows: changed,
+  };
+  const columns = [
+    ["program_name", "program", "text", 60], ["status", "status", "text", 20], ["compile_target", "target", "text", 20],
+    ["memory_space", "memory space", "count"], ["before", "before", "bytes"], ["after", "after", "bytes"],
+    ["change", "change", "change"],
+  ].map(([column, heading, kind, limit]) =>
+    ({ column, heading, kind, limit, ...(column === "program_name" && { link: "program_link", root: "../" }) }));
+  const table = element("table", { ariaLabel: "Programs of both runs" });
+  table.append(element("thead", {}, element("tr", {}, ...columns.map(({ heading, kind }) =>
+    element("th", { scope: "col", className: kind === "text" ? "text" : "" }, heading)))), element("tbody"));
+  place.replaceChildren(element("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: "Programs of both runs" }, table));
+  prepare(table, { source: "any", where: {}, columns });
+  try { history.replaceState(null, "", `#${before}..${after}`); } catch { /* a page that may not change its address */ }
+}
+
+if (known.length) {
+  const asked = location.hash.slice(1).split("..");
+  for (const [name, other] of [["before", 1], ["after", 0]]) {
+    const choice = chooser.querySelector(`[name=${name}]`);
+    choice.append(...known.map(([run, slug, started]) => element("option", { value: slug }, `${printable(run, 60)} (${started})`)));
+    const wanted = asked.length === 2 ? asked[name === "before" ? 0 : 1] : null;
+    choice.value = known.some(([, slug]) => slug === wanted) ? wanted : known[Math.min(other, known.length - 1)][1];
+    choice.addEventListener("change", compareChosen);
+  }
+  chooser.querySelector("[name=metric]").addEventListener("change", compareChosen);
+  compareChosen();
+}

@@ -1,0 +1,25 @@
+// The filters of the index: what moved, on which platform, in which of the newest runs.
+const filters = document.getElementById("filters");
+const allMovers = answers.movers, shownMovers = records("movers");
+
+function filterMovers() {
+  const wanted = Object.fromEntries([...filters.querySelectorAll("[name]")].map((control) => [control.name, control.value]));
+  const since = wanted.since ? shownMovers.find((row) => row.run_name === wanted.since) : null;
+  const fits = (row) => ["kind", "platform", "device_kind", "track", "memory_space"]
+    .every((name) => !wanted[name] || String(row[name]) === wanted[name])
+    && (!wanted.age || row.age <= Number(wanted.age)) && (!since || row.age <= since.age);
+  answers.movers = { ...allMovers, rows: allMovers.rows.filter((_, i) => fits(shownMovers[i])) };
+  const place = document.getElementById("movers-place"), old = place.querySelector("table");
+  const heads = tables.movers.columns.map(({ kind }, i) => element("th", { scope: "col", className: kind === "text" ? "text" : "" },
+    old.tHead.rows[0].cells[i].textContent));
+  const table = element("table", { id: "movers", ariaLabel: old.ariaLabel ?? "What moved" });
+  table.append(element("thead", {}, element("tr", {}, ...heads)), element("tbody"));
+  place.replaceChildren(element("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: "What moved" }, table));
+  prepare(table, tables.movers);
+  chooseColumns(table);
+}
+
+const names = [...new Set(shownMovers.map((row) => row.run_name))];
+document.getElementById("runs-known").append(...names.map((value) => element("option", { value })));
+for (const control of filters.querySelectorAll("[name]")) control.addEventListener("input", filterMovers);
+filters.hidden = false;

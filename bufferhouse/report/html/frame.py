@@ -1,0 +1,47 @@
+"""What makes a page one of a site: where it stands, what it leads to, and the files that all pages share."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+_DIGITS = 10  # of the hash in a file's name
+
+
+class Shared:
+    """Scripts and styles of a site: each a file named by a hash of what is in it, so that it never changes."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self._paths: dict[str, str] = {}
+
+    def path(self, name: str, suffix: str, content: Callable[[], str]) -> str:
+        """Return the path of a file below the root of the site; `content` is called once for each name."""
+        key = f"{name}.{suffix}"
+        if key not in self._paths:
+            data = content().encode("utf-8")
+            digest = hashlib.sha256(data).hexdigest()[:_DIGITS]
+            self._paths[key] = f"assets/{name}-{digest}.{suffix}"
+            self.files[self._paths[key]] = data
+        return self._paths[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The frame of one page.
+
+    `root` leads from the page to the root of the site: `../` for each folder. `place` is the part of the site that it
+    belongs to, `crumbs` are the pages above it with their addresses below the root, `scripts` are further scripts
+    beside the page, and `data` is the file of its figures, from the page.
+    """
+
+    root: str
+    place: str
+    shared: Shared
+    crumbs: Sequence[tuple[str, str]] = ()
+    scripts: Sequence[str] = ()
+    data: str = ""
+    said: str = ""
+
+    def keep(self, name: str, suffix: str, content: Callable[[], str]) -> str:
+        """Return the address of a shared file, from the page."""
+        return self.root + self.shared.path(name, suffix, content)

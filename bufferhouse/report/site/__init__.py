@@ -1,0 +1,1 @@
+"""The site: every page linked, in a folder or a bucket, made anew only where what it shows changed."""

@@ -1,0 +1,220 @@
+"""The pages of functions: all programs of one, and their history over the runs; and the list of all functions."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from bufferhouse.errors import counted
+from bufferhouse.query.statements import Answer, Record
+from bufferhouse.report.html.frame import Frame, Shared
+from bufferhouse.report.html.page import page
+from bufferhouse.report.site.addresses import beside, function_address, root_of, run_address, slug
+from bufferhouse.report.site.build import Made
+from bufferhouse.report.site.figures import figures, script
+from bufferhouse.report.site.inventory import Inventory, Point
+from bufferhouse.report.site.manifest import code, fingerprint
+from bufferhouse.report.site.programs import SMALL_BYTES
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import human_bytes, printable, space_title
+from bufferhouse.report.text.sections import Section
+
+LIST = "programs/index.html"
+_DIGITS = 8  # of a program_id, where several programs have one name
+_HISTORY = [
+    Column("run_name", "run", link="run_link"),
+    Column("program", "program", link="program_link"),
+    Column("memory_space", "memory space", "count"),
+    Column("reserved_bytes", "reserved", "bytes"),
+    Column("reserved_change_bytes", "change", "change", link="step_link"),
+    Column("occupied_peak_bytes", "occupied peak", "bytes"),
+    Column("layout_padding_bytes", "layout padding", "bytes"),
+    Column("compiler_version", "compiler", limit=30),
+    Column("platform", "platform"),
+    Column("track", "track", limit=30),
+    Column("compile_target", "target", limit=20),
+    Column("variant_count", "contents", "count"),
+    Column("dump_count", "dumps", "count"),
+]
+_TOLD = [
+    *(column.name for column in _HISTORY),
+    *(column.link for column in _HISTORY if column.link),
+    *("run_order", "started_at", "program_id", "device_kind", "dump_id", "figure"),
+]
+
+
+class Functions:
+    """The pages of all functions."""
+
+    def __init__(self, inventory: Inventory, signatures: Sequence[Record], shared: Shared) -> None:
+        self._inventory, self._shared = inventory, shared
+        self._signatures = {row["program_id"]: row["entry_signature"] for row in signatures}
+        self._of_address = {function_address(name): name for name in inventory.functions}
+        self._runs = {
+            run["run_id"]: (run["run_name"], run["compiler"], run["compiler_version"], run["started_at"])
+            for run in inventory.runs
+        }
+        self.wanted = {address: self._shows(name) for address, name in self._of_address.items()}
+
+    def make(self, addresses: Sequence[str]) -> Iterator[Made]:
+        """Yield the pages."""
+        for address in addresses:
+            yield self._page(address, self._of_address[address])
+
+    def _shows(self, name: str) -> str:
+        points = self._inventory.functions[name]
+        pages = [(point, self._inventory.page_of[point.compiled], self._step(point)) for point in points]
+        runs = [self._runs[run_id] for run_id in sorted({point.run_id for point in points})]
+        return fingerprint(code(), name, pages, runs)
+
+    def _step(self, point: Point) -> str | None:
+        """Return the step that led to a point of a series, where it has a page."""
+        before = self._before.get((*point.place, point.memory_space, point.run_number - 1))
+        return self._inventory.step_of.get((before, point.run_id)) if before is not None else None
+
+    @property
+    def _before(self) -> dict[tuple, int]:
+        """The run_id of each point, by series, memory space and number of the run."""
+        if not hasattr(self, "_numbered"):
+            self._numbered = {
+                (*point.place, point.memory_space, point.run_number): point.run_id for point in self._inventory.points
+            }
+        return self._numbered
+
+    def _page(self, address: str, name: str) -> Made:
+        points = self._inventory.functions[name]
+        places = _figures(points)
+        programs = list(dict.fromkeys(point.program_id for point in points))
+        records = [self._record(point, places[_figure(point)], len(programs) > 1) for point in points]
+        records.sort(key=lambda row: (row["figure"], -row["run_order"]))
+        answer = Answer.of([{name: row[name] for name in _TOLD} for row in records])
+        frame = Frame(
+            root_of(address),
+            "Programs",
+            self._shared,
+            crumbs=[("Programs", LIST)],
+            data=beside(address, "json").rpartition("/")[2],
+        )
+        text = page(
+            "site_function.html",
+            f"Program memory: {printable(name, 120)}",
+            {"function_history": answer},
+            warehouse="",
+            asked_at=datetime.now(UTC),
+            scripts=["figure", "history"],
+            shared_texts=("function_history",),
+            frame=frame,
+            name=printable(name, 120),
+            programs=[self._program(program_id, points) for program_id in programs],
+            charts=_charts(places, points),
+            run_count=len({point.run_id for point in points}),
+            history=Section("History over runs", (), _HISTORY, records, "history", "function_history"),
+        )
+        signatures = Answer(["program_id", "entry_signature"], [(one, self._signatures.get(one)) for one in programs])
+        return Made(
+            address, text, figures(address, {"function_name": name}, {"programs": signatures, "history": answer})
+        )
+
+    def _record(self, point: Point, figure: int, has_several: bool) -> Record:
+        name, compiler, version, started_at = self._runs[point.run_id]
+        label = printable(point.program_name, 40) + (f" #{str(point.program_id)[:_DIGITS]}" if has_several else "")
+        return {
+            "run_name": name,
+            "run_order": self._inventory.run_of[point.run_id]["run_order"],
+            "started_at": started_at,
+            "compiler_version": " ".join(filter(None, (compiler, version))) or None,
+            "program_id": point.program_id,
+            "program": label,
+            "figure": figure,
+            **point._asdict(),
+            "run_link": run_address(name),
+            "program_link": self._inventory.page_of[point.compiled],
+            "step_link": self._step(point),
+        }
+
+    def _program(self, program_id: int, points: Sequence[Point]) -> Record:
+        """Return what the page lists of a program: its signature, and its pages in the order of the runs."""
+        pages: dict[str, str] = {}
+        runs = self._inventory.run_of
+        for point in sorted(points, key=lambda point: runs[point.run_id]["run_order"]):
+            if point.program_id == program_id:
+                pages.setdefault(self._inventory.page_of[point.compiled], runs[point.run_id]["run_name"])
+        return {
+            "program_id": program_id,
+            "signature": self._signatures.get(program_id) or "",
+            "pages": [(printable(run, 60), address) for address, run in reversed(pages.items())],
+        }
+
+
+def _figure(point: Point) -> tuple:
+    """Return what one chart shows: the programs of a function, as one kind of device runs them, in a memory space."""
+    return (*point[2:6], point.memory_space)
+
+
+def _figures(points: Sequence[Point]) -> dict[tuple, int]:
+    """Return the numbers of the charts, those with most bytes first."""
+    most: dict[tuple, int] = {}
+    for point in points:
+        key = _figure(point)
+        most[key] = max(most.get(key, 0), point.reserved_bytes)
+    order = sorted(most, key=lambda key: (-most[key], str(key)))
+    return {key: place for place, key in enumerate(order)}
+
+
+def _charts(places: dict[tuple, int], points: Sequence[Point]) -> list[Record]:
+    most: dict[int, int] = {}
+    runs: dict[int, set[int]] = {}
+    for point in points:
+        place = places[_figure(point)]
+        most[place] = max(most.get(place, 0), point.reserved_bytes)
+        runs.setdefault(place, set()).add(point.run_id)
+    found = []
+    for (target, platform, track, device, space), place in places.items():
+        words = [platform if platform != target else None, target, track, device, space_title(platform, space)]
+        title = " · ".join(printable(word, 60) for word in words if word)
+        found.append(
+            {
+                "place": place,
+                "title": title,
+                "is_small": most[place] < SMALL_BYTES and len(places) > 1,
+                "has_line": len(runs[place]) > 1,
+                "said": f"{counted(len(runs[place]), 'run')}, at most {human_bytes(most[place])} reserved",
+            }
+        )
+    return found
+
+
+class FunctionList:
+    """The list of all functions, and the names for the search of the index: ten thousand are a few hundred KB."""
+
+    def __init__(self, inventory: Inventory, shared: Shared) -> None:
+        self._shared = shared
+        # A name stands for itself in most addresses; where it does not, the address is told.
+        self._names = [
+            [name, slug(name) if slug(name) != name else 0, *_sizes(inventory, points)]
+            for name, points in inventory.functions.items()
+        ]
+        self._names.sort(key=lambda row: (-row[2], row[0]))
+        self.wanted = {LIST: fingerprint(code(), self._names)}
+
+    def make(self, addresses: Sequence[str]) -> Iterator[Made]:
+        """Yield the page."""
+        frame = Frame(root_of(LIST), "Programs", self._shared, scripts=["list.js"], data="index.json")
+        text = page(
+            "site_functions.html",
+            "Programs",
+            {},
+            warehouse="",
+            asked_at=datetime.now(UTC),
+            scripts=["search"],
+            frame=frame,
+            names=[(name, function_address(name)) for name, *_ in self._names],
+        )
+        columns = ["function_name", "slug", "reserved_bytes", "program_count"]
+        answer = Answer(columns, [(name, address or name, *more) for name, address, *more in self._names])
+        told = {**figures(LIST, {}, {"functions": answer}), **script("programs/list.html", "functions", self._names)}
+        yield Made(LIST, text, told)
+
+
+def _sizes(inventory: Inventory, points: Sequence[Point]) -> tuple[int, int]:
+    """Return the most bytes that the newest run of a series reserves, and how many programs there are."""
+    keys = {(*point.place, point.memory_space) for point in points}
+    return max(inventory.newest[key].reserved_bytes for key in keys), len({key[0] for key in keys})

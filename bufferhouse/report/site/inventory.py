@@ -1,0 +1,237 @@
+"""What a warehouse holds that a site has pages of: its runs, its series, the steps from run to run, the addresses."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import duckdb
+
+from bufferhouse.query.statements import Record, ask
+from bufferhouse.report.site.addresses import program_address, run_address, step_address
+from bufferhouse.report.site.manifest import fingerprint
+
+RunId = int
+
+
+class Point(NamedTuple):
+    """A row of `site_series`: one run of one series, in bytes."""
+
+    program_id: int
+    program_name: str
+    compile_target: str | None
+    platform: str | None
+    track: str | None
+    device_kind: str | None
+    memory_space: int
+    run_id: int
+    run_number: int
+    dump_id: int
+    variant_count: int
+    dump_count: int
+    reserved_bytes: int
+    reserved_change_bytes: int | None
+    occupied_peak_bytes: int | None
+    layout_padding_bytes: int | None
+
+    @property
+    def place(self) -> tuple:
+        """The series without its memory space: a program as one kind of device runs it."""
+        return self[:6]
+
+    @property
+    def compiled(self) -> tuple:
+        """The program of a run: run, program, compile target and platform."""
+        return self.run_id, self.program_id, self.compile_target, self.platform
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A program in a run that has a page: its first run, or one in which its dump is another one than before.
+
+    `before` is the compiled program before it in its series, None for the first; the address is that of the page.
+    """
+
+    address: str
+    point: Point
+    before: Point | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step from one run to a later one in which something moved, was new or was gone."""
+
+    address: str
+    before: Record
+    after: Record
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """The run_ids."""
+        return self.before["run_id"], self.after["run_id"]
+
+    @property
+    def shown(self) -> str:
+        """The fingerprint of what its page shows: both runs, with all their dumps."""
+        return fingerprint(*(_facts(run) for run in (self.before, self.after)))
+
+
+def _facts(run: Record) -> tuple:
+    """Return what pages say of a run, and when it was loaded last: facts beside its dumps may have come then."""
+    return tuple(value for name, value in run.items() if name != "run_order")
+
+
+@dataclass
+class Inventory:
+    """All runs and series of a warehouse. `kept` are addresses that a site has already, and goes on having."""
+
+    runs: list[Record]
+    points: list[Point]
+    kept: Iterable[str] = ()
+    run_of: dict[RunId, Record] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.run_of = {run["run_id"]: run for run in self.runs}
+        self.kept = set(self.kept)
+        self.page_of: dict[tuple, str] = {}
+        self.compiled: dict[str, Compiled] = {}
+        self._find_pages()
+
+    @classmethod
+    def read(cls, con: duckdb.DuckDBPyConnection, kept: Iterable[str] = ()) -> "Inventory":
+        """Ask for all of it: two statements, however many pages there are."""
+        points = [Point._make(row) for row in ask(con, "site_series").rows]
+        return cls(read_runs(con), points, kept)
+
+    @cached_property
+    def tracks(self) -> dict[tuple, list[Record]]:
+        """The runs with dumps of each platform, track and device, in their order."""
+        found: dict[tuple, list[Record]] = {}
+        for run in self.runs:
+            if run["dump_count"]:
+                found.setdefault((run["platform"], run["track"], run["device_kind"]), []).append(run)
+        return found
+
+    @cached_property
+    def functions(self) -> dict[str, list[Point]]:
+        """The points of each function, by its name."""
+        found: dict[str, list[Point]] = {}
+        for point in self.points:
+            found.setdefault(point.program_name, []).append(point)
+        return found
+
+    @cached_property
+    def by_run(self) -> dict[RunId, list[Point]]:
+        """The points of each run."""
+        found: dict[RunId, list[Point]] = {run["run_id"]: [] for run in self.runs}
+        for point in self.points:
+            found[point.run_id].append(point)
+        return found
+
+    @cached_property
+    def pages_of_run(self) -> dict[RunId, str]:
+        """A fingerprint of the programs of each run and their pages."""
+        return {
+            run_id: fingerprint(sorted((str(point.compiled[1:]), self.page_of[point.compiled]) for point in points))
+            for run_id, points in self.by_run.items()
+        }
+
+    @cached_property
+    def newest(self) -> dict[tuple, Point]:
+        """The newest point of each series, by series and memory space."""
+        found: dict[tuple, Point] = {}
+        for point in self.points:
+            key = (*point.place, point.memory_space)
+            if key not in found or point.run_number > found[key].run_number:
+                found[key] = point
+        return found
+
+    @cached_property
+    def steps(self) -> dict[str, Step]:
+        """The steps in which something moved: between runs that follow each other, and within each series."""
+        contents = {run_id: frozenset(map(_moving, points)) for run_id, points in self.by_run.items()}
+        pairs = {
+            (before["run_id"], after["run_id"])
+            for runs in self.tracks.values()
+            for before, after in pairwise(runs)
+            if contents[before["run_id"]] != contents[after["run_id"]]
+        }
+        pairs |= {
+            (before.run_id, after.run_id) for before, after in self._followers() if _moving(before) != _moving(after)
+        }
+        slugs = {run_address(run["run_name"])[len("runs/") : -len(".html")]: run["run_id"] for run in self.runs}
+        for address in self.kept:
+            if address.startswith("compare/") and ".." in address:
+                before, _, after = address[len("compare/") : -len(".html")].partition("..")
+                if before in slugs and after in slugs:
+                    pairs.add((slugs[before], slugs[after]))
+        found = [self._step(*pair) for pair in pairs]
+        found.sort(key=lambda step: (step.after["run_order"], step.before["run_order"]))
+        return {step.address: step for step in found}
+
+    @cached_property
+    def step_of(self) -> dict[tuple[int, int], str]:
+        """The address of each step, by its run_ids."""
+        return {step.key: address for address, step in self.steps.items()}
+
+    def _followers(self) -> Iterable[tuple[Point, Point]]:
+        return (
+            (before, after)
+            for before, after in pairwise(self.points)
+            if before.place == after.place and before.memory_space == after.memory_space
+        )
+
+    def _step(self, before: int, after: int) -> Step:
+        runs = self.run_of[before], self.run_of[after]
+        return Step(step_address(*(run["run_name"] for run in runs)), *runs)
+
+    def _find_pages(self) -> None:
+        """Give each program of each run its page: its own, or that of the run since which its dump is the same."""
+        rows: dict[tuple, dict[int, Point]] = {}
+        for point in self.points:
+            of_run = rows.setdefault(point.place, {})
+            # The lowest memory space decides which dump stands for the run.
+            if point.run_id not in of_run or point.memory_space < of_run[point.run_id].memory_space:
+                of_run[point.run_id] = point
+        several = _several(rows)
+        for of_run in rows.values():
+            before, address = None, ""
+            for point in sorted(of_run.values(), key=lambda point: self.run_of[point.run_id]["run_order"]):
+                target = point.compile_target or "unknown"
+                if point.platform not in (None, target):
+                    target = f"{point.platform}-{target}"
+                own = program_address(
+                    point.program_id,
+                    self.run_of[point.run_id]["run_name"],
+                    target if several.get((point.program_id, point.run_id), point.compiled) != point.compiled else None,
+                )
+                if before is None or before.dump_id != point.dump_id or own in self.kept:
+                    address = own
+                    self.compiled[own] = Compiled(own, point, before)
+                self.page_of[point.compiled] = address
+                before = point
+
+
+def _several(rows: Mapping[tuple, Mapping[int, Point]]) -> dict[tuple, tuple]:
+    """Return, for a program and a run, the one of its compiled programs whose page is called after the run alone."""
+    first: dict[tuple, tuple] = {}
+    for of_run in rows.values():
+        for point in of_run.values():
+            key = (point.program_id, point.run_id)
+            if key not in first or str(point.compiled[2:]) < str(first[key][2:]):
+                first[key] = point.compiled
+    return first
+
+
+def _moving(point: Point) -> tuple:
+    """Return what of a point is a move when it changes: its bytes; another run or order is none."""
+    return (
+        point.program_id, point.compile_target, point.platform, point.memory_space, point.reserved_bytes,
+        point.occupied_peak_bytes, point.layout_padding_bytes,
+    )  # fmt: skip
+
+
+def read_runs(con: duckdb.DuckDBPyConnection) -> list[Record]:
+    """Return the records of `site_runs`, in the order of the runs."""
+    return ask(con, "site_runs").records

@@ -1,0 +1,74 @@
+"""What a site is made of: the fingerprint of what each page shows, kept in the site itself."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from bufferhouse.paths import CHECKOUT
+from bufferhouse.version import __version__
+
+NAME = "manifest.json"
+_FORMAT = 1
+_DIGITS = 16  # of a fingerprint
+GONE = "gone"  # the fingerprint of a page about what is no longer in the warehouse
+
+
+@dataclass
+class Manifest:
+    """The pages of a site, by address: a fingerprint of what each shows, and one of its files.
+
+    `inputs` is the fingerprint of all that the last whole build was made from; empty while a build is under way, so
+    that the next one looks at each page. `assets` are the files that pages share.
+    """
+
+    inputs: str = ""
+    pages: dict[str, tuple[str, str]] = field(default_factory=dict)
+    assets: list[str] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, data: bytes | None) -> "Manifest":
+        """Return the manifest of a site; an empty one where there is none that can be read: all is made anew."""
+        try:
+            found = json.loads(data or b"{}")
+            if found.get("format") != _FORMAT:
+                return cls()
+            pages = {address: (shown, files) for address, (shown, files) in found["pages"].items()}
+            return cls(found["inputs"], pages, list(found["assets"]))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return cls()
+
+    def written(self) -> bytes:
+        """Return the file."""
+        found = {"format": _FORMAT, "inputs": self.inputs, "assets": sorted(self.assets), "pages": self.pages}
+        return json.dumps(found, separators=(",", ":"), sort_keys=True).encode()
+
+
+def fingerprint(*things: object) -> str:
+    """Return a fingerprint of things that are written the same way whenever they are equal."""
+    return hashlib.sha256(repr(things).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def digest(files: Iterable[bytes]) -> str:
+    """Return a fingerprint of the files of a page."""
+    found = hashlib.sha256()
+    for data in files:
+        found.update(len(data).to_bytes(8, "big") + data)
+    return found.hexdigest()[:_DIGITS]
+
+
+@cache
+def code() -> str:
+    """Return the fingerprint of what makes the pages: another release may show the same figures otherwise."""
+    found = hashlib.sha256(__version__.encode())
+    for folder in ("bufferhouse/report", "bufferhouse/compare", "sql/reports", "sql/queries", "dbt_like_models"):
+        for path in sorted(_files(CHECKOUT / folder)):
+            found.update(path.name.encode() + path.read_bytes())
+    return found.hexdigest()[:_DIGITS]
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    kinds = (".py", ".sql", ".html", ".js", ".css")
+    return (path for path in folder.rglob("*") if path.suffix in kinds and path.is_file())

@@ -1,0 +1,270 @@
+"""The pages of programs: one for each program and each run in which its dump is another one than before."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import duckdb
+
+from bufferhouse.query.statements import Answer, Record, ask
+from bufferhouse.report.html.frame import Frame, Shared
+from bufferhouse.report.html.page import FIRST_ROWS_IN_SITE, page
+from bufferhouse.report.program.data import Program, Space, asked_of, spaces_of
+from bufferhouse.report.program.page import BAR_WIDTH, Share, peak_section, shares_of
+from bufferhouse.report.program.text import (
+    BalanceRow,
+    balance_rows,
+    capacity_note,
+    map_note,
+    notes,
+    peak_note,
+    space_heading,
+    subtitle,
+)
+from bufferhouse.report.site.addresses import beside, function_address, root_of, run_address
+from bufferhouse.report.site.build import Made
+from bufferhouse.report.site.figures import figures
+from bufferhouse.report.site.inventory import Compiled, Inventory
+from bufferhouse.report.site.manifest import code, fingerprint
+from bufferhouse.report.site.sources import source_links
+from bufferhouse.report.text.figures import printable
+from bufferhouse.report.text.sections import Section
+
+VALUES = 1_200  # in the page: as many as keep it below 300 KB; the figures beside it have more
+OWNERS = 300
+ALL_VALUES, ALL_OWNERS = 20_000, 10_000
+SMALL_BYTES = 1024  # a memory space below is folded
+_BATCH = 400  # dumps that are asked for at once
+# What a reader looks for first stands where it is never cut off.
+_FIRST = ("value_name", "owned_bytes", "op_name", "source_place")
+_EMBEDDED = (
+    "program_capacity",
+    "program_spaces",
+    "program_timeline",
+    "program_allocations",
+    "program_map",
+    "program_map_spaces",
+)
+_EMPTY = Answer([], [])
+_CAPACITY = ("run_id", "device_kind", "capacity_bytes", "capacity_source")
+_SAID = ("run_name", "compiler", "compiler_version", "track", "git_revision", *_CAPACITY[1:])  # of a run, in a page
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What the page shows of a memory space."""
+
+    memory_space: int
+    name: str
+    heading: str
+    facts: Record
+    has_live_ranges: bool
+    has_timeline: bool
+    is_small: bool
+    capacity_note: str
+    mapped_count: int
+    map_note: str
+    peak: Section | None
+    peak_note: str
+    shares: Sequence[Share]
+    balance: tuple[list[str], list[BalanceRow]]
+
+
+class Programs:
+    """The pages of all programs of an inventory."""
+
+    def __init__(
+        self, con: duckdb.DuckDBPyConnection, inventory: Inventory, shared: Shared, source_url: str | None = None
+    ) -> None:
+        self._con, self._inventory, self._shared, self._source_url = con, inventory, shared, source_url
+        self.wanted = {address: self._shows(one) for address, one in inventory.compiled.items()}
+
+    def make(self, addresses: Sequence[str]) -> Iterator[Made]:
+        """Yield the pages, some hundred asked for at once."""
+        for first in range(0, len(addresses), _BATCH):
+            some = addresses[first : first + _BATCH]
+            compiled = [self._inventory.compiled[address] for address in some]
+            asked = asked_of(
+                self._con, list({one.point.dump_id for one in compiled}), values=ALL_VALUES, owners=ALL_OWNERS
+            )
+            files = ask(self._con, "site_dumps", run_ids=sorted({one.point.run_id for one in compiled}))
+            places = {row[:3]: row[3:] for row in files.rows}
+            for one in compiled:
+                point = one.point
+                place = places[point.run_id, point.program_id, point.dump_id]
+                yield self._page(one, asked[point.dump_id], place)
+
+    def _shows(self, one: Compiled) -> str:
+        """Return the fingerprint of a page: dumps never change, so what it is made of is known by their ids."""
+        point, run = one.point, self._inventory.run_of[one.point.run_id]
+        # Source lines may come with a later load, from the module text beside a dump that is known already.
+        facts = [run[name] for name in (*_SAID, "loaded_at")]
+        counts = point.variant_count, point.dump_count
+        return fingerprint(code(), self._source_url, point[:6], point.dump_id, counts, facts, self._links(one))
+
+    def _links(self, one: Compiled) -> list[tuple[str, str]]:
+        """Return where the page leads to: the run, all runs of the program, the step that led here, the page before."""
+        inventory, point = self._inventory, one.point
+        run = inventory.run_of[point.run_id]["run_name"]
+        links = [
+            (f"Run {printable(run, 60)}", run_address(run)),
+            ("All runs of the program", function_address(point.program_name)),
+        ]
+        if one.before is not None:
+            before = inventory.run_of[one.before.run_id]["run_name"]
+            if step := inventory.step_of.get((one.before.run_id, point.run_id)):
+                links.append((f"Comparison with {printable(before, 60)}", step))
+            links.append((f"The program in {printable(before, 60)}", inventory.page_of[one.before.compiled]))
+        return links
+
+    def _page(self, one: Compiled, answers: dict[str, Answer], place: tuple[str, int]) -> Made:
+        run = self._inventory.run_of[one.point.run_id]
+        answers = self._with_sources(answers, run["git_revision"])
+        limit = [tuple(run[name] for name in _CAPACITY)] if run["capacity_bytes"] is not None else []
+        answers = answers | {"program_capacity": Answer(list(_CAPACITY), limit)}
+        dump = _dump(one, run, place)
+        empty = {"program_dumps": _EMPTY, "program_trend": _EMPTY, "program_savings": _EMPTY}
+        asked_at = datetime.now(UTC)  # which no page of a site says
+        shown = Program("", asked_at, None, dump, answers | empty, spaces_of(_cut(answers) | empty))
+        text = self._text(one, shown)
+        return Made(one.address, text, figures(one.address, {"dump": dump}, answers))
+
+    def _text(self, one: Compiled, program: Program) -> str:
+        spaces = [_shown(program, space) for space in program.spaces]
+        # The largest first: what matters is seen without scrolling.
+        spaces.sort(key=lambda space: (-space.facts["reserved_bytes"], space.memory_space))
+        embedded = {name: answer for name, answer in _cut(program.answers).items() if name in _EMBEDDED}
+        if any(space.peak and space.peak.source for space in spaces):
+            embedded["program_peak"] = _cut(program.answers)["program_peak"]
+        mapped = [space for space in spaces if space.mapped_count]
+        has_timeline = any(space.has_timeline for space in spaces)
+        address = one.address
+        frame = Frame(
+            root_of(address),
+            "Programs",
+            self._shared,
+            crumbs=[("Programs", "programs/index.html"), (program.name, function_address(one.point.program_name))],
+            data=beside(address, "json").rpartition("/")[2],
+        )
+        scripts = ["map", "map_view", "map_draw"] * bool(mapped) + ["figure", "moment"] * has_timeline
+        return page(
+            "site_program.html",
+            f"{program.name}: {printable(program.dump['run_name'], 80)}",
+            embedded if mapped or has_timeline or "program_peak" in embedded else {},
+            warehouse="",
+            asked_at=program.asked_at,
+            scripts=scripts,
+            shared_texts=("program_map", "program_peak", "program_timeline"),
+            frame=frame,
+            program=program,
+            subtitle=subtitle(program),
+            links=self._links(one),
+            notes=_notes(program, one),
+            spaces=spaces,
+            mapped=mapped,
+            map_values=VALUES,
+            bar_width=BAR_WIDTH,
+            warnings=program.answers["program_warnings"].records,
+        )
+
+    def _with_sources(self, answers: dict[str, Answer], git_revision: str | None) -> dict[str, Answer]:
+        """Return the answers with the addresses of source lines, where the configuration says where these are."""
+        link = source_links(self._source_url, git_revision)
+        if not self._source_url:
+            return answers
+        drawn, peak = answers["program_map"], answers["program_peak"]
+        file, line = drawn.columns.index("source_file"), drawn.columns.index("source_line")
+        of_value = {row[0]: link(row[file], row[line]) for row in drawn.rows}
+        value = peak.columns.index("value_id")
+        return answers | {
+            "program_map": Answer([*drawn.columns, "source_link"], [(*row, of_value[row[0]]) for row in drawn.rows]),
+            "program_peak": Answer(
+                [*peak.columns, "source_link"], [(*row, of_value.get(row[value])) for row in peak.rows]
+            ),
+        }
+
+
+def _cut(answers: dict[str, Answer]) -> dict[str, Answer]:
+    """Return the answers as far as the page shows them: the values with the largest areas, the largest owners."""
+    drawn, peak, spaces = answers["program_map"], answers["program_peak"], answers["program_map_spaces"]
+    if len(drawn.rows) <= VALUES and len(peak.rows) <= OWNERS:
+        return answers
+    rank = peak.columns.index("owner_rank")
+    index, size = drawn.columns.index("allocation_index"), drawn.columns.index("size_bytes")
+    space_of = {row[1]: row[0] for row in answers["program_allocations"].rows}
+    left: dict[int, list[int]] = {}
+    for row in drawn.rows[VALUES:]:
+        left.setdefault(space_of[row[index]], []).append(row[size])
+    counted = []
+    for space, value_count, left_count, largest in spaces.rows:
+        more = left.get(space, [])
+        biggest = max([*more, largest or 0]) if more or left_count else largest
+        counted.append((space, value_count, left_count + len(more), biggest))
+    return answers | {
+        "program_map": Answer(drawn.columns, drawn.rows[:VALUES]),
+        "program_map_spaces": Answer(spaces.columns, counted),
+        "program_peak": Answer(peak.columns, [row for row in peak.rows if row[rank] <= OWNERS]),
+    }
+
+
+def _dump(one: Compiled, run: Record, place: tuple[str, int]) -> Record:
+    """Return what a page says of its dump, as `program_dumps` has it."""
+    point = one.point
+    facts = {name: run[name] for name in ("run_name", "started_at", "compiler", "compiler_version", "git_revision")}
+    return {
+        "run_id": point.run_id,
+        **facts,
+        "platform": point.platform,
+        "track": point.track,
+        "device_kind": point.device_kind,
+        "compile_target": point.compile_target,
+        "program_id": point.program_id,
+        "program_name": point.program_name,
+        "dump_id": point.dump_id,
+        "relative_path": place[0],
+        "text_bytes": place[1],
+        "variant_count": point.variant_count,
+        "dump_count": point.dump_count,
+    }
+
+
+def _notes(program: Program, one: Compiled) -> list[str]:
+    lines = notes(program)
+    if one.point.variant_count > 1:
+        lines.insert(
+            0, f"This run has {one.point.variant_count:,} different dumps of the program; this is the largest."
+        )
+    return lines
+
+
+def _shown(program: Program, space: Space) -> _Shown:
+    name, heading = "", space_heading(program, space)
+    name = heading[0].lower() + heading[1:]
+    return _Shown(
+        memory_space=space.memory_space,
+        name=name,
+        heading=heading,
+        facts=space.facts,
+        has_live_ranges=space.has_live_ranges,
+        has_timeline=bool(space.timeline and space.facts["occupied_peak_bytes"]),
+        is_small=space.facts["reserved_bytes"] < SMALL_BYTES and len(program.spaces) > 1,
+        capacity_note=capacity_note(program, space),
+        mapped_count=space.mapped_count,
+        map_note=map_note(program, space),
+        peak=_ordered(peak_section(space, heading)) if space.peak else None,
+        peak_note=peak_note(space) if space.peak else "",
+        shares=shares_of(space),
+        balance=balance_rows(space),
+    )
+
+
+def _ordered(section: Section) -> Section:
+    """Return the table of the peak with the columns that people look for first; whole, where the page has all rows."""
+    columns = sorted(section.columns, key=lambda column: _place(column.name))
+    whole: dict[str, Any] = {"source": ""} if len(section.records) <= FIRST_ROWS_IN_SITE else {}
+    return replace(section, columns=columns, **whole)
+
+
+def _place(name: str) -> int:
+    return _FIRST.index(name) if name in _FIRST else len(_FIRST)

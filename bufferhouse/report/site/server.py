@@ -1,0 +1,48 @@
+"""A site on 127.0.0.1, for the browser of whoever sits at this machine."""
+
+from functools import partial
+from http import HTTPStatus
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from bufferhouse.errors import UsageError
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    """Files of the site, to who asks this machine for them: another site cannot ask by a name of its own."""
+
+    def send_head(self) -> Any:
+        """Answer, unless the address that was asked for is not ours."""
+        port = self.server.server_address[1]
+        if self.headers.get("Host") not in (f"127.0.0.1:{port}", f"localhost:{port}"):
+            self.send_error(HTTPStatus.FORBIDDEN, "this site is at 127.0.0.1 only")
+            return None
+        return super().send_head()
+
+    def end_headers(self) -> None:
+        """Let the browser ask again for pages, which change."""
+        self.send_header("Cache-Control", "no-cache")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        super().end_headers()
+
+    def list_directory(self, path: Any) -> None:
+        """List nothing: what is there, pages lead to."""
+        self.send_error(HTTPStatus.NOT_FOUND)
+
+    def log_message(self, *words: Any) -> None:
+        """Say nothing about requests."""
+
+
+def site_server(folder: Path, port: int) -> ThreadingHTTPServer:
+    """Return a server of a folder on 127.0.0.1; port 0 takes any that is free. Its `serve_forever` is to be called.
+
+    Raises:
+        UsageError: the port is taken, or is none.
+    """
+    try:
+        return ThreadingHTTPServer(("127.0.0.1", port), partial(_Handler, directory=str(folder)))
+    except (OSError, OverflowError) as error:
+        raise UsageError(
+            f"--port {port}: {getattr(error, 'strerror', None) or error}; another one, or 0 for any"
+        ) from None

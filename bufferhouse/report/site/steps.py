@@ -1,0 +1,130 @@
+"""The comparisons of a site: a page for each step from run to run in which something moved, and what moved in it."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+import duckdb
+
+from bufferhouse.compare.pairing import CHANGES
+from bufferhouse.query.statements import Answer, Record
+from bufferhouse.report.compare.data import Comparison, comparison_of
+from bufferhouse.report.compare.page import compare_page
+from bufferhouse.report.html.frame import Frame, Shared
+from bufferhouse.report.html.page import json_block
+from bufferhouse.report.site.addresses import beside, root_of, run_address
+from bufferhouse.report.site.build import Made
+from bufferhouse.report.site.figures import figures
+from bufferhouse.report.site.inventory import Inventory, Step
+from bufferhouse.report.site.manifest import Manifest, code, fingerprint
+from bufferhouse.report.site.sources import source_links
+from bufferhouse.report.site.target import Target
+from bufferhouse.report.text.figures import printable
+
+MOVER = (
+    "status", "program_id", "program_name", "program_label", "platform", "compile_target", "memory_space",
+    "is_relevant", "before_bytes", "after_bytes", "delta_bytes", "change_percent", "main_cause_label",
+    "main_cause_bytes", "main_cause_said", "change_said", "guess", "program_link",
+)  # fmt: skip
+_MOVERS = "movers.json"
+
+
+class Steps:
+    """The pages of the steps of an inventory; what moved in each is kept beside its page, for later builds."""
+
+    def __init__(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        inventory: Inventory,
+        shared: Shared,
+        target: Target,
+        manifest: Manifest,
+        source_url: str | None = None,
+    ) -> None:
+        self._con, self._inventory, self._shared, self._source_url = con, inventory, shared, source_url
+        self._movers: dict[str, list[Record]] = {}
+        self.wanted = {address: self._shows(step) for address, step in inventory.steps.items()}
+        for address, shown in self.wanted.items():
+            if manifest.pages.get(address, ("",))[0] == shown and not self._read(target, address):
+                del manifest.pages[address]
+
+    def movers(self, address: str) -> list[Record]:
+        """Return what moved in a step whose page was made, the biggest first: records with the columns of `MOVER`."""
+        return self._movers[address]
+
+    def make(self, addresses: Sequence[str]) -> Iterator[Made]:
+        """Yield the pages, one comparison after the other."""
+        for address in addresses:
+            yield self._page(self._inventory.steps[address])
+
+    def _shows(self, step: Step) -> str:
+        pages = [self._inventory.pages_of_run[run_id] for run_id in step.key]
+        return fingerprint(code(), self._source_url, step.shown, pages)
+
+    def _read(self, target: Target, address: str) -> bool:
+        """Take what moved in a step from the site; return whether it is there."""
+        try:
+            found = json.loads(target.read(beside(address, _MOVERS)) or b"")
+            movers = [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
+            self._movers[address] = [{**row, "program_id": int(row["program_id"])} for row in movers]
+        except (ValueError, KeyError, TypeError):
+            return False
+        return True
+
+    def _page(self, step: Step) -> Made:
+        comparison = comparison_of(self._con, *step.key)
+        comparison.answers["compare_programs"] = self._with_pages(step, comparison)
+        comparison.answers["compare_causes"] = self._with_sources(step, comparison)
+        rows = [[row[name] for name in MOVER] for row in comparison.programs if _is_mover(row)]
+        told = {"columns": MOVER, "rows": rows}
+        self._movers[step.address] = [dict(zip(MOVER, row, strict=True)) for row in rows]
+        frame = Frame(
+            root_of(step.address),
+            "Comparisons",
+            self._shared,
+            crumbs=[("Comparisons", "compare/index.html")],
+            data=beside(step.address, "json").rpartition("/")[2],
+        )
+        links = [
+            (f"Run {printable(run['run_name'], 60)}", run_address(run["run_name"])) for run in (step.before, step.after)
+        ]
+        links.append(("Compare other runs", "compare/any.html"))
+        answers = comparison.answers | {"compare_runs": _stable(comparison.answers["compare_runs"])}
+        text = compare_page(comparison, frame, links)
+        # What has the same dump in both runs would be most of the figures, and says nothing.
+        others = Answer.of([row for row in comparison.programs if not row["has_same_content"]])
+        files = figures(step.address, {"metric": comparison.metric}, answers | {"compare_programs": others})
+        return Made(step.address, text, {**files, beside(step.address, _MOVERS): json_block(told).encode()})
+
+    def _with_pages(self, step: Step, comparison: Comparison) -> Answer:
+        """Return the programs, each with the address of its page after the step, or before it where it is gone."""
+        pages: dict[tuple, str] = {}
+        for run_id in step.key:  # the run after wins
+            for point in self._inventory.by_run[run_id]:
+                pages[point.program_id, point.compile_target] = self._inventory.page_of[point.compiled]
+        rows = []
+        for row in comparison.programs:
+            target = row["after_compile_target"] or row["before_compile_target"]
+            found = pages.get((row["after_program_id"] or row["before_program_id"], target))
+            rows.append({**row, "compile_target": target, "program_link": found})
+        return Answer.of(rows)
+
+    def _with_sources(self, step: Step, comparison: Comparison) -> Answer:
+        link = source_links(self._source_url, step.after["git_revision"])
+        if not self._source_url:
+            return comparison.answers["compare_causes"]
+        rows = []
+        for row in comparison.causes:
+            file, _, line = (row["source"] or "").rpartition(":")
+            rows.append({**row, "source_link": link(file or None, int(line)) if line.isdigit() else None})
+        return Answer.of(rows)
+
+
+def _is_mover(row: Record) -> bool:
+    return bool(row["delta_bytes"]) or row["status"] in (*CHANGES, "new", "gone")
+
+
+def _stable(runs: Answer) -> Answer:
+    """Return the runs without when they were loaded, which says nothing about the comparison."""
+    left_out = [runs.columns.index(name) for name in ("loaded_at", "run_order")]
+    keep = [place for place in range(len(runs.columns)) if place not in left_out]
+    return Answer([runs.columns[place] for place in keep], [tuple(row[place] for place in keep) for row in runs.rows])

@@ -1,0 +1,243 @@
+"""Triage: for each upgrade what grew, why, and in which state that is: new, accepted or fixed.
+
+An *upgrade* is a step between two compilers; other steps are taken together by day, track and device.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from bufferhouse.compare.gate import Accepted
+from bufferhouse.errors import counted
+from bufferhouse.query.statements import Answer, Record
+from bufferhouse.report.html.frame import Frame, Shared
+from bufferhouse.report.html.page import page
+from bufferhouse.report.site.addresses import beside, root_of, run_address, slug
+from bufferhouse.report.site.build import Made
+from bufferhouse.report.site.figures import figures
+from bufferhouse.report.site.inventory import Inventory, Point, Step
+from bufferhouse.report.site.manifest import Manifest, code, fingerprint
+from bufferhouse.report.site.steps import Steps
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import printable
+from bufferhouse.report.text.sections import Section
+
+LIST = "triage/index.html"
+NEW, ACCEPTED, FIXED, IMPROVED = STATES = ("new", "accepted", "fixed", "improved")
+_COLUMNS = [
+    Column("program_label", "program", link="program_link"),
+    Column("state", "state"),
+    Column("why", "because", limit=80),
+    Column("delta_bytes", "change", "change", link="step_link"),
+    Column("before_bytes", "before", "bytes"),
+    Column("after_bytes", "after", "bytes"),
+    Column("newest_bytes", "newest run", "bytes"),
+    Column("main_cause_said", "main cause", limit=60),
+    Column("change_said", "what changed", limit=60),
+    Column("memory_space", "memory space", "count"),
+    Column("after_name", "run", link="run_link"),
+]
+_LISTED = [
+    Column("title", "upgrade", limit=120, link="triage_link"),
+    Column("when", "run of (UTC)"),
+    *(Column(f"{state}_count", state, "count") for state in STATES),
+    Column("new_bytes", "biggest new growth", "change"),
+]
+
+
+@dataclass
+class Upgrade:
+    """The steps of one page of triage."""
+
+    address: str
+    title: str
+    when: datetime
+    is_compiler: bool
+    steps: list[Step] = field(default_factory=list)
+
+
+def upgrades(inventory: Inventory) -> dict[str, Upgrade]:
+    """Return the upgrades of an inventory by address, in the order of their runs."""
+    found: dict[str, Upgrade] = {}
+    for address, step in inventory.steps.items():
+        before, after = step.before, step.after
+        compilers = [_compiler(run) for run in (before, after)]
+        if compilers[0] != compilers[1]:
+            place = f"triage/{address.removeprefix('compare/')}"
+            title = " → ".join(words or "unknown compiler" for words in compilers)
+            title = f"{title} ({printable(before['run_name'], 60)} → {printable(after['run_name'], 60)})"
+        else:
+            words = [after[name] for name in ("platform", "track", "device_kind") if after[name]]
+            day = f"{after['started_at']:%Y-%m-%d}"
+            place = f"triage/{day}-{slug(' '.join(words).lower().replace(' ', '-') or 'runs')}.html"
+            title = f"{day}: {' · '.join(printable(word, 60) for word in words) or 'all runs'}"
+        one = found.setdefault(place, Upgrade(place, title, after["started_at"], compilers[0] != compilers[1]))
+        one.steps.append(step)
+        one.when = max(one.when, after["started_at"])
+    return found
+
+
+def _compiler(run: Record) -> str:
+    words = (run["compiler"], run["compiler_version"], run["compiler_revision"])
+    return " ".join(printable(word, 40) for word in words if word)
+
+
+class Triage:
+    """The pages of all upgrades, and the list of them."""
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        steps: Steps,
+        accepted: Sequence[Accepted],
+        shared: Shared,
+        manifest: Manifest,
+        inputs: str,
+    ) -> None:
+        self._inventory, self._steps, self._accepted, self._shared = inventory, steps, accepted, shared
+        self._manifest = manifest
+        self.upgrades = upgrades(inventory)
+        self._series: dict[tuple, list[Point]] | None = None
+        # The state of an old change depends on the newest run: each build looks, and makes what differs.
+        self.wanted = dict.fromkeys([*self.upgrades, LIST], inputs)
+
+    def make(self, addresses: Sequence[str]) -> Iterator[Made]:
+        """Yield the pages."""
+        listed = []
+        for one in self.upgrades.values():
+            movers = self.movers(one)
+            listed.append(_summary(one, movers))
+            shown = fingerprint(code(), one.title, movers, _others(self._steps, one))
+            if one.address in addresses and self._manifest.pages.get(one.address, ("",))[0] != shown:
+                self.wanted[one.address] = shown
+                yield self._page(one, movers)
+        yield self._list(listed[::-1])
+
+    def movers(self, upgrade: Upgrade) -> list[Record]:
+        """Return what changed in an upgrade, in the order in which one would work through it."""
+        rows = [
+            self._judged(step, row)
+            for step in upgrade.steps
+            for row in self._steps.movers(step.address)
+            if row["delta_bytes"]
+        ]
+        return sorted(
+            rows, key=lambda row: (STATES.index(row["state"]), not row["is_relevant"], -abs(row["delta_bytes"]))
+        )
+
+    def _judged(self, step: Step, row: Record) -> Record:
+        newest, state, why = None, IMPROVED, None
+        points = self._after(step, row)
+        if points:
+            newest = points[-1].reserved_bytes
+        if row["delta_bytes"] > 0:
+            state = NEW
+            entry = next((entry for entry in self._accepted if _covers(entry, row)), None)
+            if newest is not None and newest <= row["before_bytes"]:
+                since = next(point for point in points if point.reserved_bytes <= row["before_bytes"])
+                state, why = FIXED, f"since {self._inventory.run_of[since.run_id]['run_name']}"
+            elif entry:
+                state, why = ACCEPTED, entry.why
+        return {
+            **row,
+            "state": state,
+            "why": why,
+            "newest_bytes": newest,
+            "step_link": step.address,
+            "before_name": step.before["run_name"],
+            "after_name": step.after["run_name"],
+            "run_link": run_address(step.after["run_name"]),
+        }
+
+    def _after(self, step: Step, row: Record) -> list[Point]:
+        """Return the points of a series from the run after a step on."""
+        if self._series is None:
+            self._series = {}
+            for point in self._inventory.points:
+                key = (point.program_id, point.compile_target, point.track, point.device_kind, point.memory_space)
+                self._series.setdefault(key, []).append(point)
+        run = step.after
+        key = (row["program_id"], row["compile_target"], run["track"], run["device_kind"], row["memory_space"])
+        order = self._inventory.run_of
+        points = self._series.get(key, [])
+        return [point for point in points if order[point.run_id]["run_order"] >= run["run_order"]]
+
+    def _page(self, one: Upgrade, movers: list[Record]) -> Made:
+        frame = Frame(
+            root_of(one.address), "Triage", self._shared, crumbs=[("Triage", LIST)],
+            data=beside(one.address, "json").rpartition("/")[2],
+        )  # fmt: skip
+        shown = [
+            column for column in _COLUMNS if column.name not in ("why", "change_said") or _has(movers, column.name)
+        ]
+        answers = {"triage_movers": Answer.of(movers)}
+        text = page(
+            "site_triage.html",
+            f"Triage: {one.title}",
+            answers if movers else {},
+            warehouse="",
+            asked_at=datetime.now(UTC),
+            shared_texts=("triage_movers",),
+            frame=frame,
+            heading=one.title,
+            is_compiler=one.is_compiler,
+            steps=[
+                (f"{printable(step.before['run_name'], 60)} → {printable(step.after['run_name'], 60)}", step.address)
+                for step in one.steps
+            ],
+            counts=[(state, sum(row["state"] == state for row in movers)) for state in STATES],
+            others=_others(self._steps, one),
+            movers=Section("", (), shown, movers, "movers", "triage_movers"),
+        )
+        return Made(one.address, text, figures(one.address, {"title": one.title}, answers))
+
+    def _list(self, records: list[Record]) -> Made:
+        frame = Frame(root_of(LIST), "Triage", self._shared, data="index.json")
+        text = page(
+            "site_list.html",
+            "Triage",
+            {},
+            warehouse="",
+            asked_at=datetime.now(UTC),
+            frame=frame,
+            heading="Triage",
+            lines=[
+                "A page for each upgrade, a step between two compilers; other steps by day, track and device. Growth "
+                "is new until the accept file has a reason for it, or the newest run takes no more than before."
+            ],
+            links=[],
+            section=Section("", (), _LISTED, records, "upgrades"),
+        )
+        return Made(LIST, text, figures(LIST, {}, {"upgrades": Answer.of(records)}))
+
+
+def _covers(entry: Accepted, row: Record) -> bool:
+    """Return whether an entry of the accept file is about a mover, and allows what it takes."""
+    names = {row["program_name"], str(row["program_id"])}
+    return (
+        entry.program in names and entry.memory_space == row["memory_space"] and row["after_bytes"] <= entry.up_to_bytes
+    )
+
+
+def _has(records: Sequence[Mapping], name: str) -> bool:
+    return any(record[name] for record in records)
+
+
+def _summary(one: Upgrade, movers: Sequence[Record]) -> Record:
+    counts = {f"{state}_count": sum(row["state"] == state for row in movers) for state in STATES}
+    growth = max((row["delta_bytes"] for row in movers if row["state"] == NEW), default=None)
+    return {
+        "title": one.title,
+        "when": f"{one.when:%Y-%m-%d %H:%M}",
+        **counts,
+        "new_bytes": growth,
+        "triage_link": one.address,
+    }
+
+
+def _others(steps: Steps, one: Upgrade) -> str:
+    """Return the sentence about programs that are new or gone: they are no growth of anything."""
+    rows = [row for step in one.steps for row in steps.movers(step.address)]
+    counts = [(status, sum(row["status"] == status for row in rows)) for status in ("new", "gone")]
+    said = [f"{counted(count, 'program')} {status}" for status, count in counts if count]
+    return f"Besides, {' and '.join(said)}: see the comparisons." if said else ""

@@ -1,0 +1,114 @@
+"""What edits do to one memory space of one program of one run, and which edits are worth most."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bufferhouse.errors import UsageError
+from bufferhouse.query.statements import Record
+from bufferhouse.report.opening import opened
+from bufferhouse.report.program.data import find_dump
+from bufferhouse.whatif.edits import Edit
+from bufferhouse.whatif.fitting import Fit, fit
+from bufferhouse.whatif.outcome import Outcome, check_live_ranges, compute
+from bufferhouse.whatif.ranking import KINDS, Ranking, rank
+from bufferhouse.whatif.space import Space, read_space
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One memory space of one program of one run: `dump` is its record of `program_dumps`."""
+
+    dump: Record
+    space: Space
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Edits of a subject with their outcome; `fit` is the answer to a capacity, where one was given."""
+
+    subject: Subject
+    outcome: Outcome
+    fit: Fit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """The ranking of single edits of a subject, and the outcome of the best one; of none where none helps."""
+
+    subject: Subject
+    ranking: Ranking
+    outcome: Outcome
+
+
+def read_change(
+    path: Path | None,
+    word: str,
+    edits: Sequence[Edit],
+    *,
+    capacity_bytes: int | None = None,
+    means: Sequence[str] = (),
+    memory_space: int = 0,
+    run: str | None = None,
+    sources: Sequence[str] = (),
+    wait: float = 0.0,
+) -> Change:
+    """Return what edits do to a program, or the least set of edits with which it fits a capacity.
+
+    `word`, `run`, `sources` and `wait` are as in `report.program.data.read_program`.
+
+    Raises:
+        UsageError: there is no such program or memory space, the dump has no live ranges, an edit names nothing or no
+            candidate, or neither edits nor a capacity are given.
+        NothingToShow, WarehouseBusy, WarehouseError: as `read_program`.
+    """
+    if bool(edits) == (capacity_bytes is not None):
+        raise UsageError("expected edits (--edit, --edits), or a capacity that edits are to be found for (--fit)")
+    with _subject(path, word, memory_space, run, sources, wait) as subject:
+        if capacity_bytes is None:
+            return Change(subject, compute(subject.space, edits))
+        check_live_ranges(subject.space)
+        found = fit(subject.space, capacity_bytes, **({"means": tuple(means)} if means else {}))
+        return Change(subject, compute(subject.space, found.edits), found)
+
+
+def read_savings(
+    path: Path | None,
+    word: str,
+    *,
+    kinds: Sequence[str] = (),
+    memory_space: int = 0,
+    run: str | None = None,
+    sources: Sequence[str] = (),
+    wait: float = 0.0,
+) -> Savings:
+    """Return which edits of a program lower its peak most.
+
+    Raises:
+        UsageError, NothingToShow, WarehouseBusy, WarehouseError: as `read_change`.
+    """
+    with _subject(path, word, memory_space, run, sources, wait) as subject:
+        ranking = rank(subject.space, kinds=tuple(kinds) or KINDS)
+        best = [ranking.worths[0].applied.edit] if ranking.worths else []
+        return Savings(subject, ranking, compute(subject.space, best, work=0))  # a ranking does not wait for a packer
+
+
+@contextmanager
+def _subject(
+    path: Path | None, word: str, memory_space: int, run: str | None, sources: Sequence[str], wait: float
+) -> Iterator[Subject]:
+    with opened(path, sources, wait) as (con, _, note):
+        con.execute("SET TimeZone = 'UTC'")
+        _, _, dump = find_dump(con, word, run)
+        space = read_space(con, dump["dump_id"], memory_space)
+        if not space.allocations:
+            known = con.execute(
+                "SELECT DISTINCT memory_space FROM staging.allocations WHERE dump_id = ? ORDER BY 1", [dump["dump_id"]]
+            ).fetchall()
+            raise UsageError(
+                f"--memory-space: expected one of the program, {', '.join(str(one) for (one,) in known) or 'none'}; "
+                f"found {memory_space}"
+            )
+        yield Subject(dump, space, note)

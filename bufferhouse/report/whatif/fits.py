@@ -1,0 +1,149 @@
+"""How far programs that differ in one number fit a chip, on a terminal, in Markdown and as JSON."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bufferhouse.errors import UsageError, counted
+from bufferhouse.query.statements import Record
+from bufferhouse.report.opening import opened
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import human_bytes, printable
+from bufferhouse.report.text.screen import terminal_text
+from bufferhouse.report.text.sections import Section, markdown_text, plain_json
+from bufferhouse.whatif.series import Fitting, Piece, Series, fitting, read_series
+
+_POINTS = [
+    Column("number", "N", "count"),
+    Column("reserved_bytes", "reserved", "bytes"),
+    Column("room_bytes", "room", "change"),
+    Column("how", "how"),
+    Column("run", "run", rank=1),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Series with a capacity: `chip` is its name, None for a size that was given; `at` are numbers that were asked."""
+
+    capacity_bytes: int
+    chip: str | None
+    series: Sequence[Series]
+    at: Sequence[int]
+    note: str | None
+
+
+def read_fits(
+    path: Path | None,
+    word: str,
+    *,
+    capacity_bytes: int,
+    chip: str | None = None,
+    at: Sequence[int] = (),
+    memory_space: int = 0,
+    run: str | None = None,
+    sources: Sequence[str] = (),
+    wait: float = 0.0,
+) -> Asked:
+    """Return the series of programs whose name begins with a word.
+
+    Raises:
+        UsageError: there is none.
+        WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
+    """
+    with opened(path, sources, wait) as (con, _, note):
+        found = read_series(con, word, memory_space=memory_space, run_name=run or "")
+    if not found:
+        named = f" named {printable(word, 80)!r}" if word else ""
+        raise UsageError(
+            f"no two programs{named} differ in one number of their signatures alone: compile one at several sizes, "
+            "such as batches, and ingest the dumps"
+        )
+    return Asked(capacity_bytes, chip, found, at, note)
+
+
+def fits_text(asked: Asked, form: str, *, exact: bool = False) -> str:
+    """Return the series as table, markdown or json; `exact` writes all bytes to the byte."""
+    if form == "json":
+        about = {"chip": asked.chip, "capacity_bytes": asked.capacity_bytes}
+        return plain_json({**about, "series": [_record(one, asked) for one in asked.series]})
+    sections = [_section(one, asked) for one in asked.series]
+    name = f"{asked.chip}, " if asked.chip else ""
+    title = f"Will it fit: {name}{human_bytes(asked.capacity_bytes)} for a program"
+    return (markdown_text if form == "markdown" else terminal_text)(title, sections, exact=exact)
+
+
+def _section(series: Series, asked: Asked) -> Section:
+    title = f"{printable(series.program_name, 80)}, {series.compile_target}: {series.what}"
+    return Section(title, _lines(series, fitting(series, asked.capacity_bytes)), _POINTS, _rows(series, asked))
+
+
+def _rows(series: Series, asked: Asked) -> list[Record]:
+    """Return the measured points and the numbers that were asked, in order; what is not measured says so."""
+    capacity = asked.capacity_bytes
+    rows = [_row(p.number, p.reserved_bytes, capacity, "measured", p.run_name) for p in series.points]
+    for number in sorted(set(asked.at) - {point.number for point in series.points}):
+        piece = next((one for one in series.pieces if one.first.number < number < one.last.number), None)
+        if piece is None:
+            rows.append(_row(number, None, capacity, "not between measured points", None))
+        else:
+            rows.append(_row(number, piece.at(number), capacity, _how(piece), None))
+    return sorted(rows, key=lambda row: row["number"])
+
+
+def _row(number: int, size: int | None, capacity: int, how: str, run: str | None) -> Record:
+    room = None if size is None else capacity - size
+    return {"number": number, "reserved_bytes": size, "room_bytes": room, "how": how, "run": run}
+
+
+def _how(piece: Piece) -> str:
+    return "interpolated, and the schedule changes" if piece.has_other_schedule else "interpolated"
+
+
+def _lines(series: Series, found: Fitting) -> list[str]:
+    lines = []
+    if found.largest is None:
+        lines.append("No measured point fits.")
+    elif found.next is None:
+        lines.append(f"The largest measured, {found.largest.number:,}, fits; nothing larger was measured.")
+    else:
+        lines.append(f"The largest measured that fits is {found.largest.number:,}.")
+        lines.append(f"Interpolated, {found.interpolated:,} may fit: a guess on the line to {found.next.number:,}.")
+    if found.next is not None:
+        lines.append(f"The next measured, {found.next.number:,}, is short of {human_bytes(found.short_bytes)}.")
+    if not found.is_monotonic:
+        lines.append("A smaller one does not fit: the peak does not grow with the number alone.")
+    changed = [f"{one.first.number:,} and {one.last.number:,}" for one in series.pieces if one.has_other_schedule]
+    if changed:
+        lines.append(
+            f"The schedule changes between {', between '.join(changed)}: what lies between may be far from the line."
+        )
+    falling = [one for one in series.pieces if one.step_bytes < 0]
+    if falling:
+        lines.append(f"In {counted(len(falling), 'piece')} more takes less: the bytes are not monotonic.")
+    return lines
+
+
+def _record(series: Series, asked: Asked) -> Record:
+    found = fitting(series, asked.capacity_bytes)
+    return {
+        "program": series.program_name,
+        "compile_target": series.compile_target,
+        "number": series.what,
+        "points": _rows(series, asked),
+        "pieces": [
+            {
+                "first": one.first.number,
+                "last": one.last.number,
+                "step_bytes": one.step_bytes,
+                "is_interpolated": True,
+                "has_other_schedule": one.has_other_schedule,
+            }
+            for one in series.pieces
+        ],
+        "largest_measured": found.largest.number if found.largest else None,
+        "largest_interpolated": found.interpolated,
+        "next_measured": found.next.number if found.next else None,
+        "short_bytes": found.short_bytes,
+        "is_monotonic": found.is_monotonic,
+    }

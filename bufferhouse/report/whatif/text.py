@@ -1,0 +1,224 @@
+"""What edits do, and what each is worth, on a terminal, in Markdown and as JSON."""
+
+from collections.abc import Sequence
+
+from bufferhouse.errors import counted
+from bufferhouse.query.statements import Record
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title
+from bufferhouse.report.text.screen import terminal_text
+from bufferhouse.report.text.sections import Section, markdown_text, plain_json
+from bufferhouse.report.whatif.data import Change, Savings, Subject
+from bufferhouse.whatif.fitting import Fit
+from bufferhouse.whatif.outcome import Outcome
+from bufferhouse.whatif.plan import Applied
+from bufferhouse.whatif.ranking import Group, Worth
+
+SHOWN = 20  # edits and groups
+_BYTES = [
+    Column("name", ""),
+    Column("before", "before", "bytes"),
+    Column("after", "after", "bytes"),
+    Column("change", "change", "change"),
+]
+_EDITS = [
+    Column("kind", "edit"),
+    Column("name", "value"),
+    Column("shape", "shape", limit=40, rank=2),
+    Column("label", "label"),
+    Column("why", "why", limit=110, rank=1),
+]
+_WORTHS = [
+    Column("worth_bytes", "worth", "bytes"),
+    Column("kind", "edit"),
+    Column("name", "value"),
+    Column("shape", "shape", limit=36, rank=2),
+    Column("size_bytes", "slot", "bytes", rank=1),
+    Column("label", "label"),
+    Column("peak_position", "then peak at", "count", rank=3),
+    Column("op_name", "op_name", limit=60, rank=4),
+    Column("source", "source", limit=40, rank=1),
+]
+_GROUPS = [
+    Column("worth_bytes", "worth", "bytes"),
+    Column("name", "values of", limit=80),
+    Column("value_count", "values", "count"),
+    Column("size_bytes", "slots", "bytes", rank=1),
+    Column("peak_position", "then peak at", "count", rank=2),
+]
+
+
+def change_text(change: Change, form: str, *, exact: bool = False) -> str:
+    """Return what edits do as table, markdown or json; `exact` writes all bytes to the byte."""
+    subject, outcome = change.subject, change.outcome
+    if form == "json":
+        return plain_json({**about(subject, outcome), "edits": [edit_record(subject, one) for one in outcome.applied],
+                           **({"fit": _fit_record(change.fit)} if change.fit else {})})  # fmt: skip
+    rows = [edit_record(subject, one) for one in outcome.applied]
+    sections = [Section("", _lines(change), _BYTES, _bytes_rows(outcome), "bytes")]
+    if rows:
+        sections.append(_some("Edits", _EDITS, rows))
+    return _text(f"What if: {_title(subject)}", sections, form, exact)
+
+
+def savings_text(savings: Savings, form: str, *, exact: bool = False) -> str:
+    """Return what each edit alone is worth, in the same forms."""
+    subject, ranking = savings.subject, savings.ranking
+    worths = [worth_record(subject, one) for one in ranking.worths]
+    groups = [_group_record(one) for one in ranking.groups]
+    if form == "json":
+        return plain_json({**about(subject, savings.outcome), "edits": worths, "groups": groups})
+    lines = [
+        f"The peak is {_said(ranking.peak_bytes, exact)} at position {ranking.position:,}."
+        if ranking.position is not None else "No value is alive at any moment.",
+        "Worth is by how much the occupied peak falls with one edit alone: the next moment caps it. Edits do not add "
+        "up; whatif computes several together.",
+    ]  # fmt: skip
+    if not worths:
+        lines.append("No edit of one value lowers the peak: it is reached more than once.")
+    sections = [Section("", lines), _some("Edits", _WORTHS, worths)]
+    for by, title in (("op_name", "Without all values of one op_name"), ("line", "Without all values of one line")):
+        members = [one for one in groups if one["by"] == by]
+        if members:
+            sections.append(_some(title, _GROUPS, members))
+    return _text(f"Savings: {_title(subject)}", sections, form, exact)
+
+
+def about(subject: Subject, outcome: Outcome) -> Record:
+    """Return what JSON says of a subject, and of its bytes before and after."""
+    before, after = outcome.before, outcome.after
+    return {
+        "program": subject.dump["program_name"],
+        "run": subject.dump["run_name"],
+        "memory_space": subject.space.memory_space,
+        "before": {
+            "occupied_bytes": before.occupied_bytes,
+            "arena_bytes": before.arena_high_bytes,
+            "reserved_bytes": before.reserved_high_bytes,
+        },
+        "after": {
+            "occupied_bytes": after.occupied_bytes,
+            "arena_low_bytes": after.arena_low_bytes,
+            "arena_high_bytes": after.arena_high_bytes,
+            "reserved_low_bytes": after.reserved_low_bytes,
+            "reserved_high_bytes": after.reserved_high_bytes,
+            "host_bytes": after.host_bytes,
+            "packer": after.packer,
+            "is_cut": after.is_cut,
+        },
+    }
+
+
+def edit_record(subject: Subject, one: Applied) -> Record:
+    """Return what JSON says of an edit of one value; `value` is its name, None for a whole schedule."""
+    c, row = subject.space.columns, one.row
+    name = None if row is None else subject.space.name(row)
+    return {
+        "kind": one.edit.kind,
+        "value": name,
+        "label": one.label,
+        "why": one.why,
+        "argument": one.edit.argument or None,
+        "value_id": None if row is None else c["value_id"][row],
+        "shape": None if row is None else c["shape"][row],
+        "size_bytes": None if row is None else c["size_bytes"][row],
+        "name": name or "the whole schedule",
+    }
+
+
+def worth_record(subject: Subject, one: Worth) -> Record:
+    """Return what JSON says of an edit and its worth; `peak_position` is where the peak is then."""
+    c, row = subject.space.columns, one.applied.row
+    return {
+        **edit_record(subject, one.applied),
+        "worth_bytes": one.worth_bytes,
+        "peak_position": one.position,
+        "op_name": c["op_name"][row],
+        "source": c["source"][row],
+    }
+
+
+def _group_record(one: Group) -> Record:
+    return {
+        "by": one.by,
+        "name": one.name,
+        "value_count": len(one.rows),
+        "size_bytes": one.slot_bytes,
+        "worth_bytes": one.worth_bytes,
+        "peak_position": one.position,
+    }
+
+
+def _fit_record(found: Fit) -> Record:
+    return {
+        "capacity_bytes": found.capacity_bytes,
+        "fits": found.fits,
+        "is_minimal": found.is_minimal,
+        "bound_bytes": found.bound_bytes,
+    }
+
+
+def _title(subject: Subject) -> str:
+    name = printable(subject.dump["program_name"], 100)
+    return f"{name}, {space_title(subject.dump['platform'], subject.space.memory_space)}"
+
+
+def _lines(change: Change) -> list[str]:
+    subject, found = change.subject, change.fit
+    lines = [f"run {printable(subject.dump['run_name'], 80)}, {printable(subject.dump['relative_path'], 200)}"]
+    if found is not None:
+        lines.append(_verdict(found))
+    after = change.outcome.after
+    if after.is_cut:
+        lines.append(
+            "The packer ended for want of time: the arena lies between its bounds, and may be smaller than the upper."
+        )
+    return lines
+
+
+def _verdict(found: Fit) -> str:
+    capacity = human_bytes(found.capacity_bytes)
+    if found.fits and not found.edits:
+        return f"It fits into {capacity} as it is."
+    if found.fits:
+        least = "No set of fewer values does" if found.is_minimal else "It is not proved that no smaller set does"
+        return f"It fits into {capacity} with {counted(len(found.edits), 'edit')}. {least}."
+    if found.bound_bytes > found.capacity_bytes:
+        return (
+            f"It cannot fit into {capacity} by these means: with every value edited that can be, it still takes "
+            f"{exact_bytes(found.bound_bytes)} at least."
+        )
+    if found.is_minimal:
+        return f"It cannot fit into {capacity} by these means: every set of edits was tried."
+    return f"No set of edits was found that fits into {capacity}; not all were tried."
+
+
+def _bytes_rows(outcome: Outcome) -> list[Record]:
+    before, after = outcome.before, outcome.after
+    rows: list[tuple[str, int, int]] = [("occupied at the peak", before.occupied_bytes, after.occupied_bytes)]
+    rows += _between("arena", before.arena_high_bytes, after.arena_low_bytes, after.arena_high_bytes)
+    rows.append(("other allocations", before.other_bytes, after.other_bytes))
+    rows += _between("reserved", before.reserved_high_bytes, after.reserved_low_bytes, after.reserved_high_bytes)
+    if after.host_bytes:
+        rows.append(("on the host", before.host_bytes, after.host_bytes))
+    return [{"name": name, "before": old, "after": new, "change": new - old} for name, old, new in rows]
+
+
+def _between(name: str, before: int, low: int, high: int) -> list[tuple[str, int, int]]:
+    if low == high:
+        return [(name, before, low)]
+    return [(f"{name}, at least", before, low), (f"{name}, at most", before, high)]
+
+
+def _some(title: str, columns: Sequence[Column], records: Sequence[Record]) -> Section:
+    """Return a section with the first records, and how many there are."""
+    more = f"The first {SHOWN} of {len(records):,}; --format json has all."
+    return Section(title, [more] if len(records) > SHOWN else (), columns, records[:SHOWN])
+
+
+def _said(size: int, exact: bool) -> str:
+    return exact_bytes(size) if exact else human_bytes(size)
+
+
+def _text(title: str, sections: Sequence[Section], form: str, exact: bool) -> str:
+    return (markdown_text if form == "markdown" else terminal_text)(title, sections, exact=exact)

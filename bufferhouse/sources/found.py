@@ -1,0 +1,205 @@
+"""The dumps that were found, in their order: a portion in memory at a time, all others in a temporary file."""
+
+import marshal
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from bufferhouse.dump.identity import Content, read_file_name
+from bufferhouse.sources.directory import Entry, Tree
+from bufferhouse.sources.spool import Place, Spool
+
+PORTION = 10_000  # files that are held at a time, about 1.7 KB each
+
+
+@dataclass(slots=True)
+class Found:
+    """One dump in a source: its files by role (`combined` where there is one alone), and the run it belongs to.
+
+    `module_text` lies beside it and is no part of it; `head` is what was read of it, or why it cannot be read. With
+    `content` the dump is known to be what it was, and what lies beside it alone is to be read. `did_not_fit` is True
+    where files beside it say that the compilation ran out of memory. `flags` are the files beside it that hold the
+    options of its compilation, by kind, `flag_texts` what was read of them, or why they cannot be read. `number` is its
+    place among all that were found with it.
+    """
+
+    run_name: str
+    relative_path: str
+    parts: dict[str, Entry]
+    size_bytes: int
+    mtime_ns: int
+    module_text: Entry | None = None
+    head: bytes | Exception | None = None
+    content: Content | None = None
+    did_not_fit: bool | None = None
+    flags: dict[str, Entry] = field(default_factory=dict)
+    flag_texts: dict[str, bytes | Exception] = field(default_factory=dict)
+    number: int = 0
+
+    @property
+    def uri(self) -> str:
+        """Where the dump was found, for messages and for raw.observations; archive members as archive!member."""
+        return next(iter(self.parts.values())).path
+
+
+@dataclass(slots=True)
+class FoundRun:
+    """A directory whose dumps are of one run, and what its files say of the run; `given` is a name not from the place.
+
+    `run_name` is known when all directories are; it is None where the dumps are left out. `oldest_dumped_at` comes from
+    the names of files, `has_target` says whether one of these names a platform.
+    """
+
+    given: str | None
+    directory: str
+    tree: Tree
+    run_name: str | None = None
+    count: int = 0
+    oldest_mtime_ns: int | None = None
+    oldest_dumped_at: datetime | None = None
+    has_target: bool = False
+
+    def note(self, dump: Found) -> None:
+        """Count a dump in."""
+        self.count += 1
+        if self.oldest_mtime_ns is None or dump.mtime_ns < self.oldest_mtime_ns:
+            self.oldest_mtime_ns = dump.mtime_ns
+        # Only a name that begins with a time stamp has one; to look at all others would cost more than to find them.
+        path = dump.relative_path
+        is_stamped = path[path.rfind("/") + 1 :][:1].isdigit()
+        if self.has_target and not is_stamped:
+            return
+        name = read_file_name(path)
+        self.has_target = self.has_target or bool(name.compile_target)
+        stamp = name.dumped_at
+        if stamp and (self.oldest_dumped_at is None or stamp < self.oldest_dumped_at):
+            self.oldest_dumped_at = stamp
+
+
+@dataclass(slots=True)
+class _Store:
+    """All dumps of a discovery: the last portion in memory, those before it in a file; runs and trees by number."""
+
+    runs: list[FoundRun] = field(default_factory=list)
+    run_of: array = field(default_factory=lambda: array("L"))
+    places: list[Place] = field(default_factory=list)  # of the portions that are not in memory
+    last: list[Found] = field(default_factory=list)
+    trees: list[Tree] = field(default_factory=list)
+    tree_numbers: dict[int, int] = field(default_factory=dict)
+    contents: dict[int, Content] = field(default_factory=dict)
+    spool: Spool = field(default_factory=Spool)
+
+    def put_away(self) -> None:
+        """Write the portion that is in memory into the file."""
+        self.places.append(self.spool.put(marshal.dumps([self._told(dump) for dump in self.last])))
+        self.last = []
+
+    def portions(self) -> Iterator[list[Found]]:
+        number = 0
+        for place in self.places:
+            told = marshal.loads(self.spool.take(place))
+            yield [self._restored(number + place, one) for place, one in enumerate(told)]
+            number += len(told)
+        yield self.last
+
+    def _told(self, dump: Found) -> tuple:
+        parts = [(role, self._told_entry(entry)) for role, entry in dump.parts.items()]
+        text = dump.module_text and self._told_entry(dump.module_text)
+        flags = [(kind, self._told_entry(entry)) for kind, entry in dump.flags.items()]
+        return dump.relative_path, parts, dump.size_bytes, dump.mtime_ns, text, dump.did_not_fit, flags
+
+    def _restored(self, number: int, told: tuple) -> Found:
+        relative_path, parts, size_bytes, mtime_ns, text, did_not_fit, flags = told
+        entries = {role: self._restored_entry(entry) for role, entry in parts}
+        module_text = text and self._restored_entry(text)
+        found = Found("", relative_path, entries, size_bytes, mtime_ns, module_text, number=number)
+        found.did_not_fit = did_not_fit
+        found.flags = {kind: self._restored_entry(entry) for kind, entry in flags}
+        return found
+
+    def _told_entry(self, entry: Entry) -> tuple:
+        tree = self.tree_numbers.get(id(entry.tree))
+        if tree is None:
+            tree = self.tree_numbers[id(entry.tree)] = len(self.trees)
+            self.trees.append(entry.tree)
+        return (
+            tree, entry.path, entry.base, entry.size_bytes, entry.mtime_ns, entry.is_explicit, entry.begins_like_a_dump,
+            entry.is_head_only,
+        )  # fmt: skip
+
+    def _restored_entry(self, told: tuple) -> Entry:
+        return Entry(self.trees[told[0]], *told[1:])
+
+
+class FoundDumps:
+    """Dumps in the order in which they were found, all of them or some; those of one archive are in one portion."""
+
+    def __init__(self, portion: int = PORTION) -> None:
+        self._portion = portion
+        self._store = _Store()
+        self._chosen = bytearray()  # 1 for each dump that is among these
+
+    def add(self, dumps: Iterable[tuple[Found, int]]) -> None:
+        """Add a portion: dumps, each with the number of its run among `runs`; only before some are chosen."""
+        store = self._store
+        if len(store.last) >= self._portion:
+            store.put_away()
+        for dump, run in dumps:
+            dump.number = len(store.run_of)
+            store.last.append(dump)
+            store.run_of.append(run)
+            store.runs[run].note(dump)
+            self._chosen.append(1)
+
+    @property
+    def runs(self) -> list[FoundRun]:
+        """The runs that dumps were found of."""
+        return self._store.runs
+
+    def settle(self) -> None:
+        """Leave out the dumps of runs without a name."""
+        if any(run.run_name is None for run in self.runs):
+            for number, run in enumerate(self._store.run_of):
+                self._chosen[number] = self.runs[run].run_name is not None
+
+    def rename(self, names: dict[str, str]) -> None:
+        """Give runs other names."""
+        for run in self.runs:
+            run.run_name = names.get(run.run_name, run.run_name)
+
+    def only(self, numbers: Iterable[int]) -> "FoundDumps":
+        """Return those of some numbers."""
+        some = FoundDumps(self._portion)
+        some._store, some._chosen = self._store, bytearray(len(self._chosen))
+        for number in numbers:
+            some._chosen[number] = 1
+        return some
+
+    def know(self, number: int, content: Content) -> None:
+        """Note that a dump is what it was: it need not be read again."""
+        self._store.contents[number] = content
+
+    def portions(self) -> Iterator[list[Found]]:
+        """Yield the dumps, so many at a time as are held in memory."""
+        store, chosen = self._store, self._chosen
+        for portion in store.portions():
+            dumps = [dump for dump in portion if chosen[dump.number]]
+            for dump in dumps:
+                dump.run_name = store.runs[store.run_of[dump.number]].run_name
+                if store.contents:
+                    dump.content = store.contents.get(dump.number)
+            if dumps:
+                yield dumps
+
+    def __iter__(self) -> Iterator[Found]:
+        for portion in self.portions():
+            yield from portion
+
+    def __len__(self) -> int:
+        return self._chosen.count(1)
+
+
+def portions_of(dumps: FoundDumps | Sequence[Found]) -> Iterator[Sequence[Found]]:
+    """Yield dumps so many at a time as are held in memory; those of a list are held anyway."""
+    return dumps.portions() if isinstance(dumps, FoundDumps) else iter([dumps])

@@ -1,0 +1,144 @@
+"""Logs beside dumps: which files are such, and which run each is of."""
+
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from typing import BinaryIO
+
+from bufferhouse.sources import compression
+from bufferhouse.sources.directory import Entry, Tree, split_at_archive
+from bufferhouse.sources.run import Places, RunFault, parent_of, root_of
+
+_BEGINNING_BYTES = 4096
+
+
+@dataclass(slots=True)
+class Log:
+    """A log in a source: `places` gives, for each run that it may be of, its path as seen from there."""
+
+    entry: Entry
+    places: Mapping[str, str]
+
+
+def logs_of_runs(
+    logs: Iterable[Entry], runs: Mapping[str, str], *, places: Places, run_name: str | None = None
+) -> Iterator[Log]:
+    """Yield each log with the runs that it may be of; `runs` gives the directory of each run by name.
+
+    A log is of the run in whose directory it lies; else of the run NAME if it lies beside its directory and is called
+    NAME.log, say; else of a run in a directory below its own, and else of any run there is: where these are several,
+    its messages decide. With `run_name` all are of that run.
+    """
+    roots = {name: root_of(directory) for name, directory in runs.items()}
+    for entry in logs:
+        path = _whole(entry.path)
+        names = [run_name] if run_name else _said(entry, places, runs) or _near(path, roots)
+        below = {name: roots.get(name) or root_of(entry.base) for name in names}
+        yield Log(entry, {name: _seen_from(root, path) for name, root in below.items()})
+
+
+def _said(entry: Entry, places: Places, runs: Mapping[str, str]) -> list[str]:
+    """Return the run that a pattern over paths says, if there is such a pattern."""
+    try:
+        place = places.of(entry) if places.has_pattern else None
+    except RunFault:
+        return []
+    return [place[0]] if place and place[0] in runs else []
+
+
+def _near(path: str, roots: Mapping[str, str]) -> list[str]:
+    around = [name for name, root in roots.items() if _is_below(path, root)]
+    if around:
+        return [max(around, key=lambda name: len(roots[name]))]
+    folder, _, file = path.rpartition("/")
+    beside = [name for name, root in roots.items() if root.rpartition("/")[0] == folder]
+    alike = [(len(stem), name) for name in beside for stem in _stems(roots[name]) if file.startswith(f"{stem}.")]
+    if alike:
+        return [max(alike)[1]]
+    return [name for name, root in roots.items() if _is_below(root, folder)] or list(roots)
+
+
+def _stems(root: str) -> tuple[str, str]:
+    """Return the names of a run's directory that a log beside it may begin with: `name.dump` and `name`."""
+    name = root.rpartition("/")[2].rpartition("!")[2]
+    return name, name.rpartition(".")[0] or name
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(folder if folder.endswith(("/", "!")) else f"{folder}/")
+
+
+def _whole(path: str) -> str:
+    """Return the path of a file with that of its folder as a run remembers it."""
+    folder = root_of(parent_of(path))
+    name = path.rpartition("/")[2].rpartition("!")[2]
+    return f"{folder}{name}" if folder.endswith(("/", "!")) else f"{folder}/{name}"
+
+
+def _seen_from(root: str, path: str) -> str:
+    """Return the path of a file as seen from a directory; whole where both are not in one tree."""
+    (tree, inside), (other, below) = _in_tree(path), _in_tree(root)
+    return posixpath.relpath(f"/{inside}", f"/{below}") if tree == other else path
+
+
+def _in_tree(path: str) -> tuple[str, str]:
+    archive, inside = split_at_archive(path)
+    if inside is not None:
+        return archive, inside
+    if "://" in path:
+        scheme, _, rest = path.partition("://")
+        bucket, _, key = rest.partition("/")
+        return f"{scheme}://{bucket}", key
+    return "", path.lstrip("/")
+
+
+def opened(entries: Sequence[Entry]) -> Iterator[tuple[Entry, BinaryIO | Exception]]:
+    """Yield logs as streams of plain bytes, or what prevents that; each is open until the next one is asked for.
+
+    What is no text, because it begins with bytes that no text has, is an empty stream.
+    """
+    for _, group in groupby(entries, key=lambda entry: id(entry.tree)):
+        of_tree = list(group)
+        yield from _streams(of_tree[0].tree, of_tree)
+
+
+def _streams(tree: Tree, entries: Sequence[Entry]) -> Iterator[tuple[Entry, BinaryIO | Exception]]:
+    for entry, file in tree.streams(entries):
+        if isinstance(file, Exception):
+            yield entry, file
+            continue
+        with plain(entry.path, file) as stream:
+            yield entry, stream
+
+
+@contextmanager
+def plain(name: str, file: BinaryIO) -> Iterator[BinaryIO]:
+    """Yield what a file holds, decompressed; damage is told when it is read."""
+    with closing(compression.opened(name, file)) as stream:
+        yield _Text(stream)
+
+
+class _Text:
+    """A stream that is empty where its beginning is that of no text."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._beginning: bytes | None = None
+        self.byte_count = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Read on."""
+        if self._beginning is None:
+            self._beginning = self._stream.read(_BEGINNING_BYTES) or b""
+            if b"\0" in self._beginning:
+                self._stream = None
+                return b""
+            data = self._beginning
+            if size > len(data):
+                data += self._stream.read(size - len(data)) or b""
+        else:
+            data = b"" if self._stream is None else self._stream.read(size) or b""
+        self.byte_count += len(data)
+        return data

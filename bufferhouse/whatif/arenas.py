@@ -1,0 +1,97 @@
+"""The packings that a warehouse keeps: of each allocation of temporaries, once, as no SQL can compute them."""
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+import duckdb
+import polars as pl
+
+from bufferhouse.engine.sql import registered, transaction
+from bufferhouse.warehouse.warehouse import Warehouse
+from bufferhouse.whatif.alignment import alignment_of
+from bufferhouse.whatif.packing import pack
+from bufferhouse.whatif.slots import Slots, bodies
+
+WORK = 40_000_000  # pairs of slots compared for one arena: some ten seconds for the largest
+_BATCH = 500  # arenas that are committed together
+_COLUMNS = {
+    "dump_id": pl.Int64, "allocation_index": pl.Int64, "alignment_bytes": pl.Int64, "lower_bound_bytes": pl.Int64,
+    "packed_bytes": pl.Int64, "packer": pl.String, "is_cut_short": pl.Boolean,
+}  # fmt: skip
+_WAITING = """
+SELECT DISTINCT s.dump_id, s.allocation_index
+FROM intermediate.slots AS s
+ANTI JOIN raw.packings AS p ON s.dump_id = p.dump_id AND s.allocation_index = p.allocation_index
+WHERE s.kind = 'temp' AND s.size_bytes > 0
+ORDER BY s.dump_id, s.allocation_index
+"""
+_SLOTS = """
+SELECT s.dump_id, s.allocation_index, s.memory_space, s.has_strict_overlap, t.compile_target,
+    s.offset_bytes, s.size_bytes, s.start_position, s.end_position
+FROM intermediate.slots AS s
+INNER JOIN chosen AS c ON s.dump_id = c.dump_id AND s.allocation_index = c.allocation_index
+LEFT JOIN (SELECT dump_id, MIN(compile_target) AS compile_target FROM staging.observations GROUP BY dump_id) AS t
+    ON s.dump_id = t.dump_id
+WHERE s.kind = 'temp' AND s.size_bytes > 0 AND s.dump_id BETWEEN $first AND $last
+ORDER BY s.dump_id, s.allocation_index, s.value_id
+"""
+
+
+class Packed(NamedTuple):
+    """What was packed: arenas, those whose bounds met, those whose search ended early, and the bytes that it saves."""
+
+    arena_count: int
+    proved_count: int
+    cut_count: int
+    size_bytes: int
+    savable_bytes: int
+
+
+def pack_arenas(
+    warehouse: Warehouse, *, work: int = WORK, progress: Callable[[int, int], None] | None = None
+) -> Packed:
+    """Pack every arena of a warehouse that has no packing yet, and keep what is found, some hundred at a time.
+
+    What is interrupted keeps what it has, and goes on there.
+    """
+    con = warehouse.con
+    waiting = con.execute(_WAITING).fetchall()
+    for start in range(0, len(waiting), _BATCH):
+        chosen = waiting[start : start + _BATCH]
+        rows = [row for key, slots, alignment in _arenas(con, chosen) for row in [_packed(key, slots, alignment, work)]]
+        frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row").to_arrow()
+        with warehouse.alone(), transaction(con), registered(con, "packings_to_add", frame):
+            con.execute(f"INSERT INTO {warehouse.stored('packings')} BY NAME SELECT * FROM packings_to_add")
+        if progress:
+            progress(start + len(chosen), len(waiting))
+    return _summary(con, len(waiting))
+
+
+def _packed(key: tuple[int, int], slots: Slots, alignment: int, work: int) -> tuple:
+    found = pack(slots, alignment, given=True, work=work)
+    return (*key, alignment, found.low_bytes, found.high_bytes, found.packer, found.is_cut)
+
+
+def _arenas(
+    con: duckdb.DuckDBPyConnection, chosen: list[tuple[int, int]]
+) -> Iterator[tuple[tuple[int, int], Slots, int]]:
+    """Yield the key of each arena, its slots, and its alignment."""
+    names = {"dump_id": pl.Int64, "allocation_index": pl.Int64}
+    with registered(con, "chosen", pl.DataFrame(chosen, schema=names, orient="row").to_arrow()):
+        rows = con.execute(_SLOTS, {"first": chosen[0][0], "last": chosen[-1][0]}).fetchall()
+    for key, found in groupby(rows, key=lambda row: row[:2]):
+        _, _, spaces, stricts, targets, offsets, sizes, starts, ends = map(list, zip(*found, strict=True))
+        numbers = list(range(len(sizes)))
+        slots = Slots(numbers, numbers, offsets, sizes, starts, ends, [True] * len(sizes))
+        slots.body = bodies(slots, [0] * len(sizes), frozenset([0]) if any(stricts) else frozenset())
+        yield key, slots, alignment_of(targets[0], spaces[0], offsets)
+
+
+def _summary(con: duckdb.DuckDBPyConnection, count: int) -> Packed:
+    proved, cut, size, savable = con.execute(
+        "SELECT COUNT(*) FILTER (unproved_bytes = 0), COUNT(*) FILTER (is_cut_short),"
+        " COALESCE(SUM(size_bytes), 0), COALESCE(SUM(savable_bytes), 0)"
+        " FROM marts.fragmentation_v2 WHERE packed_bytes IS NOT NULL"
+    ).fetchone()
+    return Packed(count, proved, cut, int(size), int(savable))

@@ -1,0 +1,183 @@
+"""Edits of values, as people write them: `free:fusion.3`, `shrink:dot.1:bf16`, `shard:*:2@0`; or as a TOML file."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bufferhouse.errors import UsageError, did_you_mean
+from bufferhouse.whatif.space import Space
+
+KINDS = ("free", "remove", "donate", "shrink", "unpad", "remat", "offload", "shard", "reschedule")
+FORM = (
+    "KIND:VALUE, such as free:fusion.3, donate:parameter=0, shrink:VALUE:bf16, shard:VALUE:2@0, "
+    "offload:VALUE:window=8, or reschedule alone"
+)
+_SHARDS = re.compile(r"(?P<parts>[1-9][0-9]*)(?:@(?:(?P<dimension>[0-9]+)|size=(?P<size>[1-9][0-9]*)))?")
+_TYPE = re.compile(r"[a-z][a-z0-9]*")
+_WINDOW = re.compile(r"window=([0-9]+)")
+_KEYS = {"kind", "value", "dtype", "parts", "dimension", "size", "window"}
+_COLUMNS = {"op_name": "op_name", "line": "source", "opcode": "opcode", "parameter": "parameter"}
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One edit: its kind, the values that it means as they were named, and what the kind needs besides.
+
+    `dtype` is the element type of `shrink`; `parts` that of `shard`, along `dimension`, or along those of `size`;
+    `window` how many positions before a use `offload` has the value back on the device.
+    """
+
+    kind: str
+    value: str = ""
+    dtype: str | None = None
+    parts: int = 1
+    dimension: int | None = None
+    size: int | None = None
+    window: int = 1
+
+    @property
+    def argument(self) -> str:
+        """What the kind needs besides, as it is written; empty for most."""
+        if self.kind == "shrink":
+            return self.dtype or ""
+        if self.kind == "offload":
+            return f"window={self.window}"
+        if self.kind != "shard":
+            return ""
+        return f"{self.parts}@" + (f"size={self.size}" if self.dimension is None else str(self.dimension))
+
+    def __str__(self) -> str:
+        return ":".join(filter(None, (self.kind, self.value, self.argument)))
+
+
+def read_edit(text: str) -> Edit:
+    """Read an edit as it stands on a command line.
+
+    Raises:
+        UsageError: it is none.
+    """
+    kind, _, rest = text.partition(":")
+    if kind not in KINDS:
+        raise UsageError(f"--edit {text!r}: expected {FORM}, found {kind!r}{did_you_mean(kind, KINDS)}")
+    if kind == "reschedule":
+        if rest:
+            raise UsageError(f"--edit {text!r}: expected reschedule alone: it concerns the schedule, not a value")
+        return Edit(kind)
+    if kind in ("shrink", "shard"):
+        value, _, argument = rest.rpartition(":")
+    else:
+        value, _, argument = rest.rpartition(":") if kind == "offload" and ":window=" in rest else (rest, "", "")
+    if not value:
+        raise UsageError(f"--edit {text!r}: expected {FORM}")
+    return _with_argument(text, kind, value, argument)
+
+
+def _with_argument(text: str, kind: str, value: str, argument: str) -> Edit:
+    if kind == "shrink":
+        if not _TYPE.fullmatch(argument):
+            raise UsageError(f"--edit {text!r}: expected an element type such as bf16 at the end, found {argument!r}")
+        return Edit(kind, value, dtype=argument)
+    if kind == "shard":
+        found = _SHARDS.fullmatch(argument)
+        if found is None:
+            raise UsageError(f"--edit {text!r}: expected PARTS@DIMENSION or PARTS@size=N, found {argument!r}")
+        size = int(found["size"]) if found["size"] else None
+        return Edit(kind, value, parts=int(found["parts"]), size=size,
+                    dimension=None if size else int(found["dimension"] or 0))  # fmt: skip
+    if kind == "offload" and argument:
+        found = _WINDOW.fullmatch(argument)
+        if found is None:
+            raise UsageError(f"--edit {text!r}: expected window=POSITIONS at the end, found {argument!r}")
+        return Edit(kind, value, window=int(found[1]))
+    return Edit(kind, value)
+
+
+def read_edits_file(path: Path) -> list[Edit]:
+    """Read a TOML file with a table `[[edit]]` for each edit: kind, value, and dtype, parts, dimension, size or window.
+
+    Raises:
+        UsageError: it cannot be read, or a table is no edit; the message names the table.
+    """
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path}: expected a TOML file of edits, found: {error}") from None
+    tables = found.pop("edit", None)
+    if found or not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
+        raise UsageError(f"{path}: expected tables [[edit]] and nothing else, found {sorted(found) or tables!r}")
+    return [_of_table(f"{path}: edit {number}", one) for number, one in enumerate(tables, 1)]
+
+
+def _of_table(place: str, table: dict[str, Any]) -> Edit:
+    unknown = sorted(set(table) - _KEYS)
+    if unknown:
+        raise UsageError(f"{place}: expected the keys {', '.join(sorted(_KEYS))}, found {', '.join(unknown)}")
+    texts = {key: table.get(key) for key in ("kind", "value", "dtype") if key in table}
+    numbers = {key: table[key] for key in ("parts", "dimension", "size", "window") if key in table}
+    for key, given in texts.items():
+        if not isinstance(given, str):
+            raise UsageError(f"{place}: {key}: expected text, found {given!r}")
+    for key, given in numbers.items():
+        if type(given) is not int or given < (key in ("parts", "size")):
+            raise UsageError(f"{place}: {key}: expected a number from {int(key in ('parts', 'size'))}, found {given!r}")
+    kind = texts.get("kind", "")
+    if kind not in KINDS:
+        raise UsageError(f"{place}: kind: expected one of {', '.join(KINDS)}, found {kind!r}")
+    if bool(texts.get("value")) == (kind == "reschedule"):
+        raise UsageError(f"{place}: value: expected {'none' if kind == 'reschedule' else 'the name of one'}")
+    if kind == "shrink" and not _TYPE.fullmatch(texts.get("dtype", "")):
+        raise UsageError(f"{place}: dtype: expected an element type such as bf16, found {texts.get('dtype')!r}")
+    if kind == "shard" and "size" not in numbers:
+        numbers.setdefault("dimension", 0)
+    return Edit(**texts, **numbers)
+
+
+def chosen(space: Space, edit: Edit) -> list[int]:
+    """Return the rows that an edit names: an instruction, one part of its result, an id, or all of a group.
+
+    `fusion.3`, `fusion.3{1}`, `#12`, `parameter=0`, `op_name=…`, `line=FILE:LINE`, `opcode=dot`, `type=f32`, or `*` for
+    all.
+
+    Raises:
+        UsageError: there is no such value.
+    """
+    name = edit.value
+    key, has_key, wanted = name.partition("=")
+    if name == "*":
+        found = list(range(len(space)))
+    elif name.startswith("#") and name[1:].isdigit():
+        found = [space.rows[int(name[1:])]] if int(name[1:]) in space.rows else []
+    elif has_key and key == "type":
+        found = [row for row, shape in enumerate(space.columns["shape"]) if shape.startswith(f"{wanted}[")]
+    elif has_key and key in _COLUMNS:
+        found = _equal(space.columns[_COLUMNS[key]], wanted, is_place=key == "line")
+    else:
+        instruction, brace, index = name.partition("{")
+        found = [
+            row
+            for row, one in enumerate(space.columns["instruction"])
+            if one == instruction and (not brace or (space.columns["shape_index"][row] or "{}") == brace + index)
+        ]
+    if not found:
+        near = did_you_mean(name.partition("{")[0], dict.fromkeys(space.columns["instruction"]), 3)
+        raise UsageError(
+            f"{edit}: no value with a live range in memory space {space.memory_space} is named {name!r}{near}"
+        )
+    return found
+
+
+def _equal(column: Sequence[Any], wanted: str, *, is_place: bool) -> list[int]:
+    return [
+        row
+        for row, found in enumerate(column)
+        if found is not None and (str(found) == wanted or (is_place and str(found).endswith(f"/{wanted}")))
+    ]
+
+
+def in_order(edits: Iterable[Edit]) -> list[Edit]:
+    """Return edits in the order in which they are applied: donations, then sizes, then lives; as given within each."""
+    rank = {"donate": 0, "shrink": 1, "unpad": 1, "shard": 1, "reschedule": 3}
+    return sorted(edits, key=lambda edit: rank.get(edit.kind, 2))

@@ -1,0 +1,217 @@
+"""The least set of edits with which a program fits: fewest values first, then fewest bytes."""
+
+import re
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from bufferhouse.errors import UsageError
+from bufferhouse.whatif.edits import Edit
+from bufferhouse.whatif.moments import Moments
+from bufferhouse.whatif.outcome import Bytes, after, before, check_live_ranges
+from bufferhouse.whatif.plan import NoCandidate, Plan
+from bufferhouse.whatif.slots import lower_bound, most_alive
+from bufferhouse.whatif.space import ARENA, Space
+
+MEANS = ("donate", "free", "remove")  # kinds of edit that are tried where nobody says which
+NODES = 3_000  # sets of edits that are tried before a set is called the least without proof
+_SIZE = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?P<unit>[KMGT]i?B?|B)?")
+_POWERS = {"K": 1, "M": 2, "G": 3, "T": 4}
+
+
+class Fit(NamedTuple):
+    """The answer to a capacity.
+
+    `edits` is the least set that fits; none where the program fits already, or cannot. `bound_bytes` is what the memory
+    space takes at least with every means used on every value. `is_minimal` is whether smaller sets are ruled out.
+    """
+
+    capacity_bytes: int
+    fits: bool
+    edits: Sequence[Edit]
+    bytes: Bytes
+    bound_bytes: int
+    is_minimal: bool
+
+
+def read_size(text: str, option: str = "--fit") -> int:
+    """Return the bytes of a size such as `15.75GiB` or `16G`, binary units all.
+
+    Raises:
+        UsageError: it is no size.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"{option}: expected a size such as 15.75GiB, found {text!r}")
+    unit = (found["unit"] or "B")[0]
+    if found["unit"] in ("KB", "MB", "GB", "TB"):
+        return int(Decimal(found["number"]) * 1000 ** _POWERS[unit])
+    return int(Decimal(found["number"]) * 1024 ** _POWERS.get(unit, 0))
+
+
+def fit(space: Space, capacity_bytes: int, *, means: Sequence[str] = MEANS, nodes: int = NODES) -> Fit:
+    """Return the least set of single edits with which all allocations of a space take at most `capacity_bytes`.
+
+    A set fits where a placement is found that does; it has at most one edit for each value.
+
+    Raises:
+        UsageError: the dump has no live ranges.
+    """
+    check_live_ranges(space)
+    now = before(space)
+    if now.reserved_high_bytes <= capacity_bytes:
+        return Fit(capacity_bytes, True, [], now, now.reserved_low_bytes, True)
+    search = _Search(space, capacity_bytes, means, nodes)
+    if search.bound_bytes > capacity_bytes:
+        return Fit(capacity_bytes, False, [], now, search.bound_bytes, True)
+    return search.run(now)
+
+
+class _Candidate(NamedTuple):
+    """One edit of one value: `size_bytes` is its slot, `most_bytes` the most that the edit can take off a moment."""
+
+    edit: Edit
+    row: int
+    size_bytes: int
+    most_bytes: int
+
+
+class _Search:
+    """All sets of one size after the other, each extended only by values that are alive where it is too much.
+
+    A set that fits must have one that is alive at the moment at which the set before it needs most: so only those are
+    tried there, and what was tried in one branch is left out of the next. A branch ends where even the largest values
+    that are left could not take off what is too much.
+    """
+
+    def __init__(self, space: Space, capacity_bytes: int, means: Sequence[str], nodes: int) -> None:
+        self.space, self.capacity, self.nodes = space, capacity_bytes, nodes
+        self.candidates = list(_candidates(space, means))
+        self.bound_bytes = self._bound()
+        self.best: tuple[int, list[int], list[Edit], Bytes] | None = None
+        self.is_cut = False
+
+    def _bound(self) -> int:
+        """Return what the space takes at least if every value that an edit could take is gone."""
+        plan = Plan(self.space)
+        gone = {one.row for one in self.candidates if one.edit.kind != "donate"}
+        gone |= {row for one in self.candidates if one.edit.kind == "donate" for row in self._outputs(one.row)}
+        left = [at for at, row in enumerate(plan.slots.value) if row not in gone]
+        plan.slots.keep(left)
+        allocations = self.space.allocations
+        held = {self.space.columns["allocation"][row] for row in gone}
+        fixed = sum(
+            size for index, (kind, size) in allocations.items()
+            if kind != ARENA and (index not in held or (kind == "parameter" and not self._is_resized(index)))
+        )  # fmt: skip
+        return fixed + lower_bound(plan.slots, self.space.alignment)
+
+    def _is_resized(self, allocation: int) -> bool:
+        rows = set(self.space.held[allocation])
+        return any(one.row in rows and one.edit.kind != "donate" for one in self.candidates)
+
+    def _outputs(self, row: int) -> list[int]:
+        size = self.space.allocations[self.space.columns["allocation"][row]][1]
+        return [
+            other for one in self.space.outputs if one.size_bytes == size for other in self.space.held[one.allocation]
+        ]
+
+    def run(self, now: Bytes) -> Fit:
+        """Try sets of one value, of two, and so on."""
+        for count in range(1, len({one.row for one in self.candidates}) + 1):
+            self._extend([], list(self.candidates), count, 0)
+            if self.best is not None:
+                _, _, edits, found = self.best
+                return Fit(self.capacity, True, edits, found, self.bound_bytes, not self.is_cut)
+            if self.is_cut:
+                break
+        return self._greedy() or Fit(self.capacity, False, [], now, self.bound_bytes, not self.is_cut)
+
+    def _extend(self, chosen: list[_Candidate], left: list[_Candidate], count: int, size: int) -> None:
+        """Try all sets that hold `chosen` and `count` more of `left`, and keep the one with the fewest bytes."""
+        if self.nodes <= 0:
+            self.is_cut = True
+            return
+        self.nodes -= 1
+        plan = Plan(self.space)
+        try:
+            plan.apply([one.edit for one in chosen])
+        except NoCandidate:
+            return
+        need, moment = self._excess(plan)
+        if count == 0:
+            if need <= 0 and (self.best is None or self._key(chosen, size) < self.best[:2]):
+                found = after(plan)
+                if found.reserved_high_bytes <= self.capacity:
+                    self.best = (*self._key(chosen, size), [one.edit for one in chosen], found)
+            return
+        helping = [one for one in left if need <= 0 or self._helps(one, moment)]
+        helping.sort(key=lambda one: (-one.most_bytes, one.row))
+        if sum(one.most_bytes for one in helping[:count]) < need:
+            return
+        rest = left
+        for one in helping:
+            rest = [other for other in rest if other is not one]
+            if self.best is not None and size + one.size_bytes > self.best[0]:
+                continue
+            self._extend([*chosen, one], [other for other in rest if other.row != one.row], count - 1,
+                         size + one.size_bytes)  # fmt: skip
+
+    def _key(self, chosen: Sequence[_Candidate], size: int) -> tuple[int, list[int]]:
+        return size, sorted(one.row for one in chosen)
+
+    def _helps(self, one: _Candidate, moment: int | None) -> bool:
+        """Say whether an edit can take bytes off a moment, or off what is there at every moment."""
+        c = self.space.columns
+        is_alive = moment is not None and c["start"][one.row] <= moment <= c["end"][one.row]
+        return is_alive or c["kind"][one.row] != ARENA
+
+    def _excess(self, plan: Plan) -> tuple[int, int | None]:
+        """Return the bytes that are too much at least, and the moment at which they are."""
+        low, moment = most_alive(plan.slots, self.space.alignment)
+        return sum(plan.fixed.values()) + low - self.capacity, moment
+
+    def _greedy(self) -> Fit | None:
+        """Return a set that fits, without proof that it is the least: the largest values at each moment of need."""
+        chosen: list[_Candidate] = []
+        left = list(self.candidates)
+        while left:
+            plan = Plan(self.space).apply([one.edit for one in chosen])
+            need, moment = self._excess(plan)
+            if need <= 0 and (found := after(plan)).reserved_high_bytes <= self.capacity:
+                return Fit(self.capacity, True, [one.edit for one in chosen], found, self.bound_bytes, False)
+            helping = [one for one in left if need <= 0 or self._helps(one, moment)]
+            step = next((one for one in sorted(helping, key=lambda one: (-one.most_bytes, one.row))
+                         if _can(self.space, [*chosen, one])), None)  # fmt: skip
+            if step is None:
+                return None
+            chosen.append(step)
+            left = [other for other in left if other.row != step.row]
+        return None
+
+
+def _can(space: Space, chosen: Sequence[_Candidate]) -> bool:
+    try:
+        Plan(space).apply([one.edit for one in chosen])
+    except NoCandidate:
+        return False
+    return True
+
+
+def _candidates(space: Space, means: Sequence[str]) -> Iterable[_Candidate]:
+    """Yield the edits that some value can take, as `remove` stands for all that take fewer bytes of it."""
+    c, moments = space.columns, Moments(space)
+    for row in range(len(space)):
+        size = c["size_bytes"][row]
+        if not size:
+            continue
+        for kind in means:
+            if kind == "free" and "remove" in means:
+                continue  # to remove a value is worth no less
+            edit = Edit(kind, f"#{c['value_id'][row]}", dtype="bf16" if kind == "shrink" else None)
+            try:
+                moments.plan([row], kind).apply_one(edit, row)
+            except NoCandidate:
+                continue
+            most = space.allocations[c["allocation"][row]][1] if c["kind"][row] in ("output", "parameter") else 0
+            yield _Candidate(edit, row, size, max(size, most) + (-size % space.alignment))

@@ -1,0 +1,151 @@
+"""The bytes of a memory space before and after edits: the occupied peak, and an interval for the arena."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from bufferhouse.errors import UsageError
+from bufferhouse.whatif.edits import Edit
+from bufferhouse.whatif.packing import WORK, pack
+from bufferhouse.whatif.plan import Applied, Plan
+from bufferhouse.whatif.slots import Slots, Timeline, lower_bound, timeline
+from bufferhouse.whatif.space import ARENA, Space
+
+NO_LIVE_RANGES = (
+    "the dump has no live ranges: it says how large each value is, not when it is alive, so neither a peak nor what a "
+    "change would be worth can be told; dumps of XLA since 2021-04 have them"
+)
+
+
+class Bytes(NamedTuple):
+    """Bytes of a memory space: occupied at the peak, of the arena between two bounds, and all allocations together.
+
+    The bounds of `reserved` are those of the arena and the other allocations. `is_cut` is whether the packer ended for
+    want of time while the bounds were apart.
+    """
+
+    occupied_bytes: int
+    arena_low_bytes: int
+    arena_high_bytes: int
+    other_bytes: int
+    host_bytes: int = 0
+    packer: str = "none"
+    is_cut: bool = False
+
+    @property
+    def reserved_low_bytes(self) -> int:
+        """What the memory space takes at least."""
+        return self.other_bytes + self.arena_low_bytes
+
+    @property
+    def reserved_high_bytes(self) -> int:
+        """What it takes in the placement that was found."""
+        return self.other_bytes + self.arena_high_bytes
+
+
+class Outcome(NamedTuple):
+    """Bytes before and after edits, and what each edit did; `before` has XLA's own arena."""
+
+    before: Bytes
+    after: Bytes
+    applied: Sequence[Applied]
+
+
+def check_live_ranges(space: Space) -> None:
+    """Check that a dump says when its values are alive.
+
+    Raises:
+        UsageError: it does not.
+    """
+    if not space.has_live_ranges:
+        raise UsageError(NO_LIVE_RANGES)
+
+
+def compute(space: Space, edits: Iterable[Edit], *, work: int = WORK) -> Outcome:
+    """Return what edits together do to a memory space.
+
+    Raises:
+        UsageError: the dump has no live ranges, or an edit names nothing or no candidate.
+    """
+    check_live_ranges(space)
+    plan = Plan(space).apply(edits)
+    return Outcome(before(space), after(plan, work=work), plan.applied)
+
+
+def before(space: Space) -> Bytes:
+    """Return the bytes of a space as XLA has them."""
+    other = space.reserved_bytes - space.arena_bytes
+    return Bytes(timeline(Plan(space).slots).peak, space.arena_bytes, space.arena_bytes, other, packer="xla")
+
+
+def after(plan: Plan, *, work: int = WORK) -> Bytes:
+    """Return the bytes of a space with edits; without any, the arena is XLA's own."""
+    other = sum(plan.fixed.values())
+    occupied = timeline(plan.slots).peak
+    if not plan.applied:
+        return before(plan.space)
+    packing = pack(plan.slots, plan.space.alignment, given=True, work=work)
+    low, high = packing.low_bytes, packing.high_bytes
+    if is_untouched(plan):
+        low = high = plan.space.arena_bytes
+    if plan.fading:
+        low = min(low, lower_bound(plan.without_fading(), plan.space.alignment))
+    if plan.copies:
+        low = min(low, packing.low_bytes)
+        high = max(high, pack(plan.with_copies(), plan.space.alignment, work=work).high_bytes)
+    if plan.is_rescheduled:
+        occupied = most_at_one_instruction(plan)
+        low = min(low, most_needed(plan, arena_only=True))
+    return Bytes(occupied, low, high, other, plan.host_bytes, packing.packer, packing.is_cut)
+
+
+def is_untouched(plan: Plan) -> bool:
+    """Say whether no edit changed a slot of the arena: then the compiler has what it had."""
+    own = Plan(plan.space).slots
+    return _arena_rows(own) == _arena_rows(plan.slots)
+
+
+def _arena_rows(slots: Slots) -> list[tuple]:
+    return sorted(
+        (slots.value[at], slots.size_bytes[at], slots.start[at], slots.end[at])
+        for at in range(len(slots.value))
+        if slots.is_arena[at]
+    )
+
+
+def most_at_one_instruction(plan: Plan) -> int:
+    """Return the bytes that no schedule goes below: arguments and constants, with the most that one instruction needs.
+
+    Or with all outputs: at the end they are there at once.
+    """
+    slots, c = plan.slots, plan.space.columns
+    kept = [
+        at for at, row in enumerate(slots.value)
+        if not slots.is_arena[at] and slots.end[at] >= c["end"][row] and c["role"][row] != ARENA
+    ]  # fmt: skip
+    outputs = [at for at in kept if c["role"][slots.value[at]] == "output"]
+    given = _by_body(slots, set(kept) - set(outputs))
+    return given + max(most_needed(plan, arena_only=False), _by_body(slots, outputs))
+
+
+def _by_body(slots: Slots, rows: Iterable[int]) -> int:
+    """Return the bytes of slots; of those that share bytes the largest counts."""
+    sizes: dict[int, int] = {}
+    for at in rows:
+        sizes[slots.body[at]] = max(sizes.get(slots.body[at], 0), slots.size_bytes[at])
+    return sum(sizes.values())
+
+
+def most_needed(plan: Plan, *, arena_only: bool) -> int:
+    """Return the most bytes of temporaries, else of outputs, too, that one instruction reads and writes."""
+    needed: dict[int, list[int]] = {}
+    c = plan.space.columns
+    for at, row in enumerate(plan.slots.value):
+        if plan.slots.is_arena[at] or (not arena_only and c["role"][row] in ("output", ARENA)):
+            for position in {plan.slots.start[at], *(use for use in plan.space.uses[row] if use is not None)}:
+                needed.setdefault(position, []).append(at)
+    return max((_by_body(plan.slots, rows) for rows in needed.values()), default=0)
+
+
+def bound_of(plan: Plan) -> tuple[Timeline, int]:
+    """Return the occupied timeline of a plan and the least its arena can take, without packing it."""
+    return timeline(plan.slots), lower_bound(plan.slots, plan.space.alignment)

@@ -1,0 +1,428 @@
+"""A memory space with edits applied: its slots, its other allocations, and how far each edit is to be trusted.
+
+The schedule, fusions and layouts stay those of the dump. What a compiler does with the changed program it alone
+knows: therefore labels. `exact`: nothing is left to choose, and the compiler did the same in every program at hand.
+`bound`: the bytes follow from the dump, but the compiler may schedule or place anew. `estimate`: the edit changes
+instructions, of which the dump shows only the old ones.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from bufferhouse.errors import UsageError, counted
+from bufferhouse.tabulate.shape import Shape, parse_shape
+from bufferhouse.whatif.edits import Edit, chosen, in_order
+from bufferhouse.whatif.slots import Slots, slots_of
+from bufferhouse.whatif.space import ARENA, Output, Space, array_shape
+
+# Instructions that cannot run a second time just before a use: they hold computations, talk to the outside, or their
+# result is given.
+_NOT_AGAIN = {
+    *("parameter", "constant", "while", "conditional", "call", "infeed", "outfeed", "recv", "recv-done", "send"),
+    *("send-done", "rng", "rng-bit-generator", "get-tuple-element", "async-start", "async-update", "async-done"),
+    *("copy-start", "copy-done", "partition-id", "replica-id"),
+}
+
+
+class Applied(NamedTuple):
+    """What one edit did to one value: `label` and `why` as people read them; `row` is None for a whole schedule."""
+
+    edit: Edit
+    row: int | None
+    label: str
+    why: str
+
+
+class NoCandidate(UsageError):
+    """The value cannot be edited so: the message says why, and what can."""
+
+
+class Plan:
+    """A space with edits applied to it, one after the other.
+
+    `fixed` are the bytes of the allocations outside the arena, `host_bytes` what was moved to the host, `added` the
+    allocations that an edit emptied or resized. `is_rescheduled` is whether the schedule may be any.
+    """
+
+    def __init__(self, space: Space, slots: Slots | None = None) -> None:
+        self.space = space
+        self.slots = (slots or slots_of(space)).copy()
+        self.begun = set(self.slots.body)  # the bodies that it began with
+        self.fixed = {index: size for index, (kind, size) in space.allocations.items() if kind != ARENA}
+        self.host_bytes = 0
+        self.is_rescheduled = False
+        self.applied: list[Applied] = []
+        self.copies: list[tuple[int, int, int]] = []  # rows that may be copied, from and up to which position
+        self.fading: list[int] = []  # rows that a compiler could do without altogether
+        self._lives: dict[int, Edit] = {}  # the edit of each value that changed when it is alive
+        self._shapes: dict[int, str] = {}  # of values whose size changed
+        self._scales: dict[int, float] = {}
+        self._rows: dict[int, list[int]] = {}
+        self._index()
+
+    def _index(self) -> None:
+        self._rows = {}
+        for at, row in enumerate(self.slots.value):
+            self._rows.setdefault(row, []).append(at)
+
+    def apply(self, edits: Iterable[Edit]) -> "Plan":
+        """Apply edits, together.
+
+        Of a group (`*`, `op_name=`, `line=`) those values are edited that can be; a value that is named must be one.
+
+        Raises:
+            UsageError: an edit names nothing, or a value that cannot be edited so.
+        """
+        for edit in in_order(edits):
+            if edit.kind == "reschedule":
+                self.is_rescheduled = True
+                self.applied.append(Applied(edit, None, "bound", _RESCHEDULE))
+                continue
+            rows = chosen(self.space, edit)
+            is_group = len(rows) > 1 or edit.value == "*"
+            refusals = []
+            for row in rows:
+                try:
+                    self.apply_one(edit, row)
+                except NoCandidate as error:
+                    if not is_group:
+                        raise
+                    refusals.append(error)
+            if len(refusals) == len(rows):
+                raise NoCandidate(f"{edit}: none of {counted(len(rows), 'value')} can be edited so; {refusals[0]}")
+        if not all(self.slots.size_bytes):
+            self.slots.keep(at for at, size in enumerate(self.slots.size_bytes) if size)
+            self._index()
+        self._scale_bodies()
+        return self
+
+    def apply_one(self, edit: Edit, row: int) -> None:
+        """Apply an edit to one value.
+
+        Raises:
+            NoCandidate: the value cannot be edited so.
+        """
+        if row in self._lives:
+            earlier = self._lives[row]
+            if edit.kind in ("shrink", "unpad", "shard") or not (earlier.kind == "donate" and edit.kind == "free"):
+                raise NoCandidate(f"{edit}: {self.space.name(row)} is edited already: {earlier}")
+        label, why = _EDITS[edit.kind](self, edit, row)
+        if edit.kind in ("free", "remove", "remat", "offload", "donate"):
+            self._lives[row] = edit
+        self.applied.append(Applied(edit, row, label, why))
+
+    def refused(self, edit: Edit, row: int, why: str) -> NoCandidate:
+        """Return the error for a value that cannot be edited so."""
+        return NoCandidate(f"{edit}: {self.space.name(row)} {why}")
+
+    def shape(self, row: int) -> str:
+        """Return the shape of a value after the edits so far."""
+        return self._shapes.get(row) or self.space.columns["shape"][row]
+
+    def _slot(self, edit: Edit, row: int) -> int:
+        found = self._rows.get(row)
+        if not found:
+            raise self.refused(edit, row, "takes no bytes")
+        return found[0]
+
+    def _uses(self, edit: Edit, row: int) -> list[int]:
+        """Return the positions at which a value is read, never before its start."""
+        if self.space.columns["uses_state"][row] not in ("listed", "empty"):
+            raise self.refused(edit, row, "has no listed uses: the dump does not say when it is read for the last time")
+        uses = self.space.uses[row]
+        if None in uses:
+            raise self.refused(edit, row, "is read outside the schedule: the dump does not say when")
+        start = self.space.columns["start"][row]
+        return [max(at, start) for at in uses]
+
+    # What follows are the edits: each changes the slots and returns its label, and why.
+
+    def _free(self, edit: Edit, row: int) -> tuple[str, str]:
+        kind = self.space.columns["role"][row]
+        if kind == "parameter" and row not in self._lives:
+            raise self.refused(edit, row, f"is a parameter, which its caller keeps: donate it first, with donate:"
+                               f"{self.space.name(row)}")  # fmt: skip
+        if kind == "constant":
+            raise self.refused(edit, row, "is a constant, which is part of the program: it cannot be freed")
+        at, uses = self._slot(edit, row), self._uses(edit, row)
+        last = max(uses, default=self.space.columns["start"][row])
+        if kind == "output":
+            self._to_arena(row)
+            if not uses:
+                self._drop([row])
+                return "bound", "it is no longer returned, and nothing else reads it; the compiler may schedule anew"
+            self.slots.end[at] = min(self.slots.end[at], last)
+            self.fading.append(row)
+            return "bound", "it is no longer returned: a temporary until its last use, or fused into what reads it"
+        self.slots.end[at] = min(self.slots.end[at], last)
+        return "bound", "it is dead behind its last use; the compiler may schedule anew"
+
+    def _remove(self, edit: Edit, row: int) -> tuple[str, str]:
+        kind = self.space.columns["role"][row]
+        if kind == "parameter":
+            raise self.refused(edit, row, "is a parameter, which its caller keeps: donate, shard, shrink or offload it")
+        self._slot(edit, row)
+        if kind == "output":
+            self._to_arena(row)
+        allocation = self.space.columns["allocation"][row]
+        self._drop([row])
+        if kind == "constant":
+            self._resize(allocation)
+        return "bound", "the value is gone and nothing takes its place; the compiler may schedule anew"
+
+    def _donate(self, edit: Edit, row: int) -> tuple[str, str]:
+        c, allocation = self.space.columns, self.space.columns["allocation"][row]
+        if c["role"][row] != "parameter":
+            raise self.refused(edit, row, f"is of kind {c['role'][row]}: only parameters of the program are donated")
+        if allocation in self.space.live_out:
+            raise self.refused(edit, row, "is donated already: an output stands in its place")
+        at, uses = self._slot(edit, row), self._uses(edit, row)
+        last = max(uses, default=c["start"][row])
+        output = self._output_for(edit, row, last)
+        moved = [there for there, value in enumerate(self.slots.value) if c["allocation"][value] == output.allocation]
+        held = [there for there, value in enumerate(self.slots.value) if c["allocation"][value] == allocation]
+        self.slots.end[at] = min(self.slots.end[at], last)
+        for there in moved + held:
+            self.slots.body[there] = self.slots.body[at]
+        self.fixed[output.allocation] = 0
+        if last >= output.birth:
+            self.copies.append((self.slots.value[at], output.birth, last))
+            return "bound", _IN_PLACE + "but it is read when that is born: it may be copied"
+        if self.space.arena_count > 1:
+            return "bound", _IN_PLACE + "born behind its last use; the compiler may place temporaries anew"
+        return "exact", _IN_PLACE + "born behind its last use, and there are no temporaries to place anew"
+
+    def _output_for(self, edit: Edit, row: int, last: int) -> Output:
+        """Return an output that can stand in the place of a parameter: the first that is born when it is read no more.
+
+        Raises:
+            NoCandidate: there is none.
+        """
+        shape = array_shape(self.space.columns["shape"][row])
+        size = self.space.allocations[self.space.columns["allocation"][row]][1]
+        fitting = [one for one in self.space.outputs if (one.array_shape, one.size_bytes) == (shape, size)]
+        left = [one for one in fitting if self.fixed[one.allocation] == one.size_bytes]
+        if not left:
+            why = "left that could take its place: others do" if fitting else "of its shape that could take its place"
+            raise self.refused(edit, row, f"has no output {why}")
+        return min(left, key=lambda one: (one.birth <= last, one.birth, one.allocation))
+
+    def _resized(self, edit: Edit, row: int, shape: Shape) -> int:
+        """Give a value the slot of another shape and return by how many bytes that is smaller."""
+        at = self._slot(edit, row)
+        old = parse_shape(self.shape(row))
+        if shape.physical_bytes is None or not old.physical_bytes:
+            raise self.refused(edit, row, "has a shape whose bytes are not known")
+        slot = self.slots.size_bytes[at]
+        size = min(shape.physical_bytes + max(slot - old.physical_bytes, 0), slot)
+        if size == slot:
+            raise self.refused(edit, row, f"would take as many bytes: {slot:,} B")
+        self._shapes[row] = shape.shape_text
+        body = self.slots.body[at]
+        self._scales[body] = max(self._scales.get(body, 0), size / slot)
+        for there in self._rows[row]:
+            self.slots.size_bytes[there] = size
+        if not self.slots.is_arena[at]:
+            self._resize(self.space.columns["allocation"][row])
+        return slot - size
+
+    def _shrink(self, edit: Edit, row: int) -> tuple[str, str]:
+        old = self._array(edit, row)
+        tiles = _TILES.get((old.tiles, _bits(edit.dtype)), old.tiles)
+        text = self.shape(row).replace(old.element_type, edit.dtype, 1)
+        shape = parse_shape(text.replace(f"T{old.tiles}", f"T{tiles}", 1) if old.tiles else text)
+        if shape.element_bits is None:
+            raise self.refused(edit, row, f"cannot be {edit.dtype}: the bytes of that element type are not known")
+        self._resized(edit, row, shape)
+        return "estimate", f"its slot as {edit.dtype} with the tiles of that type; conversions may need room"
+
+    def _unpad(self, edit: Edit, row: int) -> tuple[str, str]:
+        old = self._array(edit, row)
+        if not self.space.columns["padding_bytes"][row]:
+            raise self.refused(edit, row, "has no padding by tiles")
+        self._resized(edit, row, old._replace(physical_bytes=old.logical_bytes))
+        return "bound", "its slot without what tiles add, as if a layout without padding were possible"
+
+    def _shard(self, edit: Edit, row: int) -> tuple[str, str]:
+        old = self._array(edit, row)
+        places = [edit.dimension] if edit.dimension is not None else _of_size(old.dims, edit.size)
+        if not places or places[0] >= len(old.dims) or (old.dims[places[0]] or 0) < edit.parts:
+            wanted = f"of {edit.size}" if edit.dimension is None else str(edit.dimension)
+            raise self.refused(edit, row, f"has no dimension {wanted} that {edit.parts} devices could share: "
+                               f"{self.shape(row)}")  # fmt: skip
+        dims = [-(-size // edit.parts) if place in places else size for place, size in enumerate(old.dims)]
+        text = self.shape(row)
+        inside = ",".join(map(str, dims))
+        self._resized(edit, row, parse_shape(f"{text[: text.index('[')]}[{inside}{text[text.index(']') :]}"))
+        return "estimate", f"dimension {places[0]} over {edit.parts} devices, with tiles; collectives may need room"
+
+    def _array(self, edit: Edit, row: int) -> Shape:
+        shape = parse_shape(self.shape(row))
+        if shape.tuple_arity is not None or shape.element_type is None or shape.is_dynamic or shape.dims is None:
+            raise self.refused(edit, row, "is no array of a known size")
+        return shape
+
+    def _remat(self, edit: Edit, row: int) -> tuple[str, str]:
+        c = self.space.columns
+        self._temporary(edit, row, "computed again")
+        if c["is_phi"][row] or c["opcode"][row] in _NOT_AGAIN or c["opcode"][row] is None:
+            raise self.refused(edit, row, f"cannot be computed again: it is made by {c['opcode'][row] or 'a merge'}")
+        at, uses = self._slot(edit, row), self._uses(edit, row)
+        if not uses:
+            raise self.refused(edit, row, "is never read: remove it")
+        kept, again = (uses[0], uses[1:]) if len(uses) > 1 else (None, uses)
+        size, end = self.slots.size_bytes[at], self.slots.end[at]
+        again = [position for position in again if position > c["start"][row]]
+        own = [*self._rows[row]]
+        for there in own:
+            self.slots.end[there] = min(end, c["start"][row] if kept is None else kept)
+        new = [self._added(row, size, position, position) for position in again]
+        if kept is None and new:
+            self._drop_slots(own[:1])
+        for operand in self.space.operands[row]:
+            self._extend(operand, max(again, default=0))
+        return (
+            "estimate",
+            "it dies behind its first use, its operands live on, and it is computed again before each other",
+        )
+
+    def _offload(self, edit: Edit, row: int) -> tuple[str, str]:
+        c = self.space.columns
+        if c["role"][row] not in (ARENA, "parameter"):
+            raise self.refused(edit, row, f"is of kind {c['role'][row]}: temporaries and parameters can be offloaded")
+        at, uses = self._slot(edit, row), self._uses(edit, row)
+        size = self.slots.size_bytes[at]
+        is_parameter = c["role"][row] == "parameter"
+        start = self.slots.start[at]
+        stretches = [] if is_parameter else [(start, min(start + edit.window, self.slots.end[at]))]
+        stretches += [(max(use - edit.window, start), use) for use in uses]
+        allocation, own = c["allocation"][row], [*self._rows[row]]
+        for begin, end in _joined(stretches):
+            self._added(row, size, begin, end)
+        self._drop_slots(own)
+        if is_parameter:
+            self._resize(allocation)
+        self.host_bytes += size
+        return "estimate", f"it is on the device {edit.window} positions around each use, else on the host"
+
+    def _temporary(self, edit: Edit, row: int, what: str) -> None:
+        kind = self.space.columns["role"][row]
+        if kind != ARENA:
+            raise self.refused(edit, row, f"is of kind {kind}: only temporaries are {what}")
+
+    # What edits have in common.
+
+    def _added(self, row: int, size: int, start: int, end: int) -> int:
+        own = self._rows[row]
+        self.slots.add(own[0], size=size, start=start, end=end)
+        own.append(len(self.slots.value) - 1)
+        return own[-1]
+
+    def _extend(self, row: int, position: int) -> None:
+        """Let a temporary live up to a position; what XLA places on it then stays, so it goes on elsewhere."""
+        if self.space.columns["role"][row] != ARENA or not self._rows.get(row):
+            return
+        at = max(self._rows[row], key=lambda there: self.slots.end[there])
+        end = self.slots.end[at]
+        if end >= position:
+            return
+        is_alone = self.slots.is_arena[at] and self.slots.body.count(self.slots.body[at]) == 1
+        if is_alone:
+            self.slots.end[at] = position
+        else:
+            self._added(row, self.slots.size_bytes[at], end + 1, position)
+
+    def _to_arena(self, row: int) -> None:
+        """Make an output's allocation one of temporaries: what else is in it, too."""
+        allocation = self.space.columns["allocation"][row]
+        for at, value in enumerate(self.slots.value):
+            if self.space.columns["allocation"][value] == allocation:
+                self.slots.is_arena[at] = True
+        self.fixed[allocation] = 0
+
+    def _drop(self, rows: Iterable[int]) -> None:
+        self._drop_slots([at for row in rows for at in self._rows.get(row, ())])
+
+    def _drop_slots(self, places: Iterable[int]) -> None:
+        """Make slots empty: `apply` takes them out together, as the places of the others must stay until then."""
+        for at in list(places):
+            self.slots.size_bytes[at] = 0
+            self._rows[self.slots.value[at]].remove(at)
+
+    def _resize(self, allocation: int) -> None:
+        """Give an allocation outside the arena the bytes that its slots need, with the slack that it had."""
+        c = self.space.columns
+        before = max((c["offset_bytes"][row] + c["size_bytes"][row] for row in self.space.held[allocation]), default=0)
+        rows = [at for at, value in enumerate(self.slots.value)
+                if c["allocation"][value] == allocation and not self.slots.is_arena[at]
+                and self.slots.size_bytes[at]]  # fmt: skip
+        after = max((self.slots.offset_bytes[at] + self.slots.size_bytes[at] for at in rows), default=0)
+        slack = max(self.space.allocations[allocation][1] - before, 0)
+        self.fixed[allocation] = after + slack if after else 0
+
+    def with_copies(self) -> Slots:
+        """Return the slots with a copy of each donated value that the compiler may have to make."""
+        found = self.slots.copy()
+        for row, start, end in self.copies:
+            if self._rows.get(row):
+                found.add(self._rows[row][0], size=self.slots.size_bytes[self._rows[row][0]], start=start, end=end)
+        return found
+
+    def without_fading(self) -> Slots:
+        """Return the slots without the values that the compiler may do without."""
+        found, gone = self.slots.copy(), {at for row in self.fading for at in self._rows.get(row, ())}
+        found.keep(at for at in range(len(found.value)) if at not in gone)
+        return found
+
+    def _scale_bodies(self) -> None:
+        """Move the slots of bodies whose values shrank together: a slot in the middle stays in the middle."""
+        step = self.space.alignment
+        first: dict[int, int] = {}
+        for at, body in enumerate(self.slots.body):
+            first[body] = min(first.get(body, self.slots.offset_bytes[at]), self.slots.offset_bytes[at])
+        for at, body in enumerate(self.slots.body):
+            if body in self._scales:
+                inside = int((self.slots.offset_bytes[at] - first[body]) * self._scales[body])
+                self.slots.offset_bytes[at] = first[body] + -(-inside // step) * step
+        self._scales = {}
+
+
+_IN_PLACE = "an output of its shape takes its place, "
+_RESCHEDULE = "in any order of the instructions the operands and results of each are alive at one moment"
+_EDITS: dict[str, Callable[[Plan, Edit, int], tuple[str, str]]] = {
+    "free": Plan._free,
+    "remove": Plan._remove,
+    "donate": Plan._donate,
+    "shrink": Plan._shrink,
+    "unpad": Plan._unpad,
+    "remat": Plan._remat,
+    "offload": Plan._offload,
+    "shard": Plan._shard,
+}
+# The tiles that TPUs give an array of another width: (8,128) of 32 bits is (8,128)(2,1) of 16.
+_TILES = {
+    ("(8,128)", 16): "(8,128)(2,1)",
+    ("(8,128)", 8): "(8,128)(4,1)",
+    ("(8,128)(2,1)", 32): "(8,128)",
+    ("(8,128)(2,1)", 8): "(8,128)(4,1)",
+}
+
+
+def _of_size(dims: tuple[int, ...], size: int) -> list[int]:
+    """Return the place of the first dimension of a size, if there is one."""
+    return [place for place, found in enumerate(dims) if found == size][:1]
+
+
+def _bits(element_type: str) -> int | None:
+    return parse_shape(f"{element_type}[]").element_bits
+
+
+def _joined(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return stretches of the schedule, both ends included, that neither overlap nor adjoin."""
+    found: list[tuple[int, int]] = []
+    for begin, end in sorted(stretches):
+        if found and begin <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((begin, end))
+    return found

@@ -1,0 +1,113 @@
+"""What each edit alone is worth at the peak, and which moment caps it: the next one that is as high."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from bufferhouse.whatif.edits import Edit
+from bufferhouse.whatif.moments import Moments
+from bufferhouse.whatif.outcome import check_live_ranges
+from bufferhouse.whatif.plan import Applied, NoCandidate
+from bufferhouse.whatif.space import ARENA, Space
+
+KINDS = ("donate", "free", "unpad", "shrink", "remat", "offload", "remove")  # of equal worth the first is shown
+MOST = 100  # edits of a ranking
+_WIDE = {"f32": "bf16", "f64": "f32"}  # what `shrink` makes of an element type where nobody says another
+
+
+class Worth(NamedTuple):
+    """An edit and by how much the occupied peak falls with it; the peak is then at `position`."""
+
+    applied: Applied
+    worth_bytes: int
+    position: int | None
+
+
+class Group(NamedTuple):
+    """Values of one op_name or source line that are alive at the peak, and what the peak falls by without all of them.
+
+    `by` is op_name or line; `slot_bytes` are those of its values.
+    """
+
+    by: str
+    name: str
+    rows: Sequence[int]
+    slot_bytes: int
+    worth_bytes: int
+    position: int | None
+
+
+class Ranking(NamedTuple):
+    """The edits of a memory space that lower its peak, the most first, and groups of values that people edit."""
+
+    peak_bytes: int
+    position: int | None
+    worths: Sequence[Worth]
+    groups: Sequence[Group]
+
+
+def rank(space: Space, *, kinds: Sequence[str] = KINDS, most: int = MOST) -> Ranking:
+    """Return the `most` edits that lower the occupied peak most, and as many groups.
+
+    Raises:
+        UsageError: the dump has no live ranges.
+    """
+    check_live_ranges(space)
+    moments = Moments(space)
+    peak, position = moments.line.peak, moments.line.position
+    at_peak = [row for row in moments.at(position)] if position is not None else []
+    found: list[Worth] = []
+    for limit, edit, row in _candidates(space, at_peak, kinds):
+        if len(found) >= most and limit <= found[most - 1].worth_bytes:
+            break  # no edit left is worth more
+        try:
+            plan = moments.plan([row], edit.kind)
+            plan.apply([edit])
+        except NoCandidate:
+            continue
+        new, where = moments.peak(plan)
+        if new < peak:
+            found.append(Worth(plan.applied[0], peak - new, where))
+            found.sort(key=lambda one: -one.worth_bytes)  # of equal worth those tried first
+    return Ranking(peak, position, found[:most], _groups(space, moments, at_peak, most))
+
+
+def _candidates(space: Space, rows: Iterable[int], kinds: Sequence[str]) -> list[tuple[int, Edit, int]]:
+    """Return edits with the most that each can be worth, the most first."""
+    c, found = space.columns, []
+    for row in rows:
+        size, name, kind = c["size_bytes"][row], f"#{c['value_id'][row]}", c["role"][row]
+        padding = min(max(c["padding_bytes"][row] or 0, 0), size)
+        narrow = _WIDE.get(c["shape"][row].partition("[")[0])
+        limits = {"donate": size * (kind == "parameter"), "free": size * (kind in (ARENA, "output")),
+                  "unpad": padding, "shrink": size * (narrow is not None), "remat": size * (kind == ARENA),
+                  "offload": size * (kind in (ARENA, "parameter")), "remove": size * (kind != "parameter")}  # fmt: skip
+        for one in kinds:
+            if limits[one]:
+                found.append((limits[one], Edit(one, name, dtype=narrow if one == "shrink" else None), row))
+    return sorted(found, key=lambda one: (-one[0], one[2], KINDS.index(one[1].kind)))
+
+
+def _groups(space: Space, moments: Moments, at_peak: Sequence[int], most: int) -> list[Group]:
+    """Return the groups of values at the peak by op_name and by line, worth without all of them, the most first."""
+    c = space.columns
+    members: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row in at_peak:
+        for by, column in (("op_name", "op_name"), ("line", "source")):
+            if c[column][row] and c["role"][row] != "parameter":
+                members[by, c[column][row]].append(row)
+    sized = sorted(
+        ((sum(c["size_bytes"][row] for row in rows), key, rows) for key, rows in members.items()),
+        key=lambda one: (-one[0], one[1]),
+    )
+    found: list[Group] = []
+    for size, (by, name), rows in sized:
+        if len(found) >= most and size <= found[most - 1].worth_bytes:
+            break
+        plan = moments.plan(rows, "remove")
+        plan.apply([Edit("remove", f"#{c['value_id'][row]}") for row in rows])
+        new, where = moments.peak(plan)
+        if new < moments.line.peak:
+            found.append(Group(by, name, rows, size, moments.line.peak - new, where))
+            found.sort(key=lambda one: -one.worth_bytes)
+    return found[:most]

@@ -1,0 +1,198 @@
+"""Programs that differ in one number, and how large that number can be until memory is full.
+
+The number is a dimension that several shapes of the entry signature share, as they are or multiplied (batch, sequence,
+stacked layers), or how often a block of parameters is repeated (unrolled layers). Only measured points are facts:
+between two of them the line is marked as interpolated, beyond them nothing is said. Peaks are not monotonic, and where
+the schedule changes between two points the line between them may be far from the truth.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from itertools import combinations, pairwise
+from math import gcd
+from typing import NamedTuple
+
+import duckdb
+
+from bufferhouse.compare.signature import read_signature
+from bufferhouse.errors import counted
+from bufferhouse.query.statements import Record, ask
+
+_LEAF = re.compile(r"([a-z][a-z0-9]*)\[([^\]]*)\]")
+_MOST = 200  # programs of one function that are compared with one another
+_SCHEDULES = """
+SELECT dump_id, md5(string_agg(regexp_replace(instruction_name, '[.][0-9.]*$', ''), ' ' ORDER BY schedule_position))
+FROM staging.schedule
+WHERE dump_id IN (SELECT unnest(CAST(? AS BIGINT[])))
+GROUP BY dump_id
+"""
+
+
+class Point(NamedTuple):
+    """A program of a series: its number, and the bytes that its dump reserves. `schedule` tells schedules apart."""
+
+    number: int
+    reserved_bytes: int
+    program_id: int
+    dump_id: int
+    run_name: str
+    schedule: str | None
+
+
+class Piece(NamedTuple):
+    """The stretch between two neighbouring points; on it bytes are interpolated, `step_bytes` for each one more."""
+
+    first: Point
+    last: Point
+
+    @property
+    def step_bytes(self) -> float:
+        """Bytes for each one more, on a straight line."""
+        return (self.last.reserved_bytes - self.first.reserved_bytes) / (self.last.number - self.first.number)
+
+    @property
+    def has_other_schedule(self) -> bool:
+        """Whether the instructions stand in another order, or are others: then the line says little."""
+        return self.first.schedule != self.last.schedule or self.first.schedule is None
+
+    def at(self, number: int) -> int:
+        """Return the interpolated bytes of a number between the two."""
+        return self.first.reserved_bytes + round(self.step_bytes * (number - self.first.number))
+
+
+class Series(NamedTuple):
+    """Programs of one function and target that differ in one number: `what` says which, `points` stand by it."""
+
+    program_name: str
+    compile_target: str
+    what: str
+    points: Sequence[Point]
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """The stretches between neighbouring points."""
+        return [Piece(first, last) for first, last in pairwise(self.points)]
+
+
+class Fitting(NamedTuple):
+    """How far a series fits a capacity.
+
+    `largest` is the largest measured point that fits; `interpolated` the largest number that would fit on the line to
+    the next point, None where there is no such line. `next` is the first measured point behind `largest`, and
+    `short_bytes` what it lacks; None where nothing larger was measured. `is_monotonic` is whether all smaller points
+    fit, too.
+    """
+
+    largest: Point | None
+    interpolated: int | None
+    next: Point | None
+    short_bytes: int | None
+    is_monotonic: bool
+
+
+def fitting(series: Series, capacity_bytes: int) -> Fitting:
+    """Return how far a series fits."""
+    fits = [point for point in series.points if point.reserved_bytes <= capacity_bytes]
+    largest = fits[-1] if fits else None
+    behind = [point for point in series.points if largest is None or point.number > largest.number]
+    following = behind[0] if behind else None
+    short = None if following is None else following.reserved_bytes - capacity_bytes
+    interpolated = None
+    if largest is not None and following is not None:
+        room = (capacity_bytes - largest.reserved_bytes) * (following.number - largest.number)
+        interpolated = largest.number + room // (following.reserved_bytes - largest.reserved_bytes)
+    smaller = [point for point in series.points if largest is not None and point.number < largest.number]
+    return Fitting(largest, interpolated, following, short, all(one in fits for one in smaller))
+
+
+def read_series(
+    con: duckdb.DuckDBPyConnection, word: str = "", *, memory_space: int = 0, run_name: str = ""
+) -> list[Series]:
+    """Return the series among the programs whose name begins with `word`, those with most points first."""
+    rows = ask(con, "fits_programs", word=word, memory_space=memory_space, run_name=run_name).records
+    functions: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for row in rows:
+        functions[row["program_name"], row["compile_target"]].append(row)
+    chosen = {key: found[:_MOST] for key, found in functions.items() if len(found) > 1}
+    ids = [row["dump_id"] for found in chosen.values() for row in found]
+    schedules = dict(con.execute(_SCHEDULES, [ids]).fetchall()) if ids else {}
+    found = []
+    for (name, target), programs in sorted(chosen.items()):
+        for what, numbers in numbered([row["entry_signature"] for row in programs]):
+            points = [
+                Point(number, row["reserved_bytes"], row["program_id"], row["dump_id"], row["run_name"],
+                      schedules.get(row["dump_id"]))
+                for place, number in sorted(numbers.items(), key=lambda one: one[1])
+                for row in [programs[place]]
+            ]  # fmt: skip
+            found.append(Series(name, target, what, points))
+    return sorted(found, key=lambda one: (-len(one.points), one.program_name, one.compile_target, one.what))
+
+
+def numbered(signatures: Sequence[str]) -> list[tuple[str, dict[int, int]]]:
+    """Return what differs in each series of signatures, with the number of each signature in it by its place.
+
+    A series that is part of another is none of its own.
+    """
+    found = [*_by_dimension(signatures), *_by_block(signatures)]
+    found.sort(key=lambda one: (-len(one[1]), one[0]))
+    kept: list[tuple[str, dict[int, int]]] = []
+    for what, numbers in found:
+        if len(set(numbers.values())) == len(numbers) and not any(numbers.keys() <= other.keys() for _, other in kept):
+            kept.append((what, numbers))
+    return kept
+
+
+def _by_dimension(signatures: Sequence[str]) -> Iterable[tuple[str, dict[int, int]]]:
+    """Yield series in which some dimensions are one number, or multiples of it, and all else is equal."""
+    shapes: dict[tuple, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
+    for place, text in enumerate(signatures):
+        leaves = [_LEAF.fullmatch(leaf) for side in read_signature(text) for leaf in side]
+        dims = [[size for size in leaf[2].split(",") if size] for leaf in leaves]
+        if all(size.isdigit() for sizes in dims for size in sizes):
+            kinds = tuple((leaf[1], len(sizes)) for leaf, sizes in zip(leaves, dims, strict=True))
+            shapes[kinds].append((place, tuple(int(size) for sizes in dims for size in sizes)))
+    for kinds, alike in shapes.items():
+        series: dict[tuple, dict[int, int]] = defaultdict(dict)
+        for one, other in combinations(alike, 2):
+            differing = tuple(at for at, sizes in enumerate(zip(one[1], other[1], strict=True)) if sizes[0] != sizes[1])
+            for place, sizes in (one, other):
+                varied = [sizes[at] for at in differing]
+                common = reduce(gcd, varied, 0) or 1
+                rest = tuple(size for at, size in enumerate(sizes) if at not in set(differing))
+                series[differing, rest, tuple(size // common for size in varied)][place] = min(varied, default=0)
+        dims = dict(alike)
+        for (differing, _, ratios), numbers in series.items():
+            if len(numbers) > 1:
+                first = differing[ratios.index(min(ratios))]
+                others = f", and in {len(differing) - 1} other places" if len(differing) > 1 else ""
+                yield f"N in {_with_number(kinds, dims[min(numbers)], first)}{others}", numbers
+
+
+def _with_number(kinds: Sequence[tuple[str, int]], dims: Sequence[int], at: int) -> str:
+    """Return the leaf that a dimension is of, with N in its place: `f32[N,512]`."""
+    begin = 0
+    for element_type, rank in kinds:
+        if at < begin + rank:
+            sizes = ["N" if place == at else str(dims[place]) for place in range(begin, begin + rank)]
+            return f"{element_type}[{','.join(sizes)}]"
+        begin += rank
+    raise AssertionError("a dimension that no leaf has")
+
+
+def _by_block(signatures: Sequence[str]) -> Iterable[tuple[str, dict[int, int]]]:
+    """Yield series in which a block of parameters is repeated more or less often, and all else is equal."""
+    leaves = [Counter(read_signature(text).parameters) for text in signatures]
+    series: dict[tuple, set[int]] = defaultdict(set)
+    for one, other in combinations(range(len(leaves)), 2):
+        more, fewer = leaves[one] - leaves[other], leaves[other] - leaves[one]
+        block = more or fewer
+        if (more and fewer) or not block:
+            continue
+        common = reduce(gcd, block.values())
+        series[tuple(sorted((leaf, count // common) for leaf, count in block.items()))] |= {one, other}
+    for block, places in series.items():
+        numbers = {place: min(leaves[place][leaf] // count for leaf, count in block) for place in places}
+        yield f"N blocks of {counted(sum(count for _, count in block), 'parameter')}", numbers

@@ -1,0 +1,192 @@
+"""One memory space of one dump, in columns: values with slots and live ranges, their uses, and the allocations."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import duckdb
+
+from bufferhouse.whatif.alignment import alignment_of
+
+ARENA = "temp"  # the kind of the allocations that XLA fills by simulating a heap
+
+_VALUES = """
+SELECT v.value_id, a.kind, v.allocation_index, v.offset_bytes, v.size_bytes, v.start_position, v.end_position,
+    v.instruction_name, v.shape_index, v.shape_text, v.is_tuple, v.is_phi, v.uses_state, t.opcode, t.op_name,
+    CASE WHEN t.source_file IS NOT NULL THEN t.source_file || COALESCE(':' || t.source_line, '') END AS source_place,
+    a.parameter_number, v.layout_padding_bytes, v.slack_bytes
+FROM staging.hlo_values AS v
+INNER JOIN staging.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
+LEFT JOIN staging.instruction_texts AS t ON v.dump_id = t.dump_id AND v.instruction_text_id = t.instruction_text_id
+WHERE v.dump_id = $dump_id AND a.dump_id = $dump_id AND a.memory_space = $memory_space AND a.kind <> 'thread-local'
+    AND v.start_position IS NOT NULL
+ORDER BY v.value_id
+"""
+_USES = """
+SELECT u.value_id, u.schedule_position, u.instruction_name
+FROM staging.uses AS u
+WHERE u.dump_id = $dump_id
+ORDER BY u.value_id, u.ordinal
+"""
+_ALLOCATIONS = """
+SELECT allocation_index, kind, size_bytes, has_strict_overlap, is_maybe_live_out
+FROM staging.allocations
+WHERE dump_id = $dump_id AND memory_space = $memory_space AND kind <> 'thread-local'
+ORDER BY allocation_index
+"""
+_ABOUT = """
+SELECT d.live_range_state, MIN(o.compile_target) AS compile_target
+FROM staging.dumps AS d
+LEFT JOIN staging.observations AS o ON d.dump_id = o.dump_id
+WHERE d.dump_id = $dump_id AND COALESCE(o.dump_id = $dump_id, TRUE)
+GROUP BY d.live_range_state
+"""
+COLUMNS = (
+    *("value_id", "kind", "allocation", "offset_bytes", "size_bytes", "start", "end", "instruction", "shape_index"),
+    *("shape", "is_tuple", "is_phi", "uses_state", "opcode", "op_name", "source", "parameter", "padding_bytes"),
+    "slack_bytes",
+)
+
+
+@dataclass(slots=True)
+class Space:
+    """Values in columns of equal length, a value's row its place in each; sizes are bytes, positions those printed.
+
+    `uses` are the positions of the schedule that read a value, ascending; None stands for one outside the schedule.
+    `operands` are the rows that the instruction of a value reads. `allocations` are those of the space by index, each
+    with kind and size. `live_out` are those of parameters that hold an output already. `alignment` is what offsets in
+    the arena are multiples of. The column `role` is parameter, output or constant for what the allocation is named
+    after, else temp: an allocation of an output may hold temporaries before the output is born.
+    """
+
+    memory_space: int
+    columns: dict[str, list[Any]]
+    uses: list[list[int | None]]
+    operands: list[list[int]]
+    allocations: dict[int, tuple[str, int]]
+    alignment: int
+    live_out: frozenset[int] = frozenset()
+    has_live_ranges: bool = True
+    has_uses: bool = True
+    strict: frozenset[int] = frozenset()  # allocations whose slots overlap for longer than an instant
+    rows: dict[int, int] = field(default_factory=dict)  # of the values, by value_id
+    held: dict[int, list[int]] = field(default_factory=dict)  # the rows of each allocation
+    outputs: "list[Output]" = field(default_factory=list)  # that stand alone and hold an array
+
+    def __post_init__(self) -> None:
+        self.rows = {value_id: row for row, value_id in enumerate(self.columns["value_id"])}
+        for row, allocation in enumerate(self.columns["allocation"]):
+            self.held.setdefault(allocation, []).append(row)
+        self.columns["role"] = _roles(self)
+        self.outputs = _outputs(self)
+
+    def __len__(self) -> int:
+        return len(self.columns["value_id"])
+
+    def name(self, row: int) -> str:
+        """Return the name of a value: its instruction, and which part of the result it is."""
+        index = self.columns["shape_index"][row]
+        return self.columns["instruction"][row] + (index if index not in (None, "{}") else "")
+
+    def bytes_of(self, *kinds: str) -> int:
+        """Return the bytes of the allocations of these kinds."""
+        return sum(size for kind, size in self.allocations.values() if kind in kinds)
+
+    @property
+    def arena_count(self) -> int:
+        """How many values with bytes are in the arena."""
+        return sum(
+            kind == ARENA and size > 0
+            for kind, size in zip(self.columns["kind"], self.columns["size_bytes"], strict=True)
+        )
+
+    @property
+    def arena_bytes(self) -> int:
+        """The bytes of the temporaries."""
+        return self.bytes_of(ARENA)
+
+    @property
+    def reserved_bytes(self) -> int:
+        """The bytes of all allocations."""
+        return sum(size for _, size in self.allocations.values())
+
+
+def read_space(con: duckdb.DuckDBPyConnection, dump_id: int, memory_space: int = 0) -> Space:
+    """Return a memory space of a dump; without live ranges it has no values."""
+    asked = {"dump_id": dump_id, "memory_space": memory_space}
+    rows = con.execute(_VALUES, asked).fetchall()
+    columns = {name: list(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=False)}
+    columns = columns or {name: [] for name in COLUMNS}
+    uses, operands = _uses(con, dump_id, columns)
+    found = con.execute(_ALLOCATIONS, asked).fetchall()
+    state, target = con.execute(_ABOUT, {"dump_id": dump_id}).fetchone()
+    allocations = {index: (kind, size) for index, kind, size, *_ in found}
+    offsets = [offset for offset, kind in zip(columns["offset_bytes"], columns["kind"], strict=True) if kind == ARENA]
+    return Space(
+        memory_space,
+        columns,
+        uses,
+        operands,
+        allocations,
+        alignment_of(target, memory_space, offsets),
+        frozenset(index for index, *_, is_live_out in found if is_live_out),
+        has_live_ranges=state in ("present", "unbounded"),
+        has_uses=any(state in ("listed", "empty") for state in columns["uses_state"]),
+        strict=frozenset(index for index, _, _, is_strict, _ in found if is_strict),
+    )
+
+
+def _uses(
+    con: duckdb.DuckDBPyConnection, dump_id: int, columns: dict[str, list[Any]]
+) -> tuple[list[list[int | None]], list[list[int]]]:
+    """Return when each value is read, and which rows the instruction of each value reads."""
+    place = {value_id: row for row, value_id in enumerate(columns["value_id"])}
+    uses: list[list[int | None]] = [[] for _ in place]
+    read_by: dict[str, list[int]] = {}
+    for value_id, position, instruction in con.execute(_USES, {"dump_id": dump_id}).fetchall():
+        row = place.get(value_id)
+        if row is not None:
+            uses[row].append(position)
+            read_by.setdefault(instruction, []).append(row)
+    ascending = [sorted(set(found), key=lambda at: -1 if at is None else at) for found in uses]
+    return ascending, [list(dict.fromkeys(read_by.get(name, ()))) for name in columns["instruction"]]
+
+
+class Output(NamedTuple):
+    """An allocation of an output: element type and dimensions of the value that lives longest, bytes, and its birth."""
+
+    allocation: int
+    array_shape: str
+    size_bytes: int
+    birth: int
+
+
+def _roles(space: Space) -> list[str]:
+    c, found = space.columns, ["temp"] * len(space)
+    for allocation, rows in space.held.items():
+        kind = space.allocations[allocation][0]
+        first, last = min((c["start"][row], c["value_id"][row]) for row in rows), max(c["end"][row] for row in rows)
+        for row in rows:
+            is_named = {
+                "parameter": (c["start"][row], c["value_id"][row]) == first,
+                "output": c["end"][row] == last,
+            }.get(kind, kind == "constant")
+            if is_named:
+                found[row] = kind
+    return found
+
+
+def _outputs(space: Space) -> list[Output]:
+    """Return the allocations of outputs that stand alone and hold an array, as `intermediate.donatable_outputs`."""
+    c, found = space.columns, []
+    for allocation, (kind, size) in space.allocations.items():
+        rows = [row for row in space.held.get(allocation, ()) if not c["is_tuple"][row]]
+        if kind == "output" and rows:
+            longest = max(rows, key=lambda row: (c["end"][row], not c["is_phi"][row], c["value_id"][row]))
+            birth = min(c["start"][row] for row in rows)
+            found.append(Output(allocation, array_shape(c["shape"][longest]), size, birth))
+    return found
+
+
+def array_shape(shape: str) -> str:
+    """Return element type and dimensions of an array: `f32[8,128]` of `f32[8,128]{1,0}`."""
+    return shape.partition("{")[0]

@@ -1,0 +1,10 @@
+-- The dumps that a message may be about: those of its run, of the module that it names if it names one.
+-- grain: run_id, message_id, dump_id
+SELECT DISTINCT
+    m.run_id,  -- The run.
+    m.message_id,  -- The message.
+    o.dump_id  -- A dump that it may be about.
+FROM intermediate.oom_messages AS m
+INNER JOIN staging.observations AS o
+    ON m.run_id = o.run_id
+    AND (m.module_name IS NULL OR m.module_name = o.module_name OR m.module_name = o.program_name)

@@ -1,0 +1,20 @@
+-- Which of the dumps that a message may be about explain it: their bytes are what the main figure is the sum of; or, where
+-- no rule of sums is about the message, they have what it names.
+-- grain: run_id, message_id, dump_id
+SELECT
+    c.run_id,  -- The run.
+    c.message_id,  -- The message.
+    c.dump_id,  -- A dump that it may be about.
+    n.dump_id IS NOT NULL AS has_named,  -- The dump has what the message names.
+    CASE
+        WHEN m.dialect IN ('T1', 'T2', 'T3', 'T3b', 'T3r') AND m.fault_text IS NULL
+            THEN COALESCE(s.is_reproduced, FALSE)
+        ELSE n.dump_id IS NOT NULL
+    END AS is_explained,  -- The dump explains the message.
+    COALESCE(s.is_reproduced, FALSE) AS is_sum  -- The main figure is a sum of its bytes.
+FROM intermediate.oom_candidates AS c
+INNER JOIN intermediate.oom_messages AS m ON c.run_id = m.run_id AND c.message_id = m.message_id
+LEFT JOIN intermediate.oom_named AS n
+    ON c.run_id = n.run_id AND c.message_id = n.message_id AND c.dump_id = n.dump_id
+LEFT JOIN intermediate.oom_sums AS s
+    ON c.run_id = s.run_id AND c.message_id = s.message_id AND c.dump_id = s.dump_id AND s.figure_name = 'used'

@@ -1,0 +1,37 @@
+-- What a message says was needed, what there was, and how much is too much.
+-- grain: run_id, message_id
+WITH chosen AS (
+    SELECT
+        *,
+        CASE figure_name WHEN 'capacity' THEN 1 WHEN 'scoped_limit' THEN 2 END AS limit_order,
+        CASE figure_name
+            WHEN 'used' THEN 1 WHEN 'allocation' THEN 2 WHEN 'words' THEN 3 WHEN 'scoped_size' THEN 4
+        END AS need_order
+    FROM intermediate.oom_figures
+),
+
+firsts AS (
+    SELECT
+        run_id,
+        message_id,
+        MIN(limit_order) AS limit_order,
+        MIN(need_order) AS need_order
+    FROM chosen
+    GROUP BY run_id, message_id
+)
+
+SELECT
+    f.run_id,  -- The run.
+    f.message_id,  -- The message.
+    n.figure_name,  -- Which figure says what was needed.
+    n.printed_text,  -- What was needed, as printed.
+    n.figure_bytes,  -- The same in bytes; null where no rule reproduces it.
+    n.rule,  -- Which bytes that is.
+    COALESCE(n.is_reproduced, FALSE) AS is_reproduced,  -- Its bytes are printed as the figure is.
+    n.found_bytes,  -- What the rule of its compiler gives where that is not printed so.
+    l.printed_text AS capacity_text,  -- What there was, as printed.
+    e.nominal_bytes AS exceeded_bytes  -- Bytes that the figure of what is too much names.
+FROM firsts AS f
+LEFT JOIN chosen AS n ON f.run_id = n.run_id AND f.message_id = n.message_id AND f.need_order = n.need_order
+LEFT JOIN chosen AS l ON f.run_id = l.run_id AND f.message_id = l.message_id AND f.limit_order = l.limit_order
+LEFT JOIN chosen AS e ON f.run_id = e.run_id AND f.message_id = e.message_id AND e.figure_name = 'exceeded'

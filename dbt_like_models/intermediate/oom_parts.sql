@@ -1,0 +1,13 @@
+-- What the allocations of the default memory space of a dump sum to: the parts that figures of messages are made of.
+-- grain: dump_id
+SELECT
+    dump_id,  -- The dump.
+    CAST(SUM(CASE WHEN kind = 'parameter' THEN reserved_bytes ELSE 0 END) AS BIGINT) AS parameter_bytes,  -- Parameters.
+    CAST(SUM(CASE WHEN kind = 'temp' THEN reserved_bytes ELSE 0 END) AS BIGINT) AS temp_bytes,  -- Temporaries.
+    CAST(SUM(CASE WHEN kind = 'output' THEN reserved_bytes ELSE 0 END) AS BIGINT) AS output_bytes,  -- Outputs that are not placed on parameters.
+    CAST(
+        SUM(CASE WHEN kind NOT IN ('parameter', 'temp', 'output') THEN reserved_bytes ELSE 0 END) AS BIGINT
+    ) AS other_bytes  -- Constants and thread-local allocations.
+FROM intermediate.reserved
+WHERE memory_space = 0
+GROUP BY dump_id

@@ -1,0 +1,43 @@
+-- What the rules of a message's figures give for each dump that it may be about, and whether that is printed so.
+-- grain: run_id, message_id, dump_id, figure_name
+WITH summed AS (
+    SELECT
+        c.run_id,
+        c.message_id,
+        c.dump_id,
+        f.*,
+        r.rule,
+        CASE WHEN r.is_of_parameters THEN COALESCE(p.parameter_bytes, 0) ELSE 0 END
+        + CASE WHEN r.is_of_temporaries THEN COALESCE(p.temp_bytes, 0) ELSE 0 END
+        + CASE WHEN r.is_of_outputs THEN COALESCE(p.output_bytes, 0) ELSE 0 END
+        + CASE WHEN r.is_of_others THEN COALESCE(p.other_bytes, 0) ELSE 0 END AS rule_bytes
+    FROM intermediate.oom_candidates AS c
+    INNER JOIN intermediate.oom_messages AS m ON c.run_id = m.run_id AND c.message_id = m.message_id
+    INNER JOIN intermediate.oom_ruled_figures AS r ON c.run_id = r.run_id AND c.message_id = r.message_id
+    INNER JOIN (
+        SELECT
+            run_id AS of_run_id,
+            relative_path,
+            message_number,
+            figure_name,
+            size_bytes,
+            least_bytes,
+            most_bytes
+        FROM staging.oom_figures
+    ) AS f
+        ON m.run_id = f.of_run_id AND m.relative_path = f.relative_path AND m.message_number = f.message_number
+        AND r.figure_name = f.figure_name
+    LEFT JOIN intermediate.oom_parts AS p ON c.dump_id = p.dump_id
+)
+
+SELECT
+    run_id,  -- The run.
+    message_id,  -- The message.
+    dump_id,  -- A dump that it may be about.
+    figure_name,  -- The figure.
+    rule,  -- The rule that it follows.
+    CAST(rule_bytes AS BIGINT) AS rule_bytes,  -- What the rule gives.
+    COALESCE(
+        rule_bytes BETWEEN least_bytes AND most_bytes AND (size_bytes IS NULL OR size_bytes = rule_bytes), FALSE
+    ) AS is_reproduced  -- That is printed as the figure is.
+FROM summed

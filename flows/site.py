@@ -1,0 +1,122 @@
+"""The flow `site`: the whole site into a folder or bucket, with a link to it."""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from prefect import flow
+from prefect.states import Completed, Failed, State
+from pydantic import Field
+
+from bufferhouse.errors import UsageError
+from bufferhouse.redaction import cleaned
+from bufferhouse.report.fleet.data import Fleet, read_fleet
+from bufferhouse.report.flow_summary import figures
+from bufferhouse.report.site.built import Built
+from bufferhouse.report.site.site import build_site
+from bufferhouse.report.site.target import target_of
+from bufferhouse.report.writing import deliver, link_to
+from bufferhouse.warehouse.address import address_of
+from flows import callers
+from flows.steps import EXPECTED, Held, leave_link, leave_summary, step
+
+INDEX, TRENDS = "index.html", "fleet.html"
+
+
+@step(name="build", task_run_name="build {target}")
+def build(warehouse: str, target: str, conf: Held, wait_seconds: float) -> Built:
+    """Make the pages that changed."""
+    return build_site(address_of(warehouse), target_of(target), conf.value, wait=wait_seconds)
+
+
+@step(name="keep", task_run_name="keep {name}")
+def keep(warehouse: str, target: str, name: str, wait_seconds: float) -> Held:
+    """Keep the fleet report under its date, as one page that needs no other file; return what it shows."""
+    from bufferhouse.report.fleet.page import fleet_page  # Altair takes half a second to import
+
+    fleet = read_fleet(address_of(warehouse), wait=wait_seconds)
+    return Held((fleet, deliver(fleet_page(fleet), target, name)))
+
+
+@flow(name="site", flow_run_name=lambda: f"site {datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
+def site(
+    warehouse: str | None = None,
+    target: str | None = None,
+    history: bool | None = None,
+    url: str | None = None,
+    wait_seconds: Annotated[float | None, Field(ge=0)] = None,
+    config: str | None = None,
+    settings: list[str] | None = None,
+) -> State:
+    """Bring the site up to date, and leave a link to it.
+
+    Pages that show the same as before are not written. With history the fleet report stays under its date as well. The
+    artifacts `site` and `site-summary` say where it is and what was written.
+
+    Args:
+        warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
+        target: A folder or an s3:// URL; else as configured, else the folder reports beside the warehouse.
+        history: Keep the fleet report under its date; else as configured, else yes.
+        url: Where people see the target, for links; else as configured.
+        wait_seconds: How long to wait for a writer, where there is no published copy; else as configured, else 300.
+        config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
+        settings: Values that take the place of configured ones, such as report.history=false.
+    """
+    chosen = (warehouse, target, history, url, wait_seconds, config, settings)
+    return brought_up_to_date(*chosen, key="site", shown=INDEX)
+
+
+def brought_up_to_date(
+    warehouse: str | None,
+    target: str | None,
+    history: bool | None,
+    url: str | None,
+    wait_seconds: float | None,
+    config: str | None,
+    settings: list[str] | None,
+    *,
+    key: str,
+    shown: str,
+) -> State:
+    """Carry out the flow; `key` begins the names of its artifacts, and the link leads to the page `shown`."""
+    started, moment, place = time.monotonic(), datetime.now(UTC), ""
+    try:
+        conf, path = callers.chosen(config, settings, warehouse, target=target, url=url)
+        given = target or (conf["report"]["target"] and conf.place(conf["report"]["target"]))
+        place = given or str(path.folder / "reports")
+        wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
+        built = build(str(path), place, Held(conf), wait)
+        names = {shown: _place(place, shown)}
+        fleet = None
+        if conf["report"]["history"] if history is None else history:
+            dated = f"history/fleet-{moment:%Y%m%dT%H%M%SZ}.html"
+            fleet, names[dated] = keep(str(path), place, dated, wait).value
+    except EXPECTED as error:
+        return Failed(message=str(error), data=error)
+    except OSError as error:
+        fault = UsageError(f"{place}: {error.strerror or error}")
+        return Failed(message=str(fault), data=fault)
+    except Exception as error:
+        raise cleaned(error)  # noqa: B904  most often it is the same
+    links = {name: link_to(where, name, url or conf["report"]["url"]) for name, where in names.items()}
+    rows = {**_rows(built, fleet), "seconds": f"{time.monotonic() - started:.1f}"}
+    rows |= {name: f"[{name}]({link})" for name, link in links.items()}
+    note = f"\n\n{fleet.note}" if fleet and fleet.note else ""
+    leave_summary(f"{key}-summary", figures(rows) + note, "The site.")
+    # The former flow led to what stays as it is: the page of the day.
+    link = links[shown] if shown == INDEX else list(links.values())[-1]
+    leave_link(key, link, key.replace("-", " "), "The site of this warehouse.")
+    return Completed(message=links[shown], data=links)
+
+
+def _rows(built: Built, fleet: Fleet | None) -> dict[str, Any]:
+    rows: dict[str, Any] = {}
+    if fleet is not None:
+        names = ("run", "dump", "content", "program", "reject")
+        rows = {f"{name}s": fleet.overview[f"{name}_count"] for name in names}
+    return rows | {"pages": built.page_count, "pages written": built.written_count, "bytes": built.written_bytes}
+
+
+def _place(target: str, name: str) -> str:
+    return f"{target.rstrip('/')}/{name}" if "://" in target else str(Path(target, name).absolute())

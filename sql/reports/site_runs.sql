@@ -1,0 +1,58 @@
+-- The runs of the warehouse in their order, each with what was seen of it and a fingerprint of its dumps.
+-- grain: run_id
+WITH contents AS (
+    SELECT
+        run_id,
+        program_id,
+        dump_id,
+        compile_target,
+        platform,
+        COUNT(*) AS dump_count
+    FROM marts.observations_v1
+    GROUP BY run_id, program_id, dump_id, compile_target, platform
+),
+
+fingerprints AS (
+    SELECT
+        run_id,
+        BIT_XOR(HASH(program_id, dump_id, compile_target, platform, dump_count)) AS fingerprint
+    FROM contents
+    GROUP BY run_id
+),
+
+sources AS (
+    SELECT
+        run_id,
+        MAX(git_revision) AS git_revision
+    FROM marts.compiled_programs_v1
+    GROUP BY run_id
+)
+
+SELECT
+    r.run_id,  -- The run.
+    r.run_name,  -- Its name.
+    r.run_order,  -- Its place among all runs, from 1.
+    r.compiler,  -- What embeds XLA.
+    r.compiler_version,  -- Version of the compiler.
+    r.compiler_revision,  -- Source revision of the compiler.
+    r.platform,  -- cpu, gpu or tpu; null where nobody said.
+    r.track,  -- Label that tells series apart.
+    r.device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
+    r.device_memory_bytes,  -- Memory of one device, which programs share; null where nobody said.
+    r.started_at,  -- When it started (UTC).
+    r.started_at_source,  -- Where that time comes from.
+    r.dump_count,  -- Dumps seen, repeats counted each time.
+    r.content_count,  -- Different contents among them.
+    r.program_count,  -- Programs.
+    r.reject_count,  -- Refused and not taken since.
+    r.text_bytes,  -- Bytes of text of the dumps seen, repeats counted each time.
+    r.loaded_at,  -- When the last load that saw or refused a dump of it ended (UTC).
+    c.capacity_bytes,  -- Bytes of the default memory space that a program may take; null where unknown.
+    c.capacity_source,  -- Who says so: a message, the run, or a document.
+    s.git_revision,  -- Source revision of the user's programs; null where nobody said.
+    CAST(f.fingerprint AS VARCHAR) AS fingerprint  -- Of the dumps of the run; null where none could be read.
+FROM marts.runs_v2 AS r
+LEFT JOIN marts.capacities_v1 AS c ON r.run_id = c.run_id
+LEFT JOIN fingerprints AS f ON r.run_id = f.run_id
+LEFT JOIN sources AS s ON r.run_id = s.run_id
+ORDER BY r.run_order

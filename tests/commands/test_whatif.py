@@ -1,0 +1,152 @@
+"""`whatif` and `savings`: what their answers hold, what they refuse, the same from a warehouse and a folder."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import CHECKOUT, call
+from tests.synthetic import Slot, dump_text
+
+RUN = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
+PROGRAM = "jit_mlp_train_step"
+KEYS = ["program", "run", "memory_space", "before", "after", "edits"]
+
+
+def asked(*words: object, warehouse: Path) -> dict:
+    outcome = call(*words, "--run", RUN, "--warehouse", warehouse, "--format", "json")
+    assert (0, "") == (outcome.code, outcome.err)
+    return json.loads(outcome.out)
+
+
+@pytest.fixture(scope="module")
+def ranking(example_warehouse: Path) -> dict:
+    """The savings of one program."""
+    return asked("savings", PROGRAM, warehouse=example_warehouse)
+
+
+def test_the_answer_has_the_bytes_before_and_after_and_a_label_for_each_edit(example_warehouse: Path):
+    """Donating an argument takes the bytes of one output off: what is occupied, and what is reserved."""
+    found = asked("whatif", PROGRAM, "--edit", "donate:parameter=0", warehouse=example_warehouse)
+    assert KEYS == list(found)
+    assert (PROGRAM, RUN, 0) == (found["program"], found["run"], found["memory_space"])
+    [edit] = found["edits"]
+    assert ("donate", "bound") == (edit["kind"], edit["label"])
+    assert edit["why"].startswith("an output of its shape takes its place")
+    before, after = found["before"], found["after"]
+    assert edit["size_bytes"] == before["occupied_bytes"] - after["occupied_bytes"]
+    assert before["arena_bytes"] == after["arena_low_bytes"] <= after["arena_high_bytes"]
+    assert edit["size_bytes"] == before["reserved_bytes"] - after["reserved_low_bytes"]
+
+
+def test_savings_are_what_whatif_says_of_each_edit(example_warehouse: Path, ranking: dict):
+    """The ranking takes short cuts; every tenth edit alone, and the groups, computed in full, are worth the same."""
+    assert [*KEYS, "groups"] == list(ranking)
+    worths = [one["worth_bytes"] for one in ranking["edits"]]
+    assert worths == sorted(worths, reverse=True)
+    assert all(worths)
+    for one in ranking["edits"][::10]:
+        edit = ":".join(filter(None, (one["kind"], f"#{one['value_id']}", one["argument"])))
+        found = asked("whatif", PROGRAM, "--edit", edit, warehouse=example_warehouse)
+        worth = ranking["before"]["occupied_bytes"] - found["after"]["occupied_bytes"]
+        assert (one["worth_bytes"], one["label"], one["why"]) == (worth, *map(found["edits"][0].get, ("label", "why")))
+    first = ranking["edits"][0]["worth_bytes"]
+    assert first == ranking["before"]["occupied_bytes"] - ranking["after"]["occupied_bytes"]
+
+
+def test_the_occupied_peak_is_that_of_the_marts(example_warehouse: Path, ranking: dict):
+    """What is ranked is the peak that every other report shows."""
+    sql = (
+        "SELECT occupied_peak_bytes FROM marts.peak_memory_v1 JOIN marts.observations_v1 USING (dump_id)"
+        f" WHERE program_name = '{PROGRAM}' AND run_name = '{RUN}' AND memory_space = 0"
+    )
+    outcome = call("query", sql, "--warehouse", example_warehouse, "--format", "csv")
+    assert outcome.out.split() == ["occupied_peak_bytes", str(ranking["before"]["occupied_bytes"])]
+
+
+def test_edits_of_a_file_are_those_of_the_command_line(example_warehouse: Path, tmp_path: Path):
+    """Tables of TOML, one for each edit, do what the options do."""
+    file = tmp_path / "edits.toml"
+    file.write_text(
+        '[[edit]]\nkind = "donate"\nvalue = "parameter=0"\n\n'
+        '[[edit]]\nkind = "shrink"\nvalue = "type=f32"\ndtype = "bf16"\n'
+    )
+    options = ("--edit", "donate:parameter=0", "--edit", "shrink:type=f32:bf16")
+    by_file = asked("whatif", PROGRAM, "--edits", file, warehouse=example_warehouse)
+    assert asked("whatif", PROGRAM, *options, warehouse=example_warehouse) == by_file
+    assert {"donate", "shrink"} == {one["kind"] for one in by_file["edits"]}
+
+
+def test_a_capacity_is_met_with_the_fewest_values_or_said_to_be_out_of_reach(example_warehouse: Path, ranking: dict):
+    """One value fewer is one edit; next to nothing cannot be had, with the bound that proves it and exit 1."""
+    capacity = ranking["before"]["reserved_bytes"] - 1
+    found = asked("whatif", PROGRAM, "--fit", f"{capacity}B", warehouse=example_warehouse)
+    assert [1, True, True] == [len(found["edits"]), found["fit"]["fits"], found["fit"]["is_minimal"]]
+    assert found["after"]["reserved_high_bytes"] <= capacity
+    outcome = call("whatif", PROGRAM, "--run", RUN, "--warehouse", example_warehouse, "--fit", "1KiB")
+    assert 1 == outcome.code
+    assert "It cannot fit into 1.0 KiB by these means: with every value edited that can be" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--edit", "remove:no_such_value"], "no value with a live range in memory space 0 is named 'no_such_value'"),
+        (["--edit", "free:parameter=0"], "is a parameter, which its caller keeps: donate it first"),
+        (["--edit", "fre:parameter=0"], "found 'fre'; did you mean 'free'?"),
+        (["--edit", "shrink:parameter=0:"], "expected an element type such as bf16 at the end"),
+        (["--edit", "shard:*:x"], "expected PARTS@DIMENSION or PARTS@size=N, found 'x'"),
+        (["--edit", "reschedule:x"], "expected reschedule alone"),
+        (["--fit", "much"], "expected a size such as 15.75GiB, found 'much'"),
+        (["--means", "remat"], "--means: expected together with --fit"),
+        (["--fit", "1G", "--means", "shard"], "--means: expected free, remove, donate"),
+        (["--edit", "reschedule", "--memory-space", "9"], "--memory-space: expected one of the program, 0"),
+        ([], "expected edits (--edit, --edits), or a capacity"),
+    ],
+)
+def test_what_cannot_be_answered_says_why(example_warehouse: Path, words: list[str], message: str):
+    """A wrong call, an edit that names nothing, or a value that is no candidate: exit 2, and the way out."""
+    outcome = call("whatif", PROGRAM, "--run", RUN, "--warehouse", example_warehouse, *words)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert message in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1", "expected tables [[edit]] and nothing else, found ['x']"),
+        ("[[edit]", "expected a TOML file of edits, found:"),
+        ('[[edit]]\nkind = "fly"', "edit 1: kind: expected one of free, remove"),
+        ('[[edit]]\nkind = "free"', "edit 1: value: expected the name of one"),
+        ('[[edit]]\nkind = "shard"\nvalue = "*"\nparts = 0', "edit 1: parts: expected a number from 1, found 0"),
+        ('[[edit]]\nkind = "shrink"\nvalue = "*"', "edit 1: dtype: expected an element type such as bf16"),
+        ('[[edit]]\nkind = "free"\nvalue = "*"\nhow = 1', "edit 1: expected the keys dimension, dtype"),
+    ],
+)
+def test_a_file_of_edits_is_read_strictly(tmp_path: Path, text: str, message: str):
+    """The message names the file, and the table in it."""
+    file = tmp_path / "edits.toml"
+    file.write_text(text)
+    outcome = call("whatif", PROGRAM, "--edits", file, "--from", CHECKOUT / "examples" / "fleet" / RUN)
+    assert (2, f"bufferhouse: {file}: {message}") == (outcome.code, outcome.err[: len(f"{file}: {message}") + 13])
+
+
+def test_a_dump_without_live_ranges_says_what_cannot_be_told(tmp_path: Path):
+    """The allocations of a dump of three files whose siblings are missing: sizes, but no moments."""
+    text = dump_text([Slot(0, 2, 0, 64), Slot(1, 2, 64, 8)])
+    place = tmp_path / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
+    place.write_bytes(text[: text.index(b"\nTotal bytes used")])
+    for words in (["savings"], ["whatif", "--edit", "remove:v0"], ["whatif", "--fit", "1"]):
+        outcome = call(words[0], "jit_f", *words[1:], "--from", tmp_path)
+        assert (2, "") == (outcome.code, outcome.out)
+        assert "the dump has no live ranges: it says how large each value is, not when it is alive" in outcome.err
+
+
+def test_a_folder_of_dumps_is_answered_like_a_warehouse(example_warehouse: Path):
+    """--from reads the dumps themselves, and the text is the same."""
+    words = ("whatif", PROGRAM, "--edit", "donate:parameter=0", "--edit", "reschedule")
+    by_folder = call(*words, "--from", CHECKOUT / "examples" / "fleet" / RUN)
+    assert call(*words, "--run", RUN, "--warehouse", example_warehouse).out == by_folder.out
+    assert "occupied at the peak" in by_folder.out
+    assert "arena, at least" in by_folder.out
+    assert "the whole schedule" in by_folder.out

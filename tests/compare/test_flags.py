@@ -1,0 +1,86 @@
+"""The options that differ between two compilations stand first, before any cause."""
+
+import json
+
+import pytest
+
+from tests.command_line import CHECKOUT, call
+from tests.ingests import ingest
+
+DATA = CHECKOUT / "tests" / "data" / "flags"
+CHANGE = {"name": "xla_disable_hlo_passes", "before": None, "after": "fusion"}
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory):
+    path = tmp_path_factory.mktemp("flags") / "w.duckdb"
+    assert 0 == ingest(path, DATA)[0]
+    return path
+
+
+def test_compare_names_the_option_that_differs_first(warehouse, tmp_path):
+    """With both values and the program, in text, JSON and on the page; not those about dumping; the other way round."""
+    told = json.loads(call("compare", "a", "b", "--warehouse", warehouse, "--format", "json").out)
+    assert [{**CHANGE, "programs": ["jit_conv_step"]}] == told["flags"]
+    lines = call("compare", "a", "b", "--warehouse", warehouse).out.splitlines()
+    title, cause = lines.index("Flags that differ"), next(n for n, line in enumerate(lines) if line.startswith("Why "))
+    assert (True, ["xla_disable_hlo_passes", "default", "fusion", "1", "jit_conv_step"]) == (
+        title < cause, lines[title + 3].split()
+    )  # fmt: skip
+    page = tmp_path / "page.html"
+    call("compare", "b", "a", "--warehouse", warehouse, "--html", page)
+    assert ("Flags that differ" in page.read_text(), "xla_dump_to" in page.read_text()) == (True, False)
+
+
+def test_blame_names_it_at_the_step(warehouse):
+    """Before the causes of the change, and in JSON beside them."""
+    told = json.loads(call("blame", "jit_conv_step", "--warehouse", warehouse, "--format", "json").out)
+    assert [[CHANGE]] == [change["flags"] for series in told["series"] for change in series["changes"]]
+    lines = call("blame", "jit_conv_step", "--warehouse", warehouse).out.splitlines()
+    place = lines.index("Flags that differ: xla_disable_hlo_passes default → fusion.")
+    assert lines[place - 1].startswith("Why b differs from a")
+
+
+def test_runs_with_other_options_are_not_judged_by_determinism(warehouse):
+    """Neither run says its flags, but the files beside their dumps do: known, and not the same."""
+    for run in "ab":
+        call("runs", "set", run, "compiler=jaxlib", "compiler_version=0.10.0", "platform=cpu", "--warehouse", warehouse)
+    out = call("determinism", "--warehouse", warehouse).out
+    assert "2 runs, 2 with a compiler version, 2 with known flags." in out
+    assert "Judged: 0 of 1 program and 0 of 2 runs" in out
+
+
+@pytest.mark.corpus
+def test_the_option_of_every_real_pair_is_named(corpus, tmp_path):
+    """Of 15 pairs that differ in one flag, all but one whose compiler does not write it (jaxlib 0.6.0); no other."""
+    path = tmp_path / "w.duckdb"
+    ingest(path, corpus / "context.tar.gz")
+    found = {}
+    for pair in PAIRS:
+        told = json.loads(call("compare", f"{pair}/a", f"{pair}/b", "--warehouse", path, "--format", "json").out)
+        found[pair] = [flag["name"] for flag in told["flags"]]
+    assert PAIRS == found
+
+
+PAIRS = {
+    "cpu_nofusion": ["xla_disable_hlo_passes"],
+    "cpu_optlevel": ["xla_backend_optimization_level"],
+    "cpu_sched": ["xla_cpu_scheduler_type"],  # what xla_cpu_enable_concurrency_optimized_scheduler sets
+    "cpu_fast_math": ["xla_cpu_enable_fast_math"],
+    "cpu_optlevel060": [],
+    "cpu_region_analysis": ["xla_cpu_copy_insertion_use_region_analysis"],
+    "tpu_hbm_cap": ["xla_tpu_max_hbm_size_mib"],
+    "tpu_hbm_cap_2400": ["xla_tpu_max_hbm_size_mib"],
+    "tpu_lhs": ["xla_tpu_enable_latency_hiding_scheduler"],
+    "tpu_msa": ["xla_jf_vmem_memory_space_assignment"],
+    "tpu_reserved": ["xla_tpu_user_reserved_hbm_bytes"],
+    "tpu_reserved_13g": ["xla_tpu_user_reserved_hbm_bytes"],
+    "tpu_rwb_fusion": ["xla_tpu_rwb_fusion"],
+    "tpu_scoped_vmem": ["xla_tpu_scoped_vmem_limit_kib"],
+    "cpu_lost_shape": [],  # the donation differs, and no flag
+    "cpu_lost_two": [],
+    "tpu_lost_dtype": [],
+    "tpu_lost_layout": [],
+    "tpu_lost_scalar": [],
+    "tpu_taken_later": [],
+}

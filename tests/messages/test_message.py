@@ -1,0 +1,285 @@
+"""Messages in logs: every dialect, whatever stands before it, however many ranks; none passes silently."""
+
+import gzip
+import io
+import random
+import re
+
+import pytest
+
+from bufferhouse.messages.log import lines
+from bufferhouse.messages.message import MOST_REFUSED, PATIENCE_LINES, Message, Refused, _Reading, read_messages
+from bufferhouse.messages.rows import again_read
+from tests.oom.specimens import CORPUS, FITS, SAID, failures, log, unpacked
+
+LISTING = log("libtpu-0.0.33/xent")
+
+
+def read(text: str | bytes) -> list[Message | Refused]:
+    """What is found in a text, without warnings."""
+    data = text.encode() if isinstance(text, str) else text
+    return [one for one in read_messages(io.BytesIO(data)) if isinstance(one, Refused) or one.is_failure]
+
+
+def message_of(name: str) -> str:
+    """The text of the exception at the end of a log, from its first line on."""
+    text = log(name).read_text()
+    return text[text.rindex("RESOURCE_EXHAUSTED: ") :]
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_log_holds_its_message_once(name: str):
+    """The exception is written once or several times; it is one failure, with its first figure."""
+    dialect, memory_space, figure, printed = SAID[name]
+    [message] = failures(log(name))
+    assert (dialect, memory_space, []) == (message.dialect, message.memory_space, message.faults)
+    assert printed == message.figure(figure).printed
+
+
+def test_a_program_that_fits_narrowly_is_no_failure():
+    """Its log warns of rematerialization, and nothing else."""
+    assert [] == failures(log(FITS))
+
+
+@pytest.mark.corpus
+def test_every_failure_of_the_corpus_is_read(tmp_path):
+    """91 failures, each one message without a fault, in the log as in the exception; 19 that fit, none."""
+    if not CORPUS.exists():
+        pytest.skip(f"{CORPUS.name} is not beside the checkout")
+    dialects: dict[str | None, int] = {}
+    for path in sorted(unpacked(tmp_path).glob("*/*.stderr.txt")):
+        found = failures(path)
+        said = path.with_name(path.name.replace(".stderr.", ".message."))
+        assert len(found) == said.exists(), path
+        for message in found:
+            [same] = failures(said)
+            assert ([], message.dialect, message.allocations) == (message.faults, same.dialect, same.allocations)
+        dialect = found[0].dialect if found else None
+        dialects[dialect] = dialects.get(dialect, 0) + 1
+    assert {"T1": 38, "T2": 18, "T3": 14, "T4": 2, "T5": 7, "T6": 10, "T7": 2, None: 19} == dialects
+
+
+REPORTED = {
+    "T3b": "RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required for HLO "
+    "temporaries (36.00G) exceeds available HBM (15.75G). HLO module: jit_step.\n"
+    "See https://x.example/e for more details.",
+    "T8": "Attempting to reserve 13.48G at the bottom of memory. That was not possible. There are 12.84G free, 0B "
+    "reserved, and 12.84G reservable.",
+    "G1": "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes.\n"
+    "BufferAssignment OOM Debugging.\n"
+    "BufferAssignment stats:\n             parameter allocation:   16.00GiB\n"
+    "  preallocated temp fragmentation:       512B (0.00%)\nPeak buffers:\n\tBuffer 1:\n\t\tSize: 4.00GiB\n"
+    '\t\tOperator: op_name="jit(f)/add" source_file="x.py" source_line=3\n\t\tXLA Label: fusion\n'
+    "\t\tShape: f32[1073741824]\n\t\t==========================\n",
+    "G2": "Out of memory while trying to allocate 122.10GiB. [executable_name='jit_train_step']",
+}
+
+
+@pytest.mark.parametrize("dialect", REPORTED)
+def test_dialects_of_public_reports_are_read(dialect: str):
+    """Of these there is no specimen; they are as people have reported them."""
+    [message] = read(REPORTED[dialect])
+    assert (dialect, []) == (message.dialect, message.faults)
+    if dialect == "G1":
+        [buffer] = message.allocations
+        assert ("4.00GiB", "x.py", 3) == (buffer.size, buffer.source_file, buffer.source_line)
+    assert {"T3b": "jit_step", "G2": "jit_train_step"}.get(dialect) == message.module
+
+
+def test_a_listing_gives_its_allocations():
+    """Numbered blocks with operator, shape, label and kind, in their order."""
+    [message] = failures(LISTING)
+    assert list(range(1, 14)) == [one.number for one in message.allocations]
+    first = message.allocations[0]
+    assert ("14.65G", "HLO temp", "jit(lm_head_loss)/jvp(jit(log_softmax))/sub", "fusion.2.remat") == (
+        first.size, first.kind, first.op_name, first.instruction
+    )  # fmt: skip
+    assert "f32[16,2048,120000]{1,2,0:T(8,128)}" == first.shape
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "(EngineCore pid=12) ", "[rank3]: ", "[default0]:", "E0000 00:00:1795368595.069269     901 file.cc:530] ",
+        "2026-11-22 17:30:32.022086: E external/xla/file.cc:12] ", "\x1b[31m", "(pid=7) [rank1]: ",
+    ],
+)  # fmt: skip
+def test_prefixes_are_taken_off(prefix: str):
+    """Of launchers and logging, on every line of the message; colours too."""
+    text = "".join(f"{prefix}{line}\n" for line in message_of("libtpu-0.0.33/xent").splitlines())
+    [message], [plain] = read(text), read(message_of("libtpu-0.0.33/xent"))
+    assert plain.key == message.key
+
+
+def test_many_ranks_that_say_the_same_are_one_finding():
+    """Their lines are interleaved; ranks are named in the order in which they begin."""
+    text = message_of("libtpu-0.0.33/kv").splitlines()
+    ranks = [f"[rank{number}]:" for number in range(704)]
+    mixed = "".join(f"{rank} {line}\n" for line in text for rank in ranks)
+    [message], [plain] = read(mixed), read(message_of("libtpu-0.0.33/kv"))
+    assert (plain.key, ranks) == (message.key, message.ranks)
+
+
+def test_two_processes_without_a_prefix_are_not_mixed_up_in_silence():
+    """Lines of one within a block of the other: the first is cut, which is said."""
+    text = message_of("libtpu-0.0.33/kv")
+    head, tail = text[: len(text) // 2], text[len(text) // 2 :]
+    first, *_ = read(f"{head}\n{message_of('libtpu-0.0.33/i8')}\n{tail}")
+    assert isinstance(first, Message)
+    assert first.faults
+
+
+@pytest.mark.parametrize("share", [0.2, 0.4, 0.6, 0.8])
+def test_a_message_that_is_cut_says_so(share: float):
+    """In its sentence it is refused, with its place; in its listing it is found, with the fault."""
+    text = message_of("libtpu-0.0.33/xent")
+    [found] = read(f"INFO: begins\n{text[: int(len(text) * share)]}")
+    assert (2, True) == (found.line_number, isinstance(found, Refused) or bool(found.faults))
+
+
+def test_figures_that_contradict_each_other_are_said_to():
+    """Used and capacity are rounded; what is too much must lie between."""
+    text = message_of("libtpu-0.0.33/xent")
+    assert [] == read(text)[0].faults
+    [message] = read(text.replace("Used 21.97G", "Used 23.97G"))
+    assert ["used 23.97G of 15.75G is not 6.22G too much"] == message.faults
+
+
+def test_what_looks_like_a_message_is_refused_with_its_place():
+    """Line and column, what was expected and what was found."""
+    [refused] = read("fine\n  jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Ran out of memory on HBM, for once.\n")
+    assert (2, 51) == (refused.line_number, refused.column_number)
+    assert "Ran out of memory on HBM, for once." == refused.found
+
+
+def test_a_line_of_any_length_is_passed_by():
+    """It may hold anything; the message behind it is read, with its line."""
+    text = b"x" * (9 << 20) + b"\n" + message_of("libtpu-0.0.33/kv").encode()
+    [message] = read(text)
+    assert 2 == message.line_number
+    [refused] = read(b"Ran out of memory in memory space hbm" + b"x" * (9 << 20))
+    assert isinstance(refused, Refused)
+
+
+def test_lines_are_counted_over_blocks(tmp_path):
+    """A log of many blocks, of which nearly all lines are none of a message's; compressed or not."""
+    noise = b"".join(b"step %d loss 0.1\n" % number for number in range(400_000))
+    text = noise + message_of("libtpu-0.0.42.1/outputs_wide").encode()
+    [message] = read(text)
+    assert 400_001 == message.line_number
+    with gzip.open(tmp_path / "train.log.gz", "wb", 1) as file:
+        file.write(text)
+    with gzip.open(tmp_path / "train.log.gz") as file:
+        assert [message.line_number] == [one.line_number for one in read_messages(file)]
+
+
+@pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.soak)])
+def test_damaged_messages_never_pass_silently(count: int):
+    """A damaged message says the same, is refused, has a fault, or differs in what it says; it never vanishes."""
+    rng = random.Random(4)
+    texts = {name: message_of(name) for name in SAID if SAID[name][0] != "T7"}
+    keys = {name: read(text)[0].key for name, text in texts.items()}
+    outcomes: dict[str, int] = {}
+    for _ in range(count):
+        name = rng.choice(list(texts))
+        found = read(damaged(texts[name], rng))
+        assert found, name
+        first = found[0]
+        kind = (
+            "refused" if isinstance(first, Refused)
+            else "fault" if first.faults
+            else "same" if first.key == keys[name]
+            else "other"
+        )  # fmt: skip
+        outcomes[kind] = outcomes.get(kind, 0) + 1
+    assert {"refused", "fault", "same", "other"} == outcomes.keys()
+
+
+def damaged(text: str, rng: random.Random) -> str:
+    """One byte changed, a piece cut out, a line doubled, lines exchanged, a number made huge, or the end cut off."""
+    place = rng.randrange(len(text))
+    lines = text.split("\n")
+    number = rng.randrange(len(lines))
+    kind = rng.randrange(6)
+    if kind == 0:
+        return text[:place] + chr(rng.randrange(32, 127)) + text[place + 1 :]
+    if kind == 1:
+        return text[:place] + text[place + rng.randrange(1, 20) :]
+    if kind == 2:
+        return "\n".join([*lines[: number + 1], *lines[number:]])
+    if kind == 3:
+        other = rng.randrange(len(lines))
+        lines[number], lines[other] = lines[other], lines[number]
+        return "\n".join(lines)
+    if kind == 4:
+        return re.sub(r"\d+", lambda found: found[0] if rng.random() < 0.9 else "9" * 40, text)
+    return text[: max(place, len("RESOURCE_EXHAUSTED: "))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Ran out of memory in memory space hbm. Used {'9' * 5000}G of 15.75G hbm. Exceeded hbm capacity by 3.33G.",
+        f"Allocation (size={'9' * 5000}) would exceed memory (size=5) :: #allocation1 [shape = 'f32[2]', space=hbm, "
+        "size = 0xff, tag = 'x'] :: y",
+    ],
+)
+def test_a_number_of_any_length_is_refused(text: str):
+    """Python reads no number of 5,000 digits; no compiler prints one."""
+    [refused] = read(text)
+    assert isinstance(refused, Refused)
+
+
+def test_a_report_of_bytes_behind_another_message_is_none_of_its_figures():
+    """A message without a figure of that name keeps what it says."""
+    text = f"{REPORTED['G1']}Memory Space: default (color=0)\nTotal bytes: 5 (5B)\n"
+    assert [read(REPORTED["G1"])[0].key] == [one.key for one in read(text)]
+
+
+def test_of_a_size_in_a_block_only_a_size_is_taken():
+    """Anything else ends the message, which says that it is cut."""
+    [message] = read(REPORTED["G1"].replace("Size: 4.00GiB", "Size: large"))
+    assert ["it is cut within allocation 1 of its listing"] == message.faults
+
+
+def test_what_is_kept_of_refused_lines_is_bounded():
+    """A hundred lines by themselves, the others as one, which counts them."""
+    lines = b"".join(b"RESOURCE_EXHAUSTED: quota %d\n" % number for number in range(1000))
+    found = list(read_messages(io.BytesIO(lines)))
+    assert MOST_REFUSED + 1 == len(found)
+    assert (1000, 101) == (sum(one.count for one in found), found[-1].line_number)
+
+
+def test_ranks_that_say_the_same_are_kept_once():
+    """704 ranks, one message with all of them; what they say alike is not held 704 times."""
+    text = log("libtpu-0.0.33/kv").read_text().splitlines()
+    start = next(number for number, line in enumerate(text) if "Used 16.00G" in line)
+    lines = [f"[rank{rank}]: {line}\n" for line in text[start:] for rank in range(704)]
+    [found] = [one for one in read_messages(io.BytesIO("".join(lines).encode())) if one.is_failure]
+    assert (704, []) == (len(found.ranks), found.faults)
+
+
+def test_a_rank_that_is_silent_is_not_waited_for():
+    """Its message ends, and nothing is open any more: the rest of the log is skipped, not read line by line."""
+    message = b"[rank3]: Ran out of memory on HBM, the total memory required for HLO temporaries (32.02G) exceeds"
+    noise = b"[rank4]: step\n" * (PATIENCE_LINES + 3000)
+    reading = _Reading("log")
+    data = io.BytesIO(message + b" available HBM (15.75G).\n" + noise * 3)
+    read = 0
+
+    def counted():
+        nonlocal read
+        for line in lines(data, lambda: bool(reading.open_ones or reading.awaited)):
+            read += 1
+            yield line
+
+    assert [] == list(reading.refused(counted()))
+    assert (1, True) == (len(reading.ended), read < PATIENCE_LINES + 3000)
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_stored_text_is_the_same_message(name: str):
+    """The lines of a message, read again, are the message: without prefixes, whatever stood between them."""
+    for message in failures(log(name)):
+        again = again_read("\n".join(message.lines))
+        assert message.key == again.key

@@ -1,0 +1,421 @@
+"""The site: every page linked, made anew only where what it shows changed, and whole however a build ends."""
+
+import json
+import logging
+import random
+import re
+import shutil
+import string
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import boto3
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from moto.server import ThreadedMotoServer
+
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.compare.gate import Accepted
+from bufferhouse.report.site.addresses import LONGEST, run_address, slug, step_address
+from bufferhouse.report.site.site import Wishes, build_from
+from bufferhouse.report.site.target import target_of
+from tests.command_line import call, kill_group, start
+from tests.report.pages import HOSTILE
+from tests.report.sites import REMOTE, arrived, crawl, dead_links, go, led_to, pages_of, reached
+
+pytestmark = pytest.mark.browser
+SOURCE_URL = "https://code.example/blob/main/{file}#L{line}"
+TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
+WISHES = Wishes(SOURCE_URL)
+PHONE = {"width": 375, "height": 720, "deviceScaleFactor": 1, "mobile": True}
+
+
+def built(warehouse: Path, folder: Path, wishes: Wishes = WISHES):
+    with duckdb.connect(str(warehouse), read_only=True) as con:
+        return build_from(con, target_of(str(folder)), wishes)
+
+
+def times(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def site(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of the example fleet. To be looked at, never written."""
+    folder = tmp_path_factory.mktemp("site")
+    built(example_warehouse, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def small_site(site: Path, page_files, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of two runs whose names and programs would do harm."""
+    folder = tmp_path_factory.mktemp("small")
+    built(page_files.hostile_runs, folder)
+    return folder
+
+
+def test_all_pages_are_linked_with_each_other_and_with_nothing_else(site: Path):
+    """From the index links lead to each page, without any script; no link is dead, and no other host is named."""
+    assert set() == dead_links(site)
+    assert pages_of(site) == reached(site)
+    named = {
+        url for page in pages_of(site) for url in REMOTE.findall((site / page).read_text()) if "code.example" not in url
+    }
+    assert set() == named
+    for page in pages_of(site):
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', (site / page).read_text())[1]
+        assert "script-src 'self';" in policy, page
+
+
+def test_each_run_program_and_step_has_its_page(site: Path, example: duckdb.DuckDBPyConnection):
+    """A run, a function, a program in each run in which its dump is another than before, a step that moved bytes."""
+    pages = pages_of(site)
+    names = [row[0] for row in example.sql("SELECT run_name FROM marts.runs_v2").fetchall()]
+    assert {run_address(name) for name in names} <= pages
+    changed = example.sql(
+        "SELECT program_id, run_name FROM marts.program_history_v2 WHERE is_changed OR is_changed IS NULL"
+    ).fetchall()
+    assert {f"programs/{program_id}/{slug(name)}.html" for program_id, name in changed} <= pages
+    steps = example.sql(
+        "SELECT DISTINCT previous_run_name, run_name FROM marts.memory_space_trend_v2 WHERE reserved_change_bytes <> 0"
+    ).fetchall()
+    assert steps
+    assert {step_address(*step) for step in steps} <= pages
+    assert {f"catalog/marts.{row[0]}.html" for row in example.sql(
+        "SELECT view_name FROM duckdb_views() WHERE schema_name = 'marts' AND view_name SIMILAR TO '.*_v[0-9]+'"
+    ).fetchall()} <= pages  # fmt: skip
+
+
+def test_the_figures_lie_beside_each_page(site: Path, example: duckdb.DuckDBPyConnection):
+    """As JSON: those of a program are what its marts say."""
+    for page in pages_of(site):
+        beside = json.loads((site / page.replace(".html", ".json")).read_text()) if page != "compare/any.html" else {}
+        assert beside.get("page", page) == page
+    program_id, dump_id = example.sql(
+        "SELECT program_id, dump_id FROM marts.observations_v1"
+        f" WHERE program_name = 'jit_transformer2_fwd' AND run_name = '{TPU}'"
+    ).fetchone()
+    found = json.loads((site / f"programs/{program_id}/{TPU}.json").read_text())["answers"]["program_spaces"]
+    told = {row[0]: row[found["columns"].index("reserved_bytes")] for row in found["rows"]}
+    assert dict(
+        example.execute(
+            "SELECT memory_space, reserved_bytes FROM marts.peak_memory_v1 WHERE dump_id = ?", [dump_id]
+        ).fetchall()
+    ) == told  # fmt: skip
+
+
+def test_a_second_build_writes_nothing_and_a_new_run_only_what_it_changes(fleet: Path, tmp_path: Path):
+    """Not one file; then old pages of programs stay as they are. A removed run is said, and its address stays."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    runs = ["jaxlib-0.4.38", "jaxlib-0.6.0", "jaxlib-0.7.0"]
+    for name in runs[:2]:
+        run_ingest([str(fleet / name)], warehouse)
+    assert built(warehouse, folder).is_new
+    first = times(folder)
+    again = built(warehouse, folder)
+    assert (False, 0, first) == (again.is_new, again.file_count, times(folder))
+    run_ingest([str(fleet / runs[2])], warehouse)
+    built(warehouse, folder)
+    second = times(folder)
+    touched = {name for name in first if first[name] != second[name]}
+    assert not [name for name in touched if name.startswith(("catalog/", "lineage/", "assets/", "compare/jaxlib"))]
+    assert not [name for name in touched if re.match(r"programs/\d+/|runs/jaxlib", name)]
+    assert (set(), pages_of(folder)) == (dead_links(folder), reached(folder))
+    anew = tmp_path / "anew"
+    built(warehouse, anew)
+    assert {**contents(anew), "manifest.json": b""} == {**contents(folder), "manifest.json": b""}
+    old = contents(folder)
+    assert 0 == call("runs", "rm", runs[0], "--yes", "--warehouse", warehouse).code
+    built(warehouse, folder)
+    gone = run_address(runs[0])
+    assert "no longer in the warehouse" in (folder / gone).read_text()
+    assert old[gone.replace(".html", ".json")] == (folder / gone.replace(".html", ".json")).read_bytes()
+    assert pages_of(folder) >= {name for name in old if name.endswith(".html")}
+    assert set() == dead_links(folder)
+    assert not [page for page in reached(folder) if page == gone]
+
+
+def kills(warehouse: Path, whole: dict[str, bytes], folder: Path, count: int) -> None:
+    """Kill builds of one site when so many files lie there; after each all links work, and the last one ends it."""
+    for number in range(count):
+        target = random.Random(number).randrange(len(whole) * 2)
+        process = start("site", folder, "--warehouse", warehouse, "--set", f"report.source_url={SOURCE_URL}")
+        while process.poll() is None and sum(1 for _ in folder.rglob("*.*")) + number * 150 < target:
+            time.sleep(0.005)
+        kill_group(process)
+        assert set() == dead_links(folder), number
+    assert 0 == call("site", folder, "--warehouse", warehouse, "--set", f"report.source_url={SOURCE_URL}").code
+    assert {**whole, "manifest.json": b""} == {**contents(folder), "manifest.json": b""}
+
+
+def test_a_killed_build_leaves_only_links_that_work(example_warehouse: Path, site: Path, tmp_path: Path):
+    """Killed three times, each time later; the next build ends what the last one began."""
+    kills(example_warehouse, contents(site), tmp_path / "site", 3)
+
+
+def test_a_second_build_at_the_same_time_says_so(example_warehouse: Path, tmp_path: Path):
+    """It writes nothing, and names the folder; when the first has ended it has nothing to do but that."""
+    folder = tmp_path / "site"
+    with target_of(str(folder)).alone():
+        outcome = call("site", folder, "--warehouse", example_warehouse)
+        assert (2, []) == (outcome.code, list(folder.iterdir()))
+        assert f"{folder}: another build is writing this site; try again when it has ended" in outcome.err
+
+
+@pytest.mark.soak
+def test_builds_killed_at_twenty_moments_leave_only_links_that_work(
+    example_warehouse: Path, site: Path, tmp_path: Path
+):
+    """Each into a folder of its own."""
+    for number in range(20):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        process = start("site", folder, "--warehouse", example_warehouse)
+        time.sleep(random.Random(number).uniform(0.8, 8))
+        kill_group(process)
+        assert set() == dead_links(folder), number
+
+
+def test_a_site_in_a_bucket_is_the_same(page_files, small_site: Path, monkeypatch: pytest.MonkeyPatch):
+    """Each object has its content type, and a second build writes none."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    url = "http://{}:{}".format(*server.get_host_and_port())
+    for name, value in {
+        "AWS_ENDPOINT_URL": url, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "who",
+        "AWS_SECRET_ACCESS_KEY": "secret", "AWS_MAX_ATTEMPTS": "1",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    client = boto3.client("s3", endpoint_url=url)
+    try:
+        client.create_bucket(Bucket="reports")
+        with duckdb.connect(str(page_files.hostile_runs), read_only=True) as con:
+            build_from(con, target_of("s3://reports/fleet/"), WISHES)
+            again = build_from(con, target_of("s3://reports/fleet"), WISHES)
+        pages = [
+            one
+            for found in client.get_paginator("list_objects_v2").paginate(Bucket="reports")
+            for one in found["Contents"]
+        ]
+        found = {
+            one["Key"]: client.get_object(Bucket="reports", Key=one["Key"])
+            for one in pages
+        }  # fmt: skip
+        bodies = {key.removeprefix("fleet/"): one["Body"].read() for key, one in found.items()}
+        kinds = {key.rpartition(".")[2]: one["ContentType"] for key, one in found.items()}
+    finally:
+        server.stop()
+    assert 0 == again.file_count
+    assert contents(small_site) == bodies
+    assert "text/html; charset=utf-8" == kinds["html"]
+
+
+def test_a_folder_with_another_index_is_left_alone(blank_warehouse: Path, tmp_path: Path):
+    """Nothing is written over what no build wrote; nor into a warehouse, or where a file is."""
+    (tmp_path / "index.html").write_text("mine")
+    outcome = call("site", tmp_path, "--warehouse", blank_warehouse)
+    assert (2, ["index.html"]) == (outcome.code, [path.name for path in tmp_path.iterdir()])
+    assert "there is an index.html that is not of a site of bufferhouse; name another folder" in outcome.err
+    assert (
+        "expected a folder, found a file at"
+        in call("site", tmp_path / "index.html", "--warehouse", blank_warehouse).err
+    )
+    assert "expected a folder or s3://" in call("site", "gs://bucket", "--warehouse", blank_warehouse).err
+    refused = call(
+        "site", tmp_path / "x", "--warehouse", blank_warehouse, "--set", "report.source_url=https://host/{file} x"
+    )
+    assert (2, True) == (refused.code, "expected an address with {file}, and {line} and {git_revision}" in refused.err)
+
+
+NAMES = st.one_of(
+    st.text(max_size=80),
+    st.text(alphabet=string.ascii_letters + "._-~/\\ %", max_size=12),
+    st.sampled_from(
+        [HOSTILE, "..", ".", "", "a/../b", "x" * 10_000, "CON", "nul.txt", "index", "a..b", "ünï", "a\ud800"]
+    ),
+)
+
+
+@given(st.lists(NAMES, unique=True, min_size=2, max_size=40))
+@settings(max_examples=150, deadline=None)
+def test_hostile_names_become_safe_distinct_addresses(names: list[str]):
+    """Whatever a name is: short, of harmless characters, and apart where a file system knows no capitals."""
+    found = [slug(name) for name in names]
+    for one in found:
+        assert re.fullmatch(r"[a-z0-9_~-]+(\.[a-z0-9_~-]+)*", one), one
+        assert len(one) <= LONGEST + 13
+    assert len(names) == len({one.lower() for one in found})
+    assert found == [slug(name) for name in names]
+    assert len({step_address(a, b) for a in names[:6] for b in names[:6]}) == len(names[:6]) ** 2
+
+
+def test_an_accept_file_and_later_runs_decide_the_state_of_growth(example_warehouse: Path, site: Path, tmp_path: Path):
+    """New, accepted with its reason, or fixed since a run; the states are those of the last build."""
+    folder = Path(shutil.copytree(site, tmp_path / "site"))
+    entry = Accepted("jit_scan_rnn", 1, 1 << 30, "the new schedule is worth it")
+    built(example_warehouse, folder, Wishes(SOURCE_URL, (entry,)))
+    [page] = [page for page in pages_of(folder) if page.startswith("triage/") and TPU in page]
+    found = json.loads((folder / page.replace(".html", ".json")).read_text())["answers"]["triage_movers"]
+    rows = [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
+    [mover] = [row for row in rows if row["delta_bytes"] > 0]
+    assert ("jit_scan_rnn", "accepted", entry.why) == (mover["program_name"], mover["state"], mover["why"])
+    states = {}
+    for path in (site / "triage").glob("*.json"):
+        found = json.loads(path.read_text())["answers"].get("triage_movers", {"rows": [], "columns": []})
+        for row in found["rows"]:
+            one = dict(zip(found["columns"], row, strict=True))
+            states.setdefault(one["state"], []).append(one)
+    assert all(row["newest_bytes"] <= row["before_bytes"] for row in states.get("fixed", []))
+    assert all(row["newest_bytes"] > row["before_bytes"] for row in states["new"])
+
+
+def test_open_serves_the_site_to_this_machine_only(blank_warehouse: Path, tmp_path: Path, monkeypatch):
+    """On 127.0.0.1, from a cache; who asks by another name is refused."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    process = start("open", "--no-browser", "--warehouse", blank_warehouse)
+    try:
+        address = process.stdout.readline().strip()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/index\.html", address)
+        with urllib.request.urlopen(address) as answer:
+            assert "The warehouse holds no runs yet." in answer.read().decode()
+        for asked in (
+            urllib.request.Request(address, headers={"Host": "evil.example"}),
+            urllib.request.Request(address.replace("index.html", "assets/")),
+            urllib.request.Request(address.replace("index.html", "..%2f..%2fetc/passwd")),
+        ):
+            with pytest.raises(urllib.error.HTTPError):
+                urllib.request.urlopen(asked)
+    finally:
+        kill_group(process)
+
+
+def test_a_crawl_finds_no_fault(browser, small_site: Path):
+    """From the index every page is opened, scripts run: none complains or asks for what is no file of the site."""
+    some = re.compile(r"^(?!catalog/)|catalog/(index|marts\.runs_v2|raw\.runs)\.html")
+    complaints = crawl(browser, small_site, only=some)
+    assert {page for page in pages_of(small_site) if some.search(page)} == set(complaints)
+    assert {} == {page: found for page, found in complaints.items() if found}
+
+
+@pytest.mark.soak
+@pytest.mark.corpus
+@pytest.mark.parametrize("kind", ["builds", "fleet"])
+def test_a_crawl_of_real_dumps_finds_no_fault(browser, corpus: Path, tmp_path: Path, kind: str):
+    """Of sixteen builds of XLA, and of 14,603 dumps of one: each page with all that its scripts draw."""
+    warehouse, folder = tmp_path / "dumps.duckdb", tmp_path / "site"
+    archives = [str(path) for path in sorted((corpus / kind).glob("*.tar.gz")) if not path.name.endswith("-hlo.tar.gz")]
+    run_ingest(archives, warehouse)
+    built(warehouse, folder)
+    complaints = crawl(browser, folder)
+    assert pages_of(folder) == set(complaints)
+    assert {} == {page: found for page, found in complaints.items() if found}
+
+
+def test_clicks_lead_from_the_fleet_to_the_line_of_code(browser, site: Path):
+    """Index, the change of a mover, its comparison, the program, a moment of its timeline, a source line."""
+    with browser.opened(site / "index.html") as page:
+        go(page, "[...document.querySelectorAll('#movers tbody tr')]"
+           ".find((row) => row.cells[0].textContent === 'jit_cnn_train_step').cells[2].querySelector('a')")  # fmt: skip
+        assert "/compare/" in page.ask("location.pathname")
+        page.wait_for("document.querySelector('.chart svg')")
+        go(
+            page,
+            "[...document.querySelectorAll('main table a')].find((link) => link.textContent === 'jit_cnn_train_step')",
+        )
+        assert re.search(r"/programs/\d+/jaxlib", page.ask("location.pathname"))
+        box = page.ask("(() => { const b = document.querySelector('.timeline').getBoundingClientRect();"
+                       " return [b.x + b.width * 0.4, b.y + 120]; })()")  # fmt: skip
+        page.click(*box)
+        page.wait_for("location.hash.startsWith('#at-0-')")
+        link = "document.querySelector('.moment tbody td a')"
+        assert re.fullmatch(r"https://code\.example/blob/main/[^#]+#L\d+", page.ask(f"{link}.href"))
+        assert page.ask(f"{link}.textContent").rpartition(":")[2] == page.ask(f"{link}.href").rpartition("#L")[2]
+        moment = page.ask("location.href")
+    with browser.opened(moment) as page:
+        at = moment.rpartition("-")[2]
+        assert f"Alive at position {int(at):,}" == page.ask("document.querySelector('.moment h4').textContent")
+        assert [] == page.complaints
+
+
+def test_who_is_alive_at_a_moment_owns_the_bytes_of_the_timeline(browser, site: Path, example):
+    """At every position of the schedule, in each memory space, what is listed sums to what the mart says."""
+    program_id, dump_id = example.sql(
+        "SELECT program_id, dump_id FROM marts.observations_v1"
+        f" WHERE program_name = 'jit_transformer2_fwd' AND run_name = '{TPU}'"
+    ).fetchone()
+    expected = example.execute(
+        "SELECT memory_space, LIST(occupied_bytes ORDER BY schedule_position) FROM marts.memory_timeline_v1"
+        " WHERE dump_id = ? AND memory_space IN (0, 1) GROUP BY memory_space ORDER BY memory_space",
+        [dump_id],
+    ).fetchall()
+    sums = """[...document.querySelectorAll('.timeline')].map(({ timeline }) => timeline).filter(Boolean)
+      .map((one) => [one.space, Array.from({ length: one.end + 1 }, (_, at) => { one.show(at);
+        return [...one.owned.values()].reduce((sum, bytes) => sum + bytes, 0); })]).sort((a, b) => a[0] - b[0])"""
+    with browser.opened(site / f"programs/{program_id}/{TPU}.html") as page:
+        found = page.ask(sums)
+        page.ask("document.querySelector('.timeline').timeline.choose(3)")
+        page.ask("document.querySelector('.timeline').focus()")
+        page.press("ArrowRight")
+        assert "Alive at position 4" == page.ask("document.querySelector('.moment h4').textContent")
+        rows = "document.querySelectorAll('#alive-0 tbody tr').length"
+        everything = page.ask(rows)
+        page.ask("(() => { const one = document.querySelector('.moment [name=kind]'); one.value = 'temp';"
+                 " one.dispatchEvent(new Event('change')); })()")  # fmt: skip
+        assert page.ask(rows) < everything
+    assert [[space, positions] for space, positions in expected] == found
+
+
+def test_the_keyboard_and_a_phone_are_enough(browser, site: Path):
+    """The first key leads past the navigation, links of a chart have the focus; on a phone no page is wider than it."""
+    function = "programs/jit_transformer2_fwd.html"
+    with browser.opened(site / function) as page:
+        page.press("Tab")
+        assert "Skip to the page" == page.ask("document.activeElement.textContent")
+        page.ask("document.querySelector('.history a').focus()")
+        page.ask("document.activeElement.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }))")
+        arrived(page, "/programs\\/\\d+\\//.test(location.pathname)")
+    with browser.opened(site / "index.html") as page:
+        page.call("Emulation.setDeviceMetricsOverride", **PHONE)
+        pages = [
+            "index.html",
+            function,
+            "triage/index.html",
+            "lineage/index.html",
+            "compare/any.html",
+            run_address(TPU),
+        ]
+        pages += [next(page for page in sorted(led_to(site, function)) if re.match(r"programs/\d+/jaxlib", page))]
+        pages += [next(page for page in sorted(pages_of(site)) if re.match(r"compare/.*\.\.", page))]
+        wide = {}
+        for one in pages:
+            page.call("Page.navigate", url=(site / one).as_uri())
+            arrived(page, f"location.pathname.endsWith({one!r})")
+            wide[one] = page.ask("document.documentElement.scrollWidth")
+        assert dict.fromkeys(pages, PHONE["width"]) == wide
+
+
+def test_the_index_searches_all_programs_and_filters_what_moved(browser, site: Path):
+    """Words in any order find functions; a choice of kind leaves only rows of that kind."""
+    with browser.opened(site / "index.html") as page:
+        page.ask("document.getElementById('search').focus()")
+        page.write("fwd transf")
+        assert ["jit_transformer2_fwd"] == page.ask(
+            "[...document.querySelectorAll('#found a')].map((link) => link.textContent)"
+        )
+        page.ask("(() => { const one = document.querySelector('#filters [name=kind]'); one.value = 'improvement';"
+                 " one.dispatchEvent(new Event('input')); })()")  # fmt: skip
+        assert ["improvement"] == page.ask(
+            "[...new Set([...document.querySelectorAll('#movers tbody tr')].map((row) => row.cells[1].textContent))]"
+        )
+        go(page, "document.querySelector('#found a')")
+        assert "jit_transformer2_fwd" == page.ask("document.querySelector('h1').textContent")

@@ -1,0 +1,181 @@
+"""Random memory spaces, and what edits do to them by brute force: every byte at every position of the schedule."""
+
+import random
+from itertools import permutations
+
+from bufferhouse.whatif.edits import Edit
+from bufferhouse.whatif.space import COLUMNS, Space
+
+ALIGNMENT = 4
+LAST = 12  # position of the schedule
+# Each shape with its bytes, those of padding, and what its slot is as bf16, halved along dimension 0, and unpadded.
+SHAPES = {
+    "f32[2]{0}": (8, 0, 4, 4, None),
+    "f32[3]{0}": (12, 0, 6, 8, None),
+    "u8[5]{0}": (5, 0, None, 3, None),
+    "f32[4,2]{1,0}": (32, 0, 16, 16, None),
+    "f32[1,3]{1,0:T(2,4)}": (32, 20, 16, None, 12),
+    "f32[5]{0:T(4)}": (32, 12, 16, 16, 20),
+    "u8[16]{0}": (16, 0, None, 8, None),
+}
+
+Bytes = dict[int, set[tuple]]  # at each position what is alive: an address, or a byte of a copy
+
+
+def random_space(random_: random.Random, *, most: int = 9) -> Space:
+    """A space with parameters, outputs, constants and an arena, in which some slots lie in the place of others."""
+    columns = {name: [] for name in COLUMNS}
+    uses, operands = [], []
+    allocations: dict[int, tuple[str, int]] = {}
+    kinds = [
+        random_.choice(("parameter", "output", "constant", *("temp",) * 5)) for _ in range(random_.randint(2, most))
+    ]
+    arena = len(kinds)
+    for number, kind in enumerate(kinds):
+        shape = random_.choice(list(SHAPES))
+        size, padding = SHAPES[shape][:2]
+        start = 0 if kind in ("parameter", "constant") else random_.randint(0, LAST - 2)
+        end = LAST if kind != "temp" else random_.randint(start, LAST - 1)
+        allocation, offset = number, 0
+        if kind == "temp":
+            allocation = arena
+            start, end, offset = _placed(random_, columns, arena, size, start, end)
+        else:
+            allocations[number] = kind, size
+        read = sorted({random_.randint(start, min(end, LAST - 1)) for _ in range(random_.randint(0, 3))})
+        uses.append(read)
+        operands.append(random_.sample(range(number), min(number, random_.randint(0, 2))))
+        row = (
+            *(number, kind, allocation, offset, size, start, end, f"v{number}", None, shape, False, False, "listed"),
+            *("parameter" if kind == "parameter" else "fusion", f"jit(f)/{number % 3}", f"f.py:{number % 4}"),
+            *(number if kind == "parameter" else None, padding, 0),
+        )
+        for name, found in zip(COLUMNS, row, strict=True):
+            columns[name].append(found)
+    ends = [columns["offset_bytes"][r] + columns["size_bytes"][r] for r, kind in enumerate(kinds) if kind == "temp"]
+    if ends:
+        allocations[arena] = "temp", max(ends)
+    return Space(0, columns, uses, operands, allocations, ALIGNMENT)
+
+
+def _placed(random_, columns, arena, size, start, end) -> tuple[int, int, int]:
+    """Where a temporary lives and stands: in the place of one that ends when it starts, or where nothing else is."""
+    own = [row for row, one in enumerate(columns["allocation"]) if one == arena]
+    ending = [row for row in own if columns["end"][row] <= LAST - 2]
+    if ending and random_.random() < 0.4:
+        before = random_.choice(ending)
+        start = columns["end"][before]
+        end, offset = max(end, start), columns["offset_bytes"][before]
+        if _free(columns, own, offset, size, start, end, but=before):
+            return start, end, offset
+    offset = random_.choice((0, 0, ALIGNMENT, 4 * ALIGNMENT))
+    while not _free(columns, own, offset, size, start, end):
+        offset += ALIGNMENT
+    return start, end, offset
+
+
+def _free(columns, own, offset, size, start, end, but=None) -> bool:
+    return not any(
+        row != but
+        and columns["start"][row] <= end
+        and start <= columns["end"][row]
+        and columns["offset_bytes"][row] < offset + size
+        and offset < columns["offset_bytes"][row] + columns["size_bytes"][row]
+        for row in own
+    )
+
+
+def possible_edits(space: Space, random_: random.Random) -> list[Edit]:
+    """One edit of each kind for each value, whether it can be or not."""
+    edits = []
+    for row in range(len(space)):
+        name = space.name(row)
+        edits += [Edit(kind, name) for kind in ("free", "remove", "donate", "unpad", "remat")]
+        edits.append(Edit("shrink", name, dtype="bf16"))
+        edits.append(Edit("shard", name, parts=2, dimension=0))
+        edits.append(Edit("offload", name, window=random_.randint(0, 3)))
+    return edits
+
+
+def alive(space: Space, edits: list[Edit]) -> Bytes:
+    """By position the bytes alive with edits, each of another value; (allocation, address) is one byte."""
+    c, found = space.columns, {at: set() for at in range(-1, LAST + 2)}
+    by_row = {int(edit.value[1:]): edit for edit in edits}
+    outputs = {}  # the allocation of an output in the place of a parameter
+    for row, edit in by_row.items():
+        if edit.kind == "donate":
+            outputs[_output(space, row, outputs)] = row
+    lives: dict[int, list[tuple[int, int]]] = {row: [(c["start"][row], c["end"][row])] for row in range(len(space))}
+    sizes, extended = list(c["size_bytes"]), {}
+    for row, edit in by_row.items():
+        start, read = c["start"][row], space.uses[row]
+        if edit.kind == "remove" or (edit.kind == "free" and c["kind"][row] == "output" and not read):
+            lives[row] = []
+        elif edit.kind in ("free", "donate"):
+            lives[row] = [(start, max([start, *read]))]
+        elif edit.kind in ("shrink", "shard", "unpad"):
+            sizes[row] = SHAPES[c["shape"][row]][{"shrink": 2, "shard": 3, "unpad": 4}[edit.kind]]
+        elif edit.kind == "offload":
+            extended[row] = [(max(use - edit.window, start), use) for use in read]
+            if c["kind"][row] == "temp":
+                extended[row].append((start, min(start + edit.window, c["end"][row])))
+            lives[row] = []
+        elif edit.kind == "remat":
+            again = [at for at in (read[1:] if len(read) > 1 else read) if at > start]
+            lives[row] = [(start, read[0])] if len(read) > 1 else ([] if again else [(start, start)])
+            extended[row] = [(at, at) for at in again]
+            for operand in space.operands[row]:
+                if c["kind"][operand] == "temp" and c["end"][operand] < max(again, default=0):
+                    extended.setdefault(operand, []).append((c["end"][operand] + 1, max(again)))
+    for row in range(len(space)):
+        allocation = c["allocation"][row]
+        place = c["allocation"][outputs[allocation]] if allocation in outputs else allocation
+        for begin, end in lives[row]:
+            for at in range(begin, end + 1):
+                found[at] |= {(place, c["offset_bytes"][row] + byte) for byte in range(sizes[row])}
+        for begin, end in extended.get(row, ()):
+            for at in range(begin, end + 1):
+                found[at] |= {("copy", row, byte) for byte in range(sizes[row])}
+    return found
+
+
+def _output(space: Space, row: int, taken) -> int:
+    c = space.columns
+    last = max([c["start"][row], *space.uses[row]])
+    fitting = [
+        other
+        for other in range(len(space))
+        if c["kind"][other] == "output" and c["shape"][other] == c["shape"][row] and c["allocation"][other] not in taken
+    ]
+    return c["allocation"][min(fitting, key=lambda other: (c["start"][other] <= last, c["start"][other], other))]
+
+
+def smallest_arena(bodies, alignment: int) -> int:
+    """The height of the best placement, by trying all orders and letting each body fall as low as it can.
+
+    Every best placement can be written so: sort its bodies by where they begin.
+    """
+    best = None
+    for order in permutations(bodies):
+        placed = []
+        for body in order:
+            offset = 0
+            while any(_clash(body, offset, other, at) for other, at in placed):
+                offset += alignment
+            placed.append((body, offset))
+            if best is not None and offset + body.end >= best:
+                break
+        else:
+            best = max((offset + body.end for body, offset in placed), default=0)
+    return best or 0
+
+
+def _clash(body, offset, other, at) -> bool:
+    return any(
+        one.start < two.stop
+        and two.start < one.stop
+        and offset + one.begin < at + two.end
+        and at + two.begin < offset + one.end
+        for one in body.pieces
+        for two in other.pieces
+    )

@@ -1,0 +1,133 @@
+"""What an edit is worth is what brute force finds: every byte at every moment, and every placement of a small arena."""
+
+import random
+
+import pytest
+
+from bufferhouse.errors import UsageError
+from bufferhouse.whatif.edits import Edit
+from bufferhouse.whatif.outcome import after, before, compute
+from bufferhouse.whatif.packing import bodies_of, height, pack, verify
+from bufferhouse.whatif.plan import NoCandidate, Plan
+from bufferhouse.whatif.slots import lower_bound, timeline
+from tests.whatif.arenas import ALIGNMENT, LAST, alive, possible_edits, random_space, smallest_arena
+
+KINDS = {"free", "remove", "donate", "shrink", "unpad", "remat", "offload", "shard"}
+
+
+def check(seed: int) -> set[str]:
+    """Compare a random space and all its single edits with brute force; return the kinds of edit that were possible."""
+    random_ = random.Random(seed)
+    space = random_space(random_)
+    assert max(map(len, alive(space, []).values())) == before(space).occupied_bytes
+    done = set()
+    for edit in possible_edits(space, random_):
+        try:
+            plan = Plan(space).apply([edit])
+        except NoCandidate:
+            continue
+        expected = max(map(len, alive(space, [edit]).values()))
+        assert expected == timeline(plan.slots).peak, (seed, edit)
+        check_arena(plan, seed, edit)
+        done.add(edit.kind)
+    check_combination(space, random_, seed)
+    return done
+
+
+def check_arena(plan: Plan, seed: int, edit: Edit) -> None:
+    """The bounds hold the best placement of a small arena, and the packing is one."""
+    bodies = bodies_of(plan.slots, ALIGNMENT)
+    packing = pack(plan.slots, ALIGNMENT, given=True)
+    verify(packing.offsets, bodies)
+    assert height(packing.offsets, bodies) == packing.high_bytes
+    assert lower_bound(plan.slots, ALIGNMENT) == packing.low_bytes <= packing.high_bytes
+    if len(bodies) <= 5:
+        assert packing.low_bytes <= smallest_arena(bodies, ALIGNMENT) <= packing.high_bytes, (seed, edit)
+
+
+def check_combination(space, random_: random.Random, seed: int) -> None:
+    """Edits of several values are computed together, not added up."""
+    edits = random_.sample(possible_edits(space, random_), 3)
+    single = {edit.value: edit for edit in edits if edit.kind not in ("remat", "offload", "donate")}
+    try:
+        plan = Plan(space).apply(single.values())
+    except NoCandidate:
+        return
+    expected = max(map(len, alive(space, list(single.values())).values()))
+    assert expected == timeline(plan.slots).peak, (seed, single)
+
+
+def test_edits_are_what_brute_force_finds():
+    """Random arenas with slots in the place of others: all kinds of edit, alone and together."""
+    assert set().union(*map(check, range(40))) == KINDS
+
+
+@pytest.mark.soak
+def test_edits_are_what_brute_force_finds_in_a_thousand_arenas():
+    """The same, at length."""
+    assert set().union(*map(check, range(1_000))) == KINDS
+
+
+def test_any_schedule_needs_what_one_instruction_needs():
+    """The bound of `reschedule` is what is always there, and the most that one instruction reads and writes."""
+    for seed in range(60):
+        space = random_space(random.Random(seed))
+        outcome = compute(space, [Edit("reschedule")])
+        assert outcome.after.occupied_bytes <= outcome.before.occupied_bytes, seed
+        assert outcome.after.arena_low_bytes <= outcome.before.arena_low_bytes
+        c, read = space.columns, alive(space, [])
+        for at in range(LAST + 1):
+            here = {row for row in range(len(space)) if c["start"][row] == at or at in space.uses[row]}
+            given = {row for row in range(len(space)) if c["kind"][row] in ("parameter", "constant")}
+            places = {(c["allocation"][row], c["offset_bytes"][row]) for row in here - given}
+            largest = [max(c["size_bytes"][row] for row in here if c["offset_bytes"][row] == offset
+                           and c["allocation"][row] == allocation) for allocation, offset in places]  # fmt: skip
+            assert sum(largest) <= len(read[at])
+            assert sum(largest) + sum(c["size_bytes"][row] for row in given) <= outcome.after.occupied_bytes
+        assert ["bound"] == [one.label for one in outcome.applied]
+
+
+def test_without_edits_nothing_changes():
+    """The arena of a program that nobody edits is XLA's own, not what a packer could do."""
+    for seed in range(20):
+        space = random_space(random.Random(seed))
+        assert before(space) == after(Plan(space))
+        assert space.reserved_bytes == before(space).reserved_low_bytes == before(space).reserved_high_bytes
+
+
+@pytest.mark.parametrize(
+    ("kind", "edited", "words"),
+    [
+        ("parameter", "free", "is a parameter, which its caller keeps: donate it first"),
+        ("parameter", "remove", "donate, shard, shrink or offload it"),
+        ("constant", "free", "is a constant, which is part of the program"),
+        ("temp", "donate", "is of kind temp: only parameters of the program are donated"),
+        ("output", "remat", "is of kind output: only temporaries are computed again"),
+    ],
+)
+def test_a_value_that_is_no_candidate_says_so(kind: str, edited: str, words: str):
+    """The message says why, and what can be done instead."""
+    spaces = (random_space(random.Random(seed)) for seed in range(100))
+    space = next(space for space in spaces if kind in space.columns["kind"])
+    name = space.name(space.columns["kind"].index(kind))
+    with pytest.raises(NoCandidate, match=words):
+        compute(space, [Edit(edited, name)])
+
+
+def test_an_edit_that_names_nothing_says_what_is_near():
+    """A misspelt name is answered by those that are like it."""
+    space = random_space(random.Random(1))
+    with pytest.raises(UsageError, match=r"named 'v00'; did you mean 'v0'"):
+        compute(space, [Edit("remove", "v00")])
+
+
+def test_a_value_is_edited_once():
+    """Two edits that say when one value is alive contradict each other; a donated parameter may be freed."""
+    space = next(
+        space
+        for space in map(random_space, map(random.Random, range(100)))
+        if any(kind == "temp" and uses for kind, uses in zip(space.columns["kind"], space.uses, strict=True))
+    )
+    row = next(r for r, kind in enumerate(space.columns["kind"]) if kind == "temp" and space.uses[r])
+    with pytest.raises(UsageError, match="is edited already: free:"):
+        compute(space, [Edit("free", space.name(row)), Edit("remove", space.name(row))])

@@ -1,0 +1,98 @@
+"""The least set of edits that fits is the one that trying all sets finds."""
+
+import random
+from itertools import combinations
+
+import pytest
+
+from bufferhouse.errors import UsageError
+from bufferhouse.whatif.edits import Edit
+from bufferhouse.whatif.fitting import MEANS, fit, read_size
+from bufferhouse.whatif.outcome import after, before
+from bufferhouse.whatif.plan import NoCandidate, Plan
+from tests.whatif.arenas import random_space
+
+
+def least(space, capacity: int, means) -> tuple[int, int] | None:
+    """Values and bytes of the least set of edits that fits, by trying all sets; None if there is none."""
+    c = space.columns
+    edits = [(row, Edit(kind, f"#{row}")) for row in range(len(space)) for kind in means]
+    possible = []
+    for row, edit in edits:
+        try:
+            Plan(space).apply([edit])
+        except NoCandidate:
+            continue
+        possible.append((row, edit))
+    for count in range(len(space) + 1):
+        sizes = []
+        for chosen in combinations(possible, count):
+            rows = [row for row, _ in chosen]
+            size = sum(c["size_bytes"][row] for row in rows)
+            if len(set(rows)) < count or (sizes and size >= min(sizes)):
+                continue
+            try:
+                plan = Plan(space).apply([edit for _, edit in chosen])
+            except NoCandidate:
+                continue
+            if after(plan).reserved_high_bytes <= capacity:
+                sizes.append(size)
+        if sizes:
+            return count, min(sizes)
+    return None
+
+
+def check(seed: int) -> bool:
+    """Compare one program and capacity; return whether it can fit."""
+    random_ = random.Random(seed)
+    space = random_space(random_, most=7)
+    now = before(space)
+    capacity = random_.randint(now.reserved_high_bytes // 4, now.reserved_high_bytes)
+    means = random_.choice([MEANS, ("donate", "free"), ("donate", "remove"), ("donate", "offload", "remat")])
+    found, expected = fit(space, capacity, means=means), least(space, capacity, means)
+    assert (expected is not None) == found.fits, (seed, capacity, means)
+    assert found.is_minimal
+    if expected is None:
+        return False
+    bytes_ = sum(space.columns["size_bytes"][int(edit.value[1:])] for edit in found.edits)
+    assert expected == (len(found.edits), bytes_), (seed, capacity, means, found.edits)
+    assert found.bytes.reserved_high_bytes <= capacity
+    assert found.bound_bytes <= capacity
+    return True
+
+
+def test_the_least_set_that_fits_is_found():
+    """Against exhaustive search, on small programs and capacities of all kinds; some cannot fit."""
+    assert {True, False} == set(map(check, range(30)))
+
+
+@pytest.mark.soak
+def test_the_least_set_that_fits_is_found_in_a_hundred_programs():
+    """The same, at length."""
+    assert {True, False} == set(map(check, range(1_000, 1_100)))
+
+
+def test_a_search_that_ends_early_says_so():
+    """With too few tries a set that fits is still one, but not called the least."""
+    space = random_space(random.Random(5), most=9)
+    now = before(space)
+    full = fit(space, fit(space, 0).bound_bytes)
+    cut = fit(space, full.capacity_bytes, nodes=1)
+    assert now.reserved_high_bytes > full.capacity_bytes
+    assert (True, False) == (full.is_minimal, cut.is_minimal)
+    assert not cut.fits or cut.bytes.reserved_high_bytes <= cut.capacity_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("15.75GiB", 16911433728), ("16G", 2**34), ("1.5K", 1536), ("100", 100), ("1 GB", 10**9)]
+)
+def test_sizes_are_read_as_they_are_written(text: str, size: int):
+    """GiB and G are binary, GB is decimal, bytes need no unit."""
+    assert size == read_size(text)
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1GiB", "1e3", "1PiBs", "9" * 11])
+def test_what_is_no_size_is_refused(text: str):
+    """The message shows one that is."""
+    with pytest.raises(UsageError, match="expected a size such as"):
+        read_size(text)

@@ -1,0 +1,145 @@
+"""Programs that differ in one number: which they are, what is measured, and what is only interpolated."""
+
+import json
+import tarfile
+
+import duckdb
+import pytest
+
+from bufferhouse.paths import CHECKOUT
+from bufferhouse.whatif.chips import CHIPS
+from bufferhouse.whatif.series import Point, Series, fitting, numbered
+from tests.command_line import call
+from tests.synthetic import Slot, dump_text
+from tests.whatif.truth import ARCHIVE
+
+MODEL = CHECKOUT / "dbt_like_models" / "intermediate" / "device_memories.sql"
+
+
+def points(*sizes: tuple[int, int], schedule: str = "s") -> Series:
+    return Series("jit_f", "tpu", "N", [Point(number, size, 0, 0, "run", schedule) for number, size in sizes])
+
+
+@pytest.mark.parametrize(
+    ("signatures", "expected"),
+    [
+        # One number, as it is and multiplied by 128.
+        (
+            ["(f32[8,128], s32[1024])->(f32[])", "(f32[16,128], s32[2048])->(f32[])"],
+            [("N in f32[N,128], and in 1 other places", {0: 8, 1: 16})],
+        ),
+        # Two numbers at once are none.
+        (["(f32[8,128])->(f32[])", "(f32[16,192])->(f32[])"], []),
+        # A batch and a sequence are two series with one program in common.
+        (
+            ["(f32[8,128])->(f32[])", "(f32[16,128])->(f32[])", "(f32[8,256])->(f32[])"],
+            [("N in f32[8,N]", {0: 128, 2: 256}), ("N in f32[N,128]", {0: 8, 1: 16})],
+        ),
+        # Unrolled layers: two parameters for each.
+        (
+            [f"(f32[9], {', '.join(['f32[4,4], f32[4]'] * layers)})->(f32[9])" for layers in (2, 3, 5)],
+            [("N blocks of 2 parameters", {0: 2, 1: 3, 2: 5})],
+        ),
+        # Another element type is another program.
+        (["(f32[8])->(f32[8])", "(bf16[16])->(bf16[16])"], []),
+    ],
+)
+def test_a_series_differs_in_one_number(signatures: list[str], expected: list):
+    """Dimensions that are one number or multiples of it, or a block of parameters; all else is equal."""
+    assert expected == numbered(signatures)
+
+
+def test_only_what_lies_between_measured_points_is_interpolated():
+    """The largest that fits, what the next lacks, and a guess between them; beyond the last point nothing is said."""
+    found = fitting(points((1, 100), (8, 800), (24, 2400)), 1600)
+    assert (8, 16, 24, 800) == (found.largest.number, found.interpolated, found.next.number, found.short_bytes)
+    assert found.is_monotonic
+    found = fitting(points((1, 100), (8, 800)), 1600)
+    assert (8, None, None, None) == (found.largest.number, found.interpolated, found.next, found.short_bytes)
+    found = fitting(points((1, 100), (8, 800)), 50)
+    assert (None, None, 1, 50) == (found.largest, found.interpolated, found.next.number, found.short_bytes)
+
+
+def test_a_peak_that_falls_is_told():
+    """A larger number that fits while a smaller one does not makes the answer doubtful, and it says so."""
+    series = points((1, 100), (2, 900), (4, 200), (8, 1200))
+    found = fitting(series, 500)
+    assert (4, False, 8) == (found.largest.number, found.is_monotonic, found.next.number)
+    assert [800, -350, 250] == [piece.step_bytes for piece in series.pieces]
+
+
+def test_a_chip_has_less_than_its_memory():
+    """What libtpu says of a v5e: 15.75G, rounded down, of 16."""
+    assert (16 << 30) - (258 << 20) == CHIPS["v5e"].capacity_bytes
+
+
+def written(folder, sizes: list[int]) -> None:
+    for size in sizes:
+        (folder / f"b{size}").mkdir(parents=True)
+        shape = f"f32[{size},4]"
+        headers = [f", parameter 0, shape |{shape}| at ShapeIndex {{}}", f", output shape is |{shape}|, maybe-live-out"]
+        slots = [Slot(0, 2, 0, 16 * size, n, f"{shape}{{1,0}}") for n in (0, 1)]
+        name = f"b{size}/module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
+        (folder / name).write_bytes(dump_text(slots, headers))
+
+
+def test_the_verb_says_what_is_measured_and_what_not(tmp_path):
+    """From dumps of three sizes: points, pieces, the largest that fits; a number outside is not guessed."""
+    written(tmp_path, [2, 4, 8])
+    words = ("fits", "jit_f", "--capacity", "200B", "--from", tmp_path, "--at", 6, "--at", 16)
+    found = json.loads(call(*words, "--format", "json").out)
+    [series] = found["series"]
+    assert [2, 4, 6, 8, 16] == [point["number"] for point in series["points"]]
+    assert [64, 128, 192, 256, None] == [point["reserved_bytes"] for point in series["points"]]
+    assert ["measured", "measured", "interpolated", "measured", "not between measured points"] == [
+        point["how"] for point in series["points"]
+    ]
+    keys = ("largest_measured", "largest_interpolated", "next_measured", "short_bytes")
+    assert (4, 6, 8, 56) == tuple(series[key] for key in keys)
+    assert [False, False] == [piece["has_other_schedule"] for piece in series["pieces"]]
+    text = call(*words).out
+    assert "jit_f, cpu: N in f32[N,4], and in 1 other places" in text
+    assert "Interpolated, 6 may fit: a guess on the line to 8." in text
+    assert "The next measured, 8, is short of 56 B." in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["jit_f"], "expected one of --chip and --capacity"),
+        (["jit_f", "--chip", "v9"], "--chip: expected one of v2, v3"),
+        (["jit_f", "--capacity", "lots"], "--capacity: expected a size such as"),
+        (["jit_g", "--chip", "v5e"], "no two programs named 'jit_g' differ in one number of their signatures alone"),
+    ],
+)
+def test_a_wrong_call_says_the_way_out(tmp_path, words: list[str], message: str):
+    """Exit 2, and what is expected."""
+    written(tmp_path, [2, 4])
+    outcome = call("fits", *words, "--from", tmp_path)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert message in outcome.err
+
+
+@pytest.mark.corpus
+def test_what_the_compiler_refused_does_not_fit(corpus, tmp_path):
+    """Eight programs at ten batch sizes: measured points fit where it compiled, and the guess lies in between."""
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / "whatif" / "series"
+    for program, name in (("attention", "jit_attention_loss"), ("rnn_long", "jit_rnn_step")):
+        place = folder / "tpu-v5e-libtpu-0.0.33" / program
+        tried = {one["batch"]: one["outcome"] == "compiled" for one in json.loads((place / "series.json").read_text())}
+        outcome = call("fits", name, "--chip", "v5e", "--from", place, "--format", "json")
+        [series] = json.loads(outcome.out)["series"]
+        for point in series["points"]:
+            assert tried[point["number"]] == (point["room_bytes"] >= 0), (program, point)
+        largest = max(batch for batch, compiled in tried.items() if compiled)
+        assert series["largest_measured"] <= largest <= series["largest_interpolated"] < series["next_measured"]
+
+
+def test_a_chip_has_the_memory_that_the_models_know():
+    """Two tables say it: by the names of chips, and by what JAX calls a device."""
+    kinds = {"a100-40": "NVIDIA A100-SXM4-40GB", "a100-80": "NVIDIA A100-SXM4-80GB", "h100": "NVIDIA H100 80GB HBM3"}
+    known = dict(duckdb.sql(MODEL.read_text()).project("device_kind, memory_bytes").fetchall())
+    said = {name: known[kinds.get(name, f"TPU {name}")] for name in CHIPS}
+    assert said == {name: chip.memory_bytes for name, chip in CHIPS.items()}
