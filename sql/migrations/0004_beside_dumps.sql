@@ -113,7 +113,7 @@ CREATE TABLE raw.observations_anew (
     dump_id BIGINT NOT NULL,
     load_id BIGINT NOT NULL,
     program_id BIGINT NOT NULL,
-    source_uri VARCHAR NOT NULL,
+    source_uri VARCHAR USING COMPRESSION zstd NOT NULL,
     module_id BIGINT,
     module_name VARCHAR,
     program_name VARCHAR NOT NULL,
