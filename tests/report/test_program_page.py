@@ -12,7 +12,8 @@ import pytest
 
 from bufferhouse.query.statements import ask, ask_each
 from bufferhouse.report.html.page import FIRST_ROWS
-from bufferhouse.report.program.data import MAP_VALUES, PEAK_OWNERS, SAVINGS, STRETCHES, Program, read_program
+from bufferhouse.report.program.data import MAP_VALUES, PEAK_OWNERS, STRETCHES, Program, read_program
+from bufferhouse.report.program.savings import SAVINGS
 from bufferhouse.report.program.page import program_page, shares
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
 from bufferhouse.whatif.ranking import rank
