@@ -46,7 +46,8 @@ def test_no_byte_is_taken_twice():
         edits = possible_edits(space, random_)
         done += sum(check(space, [edit]) for edit in edits if edit.kind != "donate")
         check(space, [])
-        some = {edit.value: edit for edit in random_.sample(edits, 3) if edit.kind not in ("remat", "offload", "donate")}
+        mixed = [edit for edit in random_.sample(edits, 3) if edit.kind not in ("remat", "offload", "donate")]
+        some = {edit.value: edit for edit in mixed}
         done += check(space, list(some.values()))
     assert done > 400
 

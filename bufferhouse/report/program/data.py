@@ -135,7 +135,9 @@ def read_program(
         trend = ask(con, "program_trend", program_id=program_id)
         capacity = ask(con, "program_capacity", run_id=dump["run_id"])
         # Of memory space 0, which people run out of.
-        has_peak = any(one["occupied_peak_bytes"] and not one["memory_space"] for one in asked["program_spaces"].records)
+        has_peak = any(
+            one["occupied_peak_bytes"] and not one["memory_space"] for one in asked["program_spaces"].records
+        )
         savings = savings_of(read_space(con, dump_id) if has_peak else None, mapped=mapped)
     answers = {"program_dumps": dumps, **asked, "program_trend": trend}
     answers["program_warnings"] = answers.pop("program_warnings")  # in the order of earlier releases
