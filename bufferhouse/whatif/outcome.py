@@ -20,6 +20,7 @@ NO_LIVE_RANGES = (
 class Bytes(NamedTuple):
     """Bytes of a memory space: occupied at the peak, of the arena between two bounds, and all allocations together.
 
+    `peak_position` is the first at which the occupied peak is reached, None where nothing lives or any schedule may be.
     The bounds of `reserved` are those of the arena and the other allocations. `is_cut` is whether the packer ended for
     want of time while the bounds were apart.
     """
@@ -31,6 +32,7 @@ class Bytes(NamedTuple):
     host_bytes: int = 0
     packer: str = "none"
     is_cut: bool = False
+    peak_position: int | None = None
 
     @property
     def reserved_low_bytes(self) -> int:
@@ -90,13 +92,15 @@ def packed(plan: Plan, *, work: int = WORK) -> Packing:
 def before(space: Space) -> Bytes:
     """Return the bytes of a space as XLA has them."""
     other = space.reserved_bytes - space.arena_bytes
-    return Bytes(timeline(Plan(space).slots).peak, space.arena_bytes, space.arena_bytes, other, packer="xla")
+    line = timeline(Plan(space).slots)
+    return Bytes(line.peak, space.arena_bytes, space.arena_bytes, other, packer="xla", peak_position=line.position)
 
 
 def after(plan: Plan, packing: Packing | None = None, *, work: int = WORK) -> Bytes:
     """Return the bytes of a space with edits, its arena packed so, else anew; without any edit it is XLA's own."""
     other = sum(plan.fixed.values())
-    occupied = timeline(plan.slots).peak
+    line = timeline(plan.slots)
+    occupied, position = line.peak, line.position
     if not plan.applied:
         return before(plan.space)
     packing = packing or packed(plan, work=work)
@@ -109,9 +113,9 @@ def after(plan: Plan, packing: Packing | None = None, *, work: int = WORK) -> By
         low = min(low, packing.low_bytes)
         high = max(high, pack(plan.with_copies(), plan.space.alignment, work=work).high_bytes)
     if plan.is_rescheduled:
-        occupied = most_at_one_instruction(plan)
+        occupied, position = most_at_one_instruction(plan), None
         low = min(low, most_needed(plan, arena_only=True))
-    return Bytes(occupied, low, high, other, plan.host_bytes, packing.packer, packing.is_cut)
+    return Bytes(occupied, low, high, other, plan.host_bytes, packing.packer, packing.is_cut, position)
 
 
 def is_untouched(plan: Plan) -> bool:

@@ -4,7 +4,6 @@ Rows of a map are slots: a value that an edit computes twice has several, one th
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from bufferhouse.query.statements import Answer
 from bufferhouse.whatif.outcome import Outcome, compute
@@ -32,26 +31,17 @@ def savings_of(space: Space | None, *, most: int = SAVINGS, mapped: int = MAPPED
     ranking = rank(space, most=most)
     rows = [_row(space, worth) for worth in ranking.worths]
     found = {"program_savings": Answer(_SAVINGS, rows)}
-    shown = [Edited(_said(space, one), compute(space, [one.applied.edit], work=_WORK), one.position)
-             for one in ranking.worths[:mapped]]  # fmt: skip
+    shown = [(_said(space, one), compute(space, [one.applied.edit], work=_WORK)) for one in ranking.worths[:mapped]]
     return found | maps_of(space, shown) if shown else found
 
 
-class Edited(NamedTuple):
-    """Edits by the name that people read, what they do, and the first position of the occupied peak after them."""
-
-    said: str
-    outcome: Outcome
-    position: int | None
-
-
-def maps_of(space: Space, shown: Sequence[Edited]) -> dict[str, Answer]:
-    """Return the maps after edits: what they are, their allocations, and their slots."""
+def maps_of(space: Space, shown: Sequence[tuple[str, Outcome]]) -> dict[str, Answer]:
+    """Return the maps after edits, each by the name that people read: what they are, allocations, and slots."""
     edits, allocations, slots = [], [], []
-    for number, (said, outcome, position) in enumerate(shown, 1):
+    for number, (said, outcome) in enumerate(shown, 1):
         after, place = outcome.after, outcome.placement
         edits.append((number, space.memory_space, said, after.arena_low_bytes, after.arena_high_bytes,
-                      after.reserved_high_bytes, after.occupied_bytes, position))  # fmt: skip
+                      after.reserved_high_bytes, after.occupied_bytes, after.peak_position))  # fmt: skip
         allocations += [(number, space.memory_space, *one) for one in place.allocations]
         ids = space.columns["value_id"]
         slots += [
