@@ -15,6 +15,7 @@ from bufferhouse.commands import (
     compare,
     config,
     ingest,
+    lock,
     maintain,
     models,
     oom,
@@ -48,6 +49,7 @@ for verb in (compare.compare, compare.blame, compare.determinism):
     app.command()(verb)
 report.report.command("compare")(compare.compare)  # an alias
 app.command()(oom.oom)
+app.command()(lock.lock)
 app.command()(site.site)
 app.command("open")(site.open_site)
 for verb in (whatif.whatif, whatif.savings, whatif.fits):

@@ -94,7 +94,7 @@ def _elements(text: str, at: int, path: Path, found: dict[Path, Place]) -> int:
 
 
 def _behind(text: str, at: int) -> int:
-    """Return the end of a value other than an array or inline table: a comma, bracket or end of line outside of brackets."""
+    """Return the end of a value that is no array or inline table: a comma, bracket or end of line beside it."""
     depth = 0
     while at < len(text):
         if match := _SKIPPED.match(text, at):

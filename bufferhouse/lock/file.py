@@ -286,7 +286,8 @@ class _Reading:
             before = len(self.problems)
             entry = self._entry(table, ("program", number), chips, is_whole)
             if entry and entry.key in found:
-                self.fault(("program", number), "each program of a chip once", f"{entry.function} on {entry.chip} again")
+                again = f"{entry.function} on {entry.chip} again"
+                self.fault(("program", number), "each program of a chip once", again)
             if entry and len(self.problems) == before:
                 found[entry.key] = entry
             self.broken += [(_key_of(table), problem) for problem in self.problems[before:]]
@@ -500,3 +501,13 @@ def _growth(sides: Sequence[Entry], entry: Entry) -> int:
     before = sum(space.reserved_bytes for space in sides[0].spaces)
     grown = sum(space.reserved_bytes for space in entry.spaces) - before
     return grown if grown > 0 else sides[0].growth_bytes if entry.told == sides[0].told else 0
+
+
+def other_chip(path: Path, lock: Lock, fresh: Lock) -> LockFault:
+    """Return the fault of a file that knows none of the chips that dumps are compiled for."""
+    line, column = place_of(places(_text(path)), ("chip", 0, "name"))
+    return LockFault(
+        f"{path}:{line}:{column}: expected a chip of the dumps, {' or '.join(map(repr, fresh.chips))}, found "
+        f"{' and '.join(map(repr, lock.chips)) or 'none'}; --chip says what they are compiled for, and "
+        "bufferhouse lock --update DUMPS adds a chip"
+    )

@@ -1,5 +1,6 @@
 """The entries that dumps make: of all runs of a connection, or of some."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from bufferhouse.lock.places import Checkout
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.sources.flags import effective_flags
 
+# `params[3]['w']`: the leaves of all layers are one site. `args[3]` is an argument, and stays.
+_LAYER = re.compile(r"\[\d+\](?=[\[.])")
 REFUSED = "SELECT source_uri FROM raw.rejects WHERE state = 'open' ORDER BY source_uri"
 
 
@@ -80,7 +83,7 @@ def _differing(same: Sequence[tuple[Record, Entry]]) -> str | None:
 def _spaces(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], checkout: Checkout) -> dict[int, list[Space]]:
     sites: dict[tuple[int, int], dict[tuple, Site]] = {}
     for dump_id, memory_space, *facts, op_name, source, padding in ask(con, "lock_sites", dump_ids=dump_ids).rows:
-        site = Site(*facts, normalised(op_name), checkout.told(source), padding or 0)
+        site = Site(*facts, _LAYER.sub("[*]", normalised(op_name)), checkout.told(source), padding or 0)
         held = sites.setdefault((dump_id, memory_space), {})
         # Two paths of one file, as two machines call it, are one place.
         key = site.kind, site.op_name or site.shape, site.source
@@ -123,6 +126,6 @@ def output_sites(con: duckdb.DuckDBPyConnection, entries: Sequence[Entry], check
     found: dict[int, list[Site]] = {}
     ids = sorted({entry.dump_id for entry in entries if entry.dump_id is not None})
     for dump_id, _, size, op_name, source in ask(con, "lock_outputs", dump_ids=ids).rows if ids else ():
-        found.setdefault(dump_id, []).append(Site(size, "output", 1, "", normalised(op_name or ""), checkout.told(source)))
+        site = Site(size, "output", 1, "", normalised(op_name or ""), checkout.told(source))
+        found.setdefault(dump_id, []).append(site)
     return found
-
