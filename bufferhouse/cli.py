@@ -12,6 +12,7 @@ import typer
 
 from bufferhouse import redaction
 from bufferhouse.commands import (
+    bisect,
     compare,
     config,
     ingest,
@@ -50,6 +51,7 @@ for verb in (compare.compare, compare.blame, compare.determinism):
 report.report.command("compare")(compare.compare)  # an alias
 app.command()(oom.oom)
 app.command()(lock.lock)
+app.command()(bisect.bisect)
 app.command()(site.site)
 app.command("open")(site.open_site)
 for verb in (whatif.whatif, whatif.savings, whatif.fits):
