@@ -2,6 +2,7 @@
 
 import html
 import json
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ from bufferhouse.lock.places import Checkout
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.program.data import read_program
 from bufferhouse.report.program.text import program_text
+from bufferhouse.report.text.figures import human_bytes
 from bufferhouse.report.whatif.data import read_change
 from bufferhouse.report.whatif.text import change_text
 from bufferhouse.sources.run import RUN_FILE
@@ -47,7 +49,7 @@ class Report:
         return f'<iframe srcdoc="{inside}" style="width:100%;height:{_SHOWN_HEIGHT}px;border:0"></iframe>'
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explained:
     """What a compiled program takes, in bytes; its dump is kept until this is forgotten.
 
@@ -57,10 +59,17 @@ class Explained:
     """
 
     entry: Entry
-    values: list[Record] = field(repr=False)
-    compiled: Any = field(repr=False)
-    output_sites: Mapping[int, list[Site]] = field(repr=False)
-    _folder: Any = field(repr=False)
+    values: list[Record]
+    compiled: Any
+    output_sites: Mapping[int, list[Site]]
+    _folder: Any
+
+    def __repr__(self) -> str:
+        peak = "" if self.peak is None else f", {human_bytes(self.peak)} at the peak"
+        return f"<{self.name} on {self.entry.chip}: {human_bytes(self.reserved)} reserved{peak}; .report() says why>"
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
 
     @property
     def name(self) -> str:
@@ -145,8 +154,10 @@ def _read(folder: Any, compiled: Any, chip: str | None, checkout: Checkout) -> E
 @contextmanager
 def _compiling() -> Iterator[None]:
     """Let nothing come from a cache of compilations: what is not compiled leaves no dump."""
-    import jax  # the caller's, who has it: the function is jitted
-
+    jax = sys.modules.get("jax")  # the caller's; whoever compiles otherwise has no such cache
+    if jax is None:
+        yield
+        return
     before = jax.config.jax_enable_compilation_cache
     jax.config.update("jax_enable_compilation_cache", False)
     try:
@@ -171,8 +182,9 @@ def _describe(folder: Path, compiled: Any) -> None:
 
 def _device(compiled: Any) -> Any:
     """Return a device that the program is compiled for; None where JAX does not tell."""
-    import jax
-
+    jax = sys.modules.get("jax")
+    if jax is None:
+        return None
     for name in ("input_shardings", "output_shardings"):
         with suppress(Exception):  # not every executable tells its shardings
             for sharding in jax.tree_util.tree_leaves(getattr(compiled, name)):

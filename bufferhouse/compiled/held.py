@@ -4,6 +4,7 @@ from pathlib import Path
 
 from bufferhouse.compiled.explain import Explained
 from bufferhouse.config.threshold import parse_threshold
+from bufferhouse.errors import UsageError
 from bufferhouse.lock.check import ANY_GROWTH, hold, judge_held
 from bufferhouse.lock.entry import Lock
 from bufferhouse.lock.file import Mendable, held, read_lock, read_mendable, updated, write_lock
@@ -13,14 +14,16 @@ _WAY_IN = "Take it in with: pytest --memory-lock-update, and commit the file wit
 
 
 def held_text(path: Path, explained: Explained, fail_over: str = "") -> str | None:
-    """Return why a program does not pass: it grew, or the lock does not hold it; None where it passes.
+    """Return why a program does not pass: it grew, or the file does not hold it or cannot be read; None if it passes.
 
     Raises:
-        LockFault: the file is none that can be compared with.
-        UsageError: there is no file, or the limit is none.
+        UsageError: the limit is none.
     """
     limit = parse_threshold(fail_over) if fail_over else ANY_GROWTH
-    lock = read_lock(path)
+    try:
+        lock = read_lock(path)
+    except UsageError as fault:
+        return f"{fault}\n{_WAY_IN}"
     entry = explained.entry
     # Other programs of the function are those of other tests, unless the lock lacks this one: then it is one of them.
     known = [one for one in lock.entries.values() if one.key == entry.key] or [

@@ -53,19 +53,21 @@ class Judged(NamedTuple):
     """The verdict of the gate about dumps held against a lock, and what it knows nothing of.
 
     `unknown` are programs that the lock does not hold, `shrunk` those that take less than it says, `gone` those of
-    which there is no dump. `refused` are dumps that could not be read.
+    which there is no dump. `undonated` lost donations over the limit without growing: what they return stays beside
+    their arguments when they end. `refused` are dumps that could not be read.
     """
 
     verdict: Verdict
     unknown: Sequence[Compared]
     shrunk: Sequence[Compared]
     gone: Sequence[Compared]
+    undonated: Sequence[Compared]
     refused: Sequence[str]
 
     @property
     def is_passed(self) -> bool:
-        """Whether nothing grew, all programs are in the lock, and all dumps could be read."""
-        return self.verdict.is_passed and not self.unknown and not self.refused
+        """Whether nothing grew, no donation was lost, all programs are in the lock, and all dumps could be read."""
+        return self.verdict.is_passed and not (self.unknown or self.undonated or self.refused)
 
 
 def hold(lock: Lock, dumps: Lock, *, metric: str = "reserved", outputs: dict[int, list[Site]] | None = None) -> Held:
@@ -109,11 +111,18 @@ def judge_held(held: Held, limit: Threshold = ANY_GROWTH, reshaped: str = "fail"
     """Return what the gate says of rows that grew over a limit, and the rows that it does not look at."""
     known = [row for row in held.rows if row.status not in (NEW, GONE)]
     # A program with a memory space that it did not have is no new program: its bytes there have grown from nothing.
+    verdict = judge(known, limit, reshaped=reshaped)
+    grown = {row.key for row in (*verdict.offenders, *verdict.warned)}
     return Judged(
-        judge(known, limit, reshaped=reshaped),
+        verdict,
         [row for row in held.rows if row.status == NEW],
         [row for row in known if (row.delta_bytes or 0) < 0],
         [row for row in held.rows if row.status == GONE],
+        [
+            row
+            for row in known
+            if row.key not in grown and limit.is_crossed(row.before_bytes or 0, held.donations.get(row.key, 0))
+        ],
         held.after.refused,
     )
 

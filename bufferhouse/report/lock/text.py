@@ -29,6 +29,7 @@ _PROGRAM = Column("program_label", "program", link="program_link")
 _ON = Column("after_compile_target", "chip", rank=2)
 _SPACE = Column("memory_space", "memory space", "count", rank=1)
 _UNKNOWN = [_PROGRAM, _ON, _SPACE, Column("after_bytes", "takes", "bytes")]
+_UNDONATED = [_PROGRAM, _ON, _SPACE, Column("lost_bytes", "not donated", "bytes")]
 _SHRUNK = [
     _PROGRAM,
     _ON,
@@ -107,7 +108,7 @@ def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Compar
         ],
         **{
             part: [records[row.key]["program_label"] for row in getattr(judged, part)]
-            for part in ("unknown", "shrunk", "gone")
+            for part in ("unknown", "undonated", "shrunk", "gone")
         },
         "refused": list(judged.refused),
         "builds": _builds(held),
@@ -146,9 +147,13 @@ def _sections(
     if judged.unknown:
         lines = [f"Nobody has reviewed these. {_way_in(name)}"]
         sections.append(Section(f"Not in {name}", lines, _UNKNOWN, of(judged.unknown), "unknown", shown=_SHOWN))
+    if judged.undonated:
+        lines = ["They grew by less than the limit while they run, but what they return stays beside their arguments."]
+        lost = [{**records[row.key], "lost_bytes": held.donations[row.key]} for row in judged.undonated]
+        sections.append(Section("Donations lost", lines, _UNDONATED, lost, "undonated", shown=_SHOWN))
     if builds := _builds(held):
         sections.append(Section("Compiled by others", [], _BUILDS, builds, "builds", shown=_SHOWN))
-    grown = [*judged.verdict.offenders, *judged.verdict.warned]
+    grown = [*judged.verdict.offenders, *judged.verdict.warned, *judged.undonated]
     sections += [_why(row, records[row.key], held, links) for row in grown[:_EXPLAINED]]
     if grown:
         sections.append(Section("The way out", _ways_out(grown, records, name)))
@@ -165,7 +170,8 @@ def _sections(
 
 def _why(row: Compared, record: Record, held: Held, links: Links) -> Section:
     where = space_title(record["platform"], row.memory_space)
-    title = f"Why {printable(record['program_label'], 80)} grew in {where}"
+    verb = "grew" if (row.delta_bytes or 0) > 0 else "lost donations"
+    title = f"Why {printable(record['program_label'], 80)} {verb} in {where}"
     before, after = human_bytes(row.before_bytes), human_bytes(row.after_bytes)
     lines = [f"{before} in the lock, {after} now: {human_bytes(row.delta_bytes, signed=True)}. The causes sum to it."]
     if record["change_said"]:
@@ -236,6 +242,12 @@ def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison
             about = f"; {site.op_name}" if site and site.op_name else ""
             said = gate_message(records[row.key], limit) + about
             lines.append(annotation(level, said, title=name, source=site.source if site else None))
+    for row in judged.undonated:
+        record, site = records[row.key], _culprit(row)
+        said = (
+            f"{record['program_label']}: {human_bytes(held.donations[row.key])} of parameters are not donated any more"
+        )
+        lines.append(annotation("error", said, title=name, source=site.source if site else None))
     for row in judged.unknown:
         record = records[row.key]
         space = space_title(record["platform"], row.memory_space)
