@@ -172,7 +172,7 @@ def read_lock(path: Path) -> Lock:
         if _CONFLICT.match(line) and line[0] == "<":
             raise LockFault(f"{path}:{number}:1: expected no merge conflict, found {line[:40]!r}; {_WAY_OUT}")
     reading = _Reading(str(path), text)
-    entries = reading.entries()
+    entries = reading.entries(is_whole=True)
     if reading.problems:
         more = len(reading.problems) - _MOST_SHOWN
         shown = [*reading.problems[:_MOST_SHOWN], *([f"… and {counted(more, 'more fault')}"] if more > 0 else [])]
@@ -201,7 +201,7 @@ def read_mendable(path: Path) -> Mendable:
         entries: dict[tuple[str, str, int], Entry] = {}
         for first_line, block in _blocks(side):
             reading = _Reading(str(path), block, first_line)
-            for entry in reading.entries():
+            for entry in reading.entries(is_whole=block == side):
                 entries[entry.key] = entry
             found.broken += [(key, problem) for key, problem in reading.broken]
         found.sides.append(entries)
@@ -262,15 +262,14 @@ class _Reading:
         self.broken: list[tuple[tuple[str, str, int] | None, str]] = []  # with the key of the program, if it has one
         self._places: dict | None = None
 
-    def entries(self) -> list[Entry]:
-        """Return the entries that have no fault."""
+    def entries(self, *, is_whole: bool) -> list[Entry]:
+        """Return the entries that have no fault; a piece of a file has no version and no chips."""
         try:
             document = tomllib.loads(self.text)
         except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
             self._no_toml(error)
             return []
-        is_whole = self.first_line == 1 and ("version" in document or not document.get("program"))
-        if is_whole:
+        if is_whole or "version" in document:
             self._version(document)
         if self.problems:
             self.broken += [(None, problem) for problem in self.problems]
@@ -318,7 +317,9 @@ class _Reading:
     def _version(self, document: Mapping[str, Any]) -> None:
         version = document.get("version")
         if type(version) is not int or version < 1:
-            self.fault(("version",), f"version = {VERSION} at the top", version if "version" in document else "none")
+            self.fault(
+                ("version",), f"version = {VERSION} at the top", repr(version) if "version" in document else "none"
+            )
         elif version > VERSION:
             self.fault(("version",), f"version {VERSION}", f"version {version}, of a newer bufferhouse")
             raise LockFault(self.problems[-1])
