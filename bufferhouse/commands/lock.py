@@ -106,11 +106,11 @@ def lock(
     with _dumps([*(sources or []), *(source or [])], file, chip, warehouse, wait) as (_, fresh):
         pass
     _note(fresh)
+    names = _names(accept, fresh) if accept else None
     with held(file):
         kept = read_mendable(file) if update or accept or file.exists() else Mendable([{}])
         if not update and not accept:  # written anew: of what was there only reasons stay
             kept = Mendable([{key: one for key, one in side.items() if key in fresh.entries} for side in kept.sides])
-        names = _names(accept, fresh) if accept else None
         new = updated(kept, fresh, names, why or "")
         write_lock(file, new)
     before = kept.sides[0] if kept.sides else {}

@@ -2,8 +2,10 @@
 
 import html
 import json
+import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -27,6 +29,14 @@ from bufferhouse.whatif.edits import read_edit
 
 _SHOWN_HEIGHT = 900  # pixels of a page in a notebook
 _MOST_VALUES = 1_000_000  # of a memory space
+
+
+class _Folder:
+    """A temporary folder that goes with the last object that holds it."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="bufferhouse-explain-")
+        self.remove = weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +72,7 @@ class Explained:
     values: list[Record]
     compiled: Any
     output_sites: Mapping[int, list[Site]]
-    _folder: Any
+    _folder: _Folder
 
     def __repr__(self) -> str:
         peak = "" if self.peak is None else f", {human_bytes(self.peak)} at the peak"
@@ -125,7 +135,7 @@ def explain(jitted: Any, *args: Any, chip: str | None = None, root: Path | None 
     if lower is None and not hasattr(jitted, "compile"):
         raise UsageError(f"expected a jitted function, or what its lower() returns, found {type(jitted).__name__}")
     lowered = lower(*args, **kwargs) if lower is not None else jitted
-    folder = tempfile.TemporaryDirectory(prefix="bufferhouse-explain-")
+    folder = _Folder()
     try:
         with _compiling():
             options = {"xla_dump_to": folder.name, "xla_dump_hlo_as_text": True}
@@ -133,11 +143,11 @@ def explain(jitted: Any, *args: Any, chip: str | None = None, root: Path | None 
         _describe(Path(folder.name), compiled)
         return _read(folder, compiled, chip, Checkout(root or Path.cwd()))
     except BaseException:
-        folder.cleanup()
+        folder.remove()
         raise
 
 
-def _read(folder: Any, compiled: Any, chip: str | None, checkout: Checkout) -> Explained:
+def _read(folder: _Folder, compiled: Any, chip: str | None, checkout: Checkout) -> Explained:
     with in_memory([folder.name], with_logs=False) as con:
         found = measured(con, checkout, chip=chip)
         if not found.entries:
