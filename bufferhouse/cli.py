@@ -16,6 +16,7 @@ from bufferhouse.commands import (
     config,
     ingest,
     maintain,
+    mcp,
     models,
     oom,
     query,
@@ -72,6 +73,7 @@ app.command()(models.catalog)
 app.add_typer(config.config, name="config")
 runs.runs.command("complete")(config.runs_complete)
 app.command()(serve.serve)
+app.command()(mcp.mcp)
 
 
 @app.callback(invoke_without_command=True)

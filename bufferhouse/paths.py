@@ -12,6 +12,7 @@ MODELS = CHECKOUT / "dbt_like_models"
 MIGRATIONS = CHECKOUT / "sql" / "migrations"
 QUERIES = CHECKOUT / "sql" / "queries"
 REPORTS = CHECKOUT / "sql" / "reports"
+DOCS = CHECKOUT / "docs"
 
 _LONGEST_NAME = 40  # characters of a file's name in that of its successor: a name may be as long as names can be
 _numbers = count(1)

@@ -16,7 +16,7 @@ from bufferhouse.commands.report import (
     deliver,
     page_at_least,
 )
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, check_known
 from bufferhouse.redaction import give
 
 if TYPE_CHECKING:
@@ -97,13 +97,13 @@ def compare(
     from bufferhouse.report.writing import check_page_path
 
     check_format(output_format, "table", "markdown", "json", *(["github"] if fail_over else []))
-    _check("--metric", metric, METRICS)
+    check_known("--metric", metric, METRICS)
     for group in by or []:
-        _check("--by", group, GROUPINGS)
+        check_known("--by", group, GROUPINGS)
     if accept is not None and fail_over is None:
         raise UsageError("--accept: expected --fail-over beside it")
     if reshaped is not None:
-        _check("--reshaped", reshaped, RESHAPED_MODES)
+        check_known("--reshaped", reshaped, RESHAPED_MODES)
         if fail_over is None:
             raise UsageError("--reshaped: expected --fail-over beside it")
     if headroom is not None and fail_over is None:
@@ -165,7 +165,7 @@ def blame(
     from bufferhouse.config.threshold import METRICS
     from bufferhouse.report.compare.history import blame_text, read_blame
 
-    _check("--metric", metric, METRICS)
+    check_known("--metric", metric, METRICS)
     path = checked(warehouse, source, None, output_format)
     blamed = read_blame(path, program, metric=metric, memory_space=memory_space, sources=source or [], wait=wait)
     if blamed.note:
@@ -207,8 +207,3 @@ def _headroom(share: float, after: dict[str, Any]) -> "Headroom":
             f"bufferhouse runs set {name} device_memory_bytes=…"
         )
     return Headroom(share, after["device_memory_bytes"])
-
-
-def _check(option: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise UsageError(f"{option}: expected {', '.join(known[:-1])} or {known[-1]}, found {given!r}")

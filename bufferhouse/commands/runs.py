@@ -42,15 +42,11 @@ def runs_ls(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_fo
     """
     from bufferhouse.query.format import formatted
     from bufferhouse.query.hints import why_empty
+    from bufferhouse.query.listings import RUNS
 
     check_format(output_format, "table", "json")
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
-        cursor = con.execute(
-            "SELECT r.run_name, r.started_at, r.started_at_source, r.compiler, r.compiler_version, r.platform, r.track,"
-            " COUNT(o.dump_id) AS dumps, COUNT(DISTINCT o.dump_id) AS contents, r.root"
-            " FROM staging.runs AS r LEFT JOIN staging.observations AS o USING (run_id)"
-            " GROUP BY ALL ORDER BY r.started_at, MAX(r.natural_name)"
-        )
+        cursor = con.execute(RUNS)
         columns, rows = [column[0] for column in cursor.description], cursor.fetchall()
         if not rows:
             say(f"bufferhouse: no rows: {why_empty(con)}")
@@ -182,15 +178,11 @@ def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_f
     """
     from bufferhouse.query.format import formatted
     from bufferhouse.query.hints import why_empty
+    from bufferhouse.query.listings import PROGRAMS
 
     check_format(output_format, "table", "json")
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
-        cursor = con.execute(
-            "SELECT t.program_id, MAX(t.program_name) AS program_name, COUNT(DISTINCT t.run_id) AS runs,"
-            " CAST(MAX(t.reserved_bytes) AS BIGINT) AS most_reserved_bytes, MAX(d.entry_signature) AS entry_signature"
-            " FROM marts.memory_space_trend_v1 AS t JOIN raw.dumps AS d USING (dump_id)"
-            " GROUP BY t.program_id ORDER BY most_reserved_bytes DESC, program_name"
-        )
+        cursor = con.execute(PROGRAMS)
         columns, rows = [column[0] for column in cursor.description], cursor.fetchall()
         if not rows:
             say(f"bufferhouse: no rows: {why_empty(con)}")
