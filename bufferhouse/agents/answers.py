@@ -64,9 +64,7 @@ def describe_mart(place: Address, limits: Limits, name: str | None = None) -> Fo
         }
 
 
-def ask(
-    place: Address, limits: Limits, name: str | None = None, parameters: dict[str, Any] | None = None
-) -> Found:
+def ask(place: Address, limits: Limits, name: str | None = None, parameters: dict[str, Any] | None = None) -> Found:
     """Return the answer to a question of the cookbook, as `bufferhouse query --ask`; without a name all questions."""
     if name is None:
         listed = [

@@ -136,7 +136,9 @@ def server(calls: Calls) -> MCPServer:
         program: Program,
         edits: Annotated[
             list[str] | None,
-            Field(description="Such as donate:parameter=0, remat:fusion.12, shrink:VALUE:bf16, free:VALUE, reschedule."),
+            Field(
+                description="Such as donate:parameter=0, remat:fusion.12, shrink:VALUE:bf16, free:VALUE, reschedule."
+            ),
         ] = None,
         fit: Annotated[str | None, Field(description="A capacity such as 15.75GiB: find the fewest edits.")] = None,
         memory_space: Annotated[int, Field(ge=0, description="The memory space.")] = 0,
@@ -165,9 +167,7 @@ def _add_resources(made: MCPServer) -> None:
     @made.resource("bufferhouse://catalog", name="catalog", mime_type="text/markdown")
     def catalog() -> str:
         """List every table and view with its purpose; bufferhouse://catalog/NAME has the columns of one."""
-        return "\n".join(
-            f"* {name}: {text.split(chr(10) * 2, 2)[1]}" for name, text in catalog_sections().items()
-        )
+        return "\n".join(f"* {name}: {text.split(chr(10) * 2, 2)[1]}" for name, text in catalog_sections().items())
 
     @made.resource("bufferhouse://catalog/{name}", name="catalog of one", mime_type="text/markdown")
     def catalog_of(name: str) -> str:
