@@ -1,4 +1,4 @@
-"""Calls of tools from the server: each in a process of its own (`worker`), few at once, none for longer than allowed."""
+"""Calls of tools from the server: each in a process of its own (`worker`), few at once, none for too long."""
 
 import json
 import os
