@@ -17,11 +17,11 @@ from pydantic import Field
 from bufferhouse.agents.calls import Calls
 from bufferhouse.agents.pages import MOST_ROWS, Page
 from bufferhouse.errors import UsageError
-from bufferhouse.paths import DOCS
+from bufferhouse.paths import DOCS, PACKAGE
 from bufferhouse.query.catalog import catalog_sections
 from bufferhouse.version import __version__
 
-SKILL = Path(__file__).with_name("SKILL.md")
+SKILL = PACKAGE / "agents" / "SKILL.md"
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 Offset = Annotated[int, Field(ge=0, description="The first row of each list, from 0; `pages` says where the next is.")]
 Limit = Annotated[int, Field(ge=1, le=MOST_ROWS, description="How many rows of each list at most.")]
@@ -136,9 +136,7 @@ def server(calls: Calls) -> MCPServer:
         program: Program,
         edits: Annotated[
             list[str] | None,
-            Field(
-                description="Such as donate:parameter=0, remat:fusion.12, shrink:VALUE:bf16, free:VALUE, reschedule."
-            ),
+            Field(description="Such as donate:parameter=0, remat:fusion.12, shrink:VALUE:bf16, free:VALUE."),
         ] = None,
         fit: Annotated[str | None, Field(description="A capacity such as 15.75GiB: find the fewest edits.")] = None,
         memory_space: Annotated[int, Field(ge=0, description="The memory space.")] = 0,

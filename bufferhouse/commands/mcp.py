@@ -8,6 +8,7 @@ import typer
 
 from bufferhouse.commands.options import WarehouseOption, say, told, warehouse_path
 from bufferhouse.errors import UsageError
+from bufferhouse.paths import PACKAGE
 
 TOKEN = "BUFFERHOUSE_MCP_TOKEN"
 
@@ -30,16 +31,16 @@ def mcp(
 
     Example: bufferhouse mcp --warehouse nightly.duckdb
     """
+    if skill:
+        print((PACKAGE / "agents" / "SKILL.md").read_text(encoding="utf-8"), end="")
+        return
     try:
         from bufferhouse.agents.calls import Calls
-        from bufferhouse.agents.server import SKILL, run_http, server
+        from bufferhouse.agents.server import run_http, server
     except ModuleNotFoundError as error:
         if error.name not in ("mcp", "anyio", "pydantic"):
             raise
         raise UsageError("bufferhouse mcp needs the package mcp; install it with: pip install 'mcp>=2.3,<3'") from None
-    if skill:
-        print(SKILL.read_text(encoding="utf-8"), end="")
-        return
     place = warehouse_path(warehouse, must_exist=True)
     made = server(Calls(place.key, timeout, memory, max_rows))
     if http is None:

@@ -17,9 +17,10 @@ from bufferhouse.whatif import space
 from tests.attack.sql import KINDS
 
 LIMITS = Limits(seconds=20, memory_bytes=256 * MIB, threads=1, rows=1000)
+FIRST = Page()
 
 
-def asked(warehouse, tool, page=Page(), **arguments):
+def asked(warehouse, tool, page=FIRST, **arguments):
     return json.loads(answer(tool, address_of(warehouse), arguments, LIMITS, page))
 
 
