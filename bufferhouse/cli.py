@@ -14,6 +14,7 @@ from bufferhouse import redaction
 from bufferhouse.commands import (
     compare,
     config,
+    contracts,
     ingest,
     maintain,
     mcp,
@@ -70,6 +71,7 @@ for verb in (
 app.command()(models.models)
 app.command()(models.lineage)
 app.command()(models.catalog)
+app.command()(contracts.contracts)
 app.add_typer(config.config, name="config")
 runs.runs.command("complete")(config.runs_complete)
 app.command()(serve.serve)

@@ -25,6 +25,7 @@ HOMES = {
     "obstore": {"sources", "warehouse"},
     "psycopg": {"warehouse"},
     "mcp": {"agents"},
+    "yaml": {"contracts"},
 }
 # Rooms that know nothing of the database, and those that need the standard library only.
 WITHOUT_DUCKDB = {"dump", "schemas", "sources", "tabulate", "config"}
