@@ -66,6 +66,7 @@ for verb in (
     maintain.compact,
     maintain.prune,
     maintain.stats,
+    maintain.metrics,
 ):
     app.command()(verb)
 app.command()(models.models)
