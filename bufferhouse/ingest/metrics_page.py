@@ -1,6 +1,6 @@
 """The metrics of a warehouse on 127.0.0.1, for a collector on this machine: what `bufferhouse metrics` prints.
 
-Each is asked in a process of its own: the process that serves flows opens no warehouse, and waits for nobody who writes.
+Each is asked in a process of its own: the process that serves flows opens no warehouse and waits for no writer.
 """
 
 import subprocess

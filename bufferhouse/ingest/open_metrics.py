@@ -1,4 +1,4 @@
-"""What is in a warehouse, in the text of OpenMetrics, which Prometheus reads: the figures of `metrics`, and no other."""
+"""What is in a warehouse, in the text of OpenMetrics, for Prometheus: the figures of `metrics`, and no other."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
