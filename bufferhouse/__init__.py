@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     import duckdb
 
-__all__ = ["__version__", "connect"]
+    from bufferhouse.report.program.notebook import ProgramView
+
+__all__ = ["__version__", "connect", "program"]
 
 
 def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) -> "duckdb.DuckDBPyConnection":
@@ -32,3 +34,24 @@ def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) 
     from bufferhouse.query.notebooks import connect
 
     return connect(warehouse, wait=wait)
+
+
+def program(
+    name: str, run: str | None = None, *, warehouse: "str | os.PathLike | None" = None, wait: float = 0.0
+) -> "ProgramView":
+    """Return a program of a run, else of the newest that has it; a notebook shows its timeline and who owns its peak.
+
+    `name` is its name or program_id, or the beginning of either. The warehouse is that of `connect`. Unlike a connection
+    the view holds nothing open.
+
+    Raises:
+        UsageError: there is no such warehouse, program or run, or several fit; the message names them.
+        WarehouseBusy, WarehouseError: as `connect`.
+    """
+    from bufferhouse.report.program.data import read_program
+    from bufferhouse.report.program.notebook import ProgramView
+    from bufferhouse.warehouse import address_of
+
+    place = address_of(warehouse)
+    place.check_file()
+    return ProgramView(read_program(place, name, run=run, wait=wait))
