@@ -39,10 +39,10 @@ def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) 
 def program(
     name: str, run: str | None = None, *, warehouse: "str | os.PathLike | None" = None, wait: float = 0.0
 ) -> "ProgramView":
-    """Return a program of a run, else of the newest that has it; a notebook shows its timeline and who owns its peak.
+    """Return a program of a run, else of the newest that has it; a notebook shows timeline and owners of the peak.
 
-    `name` is its name or program_id, or the beginning of either. The warehouse is that of `connect`. Unlike a connection
-    the view holds nothing open.
+    `name` is its name or program_id, or the beginning of either. The warehouse is that of `connect`. The view holds
+    nothing open.
 
     Raises:
         UsageError: there is no such warehouse, program or run, or several fit; the message names them.

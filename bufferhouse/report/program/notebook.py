@@ -13,8 +13,8 @@ _LONG = 60  # characters of a cell
 class ProgramView:
     """A program of a run: `bufferhouse.program` returns it, and a notebook shows it as HTML.
 
-    `dump` is the record of its dump, `answers` all records by the name of their statement, `peak` those of the owners of the
-    occupied peak of each memory space, the largest first.
+    `dump` is the record of its dump, `answers` all records by the name of their statement, `peak` those of the owners of
+    the occupied peak of each memory space, the largest first.
     """
 
     def __init__(self, program: Program) -> None:
