@@ -2,7 +2,7 @@
 
 from bufferhouse.query.statements import Record
 from bufferhouse.report.program.data import Program, Space
-from bufferhouse.report.program.text import program_text, space_heading, subtitle
+from bufferhouse.report.program.text import space_heading, subtitle
 from bufferhouse.report.text.figures import human_bytes, printable
 
 _WIDTH, _HEIGHT = 640, 96  # pixels of a timeline
@@ -13,8 +13,7 @@ _LONG = 60  # characters of a cell
 class ProgramView:
     """A program of a run: `bufferhouse.program` returns it, and a notebook shows it as HTML.
 
-    `dump` is the record of its dump, `answers` all records by the name of their statement, `peak` those of the owners of
-    the occupied peak of each memory space, the largest first.
+    `dump` is the record of its dump, `answers` has all records by the name of their statement.
     """
 
     def __init__(self, program: Program) -> None:
@@ -28,7 +27,7 @@ class ProgramView:
         return self.answers["program_peak"]
 
     def __repr__(self) -> str:
-        return program_text(self._program, "table")
+        return "\n".join([self._program.name, *subtitle(self._program)])
 
     def _repr_html_(self) -> str:
         from bufferhouse.report.html.page import fragment
