@@ -34,7 +34,6 @@ from bufferhouse.version import __version__
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="A data warehouse for the memory decisions of XLA.\n\n"

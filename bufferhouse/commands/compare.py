@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bufferhouse.commands import completion
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say
 from bufferhouse.commands.query import FromOption
 from bufferhouse.commands.report import (
@@ -23,12 +24,21 @@ if TYPE_CHECKING:
     from bufferhouse.compare.gate import Headroom
 
 BeforeArgument = Annotated[
-    str, typer.Argument(help="The run before: its name, the beginning of it, latest, previous or latest:track=nightly.")
+    str,
+    typer.Argument(
+        help="The run before: its name, the beginning of it, latest, previous or latest:track=nightly.",
+        autocompletion=completion.runs,
+    ),
 ]
-AfterArgument = Annotated[str, typer.Argument(help="The run after.")]
+AfterArgument = Annotated[str, typer.Argument(help="The run after.", autocompletion=completion.runs)]
 MetricOption = Annotated[str, typer.Option("--metric", help="reserved, occupied, temp or footprint.")]
 ProgramOption = Annotated[
-    str | None, typer.Option("--program", help="Only this program: its name or program_id, or the beginning of either.")
+    str | None,
+    typer.Option(
+        "--program",
+        help="Only this program: its name or program_id, or the beginning of either.",
+        autocompletion=completion.programs,
+    ),
 ]
 SpaceOption = Annotated[int | None, typer.Option("--memory-space", min=0, help="Only this memory space.")]
 ByOption = Annotated[
@@ -149,7 +159,12 @@ def compare(
 
 @guarded
 def blame(
-    program: Annotated[str, typer.Argument(help="The program: its name or program_id, or the beginning of either.")],
+    program: Annotated[
+        str,
+        typer.Argument(
+            help="The program: its name or program_id, or the beginning of either.", autocompletion=completion.programs
+        ),
+    ],
     memory_space: SpaceOption = None,
     metric: MetricOption = "reserved",
     warehouse: WarehouseOption = None,

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bufferhouse.commands import completion
 from bufferhouse.commands.options import (
     FormatOption,
     PlanOption,
@@ -56,7 +57,7 @@ def runs_ls(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_fo
 @runs.command("set")
 @guarded
 def runs_set(
-    name: Annotated[str, typer.Argument(help=_RUN)],
+    name: Annotated[str, typer.Argument(help=_RUN, autocompletion=completion.runs)],
     facts: Annotated[
         list[str],
         typer.Argument(help="K=V: platform=tpu, track=nightly, started_at=…, or label.NAME=…; K= removes it."),
@@ -83,7 +84,7 @@ def runs_set(
 @runs.command("rename")
 @guarded
 def runs_rename(
-    name: Annotated[str, typer.Argument(help=_RUN)],
+    name: Annotated[str, typer.Argument(help=_RUN, autocompletion=completion.runs)],
     new_name: Annotated[str, typer.Argument(help="The new name.")],
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
@@ -101,7 +102,7 @@ def runs_rename(
 @runs.command("rm")
 @guarded
 def runs_rm(
-    names: Annotated[list[str], typer.Argument(help=_RUNS)],
+    names: Annotated[list[str], typer.Argument(help=_RUNS, autocompletion=completion.runs)],
     warehouse: WarehouseOption = None,
     plan: PlanOption = False,
     yes: YesOption = False,
@@ -154,7 +155,7 @@ def removed(pruned: Any, ending: str = "removed") -> str:
 @runs.command("pin")
 @guarded
 def runs_pin(
-    names: Annotated[list[str], typer.Argument(help=_RUNS)],
+    names: Annotated[list[str], typer.Argument(help=_RUNS, autocompletion=completion.runs)],
     warehouse: WarehouseOption = None,
     off: Annotated[bool, typer.Option("--off", help="Let them go again.")] = False,
     wait: WaitOption = 0.0,
