@@ -1,6 +1,6 @@
 """What a shell proposes behind a verb: runs, programs and questions, from the warehouse or what was kept of it.
 
-To open a warehouse takes as long as the rest of a proposal, so its names are kept in the cache as long as it does not change.
+To open a warehouse takes as long as all the rest, so its names are kept in the cache as long as it does not change.
 Nothing is proposed where it cannot be read: a shell has no place for messages.
 """
 
@@ -77,5 +77,5 @@ def _read(place: Address) -> dict[str, list[str]]:
 
 
 def _is_plain(name: str) -> bool:
-    """Say whether a shell takes a name as it is: others were chosen by whoever wrote the dumps, and are not proposed."""
+    """Say whether a shell takes a name as it is; others are not proposed: whoever wrote the dumps chose them."""
     return all(char.isalnum() or char in "._-+/:@%" for char in name)

@@ -32,7 +32,7 @@ def proposed(own_warehouse, tmp_path):
 
 def test_runs_programs_and_questions_are_proposed(proposed, own_warehouse):
     """Those of the warehouse, and the cookbook's; verbs, too."""
-    assert ["compare"] == proposed("compa")
+    assert ["compare"] == proposed("compar")
     assert {"latest", "previous", "jaxlib-0.9.0"} <= set(proposed("compare", ""))
     assert ["jaxlib-0.10.0"] == proposed("compare", "jaxlib-0.9.0", "jaxlib-0.10")
     assert ["jit_cnn_train_step"] == proposed("blame", "jit_cnn")
