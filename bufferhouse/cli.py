@@ -17,6 +17,7 @@ from bufferhouse.commands import (
     contracts,
     ingest,
     maintain,
+    manual,
     mcp,
     models,
     oom,
@@ -76,6 +77,7 @@ app.add_typer(config.config, name="config")
 runs.runs.command("complete")(config.runs_complete)
 app.command()(serve.serve)
 app.command()(mcp.mcp)
+app.command()(manual.manual)
 
 
 @app.callback(invoke_without_command=True)
