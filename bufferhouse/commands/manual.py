@@ -13,7 +13,9 @@ from bufferhouse.version import __version__
 def manual(ctx: typer.Context) -> None:
     """Print the manual page, made from the help of every verb.
 
-    Example: bufferhouse manual > ~/.local/share/man/man1/bufferhouse.1
+    Written to ~/.local/share/man/man1/bufferhouse.1 it is what `man bufferhouse` shows.
+
+    Example: bufferhouse manual
     """
     root = ctx.find_root().command
     print("\n".join(_page(root)))

@@ -27,6 +27,6 @@ def test_it_is_a_page_of_the_manual():
     """groff formats it without a complaint."""
     if not shutil.which("groff"):
         pytest.skip("there is no groff")
-    words = ["groff", "-man", "-Tutf8", "-ww", "-z"]
+    words = ["groff", "-K", "utf8", "-man", "-Tutf8", "-ww", "-z"]
     done = subprocess.run(words, input=call("manual").out, capture_output=True, text=True)
     assert (0, "") == (done.returncode, done.stderr)
