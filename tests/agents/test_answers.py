@@ -1,6 +1,8 @@
 """Answers of tools without a server: what they refuse, and how they are paged."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +13,10 @@ from bufferhouse.agents.answers import WHATIF_READS, answer
 from bufferhouse.agents.pages import MOST_CHARACTERS, Page, paged
 from bufferhouse.engine.limits import MIB, Limits
 from bufferhouse.errors import UsageError
-from bufferhouse.query.guard import tables_of
+from bufferhouse.query.door import door
+from bufferhouse.query.listings import read_by
 from bufferhouse.warehouse import address_of
+from bufferhouse.warehouse.open import reading
 from bufferhouse.whatif import space
 from tests.attack.sql import KINDS
 
@@ -88,10 +92,28 @@ def test_lists_within_rows_are_cut_and_counted():
     assert {"rows[].causes": {"rows": 3, "next_offset": None, "is_cut_to": 2}} == found["pages"]
 
 
-def test_what_whatif_reads_is_what_its_statements_name(example):
+def test_what_whatif_reads_is_what_its_statements_name():
     """The list beside its answers is that of its statements."""
-    statements = [getattr(space, name) for name in ("_VALUES", "_USES", "_ALLOCATIONS", "_ABOUT")]
-    assert set(WHATIF_READS) == set().union(*(tables_of(example, sql) for sql in statements))
+    text = Path(space.__file__).read_text()
+    assert set(WHATIF_READS) == set(re.findall(r"\b(?:FROM|JOIN) ([a-z]+\.\w+)", text))
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("FROM peak_memory", ["marts.peak_memory_v1"]),
+        ("WITH x AS (FROM runs) FROM x JOIN raw.uses ON true", ["marts.runs_v2", "raw.uses"]),
+        ("SELECT (SELECT MAX(dump_id) FROM raw.dumps)", ["raw.dumps"]),
+        ("DESCRIBE peak_memory", ["marts.peak_memory_v1"]),
+        ("FROM duckdb_tables", []),
+        ("EXPLAIN FROM peak_memory", []),
+    ],
+)
+def test_what_a_statement_reads_is_named(example_warehouse, sql, expected):
+    """Marts by their versions; whatever is named inside of it counts."""
+    limits = Limits(seconds=20, memory_bytes=1024 * MIB, threads=1, rows=1_000_000)
+    with reading(address_of(example_warehouse)) as warehouse, door(warehouse.con, limits):
+        assert expected == read_by(warehouse.con, sql)
 
 
 def test_every_tool_has_an_answer():

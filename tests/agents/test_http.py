@@ -47,7 +47,8 @@ def status(url, **headers):
         with urllib.request.urlopen(urllib.request.Request(url, data=b"{}", headers=told)) as answer:
             return answer.status
     except urllib.error.HTTPError as error:
-        return error.code
+        with error:
+            return error.code
     except OSError:
         return 0
 

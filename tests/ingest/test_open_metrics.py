@@ -65,7 +65,8 @@ def test_a_port_of_this_machine_serves_them(own_warehouse):
         for request, status in ((f"{url}/", 404), (asked, 403)):
             with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(request)
-            assert status == refused.value.code
+            with refused.value as answer:
+                assert status == answer.code
     finally:
         server.shutdown()
         server.server_close()
