@@ -119,7 +119,8 @@ def explain_program(
     for part in parts:
         check_known("parts", part, tuple(asked.answers))
     found = _told(program_text(asked, "json"), asked.note)
-    return {**found, "answers": {name: found["answers"][name] for name in parts}}
+    reads = {*found["reads"], *(WHATIF_READS if "program_savings" in parts else ())}
+    return {**found, "answers": {name: found["answers"][name] for name in parts}, "reads": sorted(reads)}
 
 
 def oom(place: Address, limits: Limits, run: str) -> Found:
