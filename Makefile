@@ -32,7 +32,7 @@ help: ## Show this list
 
 install: $(STAMP) $(READER) ## Install bufferhouse into .venv (PYTHON=... chooses the interpreter)
 
-extras: $(EXTRAS) $(READER) ## Install what lakes, Dask and packing need, too
+extras: $(EXTRAS) $(READER) ## Install what lakes, Dask, packing, agents and notebooks need, too
 
 demo: $(READER) ## Ingest examples/fleet and show what its memory did
 	@mkdir -p build
@@ -82,7 +82,7 @@ lock: $(BIN)/uv ## Write the lock files anew from pyproject.toml (LOCK_FLAGS=--u
 		--custom-compile-command 'make lock' --extra image --constraint requirements.lock --no-annotate \
 		pyproject.toml -o docker/requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --generate-hashes \
-		--custom-compile-command 'make lock' --extra lake --extra dask --extra packing --constraint requirements.lock \
+		--custom-compile-command 'make lock' --extra lake --extra dask --extra packing --extra mcp --extra notebook --constraint requirements.lock \
 		--no-annotate pyproject.toml -o extras.lock
 
 clean: ## Remove everything that make made

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     import duckdb
 
     from bufferhouse.compiled.explain import Explained
+    from bufferhouse.report.program.notebook import ProgramView
 
-__all__ = ["__version__", "connect", "explain"]
+__all__ = ["__version__", "connect", "explain", "program"]
 
 
 def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) -> "duckdb.DuckDBPyConnection":
@@ -52,3 +53,24 @@ def explain(jitted: Any, *args: Any, chip: str | None = None, **kwargs: Any) -> 
     from bufferhouse.compiled.explain import explain
 
     return explain(jitted, *args, chip=chip, **kwargs)
+
+
+def program(
+    name: str, run: str | None = None, *, warehouse: "str | os.PathLike | None" = None, wait: float = 0.0
+) -> "ProgramView":
+    """Return a program of a run, else of the newest that has it; a notebook shows timeline and owners of the peak.
+
+    `name` is its name or program_id, or the beginning of either. The warehouse is that of `connect`. The view holds
+    nothing open.
+
+    Raises:
+        UsageError: there is no such warehouse, program or run, or several fit; the message names them.
+        WarehouseBusy, WarehouseError: as `connect`.
+    """
+    from bufferhouse.report.program.data import read_program
+    from bufferhouse.report.program.notebook import ProgramView
+    from bufferhouse.warehouse import address_of
+
+    place = address_of(warehouse)
+    place.check_file()
+    return ProgramView(read_program(place, name, run=run, wait=wait))

@@ -15,9 +15,12 @@ from bufferhouse.commands import (
     bisect,
     compare,
     config,
+    contracts,
     ingest,
     lock,
     maintain,
+    manual,
+    mcp,
     models,
     oom,
     query,
@@ -34,7 +37,6 @@ from bufferhouse.version import __version__
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="A data warehouse for the memory decisions of XLA.\n\n"
@@ -68,14 +70,18 @@ for verb in (
     maintain.compact,
     maintain.prune,
     maintain.stats,
+    maintain.metrics,
 ):
     app.command()(verb)
 app.command()(models.models)
 app.command()(models.lineage)
 app.command()(models.catalog)
+app.command()(contracts.contracts)
 app.add_typer(config.config, name="config")
 runs.runs.command("complete")(config.runs_complete)
 app.command()(serve.serve)
+app.command()(mcp.mcp)
+app.command()(manual.manual)
 
 
 @app.callback(invoke_without_command=True)

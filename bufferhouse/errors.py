@@ -3,7 +3,7 @@
 And the pieces that messages share.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from bufferhouse.redaction import redacted
@@ -53,6 +53,12 @@ class SourceUnavailable(_Told):
 
 class ClusterUnavailable(SourceUnavailable):
     """The cluster that should parse does not answer, or gave up: exit 3. What was committed is kept."""
+
+
+def check_known(name: str, given: str, known: Sequence[str]) -> None:
+    """Raise a UsageError for a word that is none of those that an option or a parameter takes."""
+    if given not in known:
+        raise UsageError(f"{name}: expected {', '.join(known[:-1])} or {known[-1]}, found {given[:_SHOWN]!r}")
 
 
 def counted(count: int, noun: str) -> str:

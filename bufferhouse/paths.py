@@ -1,4 +1,4 @@
-"""The folders of an installed checkout, the folder of the cache, and how a file is replaced whole."""
+"""The folders of a checkout or a wheel, the folder of the cache, and how a file is replaced whole."""
 
 import os
 import re
@@ -7,11 +7,15 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parent
+# A wheel has the folders of the checkout inside the package (docs/decisions/0033).
+IS_WHEEL = (PACKAGE / "dbt_like_models").is_dir()
+CHECKOUT = PACKAGE if IS_WHEEL else PACKAGE.parent
 MODELS = CHECKOUT / "dbt_like_models"
 MIGRATIONS = CHECKOUT / "sql" / "migrations"
 QUERIES = CHECKOUT / "sql" / "queries"
 REPORTS = CHECKOUT / "sql" / "reports"
+DOCS = CHECKOUT / "docs"
 
 _LONGEST_NAME = 40  # characters of a file's name in that of its successor: a name may be as long as names can be
 _numbers = count(1)

@@ -27,7 +27,7 @@ def flow_runs_forked() -> Iterator[None]:
     Each is still a process of its own, that can be cancelled or die alone.
     """
     context = _Context()
-    context.set_forkserver_preload(["flows.preloaded"])
+    context.set_forkserver_preload([f"{__package__}.preloaded"])
     # Ctrl-C of a terminal goes to this process, too, and would end its imports with a traceback (`flows.preloaded`).
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -130,7 +130,7 @@ def _start(port: int, auth: str, has_dashboard: bool) -> subprocess.Popen:
     return subprocess.Popen(
         # Else a server would stay behind when this process is killed.
         [
-            *(sys.executable, "-m", "flows.with_parent", "flows.gate"),
+            *(sys.executable, "-m", f"{__package__}.with_parent", f"{__package__}.gate"),
             *("--host", "127.0.0.1", "--port", str(port)),
         ],
         stdin=subprocess.PIPE,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bufferhouse.commands import completion
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say
 from bufferhouse.commands.query import FromOption
 from bufferhouse.commands.report import (
@@ -16,19 +17,28 @@ from bufferhouse.commands.report import (
     deliver,
     page_at_least,
 )
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, check_known
 from bufferhouse.redaction import give
 
 if TYPE_CHECKING:
     from bufferhouse.compare.gate import Headroom
 
 BeforeArgument = Annotated[
-    str, typer.Argument(help="The run before: its name, the beginning of it, latest, previous or latest:track=nightly.")
+    str,
+    typer.Argument(
+        help="The run before: its name, the beginning of it, latest, previous or latest:track=nightly.",
+        autocompletion=completion.runs,
+    ),
 ]
-AfterArgument = Annotated[str, typer.Argument(help="The run after.")]
+AfterArgument = Annotated[str, typer.Argument(help="The run after.", autocompletion=completion.runs)]
 MetricOption = Annotated[str, typer.Option("--metric", help="reserved, occupied, temp or footprint.")]
 ProgramOption = Annotated[
-    str | None, typer.Option("--program", help="Only this program: its name or program_id, or the beginning of either.")
+    str | None,
+    typer.Option(
+        "--program",
+        help="Only this program: its name or program_id, or the beginning of either.",
+        autocompletion=completion.programs,
+    ),
 ]
 SpaceOption = Annotated[int | None, typer.Option("--memory-space", min=0, help="Only this memory space.")]
 ByOption = Annotated[
@@ -97,13 +107,13 @@ def compare(
     from bufferhouse.report.writing import check_page_path
 
     check_format(output_format, "table", "markdown", "json", *(["github"] if fail_over else []))
-    _check("--metric", metric, METRICS)
+    check_known("--metric", metric, METRICS)
     for group in by or []:
-        _check("--by", group, GROUPINGS)
+        check_known("--by", group, GROUPINGS)
     if accept is not None and fail_over is None:
         raise UsageError("--accept: expected --fail-over beside it")
     if reshaped is not None:
-        _check("--reshaped", reshaped, RESHAPED_MODES)
+        check_known("--reshaped", reshaped, RESHAPED_MODES)
         if fail_over is None:
             raise UsageError("--reshaped: expected --fail-over beside it")
     if headroom is not None and fail_over is None:
@@ -149,7 +159,12 @@ def compare(
 
 @guarded
 def blame(
-    program: Annotated[str, typer.Argument(help="The program: its name or program_id, or the beginning of either.")],
+    program: Annotated[
+        str,
+        typer.Argument(
+            help="The program: its name or program_id, or the beginning of either.", autocompletion=completion.programs
+        ),
+    ],
     memory_space: SpaceOption = None,
     metric: MetricOption = "reserved",
     warehouse: WarehouseOption = None,
@@ -165,7 +180,7 @@ def blame(
     from bufferhouse.config.threshold import METRICS
     from bufferhouse.report.compare.history import blame_text, read_blame
 
-    _check("--metric", metric, METRICS)
+    check_known("--metric", metric, METRICS)
     path = checked(warehouse, source, None, output_format)
     blamed = read_blame(path, program, metric=metric, memory_space=memory_space, sources=source or [], wait=wait)
     if blamed.note:
@@ -207,8 +222,3 @@ def _headroom(share: float, after: dict[str, Any]) -> "Headroom":
             f"bufferhouse runs set {name} device_memory_bytes=…"
         )
     return Headroom(share, after["device_memory_bytes"])
-
-
-def _check(option: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise UsageError(f"{option}: expected {', '.join(known[:-1])} or {known[-1]}, found {given!r}")

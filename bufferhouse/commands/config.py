@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from bufferhouse.commands import completion
 from bufferhouse.commands.options import (
     FormatOption,
     WaitOption,
@@ -82,7 +83,7 @@ def shown(value: object) -> str:
 
 @guarded
 def runs_complete(
-    names: Annotated[list[str], typer.Argument(help="The runs.")],
+    names: Annotated[list[str], typer.Argument(help="The runs.", autocompletion=completion.runs)],
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:

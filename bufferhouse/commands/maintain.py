@@ -255,6 +255,28 @@ def stats(
         print("\n" + formatted(*_by_name("failing check", found["failing_checks"]), "table"))
 
 
+@guarded
+def metrics(
+    warehouse: WarehouseOption = None,
+    wait: WaitOption = 0.0,
+    config_file: ConfigOption = None,
+    checks: Annotated[bool, typer.Option("--checks", help="Run all checks, too.")] = False,
+) -> None:
+    """Print what stats prints in the text of OpenMetrics, which Prometheus reads.
+
+    With a configuration it has the freshness of each source. `bufferhouse serve --metrics-port` serves the same.
+
+    Example: bufferhouse metrics --config bufferhouse.toml
+    """
+    from bufferhouse.config.load import find, load
+    from bufferhouse.ingest.metrics import metrics as read
+    from bufferhouse.ingest.open_metrics import open_metrics
+
+    conf = load(find(config_file))
+    given = conf.warehouse if config_file and warehouse is None else warehouse
+    print(open_metrics(read(warehouse_path(given, must_exist=True), conf, wait=wait, checks=checks)), end="")
+
+
 def _by_name(what: str, found: dict[str, dict]) -> tuple[tuple[str, ...], list[tuple]]:
     """Return the columns and rows of a table, from dicts with the same keys."""
     first = next(iter(found.values()))

@@ -18,6 +18,7 @@ from bufferhouse.commands.options import (
     warehouse_path,
 )
 from bufferhouse.errors import UsageError, counted
+from bufferhouse.paths import IS_WHEEL
 
 
 @guarded
@@ -132,6 +133,8 @@ def catalog(
     from bufferhouse.query import cookbook
     from bufferhouse.query.catalog import PAGE, catalog_markdown
 
+    if IS_WHEEL:
+        raise UsageError("expected a checkout: the pages are made from what lies there, and this is a wheel")
     for path, text, origin in (
         (PAGE, catalog_markdown(), "schemas/ and dbt_like_models/"),
         (cookbook.PAGE, cookbook.page(), "sql/queries/"),

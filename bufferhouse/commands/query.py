@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from bufferhouse.commands import completion
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, show, warehouse_path
 from bufferhouse.errors import UsageError
 from bufferhouse.warehouse import Address
@@ -40,7 +41,10 @@ def query(
         str | None, typer.Argument(help="One statement that reads; without it, an interactive shell starts.")
     ] = None,
     file: Annotated[Path | None, typer.Option("-f", "--file", help="Read the statement from a file.")] = None,
-    ask: Annotated[str | None, typer.Option("--ask", help="Ask a question of the cookbook, by its name.")] = None,
+    ask: Annotated[
+        str | None,
+        typer.Option("--ask", help="Ask a question of the cookbook, by its name.", autocompletion=completion.questions),
+    ] = None,
     # For one release: elsewhere --run names a run.
     run: Annotated[str | None, typer.Option("--run", hidden=True, help="The former spelling of --ask.")] = None,
     questions: Annotated[bool, typer.Option("--list", help="List the questions of the cookbook.")] = False,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bufferhouse.commands import completion
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
 from bufferhouse.commands.query import FromOption
 from bufferhouse.errors import UsageError
@@ -53,8 +54,16 @@ def report_fleet(
 @report.command("program")
 @guarded
 def report_program(
-    program: Annotated[str, typer.Argument(help="The program: its name or program_id, or the beginning of either.")],
-    run: Annotated[str | None, typer.Option("--run", help="The run; else the newest run of the program.")] = None,
+    program: Annotated[
+        str,
+        typer.Argument(
+            help="The program: its name or program_id, or the beginning of either.", autocompletion=completion.programs
+        ),
+    ],
+    run: Annotated[
+        str | None,
+        typer.Option("--run", help="The run; else the newest run of the program.", autocompletion=completion.runs),
+    ] = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
     html: HtmlOption = None,
@@ -86,7 +95,10 @@ def report_program(
 @guarded
 def report_run(
     run: Annotated[
-        str | None, typer.Argument(help="The run: its name, or the beginning of it; else the newest run.")
+        str | None,
+        typer.Argument(
+            help="The run: its name, or the beginning of it; else the newest run.", autocompletion=completion.runs
+        ),
     ] = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bufferhouse.commands import completion
 from bufferhouse.commands.options import (
     FormatOption,
     PlanOption,
@@ -42,15 +43,11 @@ def runs_ls(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_fo
     """
     from bufferhouse.query.format import formatted
     from bufferhouse.query.hints import why_empty
+    from bufferhouse.query.listings import RUNS
 
     check_format(output_format, "table", "json")
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
-        cursor = con.execute(
-            "SELECT r.run_name, r.started_at, r.started_at_source, r.compiler, r.compiler_version, r.platform, r.track,"
-            " COUNT(o.dump_id) AS dumps, COUNT(DISTINCT o.dump_id) AS contents, r.root"
-            " FROM staging.runs AS r LEFT JOIN staging.observations AS o USING (run_id)"
-            " GROUP BY ALL ORDER BY r.started_at, MAX(r.natural_name)"
-        )
+        cursor = con.execute(RUNS)
         columns, rows = [column[0] for column in cursor.description], cursor.fetchall()
         if not rows:
             say(f"bufferhouse: no rows: {why_empty(con)}")
@@ -60,7 +57,7 @@ def runs_ls(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_fo
 @runs.command("set")
 @guarded
 def runs_set(
-    name: Annotated[str, typer.Argument(help=_RUN)],
+    name: Annotated[str, typer.Argument(help=_RUN, autocompletion=completion.runs)],
     facts: Annotated[
         list[str],
         typer.Argument(help="K=V: platform=tpu, track=nightly, started_at=…, or label.NAME=…; K= removes it."),
@@ -87,7 +84,7 @@ def runs_set(
 @runs.command("rename")
 @guarded
 def runs_rename(
-    name: Annotated[str, typer.Argument(help=_RUN)],
+    name: Annotated[str, typer.Argument(help=_RUN, autocompletion=completion.runs)],
     new_name: Annotated[str, typer.Argument(help="The new name.")],
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
@@ -105,7 +102,7 @@ def runs_rename(
 @runs.command("rm")
 @guarded
 def runs_rm(
-    names: Annotated[list[str], typer.Argument(help=_RUNS)],
+    names: Annotated[list[str], typer.Argument(help=_RUNS, autocompletion=completion.runs)],
     warehouse: WarehouseOption = None,
     plan: PlanOption = False,
     yes: YesOption = False,
@@ -158,7 +155,7 @@ def removed(pruned: Any, ending: str = "removed") -> str:
 @runs.command("pin")
 @guarded
 def runs_pin(
-    names: Annotated[list[str], typer.Argument(help=_RUNS)],
+    names: Annotated[list[str], typer.Argument(help=_RUNS, autocompletion=completion.runs)],
     warehouse: WarehouseOption = None,
     off: Annotated[bool, typer.Option("--off", help="Let them go again.")] = False,
     wait: WaitOption = 0.0,
@@ -182,15 +179,11 @@ def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_f
     """
     from bufferhouse.query.format import formatted
     from bufferhouse.query.hints import why_empty
+    from bufferhouse.query.listings import PROGRAMS
 
     check_format(output_format, "table", "json")
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
-        cursor = con.execute(
-            "SELECT t.program_id, MAX(t.program_name) AS program_name, COUNT(DISTINCT t.run_id) AS runs,"
-            " CAST(MAX(t.reserved_bytes) AS BIGINT) AS most_reserved_bytes, MAX(d.entry_signature) AS entry_signature"
-            " FROM marts.memory_space_trend_v1 AS t JOIN raw.dumps AS d USING (dump_id)"
-            " GROUP BY t.program_id ORDER BY most_reserved_bytes DESC, program_name"
-        )
+        cursor = con.execute(PROGRAMS)
         columns, rows = [column[0] for column in cursor.description], cursor.fetchall()
         if not rows:
             say(f"bufferhouse: no rows: {why_empty(con)}")

@@ -20,6 +20,10 @@ def serve(
         bool,
         typer.Option("--ui/--no-ui", help="Serve Prefect's dashboard at the address of the server that is started."),
     ] = True,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option("--metrics-port", min=0, help="Serve metrics at http://127.0.0.1:PORT/metrics, for Prometheus."),
+    ] = None,
     poll: Annotated[float, typer.Option(min=0.5, help="Seconds between two checks for flow runs that are due.")] = 10.0,
 ) -> None:
     """Run all flows on their schedules, until Ctrl-C or SIGTERM.
@@ -38,6 +42,11 @@ def serve(
             f"expected [[sources]] in {conf.path or 'a bufferhouse.toml'}, found none; see docs/schedule.md"
         )
     say(f"bufferhouse: serving {conf.path}, {counted(len(conf.sources), 'source')}, warehouse {conf.warehouse}")
+    if metrics_port is not None:
+        from bufferhouse.ingest.metrics_page import metrics_server
+
+        asked = ["--warehouse", conf.warehouse.key, *(["--config", str(conf.path)] if conf.path else [])]
+        say(f"bufferhouse: metrics are at http://127.0.0.1:{metrics_server(asked, metrics_port).server_port}/metrics")
     from flows.server import dashboard, kept_authentication, server
     from flows.serving import serve as serve_flows
 

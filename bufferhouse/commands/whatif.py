@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from bufferhouse.commands import completion
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say
 from bufferhouse.commands.query import FromOption
 from bufferhouse.commands.report import (
@@ -20,9 +21,15 @@ from bufferhouse.errors import UsageError
 from bufferhouse.redaction import give
 
 ProgramArgument = Annotated[
-    str, typer.Argument(help="The program: its name or program_id, or the beginning of either.")
+    str,
+    typer.Argument(
+        help="The program: its name or program_id, or the beginning of either.", autocompletion=completion.programs
+    ),
 ]
-RunOption = Annotated[str | None, typer.Option("--run", help="The run; else the newest run of the program.")]
+RunOption = Annotated[
+    str | None,
+    typer.Option("--run", help="The run; else the newest run of the program.", autocompletion=completion.runs),
+]
 SpaceOption = Annotated[int, typer.Option("--memory-space", min=0, help="The memory space.")]
 
 
@@ -139,14 +146,21 @@ def savings(
 
 @guarded
 def fits(
-    program: Annotated[str, typer.Argument(help="The programs: a name, or the beginning of it; else all.")] = "",
+    program: Annotated[
+        str,
+        typer.Argument(
+            help="The programs: a name, or the beginning of it; else all.", autocompletion=completion.programs
+        ),
+    ] = "",
     chip: Annotated[str | None, typer.Option("--chip", help="The chip, such as v5e.")] = None,
     capacity: Annotated[str | None, typer.Option("--capacity", help="The memory instead, such as 15.75GiB.")] = None,
     at: Annotated[
         list[int] | None, typer.Option("--at", min=1, help="Interpolate this number, too; repeat for more.")
     ] = None,
     memory_space: SpaceOption = 0,
-    run: Annotated[str | None, typer.Option("--run", help="Take the dumps of this run only.")] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", help="Take the dumps of this run only.", autocompletion=completion.runs)
+    ] = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
     output_format: ReportFormatOption = "table",

@@ -72,7 +72,8 @@ def settle(con: duckdb.DuckDBPyConnection) -> None:
     interrupts.listen(con)
     interrupts.stop_statements()
     con.execute("SET TimeZone = 'UTC'")
-    con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
+    with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets, where none is drawn
+        con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
     con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours
 
 

@@ -33,16 +33,31 @@ def catalog_markdown(directory: Path = MODELS) -> str:
     Raises:
         ModelError: a model is not written as models are.
     """
+    sections = catalog_sections(directory)
+    page = [_INTRODUCTION]
+    for layer, purpose in {**_LAYERS, "raw": _RAW}.items():
+        own = [text for name, text in sections.items() if name.startswith(f"{layer}.")]
+        page += [f"## {layer}\n\n{purpose}\n", *own]
+    return "\n".join(page)
+
+
+def catalog_sections(directory: Path = MODELS) -> dict[str, str]:
+    """Return the section of each model and of each table of raw, by its name, in the order of the page.
+
+    Raises:
+        ModelError: as `catalog_markdown`.
+    """
     from schemas import TABLES
 
     models = sorted(read(directory), key=lambda model: model.name)
     newest = _newest(models)
-    sections = [_INTRODUCTION]
-    for layer, purpose in _LAYERS.items():
-        own = [model for model in models if model.layer == layer]
-        sections += [f"## {layer}\n\n{purpose}\n", *(_model(model, newest.get(model.name)) for model in own)]
-    sections += [f"## raw\n\n{_RAW}\n", *map(_table, TABLES.values())]
-    return "\n".join(sections)
+    sections = {
+        model.name: _model(model, newest.get(model.name))
+        for layer in _LAYERS
+        for model in models
+        if model.layer == layer
+    }
+    return sections | {f"raw.{name}": _table(contract) for name, contract in TABLES.items()}
 
 
 def _newest(models: Iterable[Model]) -> dict[str, str]:

@@ -112,6 +112,20 @@ def _judged_explain(con: duckdb.DuckDBPyConnection, sql: str, others: frozenset[
 
 
 def _check_tree(con: duckdb.DuckDBPyConnection, sql: str, others: frozenset[str]) -> None:
+    tree = _tree(con, sql)
+    expressions, tables = known_functions()
+    for node in _nodes(tree):
+        if node.get("type") == "TABLE_FUNCTION":
+            # Its arguments are judged as expressions, beneath it.
+            _check_function(node["function"].get("function_name", "of no name"), tables)
+        elif "function_name" in node:
+            _check_function(node["function_name"], expressions | tables)
+        elif node.get("type") in ("BASE_TABLE", "SHOW_REF"):
+            qualifiers = (node.get("catalog_name", ""), node.get("schema_name", ""))
+            _check_table(node.get("table_name", "").strip('"'), [word for word in qualifiers if word], others)
+
+
+def _tree(con: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
     try:
         [(text,)] = con.execute(
             "SELECT json_serialize_sql(?, skip_null := true, skip_empty := true, skip_default := true)", [sql]
@@ -125,16 +139,25 @@ def _check_tree(con: duckdb.DuckDBPyConnection, sql: str, others: frozenset[str]
         raise UsageError(str(error)) from None
     if tree["error"] or len(tree["statements"]) != 1:
         raise UsageError(f"query only reads: {_ONE_KIND}; {tree.get('error_message', 'found several')}")
-    expressions, tables = known_functions()
-    for node in _nodes(tree):
-        if node.get("type") == "TABLE_FUNCTION":
-            # Its arguments are judged as expressions, beneath it.
-            _check_function(node["function"].get("function_name", "of no name"), tables)
-        elif "function_name" in node:
-            _check_function(node["function_name"], expressions | tables)
-        elif node.get("type") in ("BASE_TABLE", "SHOW_REF"):
-            qualifiers = (node.get("catalog_name", ""), node.get("schema_name", ""))
-            _check_table(node.get("table_name", "").strip('"'), [word for word in qualifiers if word], others)
+    return tree
+
+
+def tables_of(con: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
+    """Return the tables and views that a SELECT names, as it names them; nothing for EXPLAIN, and PIVOT without IN.
+
+    The statement must be one that `judged` took.
+    """
+    try:
+        nodes = list(_nodes(_tree(con, sql)))
+    except UsageError:
+        return set()
+    common = {entry["key"].lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
+    named = [
+        [node.get(part, "") for part in ("schema_name", "table_name")]
+        for node in nodes
+        if node.get("type") in ("BASE_TABLE", "SHOW_REF")
+    ]
+    return {".".join(filter(None, one)) for one in named if one[0] or one[1].lower() not in common}
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:

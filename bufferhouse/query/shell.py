@@ -12,7 +12,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.query.cookbook import question, questions, shown
 from bufferhouse.query.door import Door
 from bufferhouse.query.format import FORMATS, formatted
-from bufferhouse.query.hints import tables_like
+from bufferhouse.query.listings import Table, described
 from bufferhouse.query.output import answer, pairs
 
 PROMPT, MORE = "bufferhouse> ", "        ...> "
@@ -27,20 +27,6 @@ _TABLES = r"""
         FROM duckdb_tables() WHERE NOT internal AND schema_name = 'raw'
     )
     ORDER BY name, length(full_name), full_name
-"""
-_COLUMNS = """
-    SELECT column_name, data_type, COALESCE(comment, '') AS meaning
-    FROM duckdb_columns() WHERE schema_name = $schema AND table_name = $name ORDER BY column_index
-"""
-_PURPOSE = """
-    SELECT comment FROM duckdb_views() WHERE schema_name = $schema AND view_name = $name
-    UNION ALL SELECT comment FROM duckdb_tables() WHERE schema_name = $schema AND table_name = $name
-"""
-# The name of a mart without a version shows the newest.
-_GRAIN = """
-    SELECT array_to_string(grain, ', '), array_to_string(reads, ', ')
-    FROM meta.models WHERE model_name = $name OR regexp_full_match(model_name, $name || '_v[0-9]+')
-    ORDER BY ordinal DESC LIMIT 1
 """
 
 
@@ -111,36 +97,20 @@ class Shell:
         self.show(formatted(("name", "versions", "purpose"), rows, self.form))
 
     def _describe(self, words: list[str]) -> None:
-        columns = self._columns(*self._named(words, ".describe TABLE"))
+        columns = self._named(words, ".describe TABLE").columns
         self.show(formatted(("column", "type"), [row[:2] for row in columns], self.form))
 
     def _docs(self, words: list[str]) -> None:
-        schema, name = self._named(words, ".docs MART")
-        facts = {"schema": schema, "name": name}
-        purpose = self.door.con.execute(_PURPOSE, facts).fetchone()
-        model = self.door.con.execute(_GRAIN, {"name": f"{schema}.{name}"}).fetchone()
-        lines = [f"{schema}.{name}", "", (purpose or ("",))[0] or ""]
-        if model:
-            lines += [f"grain: {model[0]}", f"reads: {model[1]}"]
-        self.show(
-            "\n".join([*lines, "", formatted(("column", "type", "meaning"), self._columns(schema, name), "table")])
-        )
+        found = self._named(words, ".docs MART")
+        lines = [f"{found.schema}.{found.name}", "", found.purpose]
+        if found.model:
+            lines += [f"grain: {found.grain}", f"reads: {found.reads}"]
+        self.show("\n".join([*lines, "", formatted(("column", "type", "meaning"), found.columns, "table")]))
 
-    def _columns(self, schema: str, name: str) -> list[tuple]:
-        return self.door.con.execute(_COLUMNS, {"schema": schema, "name": name}).fetchall()
-
-    def _named(self, words: list[str], usage: str) -> tuple[str, str]:
-        """Return schema and name of the named table; marts come before staging and raw."""
+    def _named(self, words: list[str], usage: str) -> Table:
         if len(words) != 1:
             raise UsageError(f"expected {usage}")
-        schema, _, name = words[0].lower().rpartition(".")
-        for candidate in [schema] if schema else ["marts", "staging", "raw"]:
-            if self._columns(candidate, name):
-                return candidate, name
-        near = tables_like(self.door.con, words[0])
-        raise UsageError(
-            f"there is no table {words[0]}; " + (f"did you mean {near[0]}?" if near else ".tables lists them")
-        )
+        return described(self.door.con, words[0])
 
     def _questions(self, words: list[str]) -> None:
         rows = [(one.name, one.sentence) for one in questions().values() if all(word in one.name for word in words)]

@@ -1,5 +1,6 @@
-"""The answers of the statements in `sql/reports/`."""
+"""The answers of the statements in `sql/reports/`, and which marts they were read from."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,8 @@ from bufferhouse.paths import REPORTS
 
 Record = dict[str, Any]
 Connection = duckdb.DuckDBPyConnection
+_MART = re.compile(r"\bmarts\.\w+_v\d+\b")  # statements name marts by their version, and read nothing else
+_asked: set[str] = set()  # names of statements
 
 
 @dataclass(frozen=True)  # no slots: the records are made once
@@ -75,7 +78,13 @@ def keep(con: Connection, name: str) -> None:
     _execute(con, f"CREATE OR REPLACE TEMPORARY TABLE {name} AS {_statement(name)}", {})
 
 
+def marts_read() -> list[str]:
+    """Return the marts, with their versions, that the statements asked in this process read."""
+    return sorted({mart for name in list(_asked) for mart in _MART.findall(_statement(name))})
+
+
 def _statement(name: str) -> str:
+    _asked.add(name)
     return (REPORTS / f"{name}.sql").read_text(encoding="utf-8")
 
 

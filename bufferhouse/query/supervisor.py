@@ -25,7 +25,7 @@ def supervised() -> None:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_FORWARDED, signal.SIGCHLD})
     child = os.fork()
     if child == 0:
-        _die_with(own)
+        die_with(own)
         _hide_last_words()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return
@@ -63,7 +63,7 @@ def _wait(child: int) -> int:
             return status
 
 
-def _die_with(parent: int) -> None:
+def die_with(parent: int) -> None:
     """Let the system end this process when its parent is gone."""
     import ctypes
 

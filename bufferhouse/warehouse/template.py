@@ -18,7 +18,7 @@ import duckdb
 
 from bufferhouse.engine.sql import quoted
 from bufferhouse.models.build import fingerprint
-from bufferhouse.paths import CHECKOUT, MODELS, cache_folder
+from bufferhouse.paths import MODELS, PACKAGE, cache_folder
 from bufferhouse.warehouse.migrate import migrations
 
 _PREFIX = "blank-"
@@ -100,7 +100,7 @@ def _fingerprint() -> str:
     parts = [duckdb.__version__, fingerprint(MODELS)]
     parts += [path.read_text(encoding="utf-8") for path in migrations().values()]
     for room in _MAKERS:
-        parts += [path.read_text(encoding="utf-8") for path in sorted((CHECKOUT / "bufferhouse" / room).rglob("*.py"))]
+        parts += [path.read_text(encoding="utf-8") for path in sorted((PACKAGE / room).rglob("*.py"))]
     return _hash("\0".join(parts).encode())
 
 

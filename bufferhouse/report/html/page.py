@@ -120,6 +120,11 @@ def _in_site(
     )  # fmt: skip
 
 
+def fragment(template: str, **values: object) -> str:
+    """Return a part of a page that stands alone, such as what a notebook shows; texts are escaped."""
+    return _environment().get_template(template).render(**values)
+
+
 @cache
 def waiting_page(root: str) -> str:
     """Return a page that says that a page of a site is being made; `root` leads to the root of the site."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from bufferhouse.paths import CHECKOUT
+from bufferhouse.paths import MODELS, PACKAGE, QUERIES, REPORTS
 from bufferhouse.version import __version__
 
 NAME = "manifest.json"
@@ -63,8 +63,8 @@ def digest(files: Iterable[bytes]) -> str:
 def code() -> str:
     """Return the fingerprint of what makes the pages: another release may show the same figures otherwise."""
     found = hashlib.sha256(__version__.encode())
-    for folder in ("bufferhouse/report", "bufferhouse/compare", "sql/reports", "sql/queries", "dbt_like_models"):
-        for path in sorted(_files(CHECKOUT / folder)):
+    for folder in (PACKAGE / "report", PACKAGE / "compare", REPORTS, QUERIES, MODELS):
+        for path in sorted(_files(folder)):
             found.update(path.name.encode() + path.read_bytes())
     return found.hexdigest()[:_DIGITS]
 

@@ -1,0 +1,69 @@
+"""Calls of tools from the server: each in a process of its own (`worker`), few at once, none for too long."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from signal import Signals
+from typing import Any
+
+import anyio
+
+from bufferhouse.agents.pages import Page
+from bufferhouse.agents.worker import Request
+from bufferhouse.engine.limits import GRACE_SECONDS, MIB
+from bufferhouse.errors import UsageError
+from bufferhouse.redaction import said
+
+MOST_CHARACTERS = 100_000  # of all arguments of a call
+_AT_ONCE = 2  # processes
+_START_SECONDS = 10.0  # that a process may need before it begins, on a busy machine
+
+
+@dataclass
+class Calls:
+    """Calls of tools over one warehouse, each within limits; `seconds` and `memory_mib` are those of a statement."""
+
+    warehouse: str
+    seconds: float = 60.0
+    memory_mib: int = 1024
+    rows: int = 10_000
+    _turns: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(_AT_ONCE), repr=False)
+
+    async def call(self, tool: str, arguments: dict[str, Any], page: Page) -> str:
+        """Return what a tool answers.
+
+        Raises:
+            UsageError: it cannot be carried out as it was given, or not within the limits.
+        """
+        given = {name: value for name, value in arguments.items() if value is not None}
+        request = Request(
+            tool, given, self.warehouse, self.seconds, self.memory_mib * MIB, self.rows, *page, os.getpid()
+        )
+        text = json.dumps(request._asdict())
+        if len(text) > MOST_CHARACTERS:
+            raise UsageError(f"expected at most {MOST_CHARACTERS:,} characters of arguments, found {len(text):,}")
+        async with self._turns:
+            ended = await self._run(text)
+        if ended.stderr:
+            print(said(ended.stderr.decode(errors="replace")), file=sys.stderr, end="")
+        if ended.returncode < 0:
+            raise UsageError(
+                f"the call ended its process ({Signals(-ended.returncode).name}), which nothing survives but the "
+                "warehouse: that was not changed; ask in another way, or for less at once"
+            )
+        if ended.returncode:
+            raise UsageError(f"{tool} failed; the messages of the server say why")
+        found = json.loads(ended.stdout)
+        if "refused" in found:
+            raise UsageError(found["refused"])
+        return found["answer"]
+
+    async def _run(self, text: str) -> subprocess.CompletedProcess[bytes]:
+        program = [sys.executable, "-m", "bufferhouse.agents.worker"]
+        try:
+            with anyio.fail_after(self.seconds + GRACE_SECONDS + _START_SECONDS):
+                return await anyio.run_process(program, input=text.encode(), check=False)
+        except TimeoutError:
+            raise UsageError(f"stopped after {self.seconds:g} s; --timeout SECONDS gives it more") from None

@@ -1,0 +1,83 @@
+"""Pages of an answer: so many rows of each list, and never more text than an agent can read."""
+
+from typing import Any, NamedTuple
+
+from bufferhouse.errors import UsageError
+from bufferhouse.query.format import plain_json
+
+MOST_ROWS = 200
+MOST_CHARACTERS = 60_000  # of an answer
+
+
+class Page(NamedTuple):
+    """Rows from `offset` on, `limit` at most."""
+
+    offset: int = 0
+    limit: int = 20
+
+
+def paged(found: dict[str, Any], page: Page) -> str:
+    """Return an object as JSON with one page of each of its lists.
+
+    `pages` says of each list that is not there whole how many rows it has and where the next page begins. Lists within
+    rows are cut to as many items as rows were asked for. Where a page of so many rows is too long, it has fewer.
+
+    Raises:
+        UsageError: one row is too long, or the page begins behind the end of every list.
+    """
+    if page.offset < 0 or not 1 <= page.limit <= MOST_ROWS:
+        raise UsageError(f"expected offset >= 0 and limit from 1 to {MOST_ROWS}, found {page.offset}, {page.limit}")
+    count = page.limit
+    while True:
+        left: dict[str, dict[str, Any]] = {}
+        shown = _object(found, page, count, left, "")
+        if page.offset and all(page.offset >= one["rows"] for one in left.values()):
+            longest = max((one["rows"] for one in left.values()), default=0)
+            raise UsageError(f"offset: expected less than {longest}, the rows of the longest list; found {page.offset}")
+        text = plain_json({**shown, "pages": left})
+        if len(text) <= MOST_CHARACTERS:
+            return text
+        if count == 1:
+            raise UsageError(
+                f"one row has {len(text):,} characters, more than the {MOST_CHARACTERS:,} of an answer; ask for fewer "
+                "columns, one program or one part, or with a lower limit"
+            )
+        count //= 2
+
+
+def _object(
+    found: dict[str, Any], page: Page, count: int, left: dict[str, dict[str, Any]], path: str
+) -> dict[str, Any]:
+    """Return an object with so many rows of each list; what is left out is noted in `left`."""
+    shown: dict[str, Any] = {}
+    for name, value in found.items():
+        place = f"{path}{name}"
+        if isinstance(value, dict):
+            shown[name] = _object(value, page, count, left, f"{place}.")
+        elif isinstance(value, list) and name != "reads":
+            rows = value[page.offset : page.offset + count]
+            end = page.offset + len(rows)
+            if len(rows) < len(value):
+                left[place] = {"rows": len(value), "next_offset": end if end < len(value) and rows else None}
+            shown[name] = [_row(row, page.limit, left, place) for row in rows]
+        else:
+            shown[name] = value
+    return shown
+
+
+def _row(row: Any, limit: int, left: dict[str, dict[str, Any]], path: str) -> Any:
+    """Return a row whose lists have at most `limit` items."""
+    if isinstance(row, list):
+        return row[:limit]
+    if not isinstance(row, dict):
+        return row
+    cut = {name: value for name, value in row.items() if isinstance(value, list) and len(value) > limit}
+    for name, value in cut.items():
+        about = left.setdefault(f"{path}[].{name}", {"rows": 0, "next_offset": None, "is_cut_to": limit})
+        about["rows"] = max(about["rows"], len(value))
+    return {
+        name: [_row(one, limit, left, f"{path}[].{name}") for one in value[:limit]]
+        if isinstance(value, list)
+        else value
+        for name, value in row.items()
+    }

@@ -1,0 +1,121 @@
+"""Answers of tools without a server: what they refuse, and how they are paged."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+from bufferhouse.agents import answers
+from bufferhouse.agents.answers import WHATIF_READS, answer
+from bufferhouse.agents.pages import MOST_CHARACTERS, Page, paged
+from bufferhouse.engine.limits import MIB, Limits
+from bufferhouse.errors import UsageError
+from bufferhouse.query.door import door
+from bufferhouse.query.listings import read_by
+from bufferhouse.warehouse import address_of
+from bufferhouse.warehouse.open import reading
+from bufferhouse.whatif import space
+from tests.attack.sql import KINDS
+
+LIMITS = Limits(seconds=20, memory_bytes=256 * MIB, threads=1, rows=1000)
+FIRST = Page()
+
+
+def asked(warehouse, tool, page=FIRST, **arguments):
+    return json.loads(answer(tool, address_of(warehouse), arguments, LIMITS, page))
+
+
+def test_forty_hostile_statements_are_refused(example_warehouse):
+    """Of every kind of statement, what does more than read is refused by the guard of `bufferhouse query`."""
+    texts = [text for kind in KINDS.values() for text in kind]
+    wanted = texts[:: len(texts) // 40]
+    assert len(wanted) >= 40
+    for sql in wanted:
+        with pytest.raises(UsageError):
+            asked(example_warehouse, "query", sql=sql.format(file="/etc/passwd", data="/etc/passwd", new="/tmp/x"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "expected"),
+    [
+        ("compare", {"before": "latest", "after": "latest", "metric": "sum"}, "metric: expected reserved, "),
+        ("compare", {"before": "latest", "after": "latest", "by": ["x'"]}, "by: expected cause, "),
+        ("explain_program", {"program": "jit_cnn", "parts": ["raw"]}, "parts: expected program_dumps, "),
+        ("explain_program", {"program": "'; DELETE FROM raw.dumps; --"}, "there is no program"),
+        ("oom", {"run": "/etc/passwd"}, "there is no run"),
+        ("describe_mart", {"name": "marts.peak"}, "there is no table marts.peak"),
+        ("ask", {"name": "../reports/compare_runs"}, "there is no question"),
+        ("ask", {"name": "biggest_at_peak", "parameters": {"rows": "x"}}, "expected a whole number"),
+        ("whatif", {"program": "jit_cnn_train_step", "edits": ["halve:x"]}, "expected"),
+        ("query", {"sql": "FROM raw.uses"}, "more than 1,000 rows"),
+    ],
+)
+def test_what_cannot_be_carried_out_is_told(example_warehouse, tool, arguments, expected):
+    """As the command line says it."""
+    with pytest.raises(UsageError, match=expected):
+        asked(example_warehouse, tool, **arguments)
+
+
+def test_pages_are_the_whole(example_warehouse):
+    """Asked page by page, a list is there once, and `pages` says where the next one begins."""
+    whole = asked(example_warehouse, "list_programs", Page(0, 200))
+    assert {} == whole["pages"]
+    rows, page = [], Page(0, 7)
+    while True:
+        found = asked(example_warehouse, "list_programs", page)
+        rows += found["rows"]
+        if found["pages"]["rows"]["next_offset"] is None:
+            break
+        page = Page(found["pages"]["rows"]["next_offset"], 7)
+    assert whole["rows"] == rows
+    with pytest.raises(UsageError, match=f"expected less than {len(rows)}"):
+        asked(example_warehouse, "list_programs", Page(len(rows), 7))
+
+
+def test_an_answer_is_never_too_long():
+    """Where rows are long there are fewer of them; a row that is too long alone is refused."""
+    rows = [{"text": "x" * 10_000}] * 20
+    text = paged({"rows": rows}, Page(0, 20))
+    assert len(text) <= MOST_CHARACTERS
+    assert {"rows": 20, "next_offset": 5} == json.loads(text)["pages"]["rows"]
+    with pytest.raises(UsageError, match="one row has"):
+        paged({"rows": [{"text": "x" * MOST_CHARACTERS}]}, Page(0, 20))
+
+
+def test_lists_within_rows_are_cut_and_counted():
+    """Nothing is left out in silence."""
+    found = json.loads(paged({"rows": [{"causes": [1, 2, 3]}, {"causes": []}]}, Page(0, 2)))
+    assert [{"causes": [1, 2]}, {"causes": []}] == found["rows"]
+    assert {"rows[].causes": {"rows": 3, "next_offset": None, "is_cut_to": 2}} == found["pages"]
+
+
+def test_what_whatif_reads_is_what_its_statements_name():
+    """The list beside its answers is that of its statements."""
+    text = Path(space.__file__).read_text()
+    assert set(WHATIF_READS) == set(re.findall(r"\b(?:FROM|JOIN) ([a-z]+\.\w+)", text))
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("FROM peak_memory", ["marts.peak_memory_v1"]),
+        ("WITH x AS (FROM runs) FROM x JOIN raw.uses ON true", ["marts.runs_v2", "raw.uses"]),
+        ("SELECT (SELECT MAX(dump_id) FROM raw.dumps)", ["raw.dumps"]),
+        ("DESCRIBE peak_memory", ["marts.peak_memory_v1"]),
+        ("FROM duckdb_tables", []),
+        ("EXPLAIN FROM peak_memory", []),
+    ],
+)
+def test_what_a_statement_reads_is_named(example_warehouse, sql, expected):
+    """Marts by their versions; whatever is named inside of it counts."""
+    limits = Limits(seconds=20, memory_bytes=1024 * MIB, threads=1, rows=1_000_000)
+    with reading(address_of(example_warehouse)) as warehouse, door(warehouse.con, limits):
+        assert expected == read_by(warehouse.con, sql)
+
+
+def test_every_tool_has_an_answer():
+    """The tools of the server are those of `answers`."""
+    assert {tool.__name__ for tool in answers.TOOLS.values()} == set(answers.TOOLS)

@@ -1,0 +1,84 @@
+"""Metrics: the figures of `stats`, read by Prometheus' own parser, from the command and from the port of `serve`."""
+
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parsed
+
+from bufferhouse.ingest.metrics_page import metrics_server
+from bufferhouse.ingest.open_metrics import CONTENT_TYPE, open_metrics
+from tests.command_line import call
+
+
+def samples(text: str) -> dict[tuple, float]:
+    """The samples of a text, by name and labels."""
+    return {
+        (sample.name.removeprefix("bufferhouse_"), *sorted(sample.labels.values())): sample.value
+        for family in parsed(text)
+        for sample in family.samples
+    }
+
+
+def test_the_figures_are_those_of_stats(example_warehouse):
+    """Each equals what `stats --format json` prints."""
+    stats = json.loads(call("stats", "--format", "json", "--warehouse", example_warehouse).out)
+    outcome = call("metrics", "--warehouse", example_warehouse)
+    assert 0 == outcome.code
+    found = samples(outcome.out)
+    for name in ("dumps", "observations", "text_bytes", "file_bytes", "open_rejects"):
+        assert stats[name] == found[(name,)]
+    assert len(stats["runs"]) == found[("runs",)]
+    tables = {name: row["rows"] for name, row in stats["tables"].items()}
+    assert tables == {key[1]: value for key, value in found.items() if key[0] == "table_rows"}
+    assert stats["last_load"]["new"] == found[("last_load_dumps", "new")]
+    assert ("published_bytes",) not in found
+
+
+def test_names_of_others_are_labels():
+    """Whatever stands in the name of a source or a rule, the text says so and goes on."""
+    name = 'a "source"\\\nbufferhouse_dumps 7'
+    found = {
+        **dict.fromkeys(("dumps", "observations", "text_bytes", "file_bytes", "open_rejects", "repeat_share"), 0),
+        **dict.fromkeys(("published_bytes", "published_at", "last_load", "writer", "failing_checks")),
+        "runs": {},
+        "tables": {},
+        "rejects": [{"rule": name, "state": "open", "count": 3}],
+        "sources": {name: {"observations": 1, "quiet_seconds": None, "is_stale": True}},
+    }
+    read = samples(open_metrics(found))
+    assert 3 == read[("rejects", *sorted((name, "open")))]
+    assert 1 == read[("source_is_stale", name)]
+    assert 0 == read[("dumps",)]
+
+
+def test_a_port_of_this_machine_serves_them(own_warehouse):
+    """GET /metrics answers what the command prints; another path or name of this machine is refused."""
+    server = metrics_server(["--warehouse", str(own_warehouse)], 0)
+    try:
+        url = f"http://127.0.0.1:{server.server_port}"
+        with urllib.request.urlopen(f"{url}/metrics") as answer:
+            assert CONTENT_TYPE == answer.headers["Content-Type"]
+            assert samples(call("metrics", "--warehouse", own_warehouse).out) == samples(answer.read().decode())
+        asked = urllib.request.Request(f"{url}/metrics", headers={"Host": "evil.example"})
+        for request, status in ((f"{url}/", 404), (asked, 403)):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(request)
+            with refused.value as answer:
+                assert status == answer.code
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_where_nothing_can_be_told_the_answer_says_why(tmp_path):
+    """503 with the message of the command."""
+    server = metrics_server(["--warehouse", str(tmp_path / "none.duckdb")], 0)
+    try:
+        status, text = server.answer()
+        assert 503 == status
+        assert "there is no warehouse" in text
+    finally:
+        server.shutdown()
+        server.server_close()

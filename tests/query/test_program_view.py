@@ -1,0 +1,117 @@
+"""`bufferhouse.program`: what a notebook shows, and the example notebook, executed."""
+
+import json
+import os
+import shutil
+from html.parser import HTMLParser
+
+import pytest
+
+import bufferhouse
+from bufferhouse.errors import UsageError
+from bufferhouse.paths import CHECKOUT
+from bufferhouse.warehouse.open import writing
+from tests.command_line import call, run
+
+NOTEBOOK = CHECKOUT / "examples" / "notebooks" / "why-is-my-peak-so-high.ipynb"
+HOSTILE = "<script>alert(1)</script>"
+
+
+class Tags(HTMLParser):
+    """The tags of a text, and how many are open at its end."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.open = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        assert tag == self.open.pop()
+
+
+def test_a_notebook_shows_timeline_and_owners(example_warehouse):
+    """An SVG and a table for each memory space with live ranges; every tag is closed, and no script is there."""
+    view = bufferhouse.program("jit_cnn_train_step", "jaxlib-0.6.0", warehouse=example_warehouse)
+    shown = Tags(view._repr_html_())
+    assert [] == shown.open
+    assert {"div", "svg", "polygon", "table"} <= set(shown.tags)
+    assert "script" not in shown.tags
+    assert "occupied peak 6.3 MiB" in view._repr_html_()
+    (space,) = view.answers["program_spaces"]
+    assert space["occupied_peak_bytes"] == sum(row["owned_bytes"] for row in view.peak)
+    at = ("--run", "jaxlib-0.6.0", "--warehouse", example_warehouse)
+    printed = json.loads(call("report", "program", "jit_cnn_train_step", *at, "--format", "json").out)["answers"]
+    assert printed["program_peak"] == view.peak
+    assert repr(view).startswith("jit_cnn_train_step\nrun jaxlib-0.6.0 · ")
+
+
+def test_dumps_without_live_ranges_and_other_spaces_are_shown(example_warehouse):
+    """Every program of the fleet has a form, whatever its dump lacks."""
+    with bufferhouse.connect(example_warehouse) as con:
+        found = con.sql("SELECT program_id, ANY_VALUE(run_name) FROM observations_v2 GROUP BY 1").fetchall()
+    for program_id, run_name in found[::8]:
+        shown = Tags(bufferhouse.program(str(program_id), run_name, warehouse=example_warehouse)._repr_html_())
+        assert [] == shown.open
+
+
+def test_names_of_others_are_text(own_warehouse):
+    """Whatever a dump says its values are called."""
+    with writing(own_warehouse) as writer:
+        writer.con.execute(f"UPDATE raw.runs SET run_name = '{HOSTILE}' WHERE run_name = 'seeds'")
+    with bufferhouse.connect(own_warehouse) as con:
+        sql = f"SELECT program_id FROM observations_v2 WHERE run_name = '{HOSTILE}' LIMIT 1"
+        (program_id,) = con.sql(sql).fetchone()
+    shown = bufferhouse.program(str(program_id), HOSTILE, warehouse=own_warehouse)._repr_html_()
+    assert "&lt;script&gt;" in shown
+    assert "script" not in Tags(shown).tags
+
+
+def test_what_is_not_there_is_named(example_warehouse, tmp_path):
+    """A program, a run or a warehouse that is not there."""
+    with pytest.raises(UsageError, match="there is no program 'jit_none'"):
+        bufferhouse.program("jit_none", warehouse=example_warehouse)
+    with pytest.raises(UsageError, match="there is no warehouse"):
+        bufferhouse.program("jit_none", warehouse=tmp_path / "none.duckdb")
+
+
+def test_frames_need_nothing_more(example_warehouse):
+    """Polars and Arrow are there with bufferhouse; what pandas needs is in the extra notebook."""
+    code = (
+        "import bufferhouse\n"
+        f"found = bufferhouse.connect({str(example_warehouse)!r}).sql('FROM peak_memory')\n"
+        "print(found.pl().height, found.to_arrow_table().num_rows)"
+    )
+    outcome = run(code=code)
+    assert 0 == outcome.code, outcome.err
+    assert 1 == len(set(outcome.out.split()))
+
+
+@pytest.mark.slow
+def test_the_example_notebook_runs(own_warehouse, tmp_path, monkeypatch):
+    """A real kernel computes every cell, and each says what it says in the file."""
+    nbformat = pytest.importorskip("nbformat", reason="the extra notebook is not installed")
+    nbclient = pytest.importorskip("nbclient", reason="the extra notebook is not installed")
+    monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", str(shutil.copy(own_warehouse, tmp_path / "warehouse.duckdb")))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(CHECKOUT), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    expected = nbformat.read(NOTEBOOK, as_version=4)
+    found = nbformat.read(NOTEBOOK, as_version=4)
+    nbclient.NotebookClient(found, timeout=120, kernel_name="python3").execute(cwd=str(tmp_path))
+    assert texts(expected) == texts(found)
+    assert any("svg" in output["data"].get("text/html", "") for cell in found.cells for output in outputs(cell))
+
+
+def outputs(cell):
+    return [output for output in cell.get("outputs", []) if "data" in output]
+
+
+def texts(notebook):
+    return [[output["data"]["text/plain"] for output in outputs(cell)] for cell in notebook.cells]
