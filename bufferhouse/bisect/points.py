@@ -19,6 +19,7 @@ from bufferhouse.query.statements import Connection, Record, ask
 from bufferhouse.sources.flags import effective_flags
 
 _SIGNED = "~bisect-"  # in the name of a run of a bisection, before what was compiled
+_FAILED = "~failed-"  # the same where the compilation failed: its dump is of no program that ran
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +209,8 @@ class Points:
         if done.fault is not None and not self.asked.fail_is_bad:
             return Point(name, SKIPPED, None, fault=done.fault)
         has_dumps = any(path.name.endswith("buffer-assignment.txt") for path in done.folder.rglob("*.txt"))
+        if done.fault is not None:
+            run_name = run_name.replace(_SIGNED, _FAILED)
         if has_dumps:
             self._load(done.folder, run_name)
         if done.fault is not None:

@@ -248,5 +248,5 @@ def _links(site: str | None, source_url: str | None) -> "Links":
     return Links(
         site or configured.get("url"),
         source_url or configured.get("source_url") or hosted,
-        env.get("BUFFERHOUSE_GIT_REVISION") or env.get("GITHUB_SHA"),
+        env.get("GITHUB_SHA"),
     )

@@ -356,6 +356,9 @@ class _Reading:
     ) -> Entry | None:
         if not self._table(table, _PROGRAM, path):
             return None
+        if "chip" not in table:
+            self.fault(path, "chip", "none")
+            return None
         if is_whole and table["chip"] not in chips:
             self.fault((*path, "chip"), f"a chip of the file, {' or '.join(map(repr, chips)) or 'none'}", table["chip"])
         compiler, flags = chips.get(table["chip"], ("", ""))

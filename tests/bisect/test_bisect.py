@@ -22,6 +22,14 @@ folder = next(f.split('=')[1] for f in os.environ['XLA_FLAGS'].split() if f.star
 for path in pathlib.Path({fleet!r}, f'jaxlib-{{release}}').glob('*jit_{program}.*'):
     shutil.copy(path, folder)
 """
+OUT_OF_MEMORY = """
+import os, pathlib, shutil, sys
+folder = next(f.split('=')[1] for f in os.environ['XLA_FLAGS'].split() if f.startswith('--xla_dump_to='))
+for path in pathlib.Path({specimen!r}).glob('module_*'):
+    shutil.copy(path, folder)
+if sys.argv[1] == 'fails':
+    sys.exit(pathlib.Path({specimen!r}, 'stderr.txt').read_text())
+"""
 
 
 @pytest.fixture
@@ -73,6 +81,20 @@ def test_a_failure_may_be_what_is_looked_for(bisect):
     found = bisect("--fail-is-bad", "--metric", "temp", program="donate1", fails=tuple(RELEASES[3:]))
     assert ("0.7.0", "0.8.0") == (found["last_good"], found["first_bad"])
     assert "0.8.0 is the first that fails" in found["verdict"]
+
+
+def test_what_did_not_fit_is_explained(tmp_path: Path):
+    """A compilation that fails leaves its dump: the message in its log is explained by it, the next time, too."""
+    specimen = CHECKOUT / "examples" / "oom" / "libtpu-0.0.33" / "args"
+    script = tmp_path / "compile_it.py"
+    script.write_text(OUT_OF_MEMORY.format(specimen=str(specimen)))
+    words = ["--release", "fits", "--release", "fails", "--fail-is-bad", "--warehouse", tmp_path / "w.duckdb"]
+    for compiled in (2, 1):
+        said = call("bisect", "jit_residual_add", *words, "--format", "json", "--", sys.executable, script, "{release}")
+        found = json.loads(said.out)
+        assert ("fails", compiled) == (found["first_bad"], found["compile_count"])
+        finding = next(one for one in found["findings"] if one["is_failure"])
+        assert (16_909_336_576, 24 << 30) == (finding["capacity_bytes"], finding["parts"]["arguments"])
 
 
 def test_runs_of_others_are_taken_where_they_agree(bisect, example_warehouse: Path, tmp_path: Path):

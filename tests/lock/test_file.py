@@ -1,5 +1,7 @@
 """memory.lock: what is written is read again, and what is wrong is told with its place."""
 
+import random
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +57,7 @@ def test_any_name_can_be_written(tmp_path: Path):
         ("temp_bytes", "tmp_bytes", "expected one of memory_space, reserved_bytes"),
         ('kind = "temp"', 'kind = "tmp"', "expected one of parameter, output, constant, temp, found tmp"),
         ('chip = "TPU v5e"', 'chip = "TPU v6e"', "expected a chip of the file, 'TPU v5e', found TPU v6e"),
+        ('chip = "TPU v5e"\n', "", "expected chip, found none"),
         ("memory_space = 1", "memory_space = 0", "expected each memory space once, found memory space 0 again"),
         ('parameters = ["', 'parameters = ["0 × ', "expected a shape such as f32[8] or 4 × f32[8], found 0 × "),
         ("peak = [\n", "peak = [\n    7,\n", "expected a table, found 7"),
@@ -83,6 +86,27 @@ def test_a_program_twice_is_refused(path: Path):
     path.write_text(text + "\n" + block)
     with pytest.raises(LockFault, match="expected each program of a chip once"):
         read_lock(path)
+
+
+def test_damage_is_a_fault_with_a_place_or_no_damage(path: Path):
+    """Lines deleted, doubled, cut, with other values: nothing but a fault with its place comes of it."""
+    text, choose, faults = path.read_text(), random.Random(26), []
+    for _ in range(80):
+        lines = text.split("\n")
+        for _ in range(choose.randint(1, 3)):
+            at = choose.randrange(len(lines))
+            lines[at : at + 1] = choose.choice(
+                [[], [lines[at]] * 2, [lines[at][: len(lines[at]) // 2]], [re.sub("= .*", "= [[-1]]", lines[at])],
+                 ["<<<<<<< HEAD", lines[at]], [lines[at], "[[program]]"]]
+            )  # fmt: skip
+        path.write_text("\n".join(lines))
+        try:
+            read_lock(path)
+        except LockFault as fault:
+            faults.append(str(fault))
+    assert len(faults) > 40
+    placed = re.compile(re.escape(str(path)) + r":\d+:\d+: expected ")
+    assert [] == [fault for fault in faults if not placed.match(fault)]
 
 
 @pytest.mark.parametrize("share", [0.1, 0.35, 0.5, 0.77, 0.99])

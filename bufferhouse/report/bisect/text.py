@@ -11,7 +11,7 @@ from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.sections import METRIC_NAMES, compare_sections
 from bufferhouse.report.compare.text import compare_object
-from bufferhouse.report.oom.text import oom_sections
+from bufferhouse.report.oom.text import oom_sections, told
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable
 from bufferhouse.report.text.screen import terminal_text
@@ -54,7 +54,7 @@ def bisect_text(bisected: Bisected, form: str, *, exact: bool = False) -> str:
     sections = [_points_section(bisected)]
     if bisected.comparison is not None:
         sections += compare_sections(bisected.comparison, exact=exact)
-    for finding in bisected.findings:
+    for finding in told(bisected.findings):
         sections += oom_sections(finding)
     return (markdown_text if form == "markdown" else terminal_text)(verdict(bisected), sections, exact=exact)
 
