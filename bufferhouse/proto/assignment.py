@@ -1,6 +1,6 @@
 """Allocations and slots of a proto (`BufferAssignmentProto`), checked."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,19 +38,40 @@ class Slots:
 
 @dataclass(slots=True)
 class Assignment:
-    """What a proto says of memory. `buffers` gives size, memory space, instruction id and shape index by value id.
+    """What a proto says of memory. `buffers` gives size, memory space and place by value id.
 
-    `message` is the `BufferAssignment` itself, with aliases and traces.
+    A place is a `Location` as bytes; `message` is the `BufferAssignment` itself, with aliases and traces.
     """
 
     allocations: Allocations
     slots: Slots
-    buffers: dict[int, tuple[int, int, int, tuple[int, ...]]]
+    buffers: dict[int, tuple[int, int, bytes]]
     message: Any
 
+    def place(self, value_id: int) -> tuple[int, tuple[int, ...]]:
+        """Return where a value is defined: the id of the instruction, and the index in its result.
 
-def parts_of(data: bytes) -> tuple[bytes, bytes]:
-    """Return the bytes of the module and of the buffer assignment of a proto; the module may be empty.
+        Raises:
+            ProtoError: the place is damaged.
+        """
+        return place_of(self.buffers[value_id][2])
+
+
+def place_of(data: bytes) -> tuple[int, tuple[int, ...]]:
+    """Return the id of the instruction and the shape index of a `Location`.
+
+    Raises:
+        ProtoError: it is damaged.
+    """
+    from bufferhouse.proto import hlo_pb2
+
+    place = opened(hlo_pb2.Location, data, MOST_ASSIGNMENT_BYTES)
+    index_text(place.shape_index)
+    return place.instruction_id, tuple(place.shape_index)
+
+
+def opened_proto(data: bytes) -> Any:
+    """Return a message `Hlo`, whose parts are bytes; the module may be empty.
 
     Raises:
         ProtoError: it is no proto, or has no buffer assignment.
@@ -60,7 +81,7 @@ def parts_of(data: bytes) -> tuple[bytes, bytes]:
     hlo = opened(hlo_pb2.Hlo, data, len(data))
     if not hlo.buffer_assignment:
         raise ProtoError("a buffer assignment in the proto", "none" if hlo.hlo_module else "neither it nor a module")
-    return hlo.hlo_module, hlo.buffer_assignment
+    return hlo
 
 
 def read_assignment(data: bytes) -> Assignment:
@@ -72,19 +93,14 @@ def read_assignment(data: bytes) -> Assignment:
     from bufferhouse.proto import hlo_pb2
 
     message = opened(hlo_pb2.BufferAssignment, data, MOST_ASSIGNMENT_BYTES)
-    buffers = {
-        one.id: (one.size, one.color, one.defined_at.instruction_id, tuple(one.defined_at.shape_index))
-        for one in message.logical_buffers
-    }
+    buffers = {one.id: (one.size, one.color, one.defined_at) for one in message.logical_buffers}
     if len(buffers) < len(message.logical_buffers):
         raise ProtoError("each logical buffer once", "one of them twice")
     if buffers:
-        ids, (sizes, colors, _, indices) = list(buffers), zip(*buffers.values(), strict=True)
-        _check("id of a logical buffer", ids, _LARGEST_NUMBER)
+        sizes, colors, _ = zip(*buffers.values(), strict=True)
+        _check("id of a logical buffer", buffers, _LARGEST_NUMBER)
         _check("size of a logical buffer", sizes, LARGEST_SIZE)
         _check("color of a logical buffer", colors, _LARGEST_COLOR)
-        for index in {*indices}:
-            index_text(index)
     return Assignment(_allocations(message), _slots(message, buffers), buffers, message)
 
 
@@ -128,8 +144,7 @@ def _slots(message: Any, buffers: dict) -> Slots:
     return Slots(ids, places, offsets, sizes, [buffers[one][1] for one in ids])
 
 
-def _check(what: str, numbers: Iterable[int], most: int) -> None:
-    numbers = list(numbers)
+def _check(what: str, numbers: Collection[int], most: int) -> None:
     if numbers and not (min(numbers) >= 0 and max(numbers) <= most):
         odd = min(numbers) if min(numbers) < 0 else max(numbers)
         raise ProtoError(f"a {what} from 0 to {most}", str(odd))

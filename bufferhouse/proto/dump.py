@@ -10,12 +10,14 @@ from bufferhouse.dump import Dump
 from bufferhouse.dump.columns import LARGEST_SIZE
 from bufferhouse.dump.module_header import Donation
 from bufferhouse.dump.stack_frames import StackFrame
-from bufferhouse.proto.assignment import Assignment, index_text, parts_of, read_assignment
+from bufferhouse.proto.assignment import Assignment, index_text, opened_proto, place_of, read_assignment
 from bufferhouse.proto.errors import ProtoError
 from bufferhouse.proto.module import Module, read_module
 from bufferhouse.proto.shape_text import is_tuple, part_of, shape_text
 
 ROLE = "proto"
+Places = dict[int, tuple[int, tuple[int, ...]]]
+"""The id of the instruction that defines a value and the index in its result, by value id."""
 
 
 @dataclass(slots=True)
@@ -33,18 +35,19 @@ def read_proto_dump(data: bytes) -> ProtoDump:
     Raises:
         ProtoError: it is damaged, or has no buffer assignment or no module.
     """
-    module_data, assignment_data = parts_of(data)
-    if not module_data:
+    hlo = opened_proto(data)
+    if not hlo.hlo_module:
         raise ProtoError("a module beside the buffer assignment", "none")
-    assignment = read_assignment(assignment_data)
-    module = read_module(module_data, {instruction for _, _, instruction, _ in assignment.buffers.values()})
+    assignment = read_assignment(hlo.buffer_assignment)
+    places = {value: assignment.place(value) for value in assignment.buffers}
+    module = read_module(hlo.hlo_module, {instruction for instruction, _ in places.values()})
     dump = Dump(file_layout="proto", trailing_newlines={ROLE: 0}, has_instruction_texts=True)
-    _add_allocations(dump, assignment, module)
-    _add_values(dump, assignment, module)
+    _add_allocations(dump, assignment, module, places)
+    _add_values(dump, assignment, module, places)
     return ProtoDump(dump, module.donations, module.stack_frames)
 
 
-def _add_allocations(dump: Dump, assignment: Assignment, module: Module) -> None:
+def _add_allocations(dump: Dump, assignment: Assignment, module: Module, places: Places) -> None:
     a, given = dump.allocations, assignment.allocations
     count = len(given.size_bytes)
     dump.total_bytes = sum(given.size_bytes)
@@ -61,7 +64,7 @@ def _add_allocations(dump: Dump, assignment: Assignment, module: Module) -> None
         for number, index in zip(given.parameter_number, given.parameter_shape_index, strict=True)
     ]
     a.output_shape = [None] * count
-    place = _output_allocation(assignment, module)
+    place = _output_allocation(assignment, module, places)
     if place is not None and module.result is not None:
         a.output_shape[place] = shape_text(module.result, with_layout=False)
 
@@ -73,26 +76,26 @@ def _parameter_shape(module: Module, number: int, index: str | None) -> str:
     return shape_text(part_of(module.parameters[number], numbers), with_layout=False)
 
 
-def _output_allocation(assignment: Assignment, module: Module) -> int | None:
+def _output_allocation(assignment: Assignment, module: Module, places: Places) -> int | None:
     """Return the allocation that holds the root: that of the value which stands there, by definition or as an alias."""
-    place_of = dict(zip(assignment.slots.value_id, assignment.slots.allocation_index, strict=True))
-    for value, (_, _, instruction, index) in assignment.buffers.items():
-        if instruction == module.root and not index:
-            return place_of[value]
+    held = dict(zip(assignment.slots.value_id, assignment.slots.allocation_index, strict=True))
+    root = (module.root, ())
+    for value, place in places.items():
+        if place == root:
+            return held[value]
     for alias in assignment.message.buffer_aliases:
-        is_root = alias.location.instruction_id == module.root and not alias.location.shape_index
-        if is_root and alias.source_buffer_id in place_of:
-            return place_of[alias.source_buffer_id]
+        if alias.source_buffer_id in held and place_of(alias.location) == root:
+            return held[alias.source_buffer_id]
     live = [place for place, is_so in enumerate(assignment.allocations.is_maybe_live_out) if is_so]
     return live[0] if len(live) == 1 else None
 
 
-def _add_values(dump: Dump, assignment: Assignment, module: Module) -> None:
+def _add_values(dump: Dump, assignment: Assignment, module: Module, places: Places) -> None:
     v, slots = dump.values, assignment.slots
     v.value_id, v.allocation_index = slots.value_id, slots.allocation_index
     v.offset_bytes, v.size_bytes, v.memory_space = slots.offset_bytes, slots.size_bytes, list(slots.memory_space)
     for value in slots.value_id:
-        _, _, key, index = assignment.buffers[value]
+        key, index = places[value]
         one = module.instructions[key]
         v.instruction.append(one.name)
         v.shape_index.append(index_text(index) if is_tuple(one.shape) else None)

@@ -4,78 +4,81 @@
 # source: bufferhouse/proto/hlo.proto
 # Protobuf Python Version: 7.35.1
 """Generated protocol buffer code."""
-
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import descriptor_pool as _descriptor_pool
 from google.protobuf import runtime_version as _runtime_version
 from google.protobuf import symbol_database as _symbol_database
 from google.protobuf.internal import builder as _builder
-
 _runtime_version.ValidateProtobufRuntimeVersion(
-    _runtime_version.Domain.PUBLIC, 7, 35, 1, "", "bufferhouse/proto/hlo.proto"
+    _runtime_version.Domain.PUBLIC,
+    7,
+    35,
+    1,
+    '',
+    'bufferhouse/proto/hlo.proto'
 )
 # @@protoc_insertion_point(imports)
 
 _sym_db = _symbol_database.Default()
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(
-    b'\n\x1b\x62ufferhouse/proto/hlo.proto\x12\x0f\x62ufferhouse.hlo"4\n\x03Hlo\x12\x12\n\nhlo_module\x18\x01 \x01(\x0c\x12\x19\n\x11\x62uffer_assignment\x18\x03 \x01(\x0c"Q\n\x08Location\x12\x18\n\x10instruction_name\x18\x02 \x01(\x0c\x12\x13\n\x0bshape_index\x18\x03 \x03(\x03\x12\x16\n\x0einstruction_id\x18\x04 \x01(\x03"g\n\rLogicalBuffer\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x0c\n\x04size\x18\x02 \x01(\x03\x12-\n\ndefined_at\x18\x03 \x01(\x0b\x32\x19.bufferhouse.hlo.Location\x12\r\n\x05\x63olor\x18\x04 \x01(\x03"C\n\x08\x41ssigned\x12\x19\n\x11logical_buffer_id\x18\x01 \x01(\x03\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x0c\n\x04size\x18\x03 \x01(\x03"\x92\x02\n\x10\x42ufferAllocation\x12\r\n\x05index\x18\x01 \x01(\x03\x12\x0c\n\x04size\x18\x02 \x01(\x03\x12\x17\n\x0fis_thread_local\x18\x03 \x01(\x08\x12&\n\x1eis_entry_computation_parameter\x18\x05 \x01(\x08\x12\x18\n\x10parameter_number\x18\x06 \x01(\x03\x12\x16\n\x0emaybe_live_out\x18\x07 \x01(\x08\x12\r\n\x05\x63olor\x18\x08 \x01(\x03\x12+\n\x08\x61ssigned\x18\t \x03(\x0b\x32\x19.bufferhouse.hlo.Assigned\x12\x1d\n\x15parameter_shape_index\x18\n \x03(\x03\x12\x13\n\x0bis_constant\x18\x0c \x01(\x08"\x81\x01\n\tHeapEvent\x12\x0c\n\x04kind\x18\x01 \x01(\x03\x12\x11\n\tbuffer_id\x18\x02 \x01(\x03\x12\x18\n\x10\x63omputation_name\x18\x03 \x01(\x0c\x12\x18\n\x10instruction_name\x18\x04 \x01(\x0c\x12\x1f\n\x17share_with_canonical_id\x18\x05 \x01(\x03"y\n\tHeapTrace\x12*\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1a.bufferhouse.hlo.HeapEvent\x12\x1f\n\x17whole_module_simulation\x18\x02 \x01(\x08\x12\x1f\n\x17\x62uffer_allocation_index\x18\x03 \x01(\x03"T\n\x0b\x42ufferAlias\x12\x18\n\x10source_buffer_id\x18\x01 \x01(\x03\x12+\n\x08location\x18\x02 \x01(\x0b\x32\x19.bufferhouse.hlo.Location"\xfb\x01\n\x10\x42ufferAssignment\x12\x37\n\x0flogical_buffers\x18\x01 \x03(\x0b\x32\x1e.bufferhouse.hlo.LogicalBuffer\x12\x34\n\x0e\x62uffer_aliases\x18\x02 \x03(\x0b\x32\x1c.bufferhouse.hlo.BufferAlias\x12=\n\x12\x62uffer_allocations\x18\x03 \x03(\x0b\x32!.bufferhouse.hlo.BufferAllocation\x12\x39\n\x15heap_simulator_traces\x18\x04 \x03(\x0b\x32\x1a.bufferhouse.hlo.HeapTrace"\x1a\n\x04Tile\x12\x12\n\ndimensions\x18\x01 \x03(\x03"7\n\x0bSplitConfig\x12\x11\n\tdimension\x18\x01 \x01(\x03\x12\x15\n\rsplit_indices\x18\x02 \x03(\x03"\xc6\x02\n\x06Layout\x12\x16\n\x0eminor_to_major\x18\x01 \x03(\x03\x12$\n\x05tiles\x18\x06 \x03(\x0b\x32\x15.bufferhouse.hlo.Tile\x12\x1c\n\x14\x65lement_size_in_bits\x18\x07 \x01(\x03\x12\x14\n\x0cmemory_space\x18\x08 \x01(\x03\x12\x1c\n\x14index_primitive_type\x18\x0b \x01(\x03\x12\x1e\n\x16pointer_primitive_type\x18\x0c \x01(\x03\x12+\n#dynamic_shape_metadata_prefix_bytes\x18\x0f \x01(\x03\x12*\n"tail_padding_alignment_in_elements\x18\x10 \x01(\x03\x12\x33\n\rsplit_configs\x18\x11 \x03(\x0b\x32\x1c.bufferhouse.hlo.SplitConfig"\xa6\x01\n\x05Shape\x12\x14\n\x0c\x65lement_type\x18\x02 \x01(\x03\x12\x12\n\ndimensions\x18\x03 \x03(\x03\x12,\n\x0ctuple_shapes\x18\x04 \x03(\x0b\x32\x16.bufferhouse.hlo.Shape\x12\'\n\x06layout\x18\x05 \x01(\x0b\x32\x17.bufferhouse.hlo.Layout\x12\x1c\n\x14is_dynamic_dimension\x18\x06 \x03(\x08"b\n\x0cProgramShape\x12*\n\nparameters\x18\x01 \x03(\x0b\x32\x16.bufferhouse.hlo.Shape\x12&\n\x06result\x18\x02 \x01(\x0b\x32\x16.bufferhouse.hlo.Shape"]\n\x08Metadata\x12\x0f\n\x07op_name\x18\x02 \x01(\x0c\x12\x13\n\x0bsource_file\x18\x03 \x01(\x0c\x12\x13\n\x0bsource_line\x18\x04 \x01(\x03\x12\x16\n\x0estack_frame_id\x18\x0f \x01(\x03"\xf6\x01\n\x0bInstruction\x12\x0c\n\x04name\x18\x01 \x01(\x0c\x12\x0e\n\x06opcode\x18\x02 \x01(\x0c\x12%\n\x05shape\x18\x03 \x01(\x0b\x32\x16.bufferhouse.hlo.Shape\x12+\n\x08metadata\x18\x07 \x01(\x0b\x32\x19.bufferhouse.hlo.Metadata\x12\x18\n\x10parameter_number\x18\t \x01(\x03\x12\x1a\n\x12\x63ustom_call_target\x18\x1c \x01(\x0c\x12\n\n\x02id\x18# \x01(\x03\x12\x13\n\x0boperand_ids\x18$ \x03(\x03\x12\x1e\n\x16\x63\x61lled_computation_ids\x18& \x03(\x03"N\n\x0b\x43omputation\x12\x0c\n\x04name\x18\x01 \x01(\x0c\x12\x14\n\x0cinstructions\x18\x02 \x03(\x0c\x12\n\n\x02id\x18\x05 \x01(\x03\x12\x0f\n\x07root_id\x18\x06 \x01(\x03"o\n\nAliasEntry\x12\x1a\n\x12output_shape_index\x18\x01 \x03(\x03\x12\x18\n\x10parameter_number\x18\x02 \x01(\x03\x12\x1d\n\x15parameter_shape_index\x18\x03 \x03(\x03\x12\x0c\n\x04kind\x18\x04 \x01(\x03"@\n\x10InputOutputAlias\x12,\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1b.bufferhouse.hlo.AliasEntry"E\n\nDonorEntry\x12\x18\n\x10parameter_number\x18\x01 \x01(\x03\x12\x1d\n\x15parameter_shape_index\x18\x02 \x03(\x03";\n\x0b\x42ufferDonor\x12,\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1b.bufferhouse.hlo.DonorEntry"\x82\x01\n\x0c\x46ileLocation\x12\x14\n\x0c\x66ile_name_id\x18\x01 \x01(\x03\x12\x18\n\x10\x66unction_name_id\x18\x02 \x01(\x03\x12\x0c\n\x04line\x18\x03 \x01(\x03\x12\x0e\n\x06\x63olumn\x18\x04 \x01(\x03\x12\x10\n\x08\x65nd_line\x18\x05 \x01(\x03\x12\x12\n\nend_column\x18\x06 \x01(\x03"?\n\nStackFrame\x12\x18\n\x10\x66ile_location_id\x18\x01 \x01(\x03\x12\x17\n\x0fparent_frame_id\x18\x02 \x01(\x03"\xa7\x01\n\x0fStackFrameIndex\x12\x12\n\nfile_names\x18\x01 \x03(\x0c\x12\x16\n\x0e\x66unction_names\x18\x02 \x03(\x0c\x12\x35\n\x0e\x66ile_locations\x18\x03 \x03(\x0b\x32\x1d.bufferhouse.hlo.FileLocation\x12\x31\n\x0cstack_frames\x18\x04 \x03(\x0b\x32\x1b.bufferhouse.hlo.StackFrame"\xb8\x02\n\tHloModule\x12\x0c\n\x04name\x18\x01 \x01(\x0c\x12\x14\n\x0c\x63omputations\x18\x03 \x03(\x0c\x12\x39\n\x12host_program_shape\x18\x04 \x01(\x0b\x32\x1d.bufferhouse.hlo.ProgramShape\x12\x1c\n\x14\x65ntry_computation_id\x18\x06 \x01(\x03\x12=\n\x12input_output_alias\x18\x08 \x01(\x0b\x32!.bufferhouse.hlo.InputOutputAlias\x12;\n\x11stack_frame_index\x18\x11 \x01(\x0b\x32 .bufferhouse.hlo.StackFrameIndex\x12\x32\n\x0c\x62uffer_donor\x18\x12 \x01(\x0b\x32\x1c.bufferhouse.hlo.BufferDonorb\x06proto3'
-)
+
+
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x62ufferhouse/proto/hlo.proto\x12\x0f\x62ufferhouse.hlo\"4\n\x03Hlo\x12\x12\n\nhlo_module\x18\x01 \x01(\x0c\x12\x19\n\x11\x62uffer_assignment\x18\x03 \x01(\x0c\"Q\n\x08Location\x12\x18\n\x10instruction_name\x18\x02 \x01(\x0c\x12\x13\n\x0bshape_index\x18\x03 \x03(\x03\x12\x16\n\x0einstruction_id\x18\x04 \x01(\x03\"L\n\rLogicalBuffer\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x0c\n\x04size\x18\x02 \x01(\x03\x12\x12\n\ndefined_at\x18\x03 \x01(\x0c\x12\r\n\x05\x63olor\x18\x04 \x01(\x03\"C\n\x08\x41ssigned\x12\x19\n\x11logical_buffer_id\x18\x01 \x01(\x03\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x0c\n\x04size\x18\x03 \x01(\x03\"\x92\x02\n\x10\x42ufferAllocation\x12\r\n\x05index\x18\x01 \x01(\x03\x12\x0c\n\x04size\x18\x02 \x01(\x03\x12\x17\n\x0fis_thread_local\x18\x03 \x01(\x08\x12&\n\x1eis_entry_computation_parameter\x18\x05 \x01(\x08\x12\x18\n\x10parameter_number\x18\x06 \x01(\x03\x12\x16\n\x0emaybe_live_out\x18\x07 \x01(\x08\x12\r\n\x05\x63olor\x18\x08 \x01(\x03\x12+\n\x08\x61ssigned\x18\t \x03(\x0b\x32\x19.bufferhouse.hlo.Assigned\x12\x1d\n\x15parameter_shape_index\x18\n \x03(\x03\x12\x13\n\x0bis_constant\x18\x0c \x01(\x08\"\x81\x01\n\tHeapEvent\x12\x0c\n\x04kind\x18\x01 \x01(\x03\x12\x11\n\tbuffer_id\x18\x02 \x01(\x03\x12\x18\n\x10\x63omputation_name\x18\x03 \x01(\x0c\x12\x18\n\x10instruction_name\x18\x04 \x01(\x0c\x12\x1f\n\x17share_with_canonical_id\x18\x05 \x01(\x03\"y\n\tHeapTrace\x12*\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1a.bufferhouse.hlo.HeapEvent\x12\x1f\n\x17whole_module_simulation\x18\x02 \x01(\x08\x12\x1f\n\x17\x62uffer_allocation_index\x18\x03 \x01(\x03\"9\n\x0b\x42ufferAlias\x12\x18\n\x10source_buffer_id\x18\x01 \x01(\x03\x12\x10\n\x08location\x18\x02 \x01(\x0c\"\xfb\x01\n\x10\x42ufferAssignment\x12\x37\n\x0flogical_buffers\x18\x01 \x03(\x0b\x32\x1e.bufferhouse.hlo.LogicalBuffer\x12\x34\n\x0e\x62uffer_aliases\x18\x02 \x03(\x0b\x32\x1c.bufferhouse.hlo.BufferAlias\x12=\n\x12\x62uffer_allocations\x18\x03 \x03(\x0b\x32!.bufferhouse.hlo.BufferAllocation\x12\x39\n\x15heap_simulator_traces\x18\x04 \x03(\x0b\x32\x1a.bufferhouse.hlo.HeapTrace\"\x1a\n\x04Tile\x12\x12\n\ndimensions\x18\x01 \x03(\x03\"7\n\x0bSplitConfig\x12\x11\n\tdimension\x18\x01 \x01(\x03\x12\x15\n\rsplit_indices\x18\x02 \x03(\x03\"\xc6\x02\n\x06Layout\x12\x16\n\x0eminor_to_major\x18\x01 \x03(\x03\x12$\n\x05tiles\x18\x06 \x03(\x0b\x32\x15.bufferhouse.hlo.Tile\x12\x1c\n\x14\x65lement_size_in_bits\x18\x07 \x01(\x03\x12\x14\n\x0cmemory_space\x18\x08 \x01(\x03\x12\x1c\n\x14index_primitive_type\x18\x0b \x01(\x03\x12\x1e\n\x16pointer_primitive_type\x18\x0c \x01(\x03\x12+\n#dynamic_shape_metadata_prefix_bytes\x18\x0f \x01(\x03\x12*\n\"tail_padding_alignment_in_elements\x18\x10 \x01(\x03\x12\x33\n\rsplit_configs\x18\x11 \x03(\x0b\x32\x1c.bufferhouse.hlo.SplitConfig\"\xa6\x01\n\x05Shape\x12\x14\n\x0c\x65lement_type\x18\x02 \x01(\x03\x12\x12\n\ndimensions\x18\x03 \x03(\x03\x12,\n\x0ctuple_shapes\x18\x04 \x03(\x0b\x32\x16.bufferhouse.hlo.Shape\x12\'\n\x06layout\x18\x05 \x01(\x0b\x32\x17.bufferhouse.hlo.Layout\x12\x1c\n\x14is_dynamic_dimension\x18\x06 \x03(\x08\"b\n\x0cProgramShape\x12*\n\nparameters\x18\x01 \x03(\x0b\x32\x16.bufferhouse.hlo.Shape\x12&\n\x06result\x18\x02 \x01(\x0b\x32\x16.bufferhouse.hlo.Shape\"]\n\x08Metadata\x12\x0f\n\x07op_name\x18\x02 \x01(\x0c\x12\x13\n\x0bsource_file\x18\x03 \x01(\x0c\x12\x13\n\x0bsource_line\x18\x04 \x01(\x03\x12\x16\n\x0estack_frame_id\x18\x0f \x01(\x03\"\xf6\x01\n\x0bInstruction\x12\x0c\n\x04name\x18\x01 \x01(\x0c\x12\x0e\n\x06opcode\x18\x02 \x01(\x0c\x12%\n\x05shape\x18\x03 \x01(\x0b\x32\x16.bufferhouse.hlo.Shape\x12+\n\x08metadata\x18\x07 \x01(\x0b\x32\x19.bufferhouse.hlo.Metadata\x12\x18\n\x10parameter_number\x18\t \x01(\x03\x12\x1a\n\x12\x63ustom_call_target\x18\x1c \x01(\x0c\x12\n\n\x02id\x18# \x01(\x03\x12\x13\n\x0boperand_ids\x18$ \x03(\x03\x12\x1e\n\x16\x63\x61lled_computation_ids\x18& \x03(\x03\"N\n\x0b\x43omputation\x12\x0c\n\x04name\x18\x01 \x01(\x0c\x12\x14\n\x0cinstructions\x18\x02 \x03(\x0c\x12\n\n\x02id\x18\x05 \x01(\x03\x12\x0f\n\x07root_id\x18\x06 \x01(\x03\"o\n\nAliasEntry\x12\x1a\n\x12output_shape_index\x18\x01 \x03(\x03\x12\x18\n\x10parameter_number\x18\x02 \x01(\x03\x12\x1d\n\x15parameter_shape_index\x18\x03 \x03(\x03\x12\x0c\n\x04kind\x18\x04 \x01(\x03\"@\n\x10InputOutputAlias\x12,\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1b.bufferhouse.hlo.AliasEntry\"E\n\nDonorEntry\x12\x18\n\x10parameter_number\x18\x01 \x01(\x03\x12\x1d\n\x15parameter_shape_index\x18\x02 \x03(\x03\";\n\x0b\x42ufferDonor\x12,\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1b.bufferhouse.hlo.DonorEntry\"\x82\x01\n\x0c\x46ileLocation\x12\x14\n\x0c\x66ile_name_id\x18\x01 \x01(\x03\x12\x18\n\x10\x66unction_name_id\x18\x02 \x01(\x03\x12\x0c\n\x04line\x18\x03 \x01(\x03\x12\x0e\n\x06\x63olumn\x18\x04 \x01(\x03\x12\x10\n\x08\x65nd_line\x18\x05 \x01(\x03\x12\x12\n\nend_column\x18\x06 \x01(\x03\"?\n\nStackFrame\x12\x18\n\x10\x66ile_location_id\x18\x01 \x01(\x03\x12\x17\n\x0fparent_frame_id\x18\x02 \x01(\x03\"\xa7\x01\n\x0fStackFrameIndex\x12\x12\n\nfile_names\x18\x01 \x03(\x0c\x12\x16\n\x0e\x66unction_names\x18\x02 \x03(\x0c\x12\x35\n\x0e\x66ile_locations\x18\x03 \x03(\x0b\x32\x1d.bufferhouse.hlo.FileLocation\x12\x31\n\x0cstack_frames\x18\x04 \x03(\x0b\x32\x1b.bufferhouse.hlo.StackFrame\"\xb8\x02\n\tHloModule\x12\x0c\n\x04name\x18\x01 \x01(\x0c\x12\x14\n\x0c\x63omputations\x18\x03 \x03(\x0c\x12\x39\n\x12host_program_shape\x18\x04 \x01(\x0b\x32\x1d.bufferhouse.hlo.ProgramShape\x12\x1c\n\x14\x65ntry_computation_id\x18\x06 \x01(\x03\x12=\n\x12input_output_alias\x18\x08 \x01(\x0b\x32!.bufferhouse.hlo.InputOutputAlias\x12;\n\x11stack_frame_index\x18\x11 \x01(\x0b\x32 .bufferhouse.hlo.StackFrameIndex\x12\x32\n\x0c\x62uffer_donor\x18\x12 \x01(\x0b\x32\x1c.bufferhouse.hlo.BufferDonorb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, "bufferhouse.proto.hlo_pb2", _globals)
+_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'bufferhouse.proto.hlo_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-    DESCRIPTOR._loaded_options = None
-    _globals["_HLO"]._serialized_start = 48
-    _globals["_HLO"]._serialized_end = 100
-    _globals["_LOCATION"]._serialized_start = 102
-    _globals["_LOCATION"]._serialized_end = 183
-    _globals["_LOGICALBUFFER"]._serialized_start = 185
-    _globals["_LOGICALBUFFER"]._serialized_end = 288
-    _globals["_ASSIGNED"]._serialized_start = 290
-    _globals["_ASSIGNED"]._serialized_end = 357
-    _globals["_BUFFERALLOCATION"]._serialized_start = 360
-    _globals["_BUFFERALLOCATION"]._serialized_end = 634
-    _globals["_HEAPEVENT"]._serialized_start = 637
-    _globals["_HEAPEVENT"]._serialized_end = 766
-    _globals["_HEAPTRACE"]._serialized_start = 768
-    _globals["_HEAPTRACE"]._serialized_end = 889
-    _globals["_BUFFERALIAS"]._serialized_start = 891
-    _globals["_BUFFERALIAS"]._serialized_end = 975
-    _globals["_BUFFERASSIGNMENT"]._serialized_start = 978
-    _globals["_BUFFERASSIGNMENT"]._serialized_end = 1229
-    _globals["_TILE"]._serialized_start = 1231
-    _globals["_TILE"]._serialized_end = 1257
-    _globals["_SPLITCONFIG"]._serialized_start = 1259
-    _globals["_SPLITCONFIG"]._serialized_end = 1314
-    _globals["_LAYOUT"]._serialized_start = 1317
-    _globals["_LAYOUT"]._serialized_end = 1643
-    _globals["_SHAPE"]._serialized_start = 1646
-    _globals["_SHAPE"]._serialized_end = 1812
-    _globals["_PROGRAMSHAPE"]._serialized_start = 1814
-    _globals["_PROGRAMSHAPE"]._serialized_end = 1912
-    _globals["_METADATA"]._serialized_start = 1914
-    _globals["_METADATA"]._serialized_end = 2007
-    _globals["_INSTRUCTION"]._serialized_start = 2010
-    _globals["_INSTRUCTION"]._serialized_end = 2256
-    _globals["_COMPUTATION"]._serialized_start = 2258
-    _globals["_COMPUTATION"]._serialized_end = 2336
-    _globals["_ALIASENTRY"]._serialized_start = 2338
-    _globals["_ALIASENTRY"]._serialized_end = 2449
-    _globals["_INPUTOUTPUTALIAS"]._serialized_start = 2451
-    _globals["_INPUTOUTPUTALIAS"]._serialized_end = 2515
-    _globals["_DONORENTRY"]._serialized_start = 2517
-    _globals["_DONORENTRY"]._serialized_end = 2586
-    _globals["_BUFFERDONOR"]._serialized_start = 2588
-    _globals["_BUFFERDONOR"]._serialized_end = 2647
-    _globals["_FILELOCATION"]._serialized_start = 2650
-    _globals["_FILELOCATION"]._serialized_end = 2780
-    _globals["_STACKFRAME"]._serialized_start = 2782
-    _globals["_STACKFRAME"]._serialized_end = 2845
-    _globals["_STACKFRAMEINDEX"]._serialized_start = 2848
-    _globals["_STACKFRAMEINDEX"]._serialized_end = 3015
-    _globals["_HLOMODULE"]._serialized_start = 3018
-    _globals["_HLOMODULE"]._serialized_end = 3330
+  DESCRIPTOR._loaded_options = None
+  _globals['_HLO']._serialized_start=48
+  _globals['_HLO']._serialized_end=100
+  _globals['_LOCATION']._serialized_start=102
+  _globals['_LOCATION']._serialized_end=183
+  _globals['_LOGICALBUFFER']._serialized_start=185
+  _globals['_LOGICALBUFFER']._serialized_end=261
+  _globals['_ASSIGNED']._serialized_start=263
+  _globals['_ASSIGNED']._serialized_end=330
+  _globals['_BUFFERALLOCATION']._serialized_start=333
+  _globals['_BUFFERALLOCATION']._serialized_end=607
+  _globals['_HEAPEVENT']._serialized_start=610
+  _globals['_HEAPEVENT']._serialized_end=739
+  _globals['_HEAPTRACE']._serialized_start=741
+  _globals['_HEAPTRACE']._serialized_end=862
+  _globals['_BUFFERALIAS']._serialized_start=864
+  _globals['_BUFFERALIAS']._serialized_end=921
+  _globals['_BUFFERASSIGNMENT']._serialized_start=924
+  _globals['_BUFFERASSIGNMENT']._serialized_end=1175
+  _globals['_TILE']._serialized_start=1177
+  _globals['_TILE']._serialized_end=1203
+  _globals['_SPLITCONFIG']._serialized_start=1205
+  _globals['_SPLITCONFIG']._serialized_end=1260
+  _globals['_LAYOUT']._serialized_start=1263
+  _globals['_LAYOUT']._serialized_end=1589
+  _globals['_SHAPE']._serialized_start=1592
+  _globals['_SHAPE']._serialized_end=1758
+  _globals['_PROGRAMSHAPE']._serialized_start=1760
+  _globals['_PROGRAMSHAPE']._serialized_end=1858
+  _globals['_METADATA']._serialized_start=1860
+  _globals['_METADATA']._serialized_end=1953
+  _globals['_INSTRUCTION']._serialized_start=1956
+  _globals['_INSTRUCTION']._serialized_end=2202
+  _globals['_COMPUTATION']._serialized_start=2204
+  _globals['_COMPUTATION']._serialized_end=2282
+  _globals['_ALIASENTRY']._serialized_start=2284
+  _globals['_ALIASENTRY']._serialized_end=2395
+  _globals['_INPUTOUTPUTALIAS']._serialized_start=2397
+  _globals['_INPUTOUTPUTALIAS']._serialized_end=2461
+  _globals['_DONORENTRY']._serialized_start=2463
+  _globals['_DONORENTRY']._serialized_end=2532
+  _globals['_BUFFERDONOR']._serialized_start=2534
+  _globals['_BUFFERDONOR']._serialized_end=2593
+  _globals['_FILELOCATION']._serialized_start=2596
+  _globals['_FILELOCATION']._serialized_end=2726
+  _globals['_STACKFRAME']._serialized_start=2728
+  _globals['_STACKFRAME']._serialized_end=2791
+  _globals['_STACKFRAMEINDEX']._serialized_start=2794
+  _globals['_STACKFRAMEINDEX']._serialized_end=2961
+  _globals['_HLOMODULE']._serialized_start=2964
+  _globals['_HLOMODULE']._serialized_end=3276
 # @@protoc_insertion_point(module_scope)

@@ -1,6 +1,5 @@
 """What was seen beside what a dump holds: the files of runs, and what the files beside each say of its compilation."""
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -19,6 +18,7 @@ from bufferhouse.proto import ProtoError
 from bufferhouse.sources.found import Found
 from bufferhouse.sources.module_text import HeadError
 from bufferhouse.tabulate.batch import CompileFlags, ModuleText, Proto, Sighting
+from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.runs import run_ids
 from bufferhouse.warehouse.stored_sets import SETS, key_of_rows
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -112,11 +112,10 @@ def proto_of(dump: Found, files: Mapping[str, bytes]) -> Proto | None:
 
 
 def _read_proto(proto: Proto, data: bytes) -> Proto:
-    from bufferhouse.proto.assignment import parts_of
+    from bufferhouse.proto.assignment import opened_proto
 
     try:
-        _, assignment = parts_of(data)
-        read = _read_assignment(assignment)
+        read = _read_assignment(opened_proto(data).buffer_assignment)
     except ProtoError as error:
         proto.fault = str(error)
     except Exception as error:
@@ -126,26 +125,27 @@ def _read_proto(proto: Proto, data: bytes) -> Proto:
     return proto
 
 
-_KEPT_BYTES = 4 << 20  # of buffer assignments whose rows are kept: most of a fleet repeat
-_read: OrderedDict[bytes, tuple[int, tuple]] = OrderedDict()
+_KEPT, _KEPT_BYTES = 64, 64 << 10  # so many buffer assignments of this size keep their rows: most of a fleet repeat
+_read: OrderedDict[bytes, tuple] = OrderedDict()
 
 
+@collector_paused()
 def _read_assignment(data: bytes) -> tuple:
     """Return what a buffer assignment says, its events and its sets with their keys; what was just read is kept."""
     from bufferhouse.proto.alias_sets import alias_sets
     from bufferhouse.proto.assignment import read_assignment
     from bufferhouse.proto.heap import heap_events
 
-    key = hashlib.sha256(data).digest()
-    if key in _read:
-        _read.move_to_end(key)
-        return _read[key][1]
+    if data in _read:
+        _read.move_to_end(data)
+        return _read[data]
     assignment = read_assignment(data)
     events, sets = heap_events(assignment), alias_sets(assignment)
     assignment.message = None
     found = assignment, events, sets, key_of_rows(events), key_of_rows(sets)
-    _read[key] = len(data), found
-    while sum(size for size, _ in _read.values()) > _KEPT_BYTES and len(_read) > 1:
+    if len(data) <= _KEPT_BYTES:
+        _read[data] = found
+    if len(_read) > _KEPT:
         _read.popitem(last=False)
     return found
 
@@ -357,9 +357,9 @@ def _add_unseen(warehouse: Warehouse, table: str, sets: dict[int, Sequence[tuple
     """Add sets of rows that have a key, given by it, where it is not in the table yet; return the rows added."""
     if not sets:
         return 0
+    # Named in the statement: of each element of a list that is given DuckDB asks anew what libraries there are.
     known = warehouse.con.execute(
-        f"SELECT DISTINCT {table}_id FROM raw.{table} WHERE {table}_id IN (SELECT unnest(CAST(? AS BIGINT[])))",
-        [list(sets)],
+        f"SELECT DISTINCT {table}_id FROM raw.{table} WHERE {table}_id IN ({', '.join(map(str, sets))})"
     ).fetchall()
     for (key,) in known:
         del sets[key]
@@ -368,7 +368,11 @@ def _add_unseen(warehouse: Warehouse, table: str, sets: dict[int, Sequence[tuple
 
 def insert(warehouse: Warehouse, table: str, schema: Mapping[str, pl.DataType], rows: list[tuple]) -> int:
     """Add rows to a table of raw, cells in the order of `schema`; return how many."""
-    return _insert(warehouse, table, pl.DataFrame(rows, schema=schema, orient="row"))
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+    frame = pl.DataFrame(
+        [pl.Series(name, list(cells), dtype) for (name, dtype), cells in zip(schema.items(), columns, strict=True)]
+    )
+    return _insert(warehouse, table, frame)
 
 
 def _insert(warehouse: Warehouse, table: str, frame: pl.DataFrame) -> int:

@@ -1,7 +1,7 @@
 """Sets of rows that are told by what stands in them: what lies beside dumps, equal ones stored once."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -30,6 +30,6 @@ SETS = {
 }
 
 
-def key_of_rows(rows: Iterable[tuple]) -> int:
+def key_of_rows(rows: Sequence[tuple]) -> int:
     """Return the key of a set of rows in their order: the first 63 bits of a SHA-256 of all that is stored of them."""
-    return key_of(json.dumps([list(row) for row in rows]))
+    return key_of(json.dumps(rows))
