@@ -67,11 +67,12 @@ def report_program(
     Example: bufferhouse report program jit_train_step --run latest --html program.html
     """
     from bufferhouse.report.program.data import read_program
+    from bufferhouse.report.program.savings import MAPPED
     from bufferhouse.report.program.text import program_text
 
     path = checked(warehouse, source, html, output_format)
     with page_at_least(html):
-        asked = read_program(path, program, run=run, sources=source or [], wait=wait)
+        asked = read_program(path, program, run=run, sources=source or [], wait=wait, mapped=MAPPED if html else 0)
 
     def page() -> str:
         from bufferhouse.report.program.page import program_page  # as above

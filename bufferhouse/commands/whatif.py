@@ -7,7 +7,15 @@ import typer
 
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say
 from bufferhouse.commands.query import FromOption
-from bufferhouse.commands.report import BytesOption, ReportFormatOption, asked_path
+from bufferhouse.commands.report import (
+    BytesOption,
+    HtmlOption,
+    ReportFormatOption,
+    asked_path,
+    checked,
+    deliver,
+    page_at_least,
+)
 from bufferhouse.errors import UsageError
 from bufferhouse.redaction import give
 
@@ -45,41 +53,48 @@ def whatif(
     run: RunOption = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
+    html: HtmlOption = None,
     output_format: ReportFormatOption = "table",
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
     """Show what edits of values would do to the peak and the arena, schedule, fusions and layouts kept.
 
-    Each edit is labelled exact, bound or estimate, and says why. Exit 1 if --fit finds no set of edits that fits.
+    Each edit is labelled exact, bound or estimate, and says why. The page has the map before and after. Exit 1 if
+    --fit finds no set of edits that fits.
 
     Example: bufferhouse whatif jit_train_step --edit donate:parameter=0 --edit remat:fusion.12
     """
-    from bufferhouse.report.text.sections import FORMATS
     from bufferhouse.report.whatif.data import read_change
     from bufferhouse.report.whatif.text import change_text
     from bufferhouse.whatif.edits import read_edit, read_edits_file
     from bufferhouse.whatif.fitting import read_size
 
-    check_format(output_format, *FORMATS)
+    path = checked(warehouse, source, html, output_format)
     read = [read_edit(text) for text in edits or []]
     read += read_edits_file(edits_file) if edits_file is not None else []
     if means and fit is None:
         raise UsageError("--means: expected together with --fit")
-    change = read_change(
-        asked_path(warehouse, source),
-        program,
-        read,
-        capacity_bytes=None if fit is None else read_size(fit),
-        means=_kinds("--means", means),
-        memory_space=memory_space,
-        run=run,
-        sources=source or [],
-        wait=wait,
-    )
-    if change.subject.note:
-        say(f"bufferhouse: {change.subject.note}")
-    give(change_text(change, output_format, exact=exact))
+    with page_at_least(html):
+        change = read_change(
+            path,
+            program,
+            read,
+            capacity_bytes=None if fit is None else read_size(fit),
+            means=_kinds("--means", means),
+            memory_space=memory_space,
+            run=run,
+            sources=source or [],
+            wait=wait,
+            is_mapped=html is not None,
+        )
+
+    def page() -> str:
+        from bufferhouse.report.whatif.page import change_page  # only pages need the templates
+
+        return change_page(change)
+
+    deliver(change_text(change, output_format, exact=exact), change.subject.note, page, html, output_format)
     if change.fit is not None and not change.fit.fits:
         raise typer.Exit(1)
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from bufferhouse.errors import UsageError
 from bufferhouse.whatif.edits import Edit
-from bufferhouse.whatif.packing import WORK, pack
+from bufferhouse.whatif.packing import WORK, Packing, bodies_of, pack
+from bufferhouse.whatif.placement import Placement, placed
 from bufferhouse.whatif.plan import Applied, Plan
 from bufferhouse.whatif.slots import Slots, Timeline, lower_bound, timeline
 from bufferhouse.whatif.space import ARENA, Space
@@ -19,6 +20,7 @@ NO_LIVE_RANGES = (
 class Bytes(NamedTuple):
     """Bytes of a memory space: occupied at the peak, of the arena between two bounds, and all allocations together.
 
+    `peak_position` is the first at which the occupied peak is reached, None where nothing lives or any schedule may be.
     The bounds of `reserved` are those of the arena and the other allocations. `is_cut` is whether the packer ended for
     want of time while the bounds were apart.
     """
@@ -30,6 +32,7 @@ class Bytes(NamedTuple):
     host_bytes: int = 0
     packer: str = "none"
     is_cut: bool = False
+    peak_position: int | None = None
 
     @property
     def reserved_low_bytes(self) -> int:
@@ -43,11 +46,15 @@ class Bytes(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Bytes before and after edits, and what each edit did; `before` has XLA's own arena."""
+    """Bytes before and after edits, and what each edit did; `before` has XLA's own arena.
+
+    `placement` is the one that reaches the upper bound.
+    """
 
     before: Bytes
     after: Bytes
     applied: Sequence[Applied]
+    placement: Placement
 
 
 def check_live_ranges(space: Space) -> None:
@@ -68,34 +75,47 @@ def compute(space: Space, edits: Iterable[Edit], *, work: int = WORK) -> Outcome
     """
     check_live_ranges(space)
     plan = Plan(space).apply(edits)
-    return Outcome(before(space), after(plan, work=work), plan.applied)
+    packing = packed(plan, work=work)
+    return Outcome(before(space), after(plan, packing, work=work), plan.applied, placed(plan, packing))
+
+
+def packed(plan: Plan, *, work: int = WORK) -> Packing:
+    """Return a placement of the arena; XLA's own where no edit changed a slot of it."""
+    if is_untouched(plan):
+        bodies = bodies_of(plan.slots, plan.space.alignment)
+        own = {body.number: body.offset_bytes for body in bodies}
+        low = lower_bound(plan.slots, plan.space.alignment)
+        return Packing(own, plan.space.arena_bytes, low, "xla" if bodies else "none")
+    return pack(plan.slots, plan.space.alignment, given=True, work=work)
 
 
 def before(space: Space) -> Bytes:
     """Return the bytes of a space as XLA has them."""
     other = space.reserved_bytes - space.arena_bytes
-    return Bytes(timeline(Plan(space).slots).peak, space.arena_bytes, space.arena_bytes, other, packer="xla")
+    line = timeline(Plan(space).slots)
+    return Bytes(line.peak, space.arena_bytes, space.arena_bytes, other, packer="xla", peak_position=line.position)
 
 
-def after(plan: Plan, *, work: int = WORK) -> Bytes:
-    """Return the bytes of a space with edits; without any, the arena is XLA's own."""
+def after(plan: Plan, packing: Packing | None = None, *, work: int = WORK) -> Bytes:
+    """Return the bytes of a space with edits, its arena packed so, else anew; without any edit it is XLA's own."""
     other = sum(plan.fixed.values())
-    occupied = timeline(plan.slots).peak
+    line = timeline(plan.slots)
+    occupied, position = line.peak, line.position
     if not plan.applied:
         return before(plan.space)
-    packing = pack(plan.slots, plan.space.alignment, given=True, work=work)
+    packing = packing or packed(plan, work=work)
     low, high = packing.low_bytes, packing.high_bytes
     if is_untouched(plan):
-        low = high = plan.space.arena_bytes
+        low = high
     if plan.fading:
         low = min(low, lower_bound(plan.without_fading(), plan.space.alignment))
     if plan.copies:
         low = min(low, packing.low_bytes)
         high = max(high, pack(plan.with_copies(), plan.space.alignment, work=work).high_bytes)
     if plan.is_rescheduled:
-        occupied = most_at_one_instruction(plan)
+        occupied, position = most_at_one_instruction(plan), None
         low = min(low, most_needed(plan, arena_only=True))
-    return Bytes(occupied, low, high, other, plan.host_bytes, packing.packer, packing.is_cut)
+    return Bytes(occupied, low, high, other, plan.host_bytes, packing.packer, packing.is_cut, position)
 
 
 def is_untouched(plan: Plan) -> bool:
@@ -106,7 +126,7 @@ def is_untouched(plan: Plan) -> bool:
 
 def _arena_rows(slots: Slots) -> list[tuple]:
     return sorted(
-        (slots.value[at], slots.size_bytes[at], slots.start[at], slots.end[at])
+        (slots.value[at], slots.body[at], slots.size_bytes[at], slots.start[at], slots.end[at])
         for at in range(len(slots.value))
         if slots.is_arena[at]
     )

@@ -49,6 +49,7 @@ class Plan:
         self.slots = (slots or slots_of(space)).copy()
         self.begun = set(self.slots.body)  # the bodies that it began with
         self.fixed = {index: size for index, (kind, size) in space.allocations.items() if kind != ARENA}
+        self.moved: dict[int, int] = {}  # allocations of outputs that stand in the one of a donated parameter
         self.host_bytes = 0
         self.is_rescheduled = False
         self.applied: list[Applied] = []
@@ -185,6 +186,7 @@ class Plan:
         for there in moved + held:
             self.slots.body[there] = self.slots.body[at]
         self.fixed[output.allocation] = 0
+        self.moved[output.allocation] = allocation
         if last >= output.birth:
             self.copies.append((self.slots.value[at], output.birth, last))
             return "bound", _IN_PLACE + "but it is read when that is born: it may be copied"
@@ -349,12 +351,17 @@ class Plan:
             self.slots.size_bytes[at] = 0
             self._rows[self.slots.value[at]].remove(at)
 
+    def holder(self, value: int) -> int:
+        """Return the allocation outside the arena that a value stands in: after a donation that of the parameter."""
+        allocation = self.space.columns["allocation"][value]
+        return self.moved.get(allocation, allocation)
+
     def _resize(self, allocation: int) -> None:
         """Give an allocation outside the arena the bytes that its slots need, with the slack that it had."""
-        c = self.space.columns
+        c, allocation = self.space.columns, self.moved.get(allocation, allocation)
         before = max((c["offset_bytes"][row] + c["size_bytes"][row] for row in self.space.held[allocation]), default=0)
         rows = [at for at, value in enumerate(self.slots.value)
-                if c["allocation"][value] == allocation and not self.slots.is_arena[at]
+                if self.holder(value) == allocation and not self.slots.is_arena[at]
                 and self.slots.size_bytes[at]]  # fmt: skip
         after = max((self.slots.offset_bytes[at] + self.slots.size_bytes[at] for at in rows), default=0)
         slack = max(self.space.allocations[allocation][1] - before, 0)

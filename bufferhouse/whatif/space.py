@@ -1,6 +1,9 @@
 """One memory space of one dump, in columns: values with slots and live ranges, their uses, and the allocations."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import duckdb
@@ -10,35 +13,39 @@ from bufferhouse.whatif.alignment import alignment_of
 ARENA = "temp"  # the kind of the allocations that XLA fills by simulating a heap
 
 _VALUES = """
-SELECT v.value_id, a.kind, v.allocation_index, v.offset_bytes, v.size_bytes, v.start_position, v.end_position,
-    v.instruction_name, v.shape_index, v.shape_text, v.is_tuple, v.is_phi, v.uses_state, t.opcode, t.op_name,
-    CASE WHEN t.source_file IS NOT NULL THEN t.source_file || COALESCE(':' || t.source_line, '') END AS source_place,
+SELECT v.dump_id, v.value_id, a.kind, v.allocation_index, v.offset_bytes, v.size_bytes, v.start_position,
+    v.end_position, v.instruction_name, v.shape_index, v.shape_text, v.is_tuple, v.is_phi, v.uses_state, t.opcode,
+    t.op_name, CASE WHEN t.source_file IS NOT NULL THEN t.source_file || COALESCE(':' || t.source_line, '') END,
     a.parameter_number, v.layout_padding_bytes, v.slack_bytes
 FROM staging.hlo_values AS v
 INNER JOIN staging.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
 LEFT JOIN staging.instruction_texts AS t ON v.dump_id = t.dump_id AND v.instruction_text_id = t.instruction_text_id
-WHERE v.dump_id = $dump_id AND a.dump_id = $dump_id AND a.memory_space = $memory_space AND a.kind <> 'thread-local'
-    AND v.start_position IS NOT NULL
-ORDER BY v.value_id
+WHERE v.dump_id IN ({dump_ids}) AND a.dump_id IN ({dump_ids})
+    AND a.memory_space = $memory_space AND a.kind <> 'thread-local' AND v.start_position IS NOT NULL
+ORDER BY v.dump_id, v.value_id
 """
 _USES = """
-SELECT u.value_id, u.schedule_position, u.instruction_name
+SELECT u.dump_id, u.value_id, u.schedule_position, u.instruction_name
 FROM staging.uses AS u
-WHERE u.dump_id = $dump_id
-ORDER BY u.value_id, u.ordinal
+WHERE u.dump_id IN ({dump_ids})
+ORDER BY u.dump_id, u.value_id, u.ordinal
 """
 _ALLOCATIONS = """
-SELECT allocation_index, kind, size_bytes, has_strict_overlap, is_maybe_live_out
+SELECT dump_id, allocation_index, kind, size_bytes, has_strict_overlap, is_maybe_live_out
 FROM staging.allocations
-WHERE dump_id = $dump_id AND memory_space = $memory_space AND kind <> 'thread-local'
-ORDER BY allocation_index
+WHERE dump_id IN ({dump_ids}) AND memory_space = $memory_space AND kind <> 'thread-local'
+ORDER BY dump_id, allocation_index
 """
 _ABOUT = """
-SELECT d.live_range_state, MIN(o.compile_target) AS compile_target
+SELECT d.dump_id, d.live_range_state, o.compile_target
 FROM staging.dumps AS d
-LEFT JOIN staging.observations AS o ON d.dump_id = o.dump_id
-WHERE d.dump_id = $dump_id AND COALESCE(o.dump_id = $dump_id, TRUE)
-GROUP BY d.live_range_state
+LEFT JOIN (
+    SELECT dump_id, MIN(compile_target) AS compile_target
+    FROM staging.observations
+    WHERE dump_id IN ({dump_ids})
+    GROUP BY dump_id
+) AS o ON d.dump_id = o.dump_id
+WHERE d.dump_id IN ({dump_ids})
 """
 COLUMNS = (
     *("value_id", "kind", "allocation", "offset_bytes", "size_bytes", "start", "end", "instruction", "shape_index"),
@@ -112,37 +119,62 @@ class Space:
 
 def read_space(con: duckdb.DuckDBPyConnection, dump_id: int, memory_space: int = 0) -> Space:
     """Return a memory space of a dump; without live ranges it has no values."""
-    asked = {"dump_id": dump_id, "memory_space": memory_space}
-    rows = con.execute(_VALUES, asked).fetchall()
-    columns = {name: list(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=False)}
+    return read_spaces(con, [dump_id], memory_space)[dump_id]
+
+
+def read_spaces(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], memory_space: int = 0) -> dict[int, Space]:
+    """Return the same memory space of some dumps, asked for at once."""
+    listed = ", ".join(map(str, dump_ids))  # as literals: DuckDB then skips the blocks that have none of them
+
+    def asked(sql: str, **parameters: int) -> list[tuple]:
+        return con.execute(sql.format(dump_ids=listed), parameters).fetchall()
+
+    values = _by_dump(asked(_VALUES, memory_space=memory_space))
+    uses = _by_dump(asked(_USES))
+    allocations = _by_dump(asked(_ALLOCATIONS, memory_space=memory_space))
+    return {
+        dump_id: _space(memory_space, state, target, *(found.get(dump_id, []) for found in (values, uses, allocations)))
+        for dump_id, state, target in asked(_ABOUT)
+    }
+
+
+def _by_dump(rows: Iterable[tuple]) -> dict[int, list[tuple]]:
+    """Return rows without their first cell, by it; they come in its order."""
+    return {dump_id: [row[1:] for row in found] for dump_id, found in groupby(rows, key=itemgetter(0))}
+
+
+def _space(
+    memory_space: int,
+    state: str,
+    target: str | None,
+    values: Sequence[tuple],
+    uses: Sequence[tuple],
+    allocations: Sequence[tuple],
+) -> Space:
+    columns = {name: list(column) for name, column in zip(COLUMNS, zip(*values, strict=True), strict=False)}
     columns = columns or {name: [] for name in COLUMNS}
-    uses, operands = _uses(con, dump_id, columns)
-    found = con.execute(_ALLOCATIONS, asked).fetchall()
-    state, target = con.execute(_ABOUT, {"dump_id": dump_id}).fetchone()
-    allocations = {index: (kind, size) for index, kind, size, *_ in found}
+    used, operands = _uses(uses, columns)
     offsets = [offset for offset, kind in zip(columns["offset_bytes"], columns["kind"], strict=True) if kind == ARENA]
     return Space(
         memory_space,
         columns,
-        uses,
+        used,
         operands,
-        allocations,
+        {index: (kind, size) for index, kind, size, *_ in allocations},
         alignment_of(target, memory_space, offsets),
-        frozenset(index for index, *_, is_live_out in found if is_live_out),
+        frozenset(index for index, *_, is_live_out in allocations if is_live_out),
         has_live_ranges=state in ("present", "unbounded"),
         has_uses=any(state in ("listed", "empty") for state in columns["uses_state"]),
-        strict=frozenset(index for index, _, _, is_strict, _ in found if is_strict),
+        strict=frozenset(index for index, _, _, is_strict, _ in allocations if is_strict),
     )
 
 
-def _uses(
-    con: duckdb.DuckDBPyConnection, dump_id: int, columns: dict[str, list[Any]]
-) -> tuple[list[list[int | None]], list[list[int]]]:
+def _uses(rows: Iterable[tuple], columns: dict[str, list[Any]]) -> tuple[list[list[int | None]], list[list[int]]]:
     """Return when each value is read, and which rows the instruction of each value reads."""
     place = {value_id: row for row, value_id in enumerate(columns["value_id"])}
     uses: list[list[int | None]] = [[] for _ in place]
     read_by: dict[str, list[int]] = {}
-    for value_id, position, instruction in con.execute(_USES, {"dump_id": dump_id}).fetchall():
+    for value_id, position, instruction in rows:
         row = place.get(value_id)
         if row is not None:
             uses[row].append(position)

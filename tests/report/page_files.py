@@ -14,6 +14,9 @@ from bufferhouse.report.program.data import read_program
 from bufferhouse.report.program.page import program_page
 from bufferhouse.report.run.data import read_run
 from bufferhouse.report.run.page import run_page
+from bufferhouse.report.whatif.data import read_change
+from bufferhouse.report.whatif.page import change_page
+from bufferhouse.whatif.edits import read_edit
 from tests.report.pages import HOSTILE
 from tests.synthetic import Slot, dump_text
 
@@ -143,6 +146,9 @@ PAGES: dict[str, Callable[[PageFiles], str]] = {
     "fleet": lambda of: fleet_page(read_fleet(of.example)),
     "program": lambda of: program_page(read_program(of.example, "jit_transformer2_fwd", run=TPU)),
     "alone": lambda of: program_page(read_program(of.example, "jit_donate_swap", run="jaxlib-0.8.0")),
+    "whatif": lambda of: change_page(
+        read_change(of.example, "jit_transformer2_fwd", [read_edit("shrink:type=f32:bf16")], run=TPU, is_mapped=True)
+    ),
     "run": lambda of: run_page(read_run(of.example, TPU)),
     "compare": lambda of: compare_page(read_comparison(of.example, "jaxlib-0.4.38", "jaxlib-0.6.0")),
     "hostile-fleet": lambda of: fleet_page(read_fleet(of.hostile)),
@@ -153,4 +159,4 @@ PAGES: dict[str, Callable[[PageFiles], str]] = {
     "rejects": lambda of: fleet_page(read_fleet(of.rejects)),
     "rejected-run": lambda of: run_page(read_run(of.rejects, "broken")),
 }
-WITHOUT_CHARTS = {"hostile-fleet", "empty", "rejects", "rejected-run"}
+WITHOUT_CHARTS = {"whatif", "hostile-fleet", "empty", "rejects", "rejected-run"}

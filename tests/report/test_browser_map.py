@@ -119,6 +119,44 @@ def test_pointing_at_a_value_shows_its_bytes(program: Page, example_warehouse: P
     assert len(seen) > 15
 
 
+def edited(page: Page, name: str) -> list[dict]:
+    """The records of an answer about the first edit, as they stand in the page."""
+    answer = page.ask(f'JSON.parse(document.getElementById("answers").textContent)["{name}"]')
+    found = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
+    return [one for one in found if one["edit_number"] == 1]
+
+
+def test_the_map_after_an_edit_shows_where_values_stand_then(program: Page):
+    """The edits of a memory space can be chosen; pointing shows the value of the byte at its new place; then back."""
+    choice = f"{MAP}.controls.edit"
+    before = program.ask(f"{MAP}.values.map((one) => [one.value_id, one.y0])")
+    names = program.ask(f"[...{choice}.options].map((one) => one.textContent)")
+    assert "none: as XLA placed it" == names[0]
+    assert 3 == len(names[1:])
+    program.ask(f"{choice}.selectedIndex = 1; {choice}.dispatchEvent(new Event('change'))")
+    slots, edits = (edited(program, name) for name in ("program_edited_map", "program_edits"))
+    assert len(slots) == len(program.ask(f"{MAP}.values.map((one) => one.value_id)"))
+    assert before != program.ask(f"{MAP}.values.map((one) => [one.value_id, one.y0])")
+    assert edits[0]["occupied_peak_position"] == program.ask(f"{MAP}.peak()")
+    for slot in slots[:: max(len(slots) // 8, 1)]:
+        place = program.ask(f"{MAP}.placeOf({slot['value_id']})")
+        program.mouse("mouseMoved", **place)
+        at, allocation, offset = program.ask(UNDER.format(**place))
+        inside = [
+            one for one in slots
+            if one["allocation_index"] == allocation and one["start_position"] <= at <= one["end_position"]
+            and one["offset_bytes"] <= offset < one["offset_bytes"] + one["size_bytes"]
+        ]  # fmt: skip
+        owner_ = min(inside, key=lambda one: (-one["start_position"], one["value_id"]))
+        said = program.ask(f"{MAP}.tip.textContent")
+        assert f"allocation {allocation} (" in said
+        assert f"offset {owner_['offset_bytes']:,}" in said
+    program.ask(f"{MAP}.controls.space.value = '1'; {MAP}.chooseSpace()")
+    assert program.ask(f"{choice}.closest('label').hidden")
+    program.ask(f"{MAP}.controls.space.value = '0'; {MAP}.chooseSpace()")
+    assert before == program.ask(f"{MAP}.values.map((one) => [one.value_id, one.y0])")
+
+
 def test_a_shared_byte_belongs_to_the_value_that_starts_last(opened: Callable):
     """Where one value ends and the next one starts in its bytes, pointing at them shows the next one."""
     with opened("hostile-program") as page:

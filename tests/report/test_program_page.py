@@ -12,9 +12,11 @@ import pytest
 
 from bufferhouse.query.statements import ask, ask_each
 from bufferhouse.report.html.page import FIRST_ROWS
-from bufferhouse.report.program.data import MAP_VALUES, PEAK_OWNERS, SAVINGS, STRETCHES, Program, read_program
+from bufferhouse.report.program.data import MAP_VALUES, PEAK_OWNERS, STRETCHES, Program, read_program
 from bufferhouse.report.program.page import program_page, shares
+from bufferhouse.report.program.savings import MAPPED, SAVINGS
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
+from bufferhouse.whatif.outcome import compute
 from bufferhouse.whatif.ranking import rank
 from bufferhouse.whatif.space import read_space
 from tests.command_line import call
@@ -72,7 +74,8 @@ def test_embedded_figures_are_those_of_the_statements(example_warehouse: Path, t
             "SELECT DISTINCT program_id FROM raw.observations WHERE dump_id = $1", [transformer.dump["dump_id"]]
         ).fetchone()
         assert transformer.answers.keys() == parts.embedded("answers").keys()
-        for name in transformer.answers.keys() - {"program_savings"}:  # no statement answers it
+        computed = {"program_savings", "program_edits", "program_edited_allocations", "program_edited_map"}
+        for name in transformer.answers.keys() - computed:  # no statement answers these
             if name in ("program_dumps", "program_trend"):
                 answer = ask(con, name, program_id=program_id)
             elif name == "program_capacity":
@@ -91,6 +94,29 @@ def test_the_ranking_is_that_of_savings(example_warehouse: Path, transformer: Pr
     shown = [(row["worth_bytes"], row["edit"], row["value_name"]) for row in transformer.spaces[0].savings]
     assert expected[:SAVINGS] == shown
     assert shown
+
+
+def test_the_maps_are_what_whatif_says_of_the_first_edits(example_warehouse: Path, transformer: Program):
+    """Each allocation and each slot after the edit, and the bytes that the arena takes then."""
+    with duckdb.connect(str(example_warehouse), read_only=True) as con:
+        space = read_space(con, transformer.dump["dump_id"])
+    answers, first = transformer.answers, [one.applied.edit for one in rank(space).worths[:MAPPED]]
+    edits = answers["program_edits"].records
+    assert list(range(1, MAPPED + 1)) == [row["edit_number"] for row in edits]
+    for row, edit in zip(edits, first, strict=True):
+        outcome = compute(space, [edit])
+        slots = [one for one in answers["program_edited_map"].records if one["edit_number"] == row["edit_number"]]
+        assert outcome.placement.size_bytes == [one["size_bytes"] for one in slots]
+        assert [space.columns["value_id"][at] for at in outcome.placement.value] == [one["value_id"] for one in slots]
+        assert (outcome.after.occupied_bytes, outcome.after.arena_high_bytes) == (
+            row["occupied_peak_bytes"], row["arena_high_bytes"])  # fmt: skip
+        alive = {
+            (one["allocation_index"], byte)
+            for one in slots
+            if one["start_position"] <= row["occupied_peak_position"] <= one["end_position"]
+            for byte in range(one["offset_bytes"], one["offset_bytes"] + one["size_bytes"], 4)
+        }
+        assert row["occupied_peak_bytes"] == 4 * len(alive)
 
 
 @pytest.mark.parametrize(

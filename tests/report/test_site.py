@@ -23,6 +23,8 @@ from bufferhouse.compare.gate import Accepted
 from bufferhouse.report.site.addresses import LONGEST, run_address, slug, step_address
 from bufferhouse.report.site.site import Wishes, build_from
 from bufferhouse.report.site.target import target_of
+from bufferhouse.whatif.ranking import rank
+from bufferhouse.whatif.space import read_space
 from tests.command_line import call, kill_group, start
 from tests.report.pages import HOSTILE
 from tests.report.sites import REMOTE, arrived, crawl, dead_links, go, led_to, pages_of, reached
@@ -74,6 +76,23 @@ def test_all_pages_are_linked_with_each_other_and_with_nothing_else(site: Path):
     for page in pages_of(site):
         policy = re.search(r'Content-Security-Policy" content="([^"]*)"', (site / page).read_text())[1]
         assert "script-src 'self';" in policy, page
+
+
+def test_a_program_page_says_what_a_change_is_worth(browser, site: Path, example: duckdb.DuckDBPyConnection):
+    """The ranking of the verb `savings`, and the map after the first edit."""
+    program_id, dump_id = example.sql(
+        "SELECT program_id, dump_id FROM marts.observations_v1"
+        f" WHERE program_name = 'jit_transformer2_fwd' AND run_name = '{TPU}'"
+    ).fetchone()
+    found = rank(read_space(example, dump_id)).worths
+    address = run_address(TPU).replace("runs/", f"programs/{program_id}/")
+    with browser.opened(site / address) as page:
+        cells = page.ask("[...document.querySelectorAll('#savings ~ * tbody')][0].rows.length")
+        assert min(len(found), 8) == cells
+        page.ask("(() => { const { controls } = document.querySelector('.map').map; controls.edit.selectedIndex = 1;"
+                 " controls.edit.dispatchEvent(new Event('change')); })()")  # fmt: skip
+        assert found[0].position == page.ask("document.querySelector('.map').map.peak()")
+        assert [] == page.complaints
 
 
 def test_each_run_program_and_step_has_its_page(site: Path, example: duckdb.DuckDBPyConnection):

@@ -15,17 +15,14 @@ from bufferhouse.query.hints import REJECTS
 from bufferhouse.query.statements import Answer, Record, ask, ask_each
 from bufferhouse.report.nothing import NothingToShow, held_by, nothing_of
 from bufferhouse.report.opening import find_run, opened
+from bufferhouse.report.program.savings import MAPPED, savings_of
 from bufferhouse.report.text.figures import printable
-from bufferhouse.whatif.ranking import rank
 from bufferhouse.whatif.space import read_space
 
 STRETCHES = 400  # of the schedule in the timeline: about one for each three pixels of a wide page
 MAP_VALUES = 20_000  # drawn in the allocation map
 PEAK_OWNERS = 10_000  # per memory space, in the table of values at the peak
-SAVINGS = 20  # edits, in the ranking of what each is worth
 _SHOWN_CANDIDATES = 12
-_SAVINGS = ["memory_space", "worth_bytes", "edit", "value_name", "label", "why", "shape_text", "size_bytes",
-            "peak_position", "op_name", "source_place"]  # fmt: skip
 PARTS = {
     "element": "elements",
     "layout_padding": "layout padding",
@@ -111,12 +108,19 @@ class Program:
 
 
 def read_program(
-    path: Path | None, word: str, *, run: str | None = None, sources: Sequence[str] = (), wait: float = 0.0
+    path: Path | None,
+    word: str,
+    *,
+    run: str | None = None,
+    sources: Sequence[str] = (),
+    wait: float = 0.0,
+    mapped: int = MAPPED,
 ) -> Program:
     """Ask all statements about the program that `word` means, in `run` or else in the newest run that has it.
 
     `word` is a name, a program_id, or the beginning of either that fits one program only, of that run if one is given;
-    `#` before an id is taken. `run` is what `run_names.find` takes.
+    `#` before an id is taken. `run` is what `run_names.find` takes. `mapped` edits of the ranking have a map, which a
+    page shows.
 
     Raises:
         NothingToShow: there is no program at all, or all dumps of the run were refused.
@@ -130,10 +134,14 @@ def read_program(
         asked = asked_of(con, [dump_id])[dump_id]
         trend = ask(con, "program_trend", program_id=program_id)
         capacity = ask(con, "program_capacity", run_id=dump["run_id"])
-        savings = _savings(con, dump_id, asked["program_spaces"].records)
+        # Of memory space 0, which people run out of.
+        has_peak = any(
+            one["occupied_peak_bytes"] and not one["memory_space"] for one in asked["program_spaces"].records
+        )
+        savings = savings_of(read_space(con, dump_id) if has_peak else None, mapped=mapped)
     answers = {"program_dumps": dumps, **asked, "program_trend": trend}
     answers["program_warnings"] = answers.pop("program_warnings")  # in the order of earlier releases
-    answers |= {"program_capacity": capacity, "program_savings": savings}
+    answers |= {"program_capacity": capacity, **savings}
     return Program(name, datetime.now(UTC), note, dump, answers, spaces_of(answers))
 
 
@@ -159,21 +167,6 @@ def asked_of(
     }
     found = {name: ask_each(con, name, dump_ids, **limit) for name, limit in limits.items()}
     return {dump_id: {name: of[dump_id] for name, of in found.items()} for dump_id in dump_ids}
-
-
-def _savings(con: duckdb.DuckDBPyConnection, dump_id: int, spaces: Sequence[Record]) -> Answer:
-    """Return the edits of one value that lower the occupied peak most; of memory space 0, which people run out of."""
-    rows = []
-    for number in [one["memory_space"] for one in spaces if one["occupied_peak_bytes"] and not one["memory_space"]]:
-        space = read_space(con, dump_id, number)
-        c = space.columns
-        for worth in rank(space, most=SAVINGS).worths:
-            one, row = worth.applied, worth.applied.row
-            rows.append(
-                (number, worth.worth_bytes, one.edit.kind, space.name(row), one.label, one.why, c["shape"][row],
-                 c["size_bytes"][row], worth.position, c["op_name"][row], c["source"][row])
-            )  # fmt: skip
-    return Answer(_SAVINGS, rows)
 
 
 def find_dump(con: duckdb.DuckDBPyConnection, word: str, run: str | None) -> tuple[int, Answer, Record]:

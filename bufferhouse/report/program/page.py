@@ -152,7 +152,7 @@ def _shown(program: Program, space: Space) -> _Shown:
         map_note=map_note(program, space),
         peak=peak_section(space, heading) if space.peak else None,
         peak_note=peak_note(space) if space.peak else "",
-        savings=_savings(space, heading) if space.savings else None,
+        savings=savings_section(space, heading) if space.savings else None,
         shares=shares_of(space),
         balance=balance_rows(space),
         history=history_chart(program, space, name),
@@ -166,7 +166,8 @@ def peak_section(space: Space, heading: str) -> Section:
     return Section(title, (), _PEAK, space.peak, f"peak-{number}", "program_peak", where)
 
 
-def _savings(space: Space, heading: str) -> Section:
+def savings_section(space: Space, heading: str) -> Section:
+    """Return the ranking of edits of a memory space."""
     title, number = f"What a change is worth: {heading}", space.memory_space
     where = {"memory_space": number}
     return Section(title, (), _SAVINGS, space.savings, f"savings-{number}", "program_savings", where)

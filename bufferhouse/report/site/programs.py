@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
 
 import duckdb
 
@@ -11,7 +10,8 @@ from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import FIRST_ROWS_IN_SITE, page
 from bufferhouse.report.program.data import Program, Space, asked_of, spaces_of
-from bufferhouse.report.program.page import BAR_WIDTH, Share, peak_section, shares_of
+from bufferhouse.report.program.page import BAR_WIDTH, Share, peak_section, savings_section, shares_of
+from bufferhouse.report.program.savings import savings_of
 from bufferhouse.report.program.text import (
     BalanceRow,
     balance_rows,
@@ -30,6 +30,8 @@ from bufferhouse.report.site.manifest import code, fingerprint
 from bufferhouse.report.site.sources import source_links
 from bufferhouse.report.text.figures import printable
 from bufferhouse.report.text.sections import Section
+from bufferhouse.whatif.space import Space as Values
+from bufferhouse.whatif.space import read_spaces
 
 VALUES = 1_200  # in the page: as many as keep it below 300 KB; the figures beside it have more
 OWNERS = 300
@@ -46,6 +48,8 @@ _EMBEDDED = (
     "program_map",
     "program_map_spaces",
 )
+_EDITED = ("program_edits", "program_edited_allocations", "program_edited_map")
+_SAVINGS, _MAPPED = 8, 1  # edits in the ranking, and those with a map
 _EMPTY = Answer([], [])
 _CAPACITY = ("run_id", "device_kind", "capacity_bytes", "capacity_source")
 _SAID = ("run_name", "compiler", "compiler_version", "track", "git_revision", *_CAPACITY[1:])  # of a run, in a page
@@ -67,6 +71,7 @@ class _Shown:
     map_note: str
     peak: Section | None
     peak_note: str
+    savings: Section | None
     shares: Sequence[Share]
     balance: tuple[list[str], list[BalanceRow]]
 
@@ -88,12 +93,13 @@ class Programs:
             asked = asked_of(
                 self._con, list({one.point.dump_id for one in compiled}), values=ALL_VALUES, owners=ALL_OWNERS
             )
+            values = read_spaces(self._con, list(asked))  # of memory space 0, which people run out of
             files = ask(self._con, "site_dumps", run_ids=sorted({one.point.run_id for one in compiled}))
             places = {row[:3]: row[3:] for row in files.rows}
             for one in compiled:
                 point = one.point
                 place = places[point.run_id, point.program_id, point.dump_id]
-                yield self._page(one, asked[point.dump_id], place)
+                yield self._page(one, asked[point.dump_id] | _savings(values[point.dump_id]), place)
 
     def _shows(self, one: Compiled) -> str:
         """Return the fingerprint of a page: dumps never change, so what it is made of is known by their ids."""
@@ -124,7 +130,7 @@ class Programs:
         limit = [tuple(run[name] for name in _CAPACITY)] if run["capacity_bytes"] is not None else []
         answers = answers | {"program_capacity": Answer(list(_CAPACITY), limit)}
         dump = _dump(one, run, place)
-        empty = {"program_dumps": _EMPTY, "program_trend": _EMPTY, "program_savings": _EMPTY}
+        empty = {"program_dumps": _EMPTY, "program_trend": _EMPTY}
         asked_at = datetime.now(UTC)  # which no page of a site says
         shown = Program("", asked_at, None, dump, answers | empty, spaces_of(_cut(answers) | empty))
         text = self._text(one, shown)
@@ -134,7 +140,7 @@ class Programs:
         spaces = [_shown(program, space) for space in program.spaces]
         # The largest first: what matters is seen without scrolling.
         spaces.sort(key=lambda space: (-space.facts["reserved_bytes"], space.memory_space))
-        embedded = {name: answer for name, answer in _cut(program.answers).items() if name in _EMBEDDED}
+        embedded = {name: answer for name, answer in _cut(program.answers).items() if name in (*_EMBEDDED, *_EDITED)}
         if any(space.peak and space.peak.source for space in spaces):
             embedded["program_peak"] = _cut(program.answers)["program_peak"]
         mapped = [space for space in spaces if space.mapped_count]
@@ -163,6 +169,7 @@ class Programs:
             notes=_notes(program, one),
             spaces=spaces,
             mapped=mapped,
+            has_edits="program_edits" in program.answers,
             map_values=VALUES,
             bar_width=BAR_WIDTH,
             warnings=program.answers["program_warnings"].records,
@@ -201,11 +208,18 @@ def _cut(answers: dict[str, Answer]) -> dict[str, Answer]:
         more = left.get(space, [])
         biggest = max([*more, largest or 0]) if more or left_count else largest
         counted.append((space, value_count, left_count + len(more), biggest))
+    left_in = {row[0] for row in drawn.rows[:VALUES]}
+    edited = {name: answer for name, answer in answers.items() if name == "program_edited_map"}
     return answers | {
+        **{name: Answer(one.columns, [row for row in one.rows if row[1] in left_in]) for name, one in edited.items()},
         "program_map": Answer(drawn.columns, drawn.rows[:VALUES]),
         "program_map_spaces": Answer(spaces.columns, counted),
         "program_peak": Answer(peak.columns, [row for row in peak.rows if row[rank] <= OWNERS]),
     }
+
+
+def _savings(values: Values) -> dict[str, Answer]:
+    return savings_of(values, most=_SAVINGS, mapped=_MAPPED)
 
 
 def _dump(one: Compiled, run: Record, place: tuple[str, int]) -> Record:
@@ -254,6 +268,7 @@ def _shown(program: Program, space: Space) -> _Shown:
         map_note=map_note(program, space),
         peak=_ordered(peak_section(space, heading)) if space.peak else None,
         peak_note=peak_note(space) if space.peak else "",
+        savings=_whole(savings_section(space, heading)) if space.savings else None,
         shares=shares_of(space),
         balance=balance_rows(space),
     )
@@ -262,8 +277,12 @@ def _shown(program: Program, space: Space) -> _Shown:
 def _ordered(section: Section) -> Section:
     """Return the table of the peak with the columns that people look for first; whole, where the page has all rows."""
     columns = sorted(section.columns, key=lambda column: _place(column.name))
-    whole: dict[str, Any] = {"source": ""} if len(section.records) <= FIRST_ROWS_IN_SITE else {}
-    return replace(section, columns=columns, **whole)
+    return replace(section, columns=columns, **({"source": ""} if len(section.records) <= FIRST_ROWS_IN_SITE else {}))
+
+
+def _whole(section: Section) -> Section:
+    """Return a table all rows of which stand in the page."""
+    return replace(section, source="")
 
 
 def _place(name: str) -> int:

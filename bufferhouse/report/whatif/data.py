@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from bufferhouse.errors import UsageError
-from bufferhouse.query.statements import Record
+import duckdb
+
+from bufferhouse.errors import UsageError, counted
+from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.opening import opened
-from bufferhouse.report.program.data import find_dump
+from bufferhouse.report.program.data import asked_of, find_dump
+from bufferhouse.report.program.savings import maps_of
 from bufferhouse.whatif.edits import Edit
 from bufferhouse.whatif.fitting import Fit, fit
 from bufferhouse.whatif.outcome import Outcome, check_live_ranges, compute
@@ -27,11 +30,15 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Edits of a subject with their outcome; `fit` is the answer to a capacity, where one was given."""
+    """Edits of a subject with their outcome; `fit` is the answer to a capacity, where one was given.
+
+    `answers` are those of the map before and after, if they were asked for.
+    """
 
     subject: Subject
     outcome: Outcome
     fit: Fit | None = None
+    answers: dict[str, Answer] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +61,12 @@ def read_change(
     run: str | None = None,
     sources: Sequence[str] = (),
     wait: float = 0.0,
+    is_mapped: bool = False,
 ) -> Change:
     """Return what edits do to a program, or the least set of edits with which it fits a capacity.
 
-    `word`, `run`, `sources` and `wait` are as in `report.program.data.read_program`.
+    `word`, `run`, `sources` and `wait` are as in `report.program.data.read_program`; with `is_mapped` the answer has
+    the map before and after.
 
     Raises:
         UsageError: there is no such program or memory space, the dump has no live ranges, an edit names nothing or no
@@ -66,12 +75,13 @@ def read_change(
     """
     if bool(edits) == (capacity_bytes is not None):
         raise UsageError("expected edits (--edit, --edits), or a capacity that edits are to be found for (--fit)")
-    with _subject(path, word, memory_space, run, sources, wait) as subject:
-        if capacity_bytes is None:
-            return Change(subject, compute(subject.space, edits))
-        check_live_ranges(subject.space)
-        found = fit(subject.space, capacity_bytes, **({"means": tuple(means)} if means else {}))
-        return Change(subject, compute(subject.space, found.edits), found)
+    with _subject(path, word, memory_space, run, sources, wait) as (con, subject):
+        found = None
+        if capacity_bytes is not None:
+            check_live_ranges(subject.space)
+            found = fit(subject.space, capacity_bytes, **({"means": tuple(means)} if means else {}))
+        outcome = compute(subject.space, edits if found is None else found.edits)
+        return Change(subject, outcome, found, _maps(con, subject, outcome) if is_mapped else {})
 
 
 def read_savings(
@@ -89,7 +99,7 @@ def read_savings(
     Raises:
         UsageError, NothingToShow, WarehouseBusy, WarehouseError: as `read_change`.
     """
-    with _subject(path, word, memory_space, run, sources, wait) as subject:
+    with _subject(path, word, memory_space, run, sources, wait) as (_, subject):
         ranking = rank(subject.space, kinds=tuple(kinds) or KINDS)
         best = [ranking.worths[0].applied.edit] if ranking.worths else []
         return Savings(subject, ranking, compute(subject.space, best, work=0))  # a ranking does not wait for a packer
@@ -98,7 +108,7 @@ def read_savings(
 @contextmanager
 def _subject(
     path: Path | None, word: str, memory_space: int, run: str | None, sources: Sequence[str], wait: float
-) -> Iterator[Subject]:
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Subject]]:
     with opened(path, sources, wait) as (con, _, note):
         con.execute("SET TimeZone = 'UTC'")
         _, _, dump = find_dump(con, word, run)
@@ -111,4 +121,12 @@ def _subject(
                 f"--memory-space: expected one of the program, {', '.join(str(one) for (one,) in known) or 'none'}; "
                 f"found {memory_space}"
             )
-        yield Subject(dump, space, note)
+        yield con, Subject(dump, space, note)
+
+
+def _maps(con: duckdb.DuckDBPyConnection, subject: Subject, outcome: Outcome) -> dict[str, Answer]:
+    dump_id = subject.dump["dump_id"]
+    asked = asked_of(con, [dump_id])[dump_id]
+    before = {name: asked[name] for name in ("program_spaces", "program_allocations", "program_map")}
+    count = len(outcome.applied)
+    return before | maps_of(subject.space, [(counted(count, "edit"), outcome)] if count else [])

@@ -54,11 +54,19 @@ def change_text(change: Change, form: str, *, exact: bool = False) -> str:
     if form == "json":
         return plain_json({**about(subject, outcome), "edits": [edit_record(subject, one) for one in outcome.applied],
                            **({"fit": _fit_record(change.fit)} if change.fit else {})})  # fmt: skip
-    rows = [edit_record(subject, one) for one in outcome.applied]
-    sections = [Section("", _lines(change), _BYTES, _bytes_rows(outcome), "bytes")]
-    if rows:
-        sections.append(_some("Edits", _EDITS, rows))
-    return _text(f"What if: {_title(subject)}", sections, form, exact)
+    return _text(change_title(change), change_sections(change), form, exact)
+
+
+def change_title(change: Change) -> str:
+    """Return the title of a change: the program and the memory space."""
+    return f"What if: {_title(change.subject)}"
+
+
+def change_sections(change: Change) -> list[Section]:
+    """Return the bytes before and after with what there is to say of them, and the edits."""
+    rows = [edit_record(change.subject, one) for one in change.outcome.applied]
+    sections = [Section("", change_lines(change), _BYTES, _bytes_rows(change.outcome), "bytes")]
+    return [*sections, _some("Edits", _EDITS, rows)] if rows else sections
 
 
 def savings_text(savings: Savings, form: str, *, exact: bool = False) -> str:
@@ -163,7 +171,8 @@ def _title(subject: Subject) -> str:
     return f"{name}, {space_title(subject.dump['platform'], subject.space.memory_space)}"
 
 
-def _lines(change: Change) -> list[str]:
+def change_lines(change: Change) -> list[str]:
+    """Return where the dump is, whether it fits, and what a reader must know of the bounds."""
     subject, found = change.subject, change.fit
     lines = [f"run {printable(subject.dump['run_name'], 80)}, {printable(subject.dump['relative_path'], 200)}"]
     if found is not None:

@@ -16,15 +16,32 @@ function shareClass(part, whole) {
   return SHARES[share === 0 ? 0 : share < 0.1 ? 1 : share < 0.5 ? 2 : share < 0.9 ? 3 : 4];
 }
 
-/** The values of a memory space, each with its rectangle {x0, x1, y0, y1}; allocations lie one above the other. */
-function rectangles(space) {
+/** The slots after an edit, each with all that is known of its value, but for what the edit changed. */
+function edited(edit) {
+  const values = new Map(records("program_map").map((value) => [value.value_id, value]));
+  return records("program_edited_map", { edit_number: edit }).filter((slot) => values.has(slot.value_id))
+    .map((slot) => {
+      const value = values.get(slot.value_id);
+      const parts = slot.size_bytes === value.size_bytes ? {} : { element_bytes: 0, layout_padding_bytes: 0, slack_bytes: 0 };
+      return { ...value, ...slot, ...parts };
+    });
+}
+
+/**
+ * The values of a memory space, each with its rectangle {x0, x1, y0, y1}; allocations lie one above the other. With an
+ * edit they stand as they could after it.
+ */
+function rectangles(space, edit = null) {
   const allocations = new Map();
   let top = 0;
-  for (const allocation of records("program_allocations", { memory_space: space })) {
+  const found = edit === null ? records("program_allocations", { memory_space: space })
+    : records("program_edited_allocations", { edit_number: edit });
+  for (const allocation of found) {
     allocations.set(allocation.allocation_index, { ...allocation, base: top });
     top += allocation.size_bytes;
   }
-  const values = records("program_map").filter((value) => allocations.has(value.allocation_index));
+  const values = (edit === null ? records("program_map") : edited(edit))
+    .filter((value) => allocations.has(value.allocation_index));
   for (const value of values) {
     const { base, kind } = allocations.get(value.allocation_index);
     const y0 = base + value.offset_bytes;

@@ -116,10 +116,10 @@ Object.assign(AllocationMap.prototype, {
     }
     context.stroke();
     context.strokeStyle = context.fillStyle = ink;
-    const peak = this.peaks().find(({ space }) => space === Number(this.controls.space.value));
-    if (peak?.position !== null && peak?.position !== undefined) {
+    const position = this.peak();
+    if (position !== null && position !== undefined) {
       context.setLineDash([2, 2]);
-      const left = x(peak.position), width = Math.max(x(peak.position + 1) - left, 1);
+      const left = x(position), width = Math.max(x(position + 1) - left, 1);
       context.strokeRect(left, box.top - 2, width, box.height + 4);
       context.setLineDash([]);
     }
@@ -131,9 +131,12 @@ Object.assign(AllocationMap.prototype, {
     }
   },
 
-  peaks() {
-    return (this.known ??= records("program_spaces").map((row) =>
-      ({ space: row.memory_space, position: row.occupied_peak_position })));
+  /** Where the occupied peak is, after the edit that is chosen. */
+  peak() {
+    const { space, edit } = this.controls;
+    const [row] = edit?.value ? records("program_edits", { edit_number: Number(edit.value) })
+      : records("program_spaces", { memory_space: Number(space.value) });
+    return row?.occupied_peak_position;
   },
 
   drawAxes(context) {

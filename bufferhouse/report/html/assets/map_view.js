@@ -4,7 +4,7 @@ class AllocationMap {
     const part = (name) => place.querySelector(name);
     Object.assign(this, { place, canvas: part("canvas"), tip: part(".tip"), details: part(".details") });
     this.legend = part(".key");
-    const names = ["space", "allocation", "mode", "find"];
+    const names = ["space", "edit", "allocation", "mode", "find"];
     this.controls = Object.fromEntries(names.map((name) => [name, part(`[name=${name}]`)]));
     this.found = part("output");
     this.pinned = this.pointed = this.only = null;
@@ -17,6 +17,7 @@ class AllocationMap {
   listen() {
     const { canvas, controls } = this;
     controls.space.addEventListener("change", () => this.chooseSpace());
+    controls.edit?.addEventListener("change", () => this.chooseEdit());
     controls.allocation.addEventListener("change", () => this.reset());
     controls.mode.addEventListener("change", () => this.chooseMode());
     controls.find.addEventListener("input", () => this.find());
@@ -49,7 +50,20 @@ class AllocationMap {
   }
 
   chooseSpace() {
-    Object.assign(this, rectangles(Number(this.controls.space.value)));
+    const { edit } = this.controls, space = Number(this.controls.space.value);
+    if (edit) {
+      const edits = records("program_edits", { memory_space: space });
+      edit.replaceChildren(element("option", { value: "" }, "none: as XLA placed it"),
+        ...edits.map(({ edit_number: number, edit_text: text }) =>
+          element("option", { value: number }, printable(text, 80))));
+      edit.closest("label").hidden = !edits.length;
+    }
+    this.chooseEdit();
+  }
+
+  chooseEdit() {
+    const edit = this.controls.edit?.value;
+    Object.assign(this, rectangles(Number(this.controls.space.value), edit ? Number(edit) : null));
     const sizes = this.allocations.toSorted((a, b) => b.size_bytes - a.size_bytes).slice(0, 200);
     const all = element("option", { value: "" }, `all ${grouped(this.allocations.length)}`);
     this.controls.allocation.replaceChildren(all,

@@ -1,0 +1,68 @@
+"""Where slots stand after edits: a byte is taken once at each moment, and as many are as the timeline says."""
+
+import random
+
+from bufferhouse.whatif.edits import Edit
+from bufferhouse.whatif.outcome import Outcome, compute
+from bufferhouse.whatif.plan import NoCandidate, Plan
+from bufferhouse.whatif.slots import timeline
+from bufferhouse.whatif.space import COLUMNS, Space
+from tests.whatif.arenas import ALIGNMENT, LAST, possible_edits, random_space
+
+
+def taken(outcome: Outcome, position: int) -> set[tuple[int, int]]:
+    """The bytes of allocations that hold a slot at a position."""
+    place = outcome.placement
+    slots = zip(place.allocation, place.offset_bytes, place.size_bytes, place.start, place.end, strict=True)
+    return {
+        (allocation, byte)
+        for allocation, offset, size, start, end in slots
+        if start <= position <= end
+        for byte in range(offset, offset + size)
+    }
+
+
+def check(space: Space, edits: list[Edit]) -> bool:
+    """Compare the placement after edits with the timeline, byte by byte; False where they are not possible."""
+    try:
+        outcome = compute(space, edits)
+    except NoCandidate:
+        return False
+    line = timeline(Plan(space).apply(edits).slots)
+    for position in range(LAST + 1):
+        assert line.at(position) == len(taken(outcome, position)), (edits, position)
+    sizes = {index: size for index, _, size in outcome.placement.allocations}
+    arena = sum(size for _, kind, size in outcome.placement.allocations if kind == "temp")
+    assert (outcome.after.arena_high_bytes, outcome.after.other_bytes) == (arena, sum(sizes.values()) - arena)
+    return True
+
+
+def test_no_byte_is_taken_twice():
+    """Random arenas, every single edit, and several together."""
+    done = 0
+    for seed in range(40):
+        random_ = random.Random(seed)
+        space = random_space(random_)
+        edits = possible_edits(space, random_)
+        done += sum(check(space, [edit]) for edit in edits if edit.kind != "donate")
+        check(space, [])
+        mixed = [edit for edit in random_.sample(edits, 3) if edit.kind not in ("remat", "offload", "donate")]
+        some = {edit.value: edit for edit in mixed}
+        done += check(space, list(some.values()))
+    assert done > 400
+
+
+def test_an_output_in_the_place_of_a_parameter_adds_nothing():
+    """Neither as it is nor narrowed: the allocation stays that of the parameter."""
+    rows = [(0, "parameter", 0, 0, 12, 0, LAST), (1, "output", 1, 0, 12, LAST - 1, LAST)]
+    columns = {name: [] for name in COLUMNS}
+    for number, kind, allocation, offset, size, start, end in rows:
+        row = (number, kind, allocation, offset, size, start, end, f"v{number}", None, "f32[3]{0}", False, False,
+               "listed", "fusion", None, None, number, 0, 0)  # fmt: skip
+        for name, found in zip(COLUMNS, row, strict=True):
+            columns[name].append(found)
+    space = Space(0, columns, [[2], []], [[], []], {0: ("parameter", 12), 1: ("output", 12)}, ALIGNMENT)
+    for more in ([], [Edit("shrink", "v1", dtype="bf16")]):
+        outcome = compute(space, [Edit("donate", "v0"), *more])
+        assert [(0, "parameter", 12)] == outcome.placement.allocations
+        assert 12 == outcome.after.reserved_high_bytes
