@@ -15,6 +15,7 @@ from bufferhouse.tabulate.batch import Batch
 from bufferhouse.warehouse.load import load, packed
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.retention import MESSAGES
+from bufferhouse.warehouse.stored_sets import SETS
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import contents, counts, load_parsed, parsed, rows, run_called
 
