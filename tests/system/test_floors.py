@@ -24,12 +24,25 @@ HOMES = {
     "markupsafe": {"report"},
     "obstore": {"sources", "warehouse"},
     "psycopg": {"warehouse"},
+    "google": {"proto"},
 }
 # Rooms that know nothing of the database, and those that need the standard library only.
-WITHOUT_DUCKDB = {"dump", "schemas", "sources", "tabulate", "config"}
+WITHOUT_DUCKDB = {"dump", "proto", "schemas", "sources", "tabulate", "config"}
 WITH_NOTHING = {"dump", "bufferhouse.paths", "bufferhouse.redaction", "bufferhouse.version"}
 HEAVY = (
-    *("duckdb", "polars", "pandera", "prefect", "sqlglot", "pyarrow", "altair", "vl_convert", "jinja2", "obstore"),
+    *(
+        "google.protobuf",
+        "duckdb",
+        "polars",
+        "pandera",
+        "prefect",
+        "sqlglot",
+        "pyarrow",
+        "altair",
+        "vl_convert",
+        "jinja2",
+        "obstore",
+    ),
     "zstandard",
 )
 
