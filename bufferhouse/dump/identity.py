@@ -129,7 +129,8 @@ def dump_beside(path: str) -> str:
 def module_prefix(path: str) -> str | None:
     """Return what the paths of all files about the module of a dump begin with; None where its name is not XLA's."""
     folder, slash, name = path.rpartition("/")
-    match = _FILE_NAME.fullmatch(name.split(SUFFIXES["allocations"], 1)[0])
+    proto = _PROTO_STEM.fullmatch(name) if is_proto(name) else None
+    match = _FILE_NAME.fullmatch(proto[1] if proto else name.split(SUFFIXES["allocations"], 1)[0])
     return None if match is None else f"{folder}{slash}{name[: match.start('stage') - 1]}"
 
 

@@ -155,6 +155,8 @@ def _note_failures(dumps: Iterable[Found], failed: set[str]) -> None:
 
 def _module_of(path: str) -> str:
     """Return what the names of all files about the module of a dump begin with."""
+    if is_proto(compression.plain_name(path)):
+        return module_prefix(compression.plain_name(path)) or path
     folder, slash, name = path.rpartition("/")
     stage = name.rfind(".", 0, name.find("buffer-assignment"))
     return f"{folder}{slash}{name[:stage] if stage > 0 else name}"

@@ -87,6 +87,19 @@ def test_a_proto_alone_is_a_dump(warehouse, folder):
     assert 0 == call("verify", "--warehouse", warehouse).code
 
 
+def test_options_beside_a_proto_are_those_of_its_dump(warehouse, folder):
+    """And files that say that it did not fit, too."""
+    without_texts(folder)
+    prefix = proto_in(folder / TPU).name.removesuffix(".after_optimizations.hlo.pb")
+    (folder / TPU / f"{prefix}.flagfile").write_text("--xla_a=1\n")
+    (folder / TPU / f"{prefix}.oom_intermediate_module.txt").write_text("HloModule f\n")
+    code, summary = ingest(warehouse, folder)
+    assert (0, 3, 1) == (code, summary["new"], summary["ignored"])
+    assert [("xla_a", "1")] == rows(warehouse, "SELECT flag_name, flag_value FROM staging.effective_flags")
+    told = "SELECT r.run_name FROM staging.observations JOIN raw.runs AS r USING (run_id) WHERE did_not_fit"
+    assert [(TPU,)] == rows(warehouse, told)
+
+
 def test_protos_of_archives_are_dumps_and_stand_beside_texts(warehouse, folder):
     """As in a directory."""
     alone = Path(shutil.copytree(folder / TPU, folder.parent / "alone" / TPU))
