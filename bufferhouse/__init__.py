@@ -3,9 +3,12 @@
 import bufferhouse
 con = bufferhouse.connect("warehouse.duckdb")
 con.sql("FROM peak_memory WHERE memory_space = 0").pl()
+
+explained = bufferhouse.explain(jax.jit(train_step, donate_argnums=0), params, batch)
+print(explained.reserved, explained.report())
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bufferhouse.version import __version__
 
@@ -14,7 +17,9 @@ if TYPE_CHECKING:
 
     import duckdb
 
-__all__ = ["__version__", "connect"]
+    from bufferhouse.compiled.explain import Explained
+
+__all__ = ["__version__", "connect", "explain"]
 
 
 def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) -> "duckdb.DuckDBPyConnection":
@@ -32,3 +37,18 @@ def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) 
     from bufferhouse.query.notebooks import connect
 
     return connect(warehouse, wait=wait)
+
+
+def explain(jitted: Any, *args: Any, chip: str | None = None, **kwargs: Any) -> "Explained":
+    """Compile a jitted function of JAX for its arguments, and explain what the program takes.
+
+    Arguments may be shapes (`jax.ShapeDtypeStruct`). What `jitted.lower(…)` returned is taken, too, without arguments:
+    so a program is compiled ahead of time for another chip. `chip` is what a lock calls it, else the kind of device.
+    The answer has `.reserved`, `.peak`, `.values`, `.report()` and `.whatif("donate:parameter=0")`.
+
+    Raises:
+        UsageError: it is no jitted function, or its compilation left no dump that can be read.
+    """
+    from bufferhouse.compiled.explain import explain
+
+    return explain(jitted, *args, chip=chip, **kwargs)

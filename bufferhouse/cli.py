@@ -12,9 +12,11 @@ import typer
 
 from bufferhouse import redaction
 from bufferhouse.commands import (
+    bisect,
     compare,
     config,
     ingest,
+    lock,
     maintain,
     models,
     oom,
@@ -48,6 +50,8 @@ for verb in (compare.compare, compare.blame, compare.determinism):
     app.command()(verb)
 report.report.command("compare")(compare.compare)  # an alias
 app.command()(oom.oom)
+app.command()(lock.lock)
+app.command()(bisect.bisect)
 app.command()(site.site)
 app.command("open")(site.open_site)
 for verb in (whatif.whatif, whatif.savings, whatif.fits):

@@ -15,7 +15,7 @@ Place = tuple[int, int]
 def places(text: str) -> dict[Path, Place]:
     """Return line and column of each key and heading, by its path: names, and numbers from 0 in arrays of tables.
 
-    Keys of inline tables are found too; elements of a plain array stand where the array's key does.
+    Keys of inline tables are found too, and elements of arrays by their numbers from 0.
     """
     found: dict[Path, Place] = {}
     counts: dict[Path, int] = {}
@@ -67,6 +67,8 @@ def _pair(text: str, start: int, parent: Path, found: dict[Path, Place]) -> int:
 def _value(text: str, at: int, path: Path, found: dict[Path, Place]) -> int:
     while text[at] in " \t":
         at += 1
+    if text[at] == "[":
+        return _elements(text, at + 1, path, found)
     if text[at] != "{":
         return _behind(text, at)
     at += 1
@@ -78,8 +80,21 @@ def _value(text: str, at: int, path: Path, found: dict[Path, Place]) -> int:
         at = _pair(text, at, path, found)
 
 
+def _elements(text: str, at: int, path: Path, found: dict[Path, Place]) -> int:
+    """Note the elements of an array and what is inside them; return where the array ends."""
+    number = 0
+    while True:
+        while text[at] in " \t\r\n,#":
+            at = _end_of_line(text, at) if text[at] == "#" else at + 1
+        if text[at] == "]":
+            return at + 1
+        found.setdefault((*path, number), _place(text, at))
+        at = _value(text, at, (*path, number), found)
+        number += 1
+
+
 def _behind(text: str, at: int) -> int:
-    """Return the end of a value other than an inline table: a comma, bracket or end of line outside of brackets."""
+    """Return the end of a value that is no array or inline table: a comma, bracket or end of line beside it."""
     depth = 0
     while at < len(text):
         if match := _SKIPPED.match(text, at):

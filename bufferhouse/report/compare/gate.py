@@ -16,7 +16,7 @@ from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.sections import Section
 
 _OFFENDERS = [
-    Column("program_label", "program"),
+    Column("program_label", "program", link="program_link"),
     Column("memory_space", "memory space", "count"),
     Column("before_bytes", "before", "bytes"),
     Column("after_bytes", "after", "bytes"),
@@ -91,11 +91,11 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
 
 def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
     """Return one workflow command a line: an error for each offender, a warning for each stale entry, and a notice."""
-    lines = [annotation("error", _message(row, limit)) for row in offender_records(comparison, verdict)]
+    lines = [annotation("error", gate_message(row, limit)) for row in offender_records(comparison, verdict)]
     lines += [annotation("error", _tight(_record(comparison, row), comparison)) for row in verdict.tight]
     if not verdict.compared_count:
         lines.append(annotation("error", _nothing()))
-    lines += [annotation("warning", _message(_record(comparison, row), limit)) for row in verdict.warned]
+    lines += [annotation("warning", gate_message(_record(comparison, row), limit)) for row in verdict.warned]
     lines += [annotation("warning", stale_line(entry)) for entry in verdict.stale]
     total = f"{title(comparison)}: {counted(verdict.compared_count, 'comparison')} of {METRIC_NAMES[comparison.metric]}"
     over = counted(len(verdict.offenders), "program")
@@ -113,7 +113,8 @@ def _nothing() -> str:
     return "nothing was compared: no program has known bytes in both runs"
 
 
-def _message(row: Record, limit: Threshold) -> str:
+def gate_message(row: Record, limit: Threshold) -> str:
+    """Return the sentence about a program that grew over a limit."""
     percent = f", {row['change_ratio']:+.1%}" if row["change_ratio"] else ""
     change = f"{human_bytes(row['delta_bytes'], signed=True)}{percent}"
     guess = ", a guess" if row["guess"] else ""

@@ -15,7 +15,7 @@ class Column:
     `kind` is text, bytes, change (bytes with a sign), count, share (0 to 1) or figure (a number that is text already;
     not on pages). A narrow terminal leaves out the columns of the highest `rank` first, and those of rank 0 never:
     columns that identify a row are of rank 0. It cuts a text with `is_whole` only when no other column can be left out.
-    In a site a cell leads to the address that the record has in its column `link`, if any.
+    In a site and in Markdown a cell leads to the address that the record has in its column `link`, if any.
     """
 
     name: str

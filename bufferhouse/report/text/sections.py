@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
+from urllib.parse import quote
 
 from bufferhouse.errors import counted
 from bufferhouse.query import format as tables
@@ -13,6 +14,7 @@ from bufferhouse.report.text.columns import Column, said
 from bufferhouse.report.text.figures import printable
 
 FORMATS = ("table", "markdown", "json")
+_IN_ADDRESSES = ":/?#@!$&'*+,;=%~"  # nothing that ends a link of Markdown or a cell of a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +74,17 @@ def _markdown(section: Section, exact: bool) -> str:
     parts = [f"## {marked(section.title)}"] if section.title else []
     parts += map(marked, section.lines)
     if section.columns:
-        rows = [
-            [marked(said(record[column.name], column, exact=exact)) for column in section.columns]
-            for record in section.printed
-        ]
+        rows = [[_cell(record, column, exact) for column in section.columns] for record in section.printed]
         table = formatted([marked(column.heading) for column in section.columns], rows, "markdown").split("\n")
         table[1] = f"| {' | '.join('---' if column.is_text else '---:' for column in section.columns)} |"
         parts += ["\n".join(table), *filter(None, [section.left])]
     return "\n\n".join(parts)
+
+
+def _cell(record: Record, column: Column, exact: bool) -> str:
+    cell = marked(said(record[column.name], column, exact=exact))
+    address = record.get(column.link) if column.link else None
+    return f"[{cell}]({quote(address, safe=_IN_ADDRESSES)})" if address else cell
 
 
 def _iso(value: object) -> str:

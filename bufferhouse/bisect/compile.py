@@ -1,0 +1,90 @@
+"""One compilation of a bisection: a command that dumps into a folder, and how it ended."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from bufferhouse.sources.run import RUN_FILE
+
+LOG = "stderr.txt"
+_LAST_LINES = 4096  # bytes of a log in which its last words are looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """How a compilation ended: nothing is wrong where `fault` is None. Its log lies beside its dumps."""
+
+    folder: Path
+    fault: str | None
+
+
+def compile_into(
+    folder: Path,
+    words: Sequence[str],
+    facts: Mapping[str, object],
+    *,
+    programs: Path | None = None,
+    flags: Sequence[str] = (),
+    flags_variable: str = "XLA_FLAGS",
+    timeout: float | None = None,
+) -> Compiled:
+    """Run a command that compiles, so that XLA dumps into a folder; `facts` become the run.json beside the dumps.
+
+    `programs` stands first on the search path of the command. `flags` come behind those that are set already.
+    """
+    folder.mkdir(parents=True)
+    (folder / RUN_FILE).write_text(json.dumps(facts), encoding="utf-8")
+    env = dict(os.environ)
+    for name in ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV"):
+        if programs is not None:
+            env.pop(name, None)
+    if programs is not None:
+        env["PATH"] = os.pathsep.join([str(programs), env.get("PATH", "")])
+        env["VIRTUAL_ENV"] = str(programs.parent)
+    dumping = [f"--xla_dump_to={folder}", "--xla_dump_hlo_as_text"]
+    for variable, own in ((flags_variable, list(flags)), ("XLA_FLAGS", dumping)):
+        env[variable] = " ".join(filter(None, [env.get(variable, ""), *map(_quoted, own)]))
+    # What JAX takes from its cache is not compiled, and leaves no dump.
+    env["JAX_ENABLE_COMPILATION_CACHE"] = "false"
+    with (folder / LOG).open("wb") as log:
+        return Compiled(folder, _run(words, env, log, timeout, folder / LOG))
+
+
+def _quoted(flag: str) -> str:
+    return flag if " " not in flag else shlex.quote(flag)
+
+
+def _run(words: Sequence[str], env: Mapping[str, str], log: IO[bytes], timeout: float | None, path: Path) -> str | None:
+    program = words[0]
+    try:
+        # A process group of its own: what it starts ends with it.
+        process = subprocess.Popen(
+            words, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
+    except OSError as error:
+        return f"{program}: {error.strerror}"
+    try:
+        code = process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return f"took longer than {timeout:g} seconds"
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    if code < 0:
+        return f"ended by {signal.Signals(-code).name}: {last_words(path)}"
+    return f"exit {code}: {last_words(path)}" if code else None
+
+
+def last_words(log: Path) -> str:
+    """Return the last line of a log that says something."""
+    with log.open("rb") as file:
+        file.seek(max(log.stat().st_size - _LAST_LINES, 0))
+        lines = file.read().decode("utf-8", "backslashreplace").strip().split("\n")
+    return lines[-1].strip()[:200] or "without a word"

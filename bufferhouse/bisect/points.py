@@ -1,0 +1,225 @@
+"""The points of a bisection: compiled now, each into a run of its own, or known from runs of the warehouse."""
+
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bufferhouse.bisect.compile import LOG, Compiled, compile_into
+from bufferhouse.bisect.environments import CannotInstall, Environments
+from bufferhouse.bisect.search import BAD, GOOD, SKIPPED
+from bufferhouse.errors import UsageError
+from bufferhouse.query.statements import Connection, Record, ask
+from bufferhouse.sources.flags import effective_flags
+
+_SIGNED = "~bisect-"  # in the name of a run of a bisection, before what was compiled
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What is known of one point: bytes of the program, the run that tells them, or the fault that it ended with."""
+
+    name: str
+    verdict: str
+    size_bytes: int | None
+    run_name: str | None = None
+    program_id: int | None = None
+    is_compiled: bool = False
+    seconds: float = 0.0
+    fault: str | None = None
+    log: bytes | None = None
+
+
+@dataclass(slots=True)
+class Asked:
+    """What a bisection was asked for. `axis` is a package, or `flags`; `names` are its points, the good one first."""
+
+    program: str
+    axis: str
+    names: Sequence[str]
+    words: Sequence[str]
+    metric: str = "reserved"
+    memory_space: int = 0
+    flags: Sequence[str] = ()
+    flags_variable: str = "XLA_FLAGS"
+    fail_is_bad: bool = False
+    use_known: bool = True
+    timeout: float | None = None
+    facts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def signature(self) -> str:
+        """What is compiled, as far as the command tells it: its words, and the files that they name."""
+        digest = hashlib.sha256(repr([*self.words, os.environ.get("XLA_FLAGS")]).encode())
+        for word in self.words:
+            with suppress(OSError):
+                digest.update(Path(word).read_bytes())
+        return digest.hexdigest()[:12]
+
+
+Load = Callable[[Path, str], Any]
+"""Loads a folder of dumps as a run of a name into the warehouse."""
+Open = Callable[[], Any]
+"""Opens the warehouse for reading: a context manager that yields a connection."""
+
+
+class Points:
+    """The points of a bisection, measured once each."""
+
+    def __init__(
+        self, asked: Asked, load: Load, reading: Open, environments: Environments | None, tell: Callable[[str], None]
+    ) -> None:
+        self.asked, self._load, self._reading = asked, load, reading
+        self._environments, self._tell = environments, tell
+        self.found: dict[int, Point] = {}
+        self.notes: list[str] = []
+        self._runs = self._known_runs() if asked.use_known else {}
+        self._is_trusted = False
+        self._good: Point | None = None
+
+    def first(self) -> Point:
+        """Measure the good end. Where a run of somebody else agrees with it, other such runs are taken for known.
+
+        Raises:
+            UsageError: it cannot be measured, or has no such program.
+        """
+        own = self._from_run(0, own=True)
+        foreign = self._from_run(0, own=False)
+        good = own or self._compiled(0)
+        if good.size_bytes is None:
+            raise UsageError(f"--good {good.name}: expected a compilation to compare with, found: {good.fault}")
+        self._good = good = replace(good, verdict=GOOD)
+        self.found[0] = good
+        if foreign is not None:
+            self._is_trusted = foreign.size_bytes == good.size_bytes and foreign.program_id == good.program_id
+            if not self._is_trusted:
+                self.notes.append(f"run {foreign.run_name} has other bytes of {good.name}: runs of others are not used")
+        return good
+
+    def is_known(self, at: int) -> bool:
+        """Say whether a point needs no compilation."""
+        return self._known(at) is not None
+
+    def verdict(self, at: int) -> str:
+        """Measure a point."""
+        if at not in self.found:
+            point = self._known(at) or self._compiled(at)
+            if point.size_bytes is not None:
+                point = replace(point, verdict=GOOD if point.size_bytes == self._good.size_bytes else BAD)
+            self.found[at] = point
+        return self.found[at].verdict
+
+    @property
+    def compile_count(self) -> int:
+        """How many points were compiled."""
+        return sum(point.is_compiled for point in self.found.values())
+
+    def _known(self, at: int) -> Point | None:
+        return self._from_run(at, own=True) or (self._from_run(at, own=False) if self._is_trusted else None)
+
+    def _known_runs(self) -> dict[tuple[str, bool], list[tuple[int, str]]]:
+        """Return the runs of each release, by whether a bisection of the same command made them."""
+        found: dict[tuple[str, bool], list[tuple[int, str]]] = {}
+        flags = effective_flags(os.environ.get("XLA_FLAGS", "")) or ""
+        with self._reading() as con:
+            if con is None:
+                return found
+            for row in ask(con, "bisect_runs").records:
+                name = row["run_name"]
+                if _SIGNED in name:
+                    point, _, signed = name.partition(_SIGNED)
+                    if signed.partition("-")[0] == self.asked.signature:
+                        found.setdefault((point, True), []).append((row["run_id"], name))
+                elif row["compiler"] == self.asked.axis and row["compiler_version"]:
+                    known = effective_flags(row["xla_flags"])
+                    if known is None or known == flags:
+                        point = f"{self.asked.axis}-{row['compiler_version']}"
+                        found.setdefault((point, False), []).append((row["run_id"], name))
+        return found
+
+    def _from_run(self, at: int, *, own: bool) -> Point | None:
+        runs = self._runs.get((self._run_stem(at), own), [])
+        if not runs:
+            return None
+        with self._reading() as con:
+            for run_id, name in runs:
+                if row := self._row(con, run_id):
+                    return Point(self.asked.names[at], SKIPPED, row[self.asked.metric], name, row["program_id"])
+        return None
+
+    def _row(self, con: Connection, run_id: int) -> Record | None:
+        """Return what a run tells of the program: its largest dump, of the good end's program_id if it has that."""
+        rows = ask(con, "bisect_points", run_ids=[run_id], memory_space=self.asked.memory_space).records
+        word = self.asked.program
+        mine = [row for row in rows if word in (row["program_name"], str(row["program_id"]))]
+        if self._good is not None:
+            mine = [row for row in mine if row["program_id"] == self._good.program_id] or mine
+        return mine[0] if mine else None
+
+    def _run_stem(self, at: int) -> str:
+        name = self.asked.names[at]
+        return f"{self.asked.axis}-{name}" if self.asked.axis != "flags" else f"flags-{at}"
+
+    def _compiled(self, at: int) -> Point:
+        started = time.monotonic()
+        name = self.asked.names[at]
+        self._tell(f"{self.asked.axis} {name}: compiling")
+        programs = None
+        if self._environments is not None:
+            try:
+                programs = self._environments.make(name)
+            except CannotInstall as error:
+                self._environments.remove(name)
+                return Point(name, SKIPPED, None, fault=f"cannot be installed: {error}",
+                             seconds=time.monotonic() - started)  # fmt: skip
+        try:
+            with tempfile.TemporaryDirectory(prefix="bufferhouse-bisect-") as folder:
+                point = self._measured(at, Path(folder) / "dumps", programs)
+        finally:
+            if self._environments is not None:
+                self._environments.remove(name)
+        return replace(point, is_compiled=True, seconds=time.monotonic() - started)
+
+    def _measured(self, at: int, folder: Path, programs: Path | None) -> Point:
+        asked, name = self.asked, self.asked.names[at]
+        moment = datetime.now(UTC)
+        run_name = f"{self._run_stem(at)}{_SIGNED}{asked.signature}-{moment:%Y%m%dT%H%M%S}"
+        flags = list(asked.flags[:at]) if asked.axis == "flags" else []
+        given = " ".join(filter(None, [os.environ.get(asked.flags_variable, ""), *flags]))
+        facts: dict[str, object] = {"run_name": run_name, "started_at": moment.isoformat(), "xla_flags": given,
+                                    "labels": {"bisect": asked.program}, **asked.facts}  # fmt: skip
+        if asked.axis != "flags":
+            facts |= {"compiler": asked.axis, "compiler_version": name}
+        words = [word.replace("{release}", name).replace("{dump}", str(folder)) for word in asked.words]
+        done = compile_into(
+            folder, words, facts, programs=programs, flags=flags, flags_variable=asked.flags_variable,
+            timeout=asked.timeout,
+        )  # fmt: skip
+        return self._read(name, done, run_name)
+
+    def _read(self, name: str, done: Compiled, run_name: str) -> Point:
+        log = done.folder / LOG
+        if done.fault is not None and not self.asked.fail_is_bad:
+            return Point(name, SKIPPED, None, fault=done.fault)
+        has_dumps = any(path.name.endswith("buffer-assignment.txt") for path in done.folder.rglob("*.txt"))
+        if has_dumps:
+            self._load(done.folder, run_name)
+        if done.fault is not None:
+            return Point(name, BAD, None, run_name if has_dumps else None, fault=done.fault, log=log.read_bytes())
+        if not has_dumps:
+            return Point(name, SKIPPED, None, fault=f"left no dump: {log.read_text(errors='replace')[-100:].strip()}")
+        with self._reading() as con:
+            (run_id,) = con.execute("SELECT run_id FROM raw.runs WHERE run_name = ?", [run_name]).fetchone()
+            row = self._row(con, run_id)
+            if row is None:
+                rows = ask(con, "bisect_points", run_ids=[run_id], memory_space=0).records
+                there = ", ".join(dict.fromkeys(one["program_name"] for one in rows)) or "none that could be read"
+                fault = f"no dump of {self.asked.program}; there are: {there}"
+                return Point(name, SKIPPED, None, run_name, fault=fault)
+        return Point(name, SKIPPED, row[self.asked.metric], run_name, row["program_id"])

@@ -1,0 +1,175 @@
+"""`bufferhouse bisect`: the first release, or the first flag, with which a program takes other bytes."""
+
+import io
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
+from bufferhouse.commands.report import BytesOption, ReportFormatOption
+from bufferhouse.errors import UsageError
+from bufferhouse.redaction import give
+
+if TYPE_CHECKING:
+    from bufferhouse.bisect.points import Asked, Points
+    from bufferhouse.bisect.search import Step
+
+
+@guarded
+def bisect(
+    program: Annotated[str, typer.Argument(help="The program: the name of its function, or its program_id.")],
+    command: Annotated[
+        list[str],
+        typer.Argument(
+            help="Behind --: what compiles it. In an environment of the release; or, where a word holds {release}, in "
+            "one that the command chooses. {dump} is the folder that XLA dumps into, which XLA_FLAGS name, too."
+        ),
+    ],
+    good: Annotated[str | None, typer.Option("--good", help="The release before.")] = None,
+    bad: Annotated[str | None, typer.Option("--bad", help="The release after.")] = None,
+    package: Annotated[str, typer.Option("--of", help="Whose releases: jaxlib, libtpu or another package.")] = "jaxlib",
+    releases: Annotated[
+        list[str] | None, typer.Option("--release", help="The releases, oldest first, instead of those of pip; repeat.")
+    ] = None,
+    flags: Annotated[
+        list[str] | None,
+        typer.Option("--flag", help="Bisect these flags instead, each on top of those before it; repeat."),
+    ] = None,
+    flags_in: Annotated[
+        str, typer.Option("--flags-in", help="The variable of --flag: XLA_FLAGS or LIBTPU_INIT_ARGS.")
+    ] = "XLA_FLAGS",
+    extra: Annotated[
+        list[str] | None, typer.Option("--with", help="What is installed beside the release, as numpy<2; repeat.")
+    ] = None,
+    python: Annotated[str | None, typer.Option("--python", help="Python of the environments, such as 3.11.")] = None,
+    metric: Annotated[str, typer.Option("--metric", help="reserved, occupied, temp or footprint.")] = "reserved",
+    memory_space: Annotated[int, typer.Option("--memory-space", min=0, help="The memory space.")] = 0,
+    fail_is_bad: Annotated[
+        bool, typer.Option("--fail-is-bad", help="A compilation that fails is bad, and explained; else it is skipped.")
+    ] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Compile what runs of the warehouse know already, too.")] = False,
+    timeout: Annotated[float | None, typer.Option("--timeout", min=1, help="Seconds for one compilation.")] = None,
+    warehouse: WarehouseOption = None,
+    output_format: ReportFormatOption = "table",
+    exact: BytesOption = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Find the first release with which a program takes other bytes, and why: log2(n) + 1 compilations for n releases.
+
+    Each compilation is a run of the warehouse, and is known the next time. Releases that cannot be installed, or whose
+    compilation fails, are skipped and said. Exit 1 if nothing moved.
+
+    Example: bufferhouse bisect jit_train_step --good 0.7.1 --bad 0.8.3 -- python compile_it.py
+    """
+    from bufferhouse.bisect.environments import Environments
+    from bufferhouse.bisect.points import Asked, Points
+    from bufferhouse.bisect.search import Search
+    from bufferhouse.config.threshold import METRICS
+    from bufferhouse.report.bisect.text import bisect_text
+
+    check_format(output_format, "table", "markdown", "json")
+    if metric not in METRICS:
+        raise UsageError(f"--metric: expected {', '.join(METRICS)}, found {metric!r}")
+    names = _names(package, good, bad, releases, flags)
+    asked = Asked(
+        program, "flags" if flags else package, names, command, metric, memory_space, flags or (), flags_in,
+        fail_is_bad, not anew, timeout,
+    )  # fmt: skip
+    has_own = flags or any("{release}" in word for word in command)
+    path = warehouse_path(warehouse)
+    with tempfile.TemporaryDirectory(prefix="bufferhouse-releases-") as folder:
+        environments = None if has_own else Environments(Path(folder), package, extra or (), python)
+        points = Points(asked, _loader(path, wait), lambda: _asked(path, wait), environments, say)
+        points.first()
+        step = Search(len(names), points.verdict, points.is_known).run()
+    bisected = _explained(asked, points, step, path, wait)
+    give(bisect_text(bisected, output_format, exact=exact))
+    if step.first_bad is None:
+        raise typer.Exit(1)
+
+
+def _names(
+    package: str, good: str | None, bad: str | None, releases: list[str] | None, flags: list[str] | None
+) -> list[str]:
+    """Return the points, the good one first."""
+    from bufferhouse.bisect.environments import releases_between
+
+    if flags:
+        if good or bad or releases:
+            raise UsageError("--flag: expected no --good, --bad or --release beside it")
+        return ["(no flag)", *flags]
+    if releases:
+        ends = [one for one in (good, bad) if one is not None]
+        if missing := [one for one in ends if one not in releases]:
+            raise UsageError(f"expected --good and --bad among the releases, found {missing[0]!r}")
+        first, last = (releases.index(one) if one else at for one, at in ((good, 0), (bad, len(releases) - 1)))
+        found = releases[first : last + 1] if first <= last else releases[last : first + 1][::-1]
+    elif good and bad:
+        found = releases_between(package, good, bad)
+    else:
+        raise UsageError("expected --good and --bad, a --release for each point, or --flag")
+    if len(found) < 2:
+        raise UsageError(f"expected two releases or more, found {', '.join(found)}")
+    return found
+
+
+def _loader(path: Any, wait: float) -> Any:
+    """Return the function that loads a folder of dumps as a run."""
+    from bufferhouse.commands.progress import writing
+    from bufferhouse.ingest.pipeline import ingest
+    from bufferhouse.ingest.source import Source
+
+    def load(folder: Path, run_name: str) -> None:
+        (summary,) = ingest([Source.named([str(folder)], run_name=run_name)], writing(path, wait=wait)).values()
+        if summary.error is not None:
+            raise summary.error
+        for line in [*summary.reject_lines, *summary.unreadable]:
+            say(f"bufferhouse: {line}")
+
+    return load
+
+
+@contextmanager
+def _asked(path: Any, wait: float) -> Iterator[Any]:
+    """Yield a connection to the warehouse; None where there is none yet."""
+    from bufferhouse.warehouse.open import reading
+
+    try:
+        path.check_file()
+    except UsageError:
+        yield None
+        return
+    with reading(path, wait=wait) as warehouse:
+        yield warehouse.con
+
+
+def _explained(asked: "Asked", points: "Points", step: "Step", path: Any, wait: float) -> Any:
+    """Return the bisection with what explains its step."""
+    from bufferhouse.messages.join import dumps
+    from bufferhouse.messages.message import Refused, once, read_messages
+    from bufferhouse.oom.finding import explain
+    from bufferhouse.report.bisect.text import Bisected
+    from bufferhouse.report.compare.data import comparison_of
+
+    comparison, findings = None, []
+    if step.first_bad is not None:
+        before, after = points.found[step.last_good], points.found[step.first_bad]
+        with _asked(path, wait) as con:
+            con.execute("SET TimeZone = 'UTC'")
+            ids = dict(con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
+            if after.log is not None:
+                read = read_messages(io.BytesIO(after.log), f"the log of {after.name}")
+                messages = [one for one in read if not isinstance(one, Refused)]
+                candidates = dumps(con, after.run_name) if after.run_name else []
+                findings = explain(con, once(messages), candidates)
+            elif before.program_id is not None:
+                program_ids = list({before.program_id, after.program_id})
+                comparison = comparison_of(
+                    con, ids[before.run_name], ids[after.run_name], metric=asked.metric, program_ids=program_ids,
+                    memory_space=asked.memory_space,
+                )  # fmt: skip
+    return Bisected(asked, step, points.found, points.notes, comparison, findings)

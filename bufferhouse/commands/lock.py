@@ -1,0 +1,252 @@
+"""`bufferhouse lock`: what programs take, in a file that is reviewed with the code."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bufferhouse.commands.options import (
+    WaitOption,
+    WarehouseOption,
+    check_format,
+    guarded,
+    reading,
+    say,
+    warehouse_path,
+)
+from bufferhouse.commands.query import FromOption
+from bufferhouse.commands.report import BytesOption
+from bufferhouse.errors import UsageError, counted, did_you_mean
+from bufferhouse.redaction import give
+
+if TYPE_CHECKING:
+    from bufferhouse.lock.entry import Lock
+    from bufferhouse.report.lock.text import Links
+
+
+@guarded
+def lock(
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(help="Dumps: directories, files, archives, s3:// URLs; or runs of the warehouse."),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Compare with the file; exit 1 if a program grew.")] = False,
+    update: Annotated[
+        bool, typer.Option("--update", help="Write what moved, keep the rest; end a merge conflict in the file.")
+    ] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option("--accept", help="Write this program alone and keep the reason --why; repeat for more."),
+    ] = None,
+    why: Annotated[str | None, typer.Option("--why", help="With --accept: why the program may take more.")] = None,
+    file: Annotated[Path, typer.Option("--file", help="The file.")] = Path("memory.lock"),
+    chip: Annotated[
+        str | None,
+        typer.Option(
+            "--chip", help="What the dumps are compiled for; else device_kind of run.json, else the platform."
+        ),
+    ] = None,
+    metric: Annotated[str, typer.Option("--metric", help="With --check: reserved or occupied.")] = "reserved",
+    fail_over: Annotated[
+        str | None,
+        typer.Option(
+            "--fail-over", help="With --check: let growth below this pass: 5%, 16MiB, or both as in 5%,16MiB."
+        ),
+    ] = None,
+    reshaped: Annotated[
+        str,
+        typer.Option(
+            "--reshaped", help="With --check: fail, warn or ignore, where a program with another signature grew."
+        ),
+    ] = "fail",
+    comment: Annotated[
+        Path | None, typer.Option("--comment", help="With --check: write the comment of a pull request here, too.")
+    ] = None,
+    site: Annotated[
+        str | None, typer.Option("--site", help="Where the site is, for links; else report.url of the configuration.")
+    ] = None,
+    source_url: Annotated[
+        str | None,
+        typer.Option(
+            "--source-url",
+            help="Where source lines are: https://host/blob/{git_revision}/{file}#L{line}; else report.source_url of "
+            "the configuration, else what GitHub's runner says.",
+        ),
+    ] = None,
+    warehouse: WarehouseOption = None,
+    source: FromOption = None,
+    output_format: Annotated[
+        str, typer.Option("--format", help="With --check: table, markdown, json or github.")
+    ] = "table",
+    exact: BytesOption = False,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Write memory.lock: what the programs of some dumps take, function by function, chip by chip; or check it.
+
+    A check needs no accelerator: XLA compiles ahead of time. Exit 1 if a program grew, is not in the file, or has
+    a dump that cannot be read.
+
+    Example: bufferhouse lock --check /tmp/dumps --format github --comment comment.md
+    """
+    from bufferhouse.lock.file import Mendable, held, read_mendable, updated, write_lock
+
+    _check_call(check, update, accept, why)
+    if check:
+        _check(
+            file, [*(sources or []), *(source or [])], chip, warehouse, wait,
+            _Check(metric, fail_over, reshaped, comment, _links(site, source_url), output_format, exact),
+        )  # fmt: skip
+        return
+    for option, given in (("--comment", comment), ("--fail-over", fail_over), ("--site", site)):
+        if given is not None:
+            raise UsageError(f"{option}: expected --check beside it")
+    with _dumps([*(sources or []), *(source or [])], file, chip, warehouse, wait) as (_, fresh):
+        pass
+    _note(fresh)
+    names = _names(accept, fresh) if accept else None
+    with held(file):
+        kept = read_mendable(file) if update or accept or file.exists() else Mendable([{}])
+        if not update and not accept:  # written anew: of what was there only reasons stay
+            kept = Mendable([{key: one for key, one in side.items() if key in fresh.entries} for side in kept.sides])
+        new = updated(kept, fresh, names, why or "")
+        write_lock(file, new)
+    before = kept.sides[0] if kept.sides else {}
+    moved = [key for key, entry in new.entries.items() if key not in before or before[key].told != entry.told]
+    chips = ", ".join(new.chips)
+    say(f"{file}: {counted(len(new.entries), 'program')} ({chips}), {len(moved):,} written")
+    if fresh.refused:
+        raise typer.Exit(1)
+
+
+def _check_call(check: bool, update: bool, accept: list[str] | None, why: str | None) -> None:
+    if check + update + bool(accept) > 1:
+        raise UsageError("expected one of --check, --update and --accept")
+    if accept and not (why and why.strip()):
+        raise UsageError('--accept: expected --why "…" beside it: the reason stands in the file')
+    if why is not None and not accept:
+        raise UsageError("--why: expected --accept PROGRAM beside it")
+
+
+class _Check:
+    """What a check was asked for besides the dumps."""
+
+    def __init__(
+        self,
+        metric: str,
+        fail_over: str | None,
+        reshaped: str,
+        comment: Path | None,
+        links: "Links",
+        output_format: str,
+        exact: bool,
+    ) -> None:
+        from bufferhouse.config.threshold import parse_threshold, reshaped_mode
+        from bufferhouse.lock.check import ANY_GROWTH, METRICS
+
+        check_format(output_format, "table", "markdown", "json", "github")
+        if metric not in METRICS:
+            raise UsageError(
+                f"--metric: expected {' or '.join(METRICS)}, found {metric!r}{did_you_mean(metric, METRICS)}"
+            )
+        self.metric, self.reshaped, self.comment = metric, reshaped_mode(reshaped), comment
+        self.limit = parse_threshold(fail_over) if fail_over is not None else ANY_GROWTH
+        self.links, self.output_format, self.exact = links, output_format, exact
+
+
+def _check(file: Path, sources: Sequence[str], chip: str | None, warehouse: Any, wait: float, asked: _Check) -> None:
+    from bufferhouse.lock.check import hold, judge_held, less_donated
+    from bufferhouse.lock.file import other_chip, read_lock
+    from bufferhouse.lock.measured import output_sites
+    from bufferhouse.lock.places import Checkout
+    from bufferhouse.report.lock.text import lock_text
+    from bufferhouse.report.writing import write_page
+
+    kept = read_lock(file)
+    with _dumps(sources, file, chip, warehouse, wait) as (con, fresh):
+        if not set(fresh.chips) & set(kept.chips):
+            raise other_chip(file, kept, fresh)
+        outputs = output_sites(con, less_donated(kept, fresh), Checkout(file.parent))
+        found = hold(kept, fresh, metric=asked.metric, outputs=outputs)
+    _note(fresh)
+    judged = judge_held(found, asked.limit, asked.reshaped)
+    about = {"name": str(file), "links": asked.links, "exact": asked.exact}
+    if asked.comment is not None:
+        write_page(asked.comment, lock_text(found, judged, asked.limit, "markdown", **about) + "\n")
+    give(lock_text(found, judged, asked.limit, asked.output_format, **about))
+    if not judged.is_passed:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _dumps(
+    sources: Sequence[str], file: Path, chip: str | None, warehouse: Any, wait: float
+) -> Iterator[tuple[Any, "Lock"]]:
+    """Yield a connection to the dumps that were named, and their entries."""
+    from bufferhouse.ingest.in_memory import in_memory
+    from bufferhouse.lock.measured import measured
+    from bufferhouse.lock.places import Checkout
+    from bufferhouse.warehouse.run_names import find
+
+    if not sources:
+        raise UsageError("expected dumps: directories, files, or runs of the warehouse")
+    paths = [one for one in sources if os.path.exists(one) or "://" in one or any(sign in one for sign in "*?[")]
+    runs = [one for one in sources if one not in paths]
+    if paths and runs:
+        raise UsageError(f"{runs[0]}: no such file or directory")
+    checkout = Checkout(file.parent)
+    if paths:
+        with in_memory(paths, with_logs=False) as con:
+            yield con, _found(measured(con, checkout, chip=chip), paths)
+        return
+    try:
+        place = warehouse_path(warehouse, must_exist=True)
+    except UsageError as error:
+        raise UsageError(f"{runs[0]}: no such file or directory, and no run of a warehouse: {error}") from None
+    with reading(place, wait, is_long=True) as con:
+        run_ids = [find(con, one).run_id for one in runs]
+        yield con, _found(measured(con, checkout, run_ids=run_ids, chip=chip), runs)
+
+
+def _found(found: "Lock", sources: Sequence[str]) -> "Lock":
+    if not found.entries:
+        refused = f", {counted(len(found.refused), 'dump')} that cannot be read" if found.refused else ""
+        raise UsageError(
+            f"{', '.join(sources)}: expected dumps of programs, found none{refused}; XLA writes them with "
+            "XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text'"
+        )
+    return found
+
+
+def _note(found: "Lock") -> None:
+    for note in found.notes:
+        say(f"bufferhouse: {note}")
+
+
+def _names(accept: Sequence[str], fresh: "Lock") -> set[str]:
+    """Return the functions that words mean: their names, or program_ids."""
+    names: set[str] = set()
+    known = {entry.function for entry in fresh.entries.values()}
+    for word in accept:
+        meant = {key[0] for key in fresh.entries if word in (key[0], str(key[2]))}
+        if not meant:
+            raise UsageError(f"--accept: there is no dump of a program {word!r}{did_you_mean(word, sorted(known), 3)}")
+        names |= meant
+    return names
+
+
+def _links(site: str | None, source_url: str | None) -> "Links":
+    from bufferhouse.config.load import find, load
+    from bufferhouse.report.lock.text import Links
+
+    env = os.environ
+    configured = load(path)["report"] if (path := find()) else {}
+    server, repository = env.get("GITHUB_SERVER_URL"), env.get("GITHUB_REPOSITORY")
+    hosted = f"{server}/{repository}/blob/{{git_revision}}/{{file}}#L{{line}}" if server and repository else None
+    return Links(
+        site or configured.get("url"),
+        source_url or configured.get("source_url") or hosted,
+        env.get("BUFFERHOUSE_GIT_REVISION") or env.get("GITHUB_SHA"),
+    )

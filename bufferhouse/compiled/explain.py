@@ -1,0 +1,209 @@
+"""A jitted function, compiled with a dump into a folder of its own, and explained."""
+
+import html
+import json
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from bufferhouse.errors import UsageError
+from bufferhouse.ingest.in_memory import in_memory
+from bufferhouse.lock.entry import Entry, Lock, Site, Space
+from bufferhouse.lock.measured import measured, output_sites
+from bufferhouse.lock.places import Checkout
+from bufferhouse.query.statements import Record, ask
+from bufferhouse.report.program.data import read_program
+from bufferhouse.report.program.text import program_text
+from bufferhouse.report.text.figures import human_bytes
+from bufferhouse.report.whatif.data import read_change
+from bufferhouse.report.whatif.text import change_text
+from bufferhouse.sources.run import RUN_FILE
+from bufferhouse.whatif.edits import read_edit
+
+_SHOWN_HEIGHT = 900  # pixels of a page in a notebook
+_MOST_VALUES = 1_000_000  # of a memory space
+
+
+class _Folder:
+    """A temporary folder that goes with the last object that holds it."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="bufferhouse-explain-")
+        self.remove = weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """An answer that shows itself: as text where it is printed, as a page in a notebook."""
+
+    text: str
+    page: Callable[[], str] | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        if self.page is None:
+            return f"<pre>{html.escape(self.text)}</pre>"
+        # A frame keeps the styles and scripts of the page away from the notebook.
+        inside = html.escape(self.page(), quote=True)
+        return f'<iframe srcdoc="{inside}" style="width:100%;height:{_SHOWN_HEIGHT}px;border:0"></iframe>'
+
+
+@dataclass(frozen=True, repr=False)
+class Explained:
+    """What a compiled program takes, in bytes; its dump is kept until this is forgotten.
+
+    `reserved` and `peak` are of the default memory space, `spaces` has all of them by number. `values` are those alive
+    at the occupied peak of each memory space, the largest owners first: records with memory_space, value_name, kind,
+    shape_text, owned_bytes, op_name, source_place and more. `compiled` is what JAX made, ready to be called.
+    """
+
+    entry: Entry
+    values: list[Record]
+    compiled: Any
+    output_sites: Mapping[int, list[Site]]
+    _folder: _Folder
+
+    def __repr__(self) -> str:
+        peak = "" if self.peak is None else f", {human_bytes(self.peak)} at the peak"
+        return f"<{self.name} on {self.entry.chip}: {human_bytes(self.reserved)} reserved{peak}; .report() says why>"
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
+
+    @property
+    def name(self) -> str:
+        """The function, as the compiler calls it."""
+        return self.entry.function
+
+    @property
+    def spaces(self) -> dict[int, Space]:
+        """The memory spaces by their numbers."""
+        return {space.memory_space: space for space in self.entry.spaces}
+
+    @property
+    def reserved(self) -> int:
+        """The reserved bytes of the default memory space."""
+        return self.spaces[0].reserved_bytes if 0 in self.spaces else 0
+
+    @property
+    def peak(self) -> int | None:
+        """The occupied peak of the default memory space; None where the dump has no live ranges."""
+        return self.spaces[0].occupied_peak_bytes if 0 in self.spaces else 0
+
+    @property
+    def lock(self) -> Lock:
+        """The program as `memory.lock` would hold it."""
+        return Lock.of([self.entry])
+
+    def report(self) -> Report:
+        """Return the report of `bufferhouse report program`."""
+        program = read_program(None, str(self.entry.program_id), sources=[self._folder.name])
+
+        def page() -> str:
+            from bufferhouse.report.program.page import program_page  # Altair takes half a second to import
+
+            return program_page(program)
+
+        return Report(program_text(program, "table"), page)
+
+    def whatif(self, *edits: str, memory_space: int = 0) -> Report:
+        """Return what edits would do, as `bufferhouse whatif` takes them: `donate:parameter=0`, `remat:fusion.12`.
+
+        Raises:
+            UsageError: an edit is none, or names no value.
+        """
+        program = str(self.entry.program_id)
+        read = [read_edit(text) for text in edits]
+        change = read_change(None, program, read, memory_space=memory_space, sources=[self._folder.name])
+        return Report(change_text(change, "table"))
+
+
+def explain(jitted: Any, *args: Any, chip: str | None = None, root: Path | None = None, **kwargs: Any) -> Explained:
+    """Return the explanation of `bufferhouse.explain`."""
+    lower = getattr(jitted, "lower", None)
+    if lower is None and not hasattr(jitted, "compile"):
+        raise UsageError(f"expected a jitted function, or what its lower() returns, found {type(jitted).__name__}")
+    lowered = lower(*args, **kwargs) if lower is not None else jitted
+    folder = _Folder()
+    try:
+        with _compiling():
+            options = {"xla_dump_to": folder.name, "xla_dump_hlo_as_text": True}
+            compiled = lowered.compile(compiler_options=options)
+        _describe(Path(folder.name), compiled)
+        return _read(folder, compiled, chip, Checkout(root or Path.cwd()))
+    except BaseException:
+        folder.remove()
+        raise
+
+
+def _read(folder: _Folder, compiled: Any, chip: str | None, checkout: Checkout) -> Explained:
+    with in_memory([folder.name], with_logs=False) as con:
+        found = measured(con, checkout, chip=chip)
+        if not found.entries:
+            raise UsageError(
+                "expected a dump of the program, found none that can be read: what comes from a cache of "
+                "compilations leaves none; turn it off with jax.config.update('jax_enable_compilation_cache', False)"
+                + "".join(f"\nrefused: {uri}" for uri in found.refused)
+            )
+        entry = min(found.entries.values(), key=Entry.size_order)
+        values = ask(con, "program_peak", dump_ids=[entry.dump_id], owners=_MOST_VALUES).records
+        return Explained(entry, values, compiled, output_sites(con, [entry], checkout), folder)
+
+
+@contextmanager
+def _compiling() -> Iterator[None]:
+    """Let nothing come from a cache of compilations: what is not compiled leaves no dump."""
+    jax = sys.modules.get("jax")  # the caller's; whoever compiles otherwise has no such cache
+    if jax is None:
+        yield
+        return
+    before = jax.config.jax_enable_compilation_cache
+    jax.config.update("jax_enable_compilation_cache", False)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_compilation_cache", before)
+
+
+def _describe(folder: Path, compiled: Any) -> None:
+    """Write the run.json of the folder: the compiler, and the device that the program is compiled for."""
+    facts = {"compiler": "jaxlib", "compiler_version": _version("jaxlib")}
+    device = _device(compiled)
+    if device is not None:
+        facts |= {"device_kind": device.device_kind, "platform": str(device.platform)}
+        if device.platform == "tpu":
+            facts |= {"compiler": "libtpu", "compiler_version": _version("libtpu")}
+    known = {name: value for name, value in facts.items() if value}
+    if known.get("platform") not in ("cpu", "gpu", "tpu"):
+        known.pop("platform", None)
+    (folder / RUN_FILE).write_text(json.dumps(known), encoding="utf-8")
+
+
+def _device(compiled: Any) -> Any:
+    """Return a device that the program is compiled for; None where JAX does not tell."""
+    jax = sys.modules.get("jax")
+    if jax is None:
+        return None
+    for name in ("input_shardings", "output_shardings"):
+        with suppress(Exception):  # not every executable tells its shardings
+            for sharding in jax.tree_util.tree_leaves(getattr(compiled, name)):
+                return min(sharding.device_set, key=lambda device: device.id)
+    return None
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,62 @@
+"""The pytest plugin: the fixture `memory_lock` holds what a test compiles against the file `memory.lock`.
+
+Nothing but pytest is imported here: everybody who has bufferhouse installed loads this with every run of pytest.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from bufferhouse.compiled.explain import Explained
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the fixture."""
+    group = parser.getgroup("bufferhouse", "memory of compiled programs (bufferhouse)")
+    group.addoption(
+        "--memory-lock-update", action="store_true", help="write what tests compile into memory.lock, where it moved"
+    )
+    parser.addini("memory_lock", "the file of the fixture memory_lock", default="memory.lock")
+    parser.addini("memory_lock_fail_over", "growth below this passes: 5%%, 16MiB, or both as in 5%%,16MiB", default="")
+
+
+class MemoryLock:
+    """The fixture: called with a jitted function and its arguments, it compiles and compares them."""
+
+    def __init__(self, path: Path, *, is_updating: bool, fail_over: str) -> None:
+        self.path, self._is_updating, self._fail_over = path, is_updating, fail_over
+
+    def __call__(self, jitted: Any, *args: Any, chip: str | None = None, **kwargs: Any) -> "Explained":
+        """Compile, compare, and return what `bufferhouse.explain` returns; the test fails where the program grew.
+
+        Raises:
+            LockFault: the file is none that can be compared with.
+        """
+        __tracebackhide__ = True
+        from bufferhouse.compiled.explain import explain
+
+        explained = explain(jitted, *args, chip=chip, root=self.path.parent, **kwargs)
+        self.hold(explained)
+        return explained
+
+    def hold(self, explained: "Explained") -> None:
+        """Compare what was explained with the file, or write it there with --memory-lock-update."""
+        __tracebackhide__ = True
+        from bufferhouse.compiled.held import held_text, write
+
+        if self._is_updating:
+            write(self.path, explained)
+        elif (text := held_text(self.path, explained, self._fail_over)) is not None:
+            pytest.fail(text, pytrace=False)
+
+
+@pytest.fixture
+def memory_lock(pytestconfig: pytest.Config) -> MemoryLock:
+    """Hold what a test compiles against memory.lock: memory_lock(jitted, *args)."""
+    return MemoryLock(
+        pytestconfig.rootpath / pytestconfig.getini("memory_lock"),
+        is_updating=pytestconfig.getoption("--memory-lock-update"),
+        fail_over=pytestconfig.getini("memory_lock_fail_over"),
+    )

@@ -1,0 +1,286 @@
+"""Dumps held against a lock: rows as `compare` makes them, which its gate judges, with causes that sum to each change.
+
+A lock holds the largest sites of a peak, not all values. Causes are told of these; what it does not list is one sum.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from bufferhouse.compare import causes
+from bufferhouse.compare.compare import CHANGED, GONE, NEW, UNCHANGED, Compared
+from bufferhouse.compare.functions import join
+from bufferhouse.compare.gate import Verdict, judge
+from bufferhouse.compare.pairing import Dump, Pair
+from bufferhouse.compare.sizes import Sizes, metric_bytes
+from bufferhouse.config.threshold import Threshold
+from bufferhouse.lock.entry import PEAK_SITES, Entry, Lock, Site, Space
+
+METRICS = ("reserved", "occupied")
+ANY_GROWTH = Threshold(0.0, 1)
+DONATION_LOST = "donation lost"
+OTHERS = "values that the lock does not list"
+_NOTHING = Space(0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+class Moved(NamedTuple):
+    """Some bytes of a change: what happened, and to the values of which operation and line."""
+
+    cause: str
+    size_bytes: int
+    site: Site | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Dumps held against a lock.
+
+    `rows` are all memory spaces of all programs, in the order of `compare`: `before` is the lock. `entries` are those
+    of the lock and of the dumps by the dump_ids of the pairs, which are numbers of this comparison. `donations` are
+    bytes of parameters that outputs were placed on and are not any more, by the key of a row.
+    """
+
+    before: Lock
+    after: Lock
+    metric: str
+    rows: Sequence[Compared]
+    entries: dict[int, Entry]
+    donations: dict[tuple, int] = field(default_factory=dict)
+
+
+class Judged(NamedTuple):
+    """The verdict of the gate about dumps held against a lock, and what it knows nothing of.
+
+    `unknown` are programs that the lock does not hold, `shrunk` those that take less than it says, `gone` those of
+    which there is no dump. `undonated` lost donations over the limit without growing: what they return stays beside
+    their arguments when they end. `refused` are dumps that could not be read.
+    """
+
+    verdict: Verdict
+    unknown: Sequence[Compared]
+    shrunk: Sequence[Compared]
+    gone: Sequence[Compared]
+    undonated: Sequence[Compared]
+    refused: Sequence[str]
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether nothing grew, no donation was lost, all programs are in the lock, and all dumps could be read."""
+        return self.verdict.is_passed and not (self.unknown or self.undonated or self.refused)
+
+
+def hold(lock: Lock, dumps: Lock, *, metric: str = "reserved", outputs: dict[int, list[Site]] | None = None) -> Held:
+    """Hold dumps against a lock; chips of which there are no dumps are left out.
+
+    `outputs` are the sites of outputs of their own, by dump_id: they name the lines of donations that are lost.
+    """
+    entries: dict[int, Entry] = {}
+    pairs: list[Pair] = []
+    for chip in dumps.chips:
+        sides = []
+        for side in (lock, dumps):
+            own = [entry for entry in side.entries.values() if entry.chip == chip]
+            numbers = range(len(entries) + 1, len(entries) + len(own) + 1)
+            entries.update(zip(numbers, own, strict=True))
+            sides.append({entry.program_id: _dump(number, entry) for number, entry in zip(numbers, own, strict=True)})
+        pairs += _paired(*sides, entries)
+    rows: list[Compared] = []
+    donations: dict[tuple, int] = {}
+    for pair in pairs:
+        before, after = (entries[dump.dump_id] if dump else None for dump in pair[:2])
+        sites = (outputs or {}).get(after.dump_id, []) if after and after.dump_id else []
+        for row, lost in _rows(pair, before, after, metric, sites):
+            rows.append(row)
+            if lost:
+                donations[row.key] = lost
+    return Held(lock, dumps, metric, sorted(rows, key=_order), entries, donations)
+
+
+def less_donated(lock: Lock, dumps: Lock) -> list[Entry]:
+    """Return the entries of dumps with fewer bytes of donated parameters than the lock says."""
+    donated = {key: sum(space.donated_bytes for space in entry.spaces) for key, entry in lock.entries.items()}
+    return [
+        entry
+        for key, entry in dumps.entries.items()
+        if sum(space.donated_bytes for space in entry.spaces) < donated.get(key, 0)
+    ]
+
+
+def judge_held(held: Held, limit: Threshold = ANY_GROWTH, reshaped: str = "fail") -> Judged:
+    """Return what the gate says of rows that grew over a limit, and the rows that it does not look at."""
+    known = [row for row in held.rows if row.status not in (NEW, GONE)]
+    # A program with a memory space that it did not have is no new program: its bytes there have grown from nothing.
+    verdict = judge(known, limit, reshaped=reshaped)
+    grown = {row.key for row in (*verdict.offenders, *verdict.warned)}
+    return Judged(
+        verdict,
+        [row for row in held.rows if row.status == NEW],
+        [row for row in known if (row.delta_bytes or 0) < 0],
+        [row for row in held.rows if row.status == GONE],
+        [
+            row
+            for row in known
+            if row.key not in grown and limit.is_crossed(row.before_bytes or 0, held.donations.get(row.key, 0))
+        ],
+        held.after.refused,
+    )
+
+
+def _dump(number: int, entry: Entry) -> Dump:
+    return Dump(number, entry.program_id, entry.function, entry.platform, entry.chip, 1, entry.signature)
+
+
+def _paired(before: dict[int, Dump], after: dict[int, Dump], entries: dict[int, Entry]) -> list[Pair]:
+    pairs = [
+        Pair(before.get(program_id), after.get(program_id), False) for program_id in dict.fromkeys([*before, *after])
+    ]
+    names = {
+        dump.dump_id: _op_names(entries[dump.dump_id])
+        for pair in pairs
+        for dump in pair[:2]
+        if dump and None in pair[:2]
+    }
+    return join(pairs, names)
+
+
+def _op_names(entry: Entry) -> Counter[str]:
+    names: Counter[str] = Counter()
+    for space in entry.spaces:
+        for site in space.sites[:PEAK_SITES]:
+            if site.op_name:
+                names[site.op_name] += site.value_count
+    return names
+
+
+def _rows(
+    pair: Pair, before: Entry | None, after: Entry | None, metric: str, outputs: Sequence[Site]
+) -> Iterable[tuple[Compared, int]]:
+    olds, news = ({space.memory_space: space for space in side.spaces} if side else {} for side in (before, after))
+    for number in sorted({*olds, *news}) or [0]:
+        old = None if before is None else olds.get(number, replace(_NOTHING, memory_space=number))
+        new = None if after is None else news.get(number, replace(_NOTHING, memory_space=number))
+        sizes = [_sizes(space) if space else None for space in (old, new)]
+        size_bytes = [metric_bytes(one, metric) if one else None for one in sizes]
+        status = NEW if old is None else GONE if new is None else UNCHANGED if old.figures == new.figures else CHANGED
+        row = Compared(pair, number, pair.change or status, None, *sizes, *size_bytes)
+        lost = 0
+        if old and new and row.delta_bytes is not None and old.figures != new.figures:
+            lost = min(max(old.donated_bytes - new.donated_bytes, 0), max(new.output_bytes - old.output_bytes, 0))
+            lost = 0 if pair.change else lost
+            found = _causes(old, new, metric, lost, outputs)
+            row = replace(row, causes=sorted(found, key=lambda one: -abs(one.size_bytes)))
+        yield row, lost
+
+
+def _sizes(space: Space) -> Sizes:
+    return Sizes(
+        space.reserved_bytes,
+        space.occupied_peak_bytes,
+        space.layout_padding_bytes,
+        space.parameter_bytes,
+        space.output_bytes,
+        space.temp_bytes,
+        space.constant_bytes,
+    )
+
+
+def _causes(old: Space, new: Space, metric: str, lost: int, outputs: Sequence[Site]) -> list[Moved]:
+    """Return causes whose bytes sum to the change of the metric."""
+    if old.occupied_peak_bytes is None or new.occupied_peak_bytes is None:
+        return [Moved(causes.NO_LIVE_RANGES, new.reserved_bytes - old.reserved_bytes)]
+    found = list(_at_the_peak(old, new))
+    if metric == "reserved":
+        delta = new.reserved_bytes - old.reserved_bytes
+        occupied = new.occupied_peak_bytes - old.occupied_peak_bytes
+        found.append(Moved(causes.PACKING, delta - occupied))
+        if lost:
+            found = _with_donations(found, lost, outputs)
+    return [one for one in found if one.size_bytes]
+
+
+def _with_donations(found: Sequence[Moved], lost: int, outputs: Sequence[Site]) -> list[Moved]:
+    """Return the causes with the bytes that lost donations cost told as that: outputs have memory of their own now.
+
+    They are alive at the peak, or are bytes beyond it; there they are taken off.
+    """
+    left, kept = lost, []
+    for one in found:
+        is_output = one.site is not None and one.site.kind == "output" and one.size_bytes > 0
+        taken = min(one.size_bytes, left) if is_output else 0
+        left -= taken
+        kept.append(one._replace(size_bytes=one.size_bytes - taken))
+    kept = [one._replace(size_bytes=one.size_bytes - left) if one.cause == causes.PACKING else one for one in kept]
+    return [Moved(DONATION_LOST, lost, next(iter(outputs), None)), *kept]
+
+
+def _at_the_peak(old: Space, new: Space) -> Iterable[Moved]:
+    """Yield causes whose bytes sum to the change of the occupied peak."""
+    olds, news = _by_key(old.sites[:PEAK_SITES]), _by_key(new.sites)
+    # Of a site that the lock does not list it is known only that it took no more than the least that is listed.
+    is_whole = sum(site.owned_bytes for site in old.sites[:PEAK_SITES]) == old.occupied_peak_bytes
+    least = 0 if is_whole else min((site.owned_bytes for site in olds.values()), default=0)
+    left = new.occupied_peak_bytes - old.occupied_peak_bytes
+    for key, now in news.items():
+        if key in olds:
+            for moved in _differences(olds[key], now):
+                left -= moved.size_bytes
+                yield moved
+        elif now.owned_bytes > least:
+            left -= now.owned_bytes
+            yield Moved(causes.LIVES_TO_PEAK, now.owned_bytes, now)
+    for key, then in olds.items():
+        if key not in news:
+            left += then.owned_bytes
+            yield Moved(causes.FREED_BEFORE, -then.owned_bytes, then)
+    yield Moved(OTHERS, left)
+
+
+def _differences(then: Site, now: Site) -> Iterable[Moved]:
+    padding = now.layout_padding_bytes - then.layout_padding_bytes
+    rest = now.owned_bytes - then.owned_bytes - padding
+    if now.value_count != then.value_count:
+        cause = causes.LIVES_TO_PEAK if now.value_count > then.value_count else causes.FREED_BEFORE
+        yield Moved(cause, padding + rest, now)
+        return
+    yield Moved(causes.LAYOUT_PADDING, padding, now)
+    yield Moved(causes.LOGICAL_SIZE if now.shape != then.shape else causes.SHARING, rest, now)
+
+
+def _by_key(sites: Iterable[Site]) -> dict[tuple[str, str], Site]:
+    """Return the sites by what they are recognised by; those of one operation at several lines are one."""
+    found: dict[tuple[str, str], Site] = {}
+    for site in sites:
+        one = found.get(site.key)
+        found[site.key] = site if one is None else one._replace(
+            owned_bytes=one.owned_bytes + site.owned_bytes,
+            value_count=one.value_count + site.value_count,
+            layout_padding_bytes=one.layout_padding_bytes + site.layout_padding_bytes,
+        )  # fmt: skip
+    return found
+
+
+def _order(row: Compared) -> tuple:
+    dump = row.pair.any
+    return (
+        -abs(row.delta_bytes or 0),
+        -(row.after_bytes or 0),
+        dump.program_name,
+        str(dump.compile_target),
+        row.memory_space,
+    )
+
+
+def changed_builds(held: Held) -> list[tuple[str, str, str, int]]:
+    """Return what compiled programs of both sides where it differs: chip, before, after, and how many programs."""
+    seen: Counter[tuple[str, str, str]] = Counter()
+    for before, after in {(row.pair.before, row.pair.after): None for row in held.rows if None not in row.pair[:2]}:
+        old, new = held.entries[before.dump_id], held.entries[after.dump_id]
+        if old.compiler and new.compiler and old.compiler != new.compiler:
+            seen[new.chip, old.compiler, new.compiler] += 1
+        if old.flags != new.flags:
+            then, now = old.flags.split(" "), new.flags.split(" ")
+            gone = " ".join(word for word in then if word not in now) or "no such flag"
+            come = " ".join(word for word in now if word not in then) or "no such flag"
+            seen[new.chip, gone, come] += 1
+    return [(*change, count) for change, count in seen.most_common()]

@@ -1,0 +1,152 @@
+"""An entry of a lock: what one program takes on one chip, in each memory space, and who fills its peak."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+# The bytes of a memory space, in the order of the file.
+FIGURES = (
+    "reserved_bytes",
+    "parameter_bytes",
+    "output_bytes",
+    "constant_bytes",
+    "temp_bytes",
+    "donated_bytes",
+    "occupied_peak_bytes",
+    "layout_padding_bytes",
+)
+PEAK_SITES = 8  # of a memory space in the file: the others are one sum
+PADDING_SITES = 3
+
+
+class Site(NamedTuple):
+    """Values at the occupied peak that one operation of one source line defines; each byte has one owner.
+
+    `layout_padding_bytes` is part of `owned_bytes`. `shape` is that of the largest of the values, without its layout.
+    `source` is `file:line`; `op_name` and `source` are empty where no file tells them.
+    """
+
+    owned_bytes: int
+    kind: str
+    value_count: int
+    shape: str
+    op_name: str = ""
+    source: str = ""
+    layout_padding_bytes: int = 0
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is recognised by in another compilation; lines move, and shapes change with the batch."""
+        return self.kind, self.op_name or self.shape
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """One memory space of a program, in bytes.
+
+    `donated_bytes` are those of parameters on which outputs are placed, part of `parameter_bytes`. The occupied peak,
+    the padding in it, and its sites are None and nothing where the dump has no live ranges. `sites` are the largest
+    first: all of a dump, the first `PEAK_SITES` in a file. `padding` are the sites with the most layout padding.
+    """
+
+    memory_space: int
+    reserved_bytes: int
+    parameter_bytes: int
+    output_bytes: int
+    constant_bytes: int
+    temp_bytes: int
+    donated_bytes: int
+    occupied_peak_bytes: int | None
+    layout_padding_bytes: int | None
+    sites: Sequence[Site] = ()
+    padding: Sequence[Site] = ()
+
+    @property
+    def figures(self) -> tuple[int | None, ...]:
+        """The bytes, as in `FIGURES`."""
+        return tuple(getattr(self, name) for name in FIGURES)
+
+    @property
+    def told(self) -> tuple:
+        """What the file tells of it, without source lines: they move with every edit of the file above them."""
+        peak = [site._replace(source="") for site in self.sites[:PEAK_SITES]]
+        padding = [(one.layout_padding_bytes, *one.key) for one in self.padding[:PADDING_SITES]]
+        return self.memory_space, self.figures, peak, padding
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one program takes on one chip.
+
+    `parameters` and `outputs` are the leaves of its entry signature, equal ones together: a leaf and how many there
+    are, in the order in which they come first. `compiler` and `flags` are empty where nobody said. `dump_id` is None
+    for an entry of a file. `why` is the reason for which a growth by `growth_bytes` was accepted; it stays as long as
+    the bytes do.
+    """
+
+    function: str
+    chip: str
+    program_id: int
+    parameters: Sequence[tuple[int, str]]
+    outputs: Sequence[tuple[int, str]]
+    spaces: Sequence[Space]
+    compiler: str = ""
+    flags: str = ""
+    platform: str | None = None
+    dump_id: int | None = None
+    why: str = ""
+    growth_bytes: int = 0
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What identifies it, in the order of the file."""
+        return self.function, self.chip, self.program_id
+
+    @property
+    def told(self) -> list[tuple]:
+        """What has to be equal for an entry to stay as it is."""
+        return [space.told for space in self.spaces]
+
+    @property
+    def signature(self) -> str:
+        """The entry signature, equal leaves together: for words about what changed, not for identity."""
+        return f"({_leaves(self.parameters)})->({_leaves(self.outputs)})"
+
+    def size_order(self) -> tuple:
+        """Return the key by which the largest of several dumps of a program comes first."""
+        occupied = sum(space.occupied_peak_bytes or 0 for space in self.spaces)
+        return -sum(space.reserved_bytes for space in self.spaces), -occupied, self.dump_id or 0
+
+
+@dataclass(slots=True)
+class Lock:
+    """The entries of a file or of dumps, in their order; `notes` say what a reader should know of them.
+
+    `refused` are dumps that could not be read: nothing is known of their programs.
+    """
+
+    entries: dict[tuple[str, str, int], Entry] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> "Lock":
+        """Return a lock of entries, sorted."""
+        return cls({entry.key: entry for entry in sorted(entries, key=lambda entry: entry.key)})
+
+    @property
+    def chips(self) -> list[str]:
+        """The chips of its entries, in order."""
+        return sorted({entry.chip for entry in self.entries.values()})
+
+
+def grouped(leaves: Iterable[str]) -> list[tuple[int, str]]:
+    """Return equal leaves together, each with its count, in the order in which they come first."""
+    counts: dict[str, int] = {}
+    for leaf in leaves:
+        counts[leaf] = counts.get(leaf, 0) + 1
+    return [(count, leaf) for leaf, count in counts.items()]
+
+
+def _leaves(groups: Iterable[tuple[int, str]]) -> str:
+    return ", ".join(leaf for count, leaf in groups for _ in range(count))

@@ -1,0 +1,514 @@
+"""The file `memory.lock`: TOML, sorted, a value a line, so that a review sees what moved and nothing else.
+
+A fault is told with line and column. Besides its form the sums are checked: whoever changes a figure by hand makes one
+that nobody compiled.
+"""
+
+import fcntl
+import json
+import os
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bufferhouse.config.toml_places import place_of, places
+from bufferhouse.errors import UsageError, counted, did_you_mean
+from bufferhouse.lock.entry import FIGURES, PADDING_SITES, PEAK_SITES, Entry, Lock, Site, Space
+from bufferhouse.paths import replacing
+
+FILE_NAME = "memory.lock"
+VERSION = 1
+_HEAD = """\
+# What compiled programs take of memory, in bytes. `bufferhouse lock --check DUMPS` compares, `bufferhouse lock --update
+# DUMPS` writes what moved and ends a merge conflict. It is no file to be changed by hand.
+"""
+_KINDS = ("parameter", "output", "constant", "temp")
+_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
+_GROUP = re.compile(r"(?:([1-9][0-9]*) × )?([a-z][a-z0-9]*\[[^\]]*\])")
+_CONFLICT = re.compile(r"^(<{7}|={7}|>{7}|\|{7})(?: |$)")
+_MOST_SHOWN = 20
+_MOST_BYTES = 64 << 20
+_WAY_OUT = "take what the dumps say with: bufferhouse lock --update DUMPS"
+
+_SITE = {"bytes": int, "kind": str, "values": int, "shape": str, "padding_bytes": int, "op_name": str, "source": str}
+_PADDING = {"padding_bytes": int, "kind": str, "shape": str, "op_name": str, "source": str}
+_SPACE = {"memory_space": int, **dict.fromkeys(FIGURES, int), "peak": list, "padding": list}
+_PROGRAM = {
+    "function": str, "chip": str, "program_id": int, "parameters": list, "outputs": list, "compiler": str, "flags": str,
+    "accepted": dict, "space": list,
+}  # fmt: skip
+_CHIP = {"name": str, "compiler": str, "flags": str}
+_FILE = {"version": int, "chip": list, "program": list}
+_ACCEPTED = {"growth_bytes": int, "why": str}
+_MAY_LACK = {
+    "padding_bytes", "op_name", "source", "occupied_peak_bytes", "layout_padding_bytes", "peak", "padding", "compiler",
+    "flags", "accepted", "chip", "program", "parameters", "outputs", "space",
+}  # fmt: skip
+_NAMES = {int: "a whole number from 0 on", str: "a text", list: "a list", dict: "a table"}
+
+
+class LockFault(UsageError):
+    """The file is none that can be compared with: each fault in a line, with file, line and column."""
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Let no other process that asks the same change the file meanwhile: tests run in several processes at once."""
+    folder = os.open(path.resolve().parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def write_lock(path: Path, lock: Lock) -> None:
+    """Write a file, whole or not at all.
+
+    Raises:
+        UsageError: it cannot be written there.
+    """
+    path = path.resolve()  # a link stays a link
+    try:
+        with replacing(path, is_flushed=True) as new:
+            new.write_text(lock_text(lock), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def lock_text(lock: Lock) -> str:
+    """Return the text of a file: equal locks have equal texts."""
+    parts = [f"{_HEAD}version = {VERSION}\n"]
+    common = {chip: _common(lock, chip) for chip in lock.chips}
+    for chip, (compiler, flags) in common.items():
+        parts.append("\n[[chip]]\n" + _pairs({"name": chip, "compiler": compiler, "flags": flags}))
+    parts += [_program_text(entry, common[entry.chip]) for entry in lock.entries.values()]
+    return "".join(parts)
+
+
+def _common(lock: Lock, chip: str) -> tuple[str, str]:
+    """Return the compiler and the flags of most programs of a chip: the file says them once."""
+    seen = Counter((entry.compiler, entry.flags) for entry in lock.entries.values() if entry.chip == chip)
+    return min(seen, key=lambda one: (-seen[one], one))
+
+
+def _program_text(entry: Entry, common: tuple[str, str]) -> str:
+    own = {} if (entry.compiler, entry.flags) == common else {"compiler": entry.compiler, "flags": entry.flags}
+    about = {"function": entry.function, "chip": entry.chip, "program_id": entry.program_id}
+    lines = [_pairs(about), _groups("parameters", entry.parameters), _groups("outputs", entry.outputs)]
+    lines.append(_pairs(own, keep_empty=True))
+    if entry.why:
+        lines.append(f"accepted = {_inline({'growth_bytes': entry.growth_bytes, 'why': entry.why})}\n")
+    return "\n[[program]]\n" + "".join(lines) + "".join(map(_space_text, entry.spaces))
+
+
+def _space_text(space: Space) -> str:
+    figures = {name: size for name, size in zip(FIGURES, space.figures, strict=True) if size is not None}
+    lines = [_pairs({"memory_space": space.memory_space, **figures}, keep_empty=True)]
+    peak = [
+        _inline(
+            {
+                "bytes": site.owned_bytes,
+                "kind": site.kind,
+                "values": site.value_count,
+                "shape": site.shape,
+                **({"padding_bytes": site.layout_padding_bytes} if site.layout_padding_bytes else {}),
+                **_named(site),
+            }
+        )
+        for site in space.sites[:PEAK_SITES]
+    ]
+    padding = [
+        _inline({"padding_bytes": site.layout_padding_bytes, "kind": site.kind, "shape": site.shape, **_named(site)})
+        for site in space.padding[:PADDING_SITES]
+    ]
+    for name, rows in (("peak", peak), ("padding", padding)):
+        if rows:
+            lines.append(f"{name} = [\n" + "".join(f"    {row},\n" for row in rows) + "]\n")
+    return "\n[[program.space]]\n" + "".join(lines)
+
+
+def _named(site: Site) -> dict[str, str]:
+    return {name: said for name, said in (("op_name", site.op_name), ("source", site.source)) if said}
+
+
+def _pairs(values: Mapping[str, Any], *, keep_empty: bool = False) -> str:
+    return "".join(f"{name} = {_written(value)}\n" for name, value in values.items() if keep_empty or value != "")
+
+
+def _groups(name: str, groups: Sequence[tuple[int, str]]) -> str:
+    if not groups:
+        return ""
+    rows = [_written(leaf if count == 1 else f"{count} × {leaf}") for count, leaf in groups]
+    return f"{name} = [{', '.join(rows)}]\n"
+
+
+def _inline(values: Mapping[str, Any]) -> str:
+    return f"{{ {', '.join(f'{name} = {_written(value)}' for name, value in values.items())} }}"
+
+
+def _written(value: int | str) -> str:
+    if isinstance(value, int):
+        return str(value)
+    # JSON escapes what TOML wants escaped, but for the character that deletes, and writes no lone surrogate.
+    text = value.encode("utf-8", "backslashreplace").decode()
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def read_lock(path: Path) -> Lock:
+    """Read a file.
+
+    Raises:
+        LockFault: it is of a newer version, holds a merge conflict, or something in it is wrong, with line and column.
+        UsageError: it cannot be read at all.
+    """
+    text = _text(path)
+    for number, line in enumerate(text.split("\n"), 1):
+        if _CONFLICT.match(line) and line[0] == "<":
+            raise LockFault(f"{path}:{number}:1: expected no merge conflict, found {line[:40]!r}; {_WAY_OUT}")
+    reading = _Reading(str(path), text)
+    entries = reading.entries(is_whole=True)
+    if reading.problems:
+        more = len(reading.problems) - _MOST_SHOWN
+        shown = [*reading.problems[:_MOST_SHOWN], *([f"… and {counted(more, 'more fault')}"] if more > 0 else [])]
+        raise LockFault("\n".join(shown))
+    return Lock.of(entries)
+
+
+@dataclass(slots=True)
+class Mendable:
+    """What an update can use of a file: entries of each side of a merge, and what cannot be read, with its key."""
+
+    sides: list[dict[tuple[str, str, int], Entry]] = field(default_factory=list)
+    broken: list[tuple[tuple[str, str, int] | None, str]] = field(default_factory=list)
+
+
+def read_mendable(path: Path) -> Mendable:
+    """Read a file for an update: both sides of a merge conflict, and each program by itself where the whole is no TOML.
+
+    Raises:
+        LockFault: it is of a newer version.
+        UsageError: it cannot be read at all.
+    """
+    text = _text(path)
+    found = Mendable()
+    for side in dict.fromkeys(_sides(text)):
+        entries: dict[tuple[str, str, int], Entry] = {}
+        for first_line, block in _blocks(side):
+            reading = _Reading(str(path), block, first_line)
+            for entry in reading.entries(is_whole=block == side):
+                entries[entry.key] = entry
+            found.broken += [(key, problem) for key, problem in reading.broken]
+        found.sides.append(entries)
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise UsageError(f"{path}: there is no such file; write it with: bufferhouse lock DUMPS") from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    if len(data) > _MOST_BYTES:
+        raise LockFault(f"{path}:1:1: expected at most {_MOST_BYTES >> 20} MiB, found more")
+    try:
+        return data.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise LockFault(f"{path}:{line}:{column}: expected UTF-8, found byte {data[error.start]:#04x}") from None
+
+
+def _sides(text: str) -> list[str]:
+    """Return the text as each side of a merge has it; of a base between them nothing. Lines keep their numbers."""
+    sides: list[list[str]] = [[], []]
+    inside = None  # the side that a line belongs to, None for both
+    for line in text.split("\n"):
+        mark = _CONFLICT.match(line)
+        if mark and (inside is not None or line[0] == "<"):
+            inside = {"<": 0, "|": 2, "=": 1, ">": None}[line[0]]
+            line = ""
+        for number, side in enumerate(sides):
+            side.append(line if inside in (None, number) else "")
+    return ["\n".join(side) for side in sides]
+
+
+def _blocks(text: str) -> Iterator[tuple[int, str]]:
+    """Yield a text in pieces that can be read alone, where it cannot be read at once: each with its first line."""
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        lines = text.split("\n")
+        starts = [0, *(at for at, line in enumerate(lines) if line.strip() in ("[[program]]", "[[chip]]"))]
+        for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+            yield start + 1, "\n".join(lines[start:end])
+    else:
+        yield 1, text
+
+
+class _Reading:
+    """A text while it is read, with the faults found so far."""
+
+    def __init__(self, name: str, text: str, first_line: int = 1) -> None:
+        self.name, self.text, self.first_line = name, text, first_line
+        self.problems: list[str] = []
+        self.broken: list[tuple[tuple[str, str, int] | None, str]] = []  # with the key of the program, if it has one
+        self._places: dict | None = None
+
+    def entries(self, *, is_whole: bool) -> list[Entry]:
+        """Return the entries that have no fault; a piece of a file has no version and no chips."""
+        try:
+            document = tomllib.loads(self.text)
+        except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+            self._no_toml(error)
+            return []
+        if is_whole or "version" in document:
+            self._version(document)
+        if self.problems:
+            self.broken += [(None, problem) for problem in self.problems]
+            return []
+        self._unknown(document, _FILE, ())
+        chips = {}
+        for number, chip in enumerate(self._tables(document, "chip", ())):
+            if self._table(chip, _CHIP, ("chip", number)):
+                chips[chip["name"]] = chip.get("compiler", ""), chip.get("flags", "")
+        self.broken += [(None, problem) for problem in self.problems]
+        found: dict[tuple[str, str, int], Entry] = {}
+        for number, table in enumerate(self._tables(document, "program", ())):
+            before = len(self.problems)
+            entry = self._entry(table, ("program", number), chips, is_whole)
+            if entry and entry.key in found:
+                again = f"{entry.function} on {entry.chip} again"
+                self.fault(("program", number), "each program of a chip once", again)
+            if entry and len(self.problems) == before:
+                found[entry.key] = entry
+            self.broken += [(_key_of(table), problem) for problem in self.problems[before:]]
+        return list(found.values())
+
+    def fault(self, path: tuple[str | int, ...], expected: str, found: object, way_out: str = "") -> None:
+        """Note what is wrong at a place of the file."""
+        if self._places is None:
+            self._places = places(self.text)
+        line, column = place_of(self._places, path)
+        shown = found if isinstance(found, str) else repr(found)
+        cut = shown if len(shown) <= 80 else f"{shown[:79]}…"
+        self.problems.append(
+            f"{self.name}:{line + self.first_line - 1}:{column}: expected {expected}, found {cut}"
+            + (f"; {way_out}" if way_out else "")
+        )
+
+    def _no_toml(self, error: Exception) -> None:
+        said = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "brackets or numbers beyond all measure"
+        match = _PLACE.fullmatch(said)
+        line = int(match[2]) if match and match[2] else self.text.count("\n") + 1
+        column = int(match[3]) if match and match[3] else len(self.text) - self.text.rfind("\n")
+        what = match[1] if match else said
+        problem = f"{self.name}:{line + self.first_line - 1}:{column}: expected TOML, found: {what}; {_WAY_OUT}"
+        self.problems.append(problem)
+        self.broken.append((_key_in(self.text), problem))
+
+    def _version(self, document: Mapping[str, Any]) -> None:
+        version = document.get("version")
+        if type(version) is not int or version < 1:
+            self.fault(
+                ("version",), f"version = {VERSION} at the top", repr(version) if "version" in document else "none"
+            )
+        elif version > VERSION:
+            self.fault(("version",), f"version {VERSION}", f"version {version}, of a newer bufferhouse")
+            raise LockFault(self.problems[-1])
+
+    def _unknown(self, table: Mapping[str, Any], keys: Mapping[str, type], path: tuple) -> None:
+        for key in table:
+            if key not in keys:
+                self.fault((*path, key), f"one of {', '.join(keys)}", f"{key!r}{did_you_mean(key, keys)}")
+
+    def _tables(self, table: Mapping[str, Any], name: str, path: tuple) -> list[Mapping[str, Any]]:
+        found = table.get(name, [])
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            self.fault((*path, name), f"tables under [[{name}]]", found)
+            return []
+        return found
+
+    def _table(self, table: Any, keys: Mapping[str, type], path: tuple) -> bool:
+        """Return whether a table has the keys it must have, and all of them the right kind of value."""
+        before = len(self.problems)
+        if not isinstance(table, dict):
+            self.fault(path, "a table", table)
+            return False
+        self._unknown(table, keys, path)
+        for key, kind in keys.items():
+            if key not in table:
+                if key not in _MAY_LACK:
+                    self.fault((*path, key), key, "none")
+            elif type(table[key]) is not kind or (kind is int and table[key] < 0):
+                self.fault((*path, key), f"{key} to be {_NAMES[kind]}", table[key])
+        return len(self.problems) == before
+
+    def _entry(
+        self, table: Mapping[str, Any], path: tuple, chips: Mapping[str, tuple[str, str]], is_whole: bool
+    ) -> Entry | None:
+        if not self._table(table, _PROGRAM, path):
+            return None
+        if is_whole and table["chip"] not in chips:
+            self.fault((*path, "chip"), f"a chip of the file, {' or '.join(map(repr, chips)) or 'none'}", table["chip"])
+        compiler, flags = chips.get(table["chip"], ("", ""))
+        accepted = table.get("accepted", {})
+        if "accepted" in table and not self._table(accepted, _ACCEPTED, (*path, "accepted")):
+            return None
+        spaces = [self._space(one, (*path, "space", at)) for at, one in enumerate(self._tables(table, "space", path))]
+        seen = [space.memory_space for space in spaces if space]
+        for at, number in enumerate(seen):
+            if number in seen[:at]:
+                self.fault((*path, "space", at), "each memory space once", f"memory space {number} again")
+        if None in spaces:
+            return None
+        return Entry(
+            table["function"],
+            table["chip"],
+            table["program_id"],
+            self._leaves(table, "parameters", path),
+            self._leaves(table, "outputs", path),
+            spaces,
+            table.get("compiler", compiler),
+            table.get("flags", flags),
+            why=accepted.get("why", ""),
+            growth_bytes=accepted.get("growth_bytes", 0),
+        )
+
+    def _leaves(self, table: Mapping[str, Any], name: str, path: tuple) -> list[tuple[int, str]]:
+        found = []
+        for at, one in enumerate(table.get(name, [])):
+            match = _GROUP.fullmatch(one) if isinstance(one, str) else None
+            if match is None or len(match[1] or "") > 9:
+                self.fault((*path, name, at), "a shape such as f32[8] or 4 × f32[8]", one)
+            else:
+                found.append((int(match[1] or 1), match[2]))
+        return found
+
+    def _space(self, table: Mapping[str, Any], path: tuple) -> Space | None:
+        if not self._table(table, _SPACE, path):
+            return None
+        sites = self._sites(table, "peak", _SITE, path)
+        padding = self._sites(table, "padding", _PADDING, path)
+        if sites is None or padding is None:
+            return None
+        space = Space(table["memory_space"], *(table.get(name) for name in FIGURES), sites, padding)
+        parts = space.parameter_bytes + space.output_bytes + space.constant_bytes + space.temp_bytes
+        if parts != space.reserved_bytes:
+            self.fault((*path, "reserved_bytes"), f"the sum of its parts, {parts}", space.reserved_bytes, _WAY_OUT)
+        if space.donated_bytes > space.parameter_bytes:
+            most = f"at most the parameters, {space.parameter_bytes}"
+            self.fault((*path, "donated_bytes"), most, space.donated_bytes, _WAY_OUT)
+        if (space.occupied_peak_bytes is None) != (space.layout_padding_bytes is None):
+            self.fault(path, "occupied_peak_bytes and layout_padding_bytes, or neither", "one of them")
+        elif sum(site.owned_bytes for site in sites) > (space.occupied_peak_bytes or 0):
+            most = f"sites of at most {space.occupied_peak_bytes or 0} bytes, the occupied peak"
+            self.fault((*path, "peak"), most, str(sum(site.owned_bytes for site in sites)), _WAY_OUT)
+        return space
+
+    def _sites(self, table: Mapping[str, Any], name: str, keys: Mapping[str, type], path: tuple) -> list[Site] | None:
+        found = []
+        for at, one in enumerate(table.get(name, [])):
+            place = (*path, name, at)
+            if not self._table(one, keys, place):
+                return None
+            if one["kind"] not in _KINDS:
+                self.fault((*place, "kind"), f"one of {', '.join(_KINDS)}", one["kind"])
+            found.append(
+                Site(
+                    one.get("bytes", 0), one["kind"], one.get("values", 0), one["shape"], one.get("op_name", ""),
+                    one.get("source", ""), one.get("padding_bytes", 0),
+                )
+            )  # fmt: skip
+        return found
+
+
+def _key_of(table: Mapping[str, Any]) -> tuple[str, str, int] | None:
+    found = tuple(table.get(name) for name in ("function", "chip", "program_id"))
+    return found if tuple(map(type, found)) == (str, str, int) else None
+
+
+def _key_in(text: str) -> tuple[str, str, int] | None:
+    """Return the key of the program in a piece of text that is no TOML, where its lines are whole."""
+    found: dict[str, Any] = {}
+    for line in text.split("\n"):
+        name = line.partition(" = ")[0]
+        if name in ("function", "chip", "program_id"):
+            try:
+                found.update(tomllib.loads(line))
+            except tomllib.TOMLDecodeError:
+                return None
+    return _key_of(found)
+
+
+def updated(kept: Mendable, fresh: Lock, programs: Iterable[str] | None = None, why: str = "") -> Lock:
+    """Return what a file holds after an update: entries of the dumps where they moved, all others as they were.
+
+    With `programs` only those move; `why` is kept with them as the reason. A reason stays with the bytes that it
+    explains: where they move without one, it goes. Programs without a dump stay.
+
+    Raises:
+        LockFault: the sides of a merge differ in a program that has no dump, or an entry cannot be read and has none.
+    """
+    wanted = None if programs is None else set(programs)
+    entries: dict[tuple[str, str, int], Entry] = {}
+    faults = [
+        problem
+        for key, problem in kept.broken
+        if key not in fresh.entries or (wanted is not None and fresh.entries[key].function not in wanted)
+    ]
+    for key in {key: None for side in kept.sides for key in side}:
+        sides = [side[key] for side in kept.sides if key in side]
+        if key in fresh.entries and (wanted is None or key[0] in wanted):
+            continue
+        if any(one.told != sides[0].told for one in sides[1:]):
+            faults.append(
+                f"{key[0]} on {key[1]}: expected a dump of it, as the sides of the merge differ in it; found none"
+            )
+        entries[key] = _same_build(sides[0], fresh)
+    if faults:
+        raise LockFault("\n".join(faults[:_MOST_SHOWN]))
+    for key, entry in fresh.entries.items():
+        if wanted is not None and key[0] not in wanted:
+            continue
+        sides = [side[key] for side in kept.sides if key in side]
+        same = next((one for one in sides if one.told == entry.told), None)
+        if why:
+            entries[key] = replace(entry, why=why, growth_bytes=_growth(sides, entry))
+        elif same is not None:
+            # Lines of the code move with every edit above them: what did not move stays as it was reviewed.
+            entries[key] = replace(same, compiler=entry.compiler, flags=entry.flags)
+        else:
+            entries[key] = entry
+    return Lock.of(entries.values())
+
+
+def _same_build(entry: Entry, fresh: Lock) -> Entry:
+    """Return an entry that stays, with the compiler of its dump where that took the same bytes."""
+    now = fresh.entries.get(entry.key)
+    return replace(entry, compiler=now.compiler, flags=now.flags) if now and now.told == entry.told else entry
+
+
+def _growth(sides: Sequence[Entry], entry: Entry) -> int:
+    if not sides:
+        return sum(space.reserved_bytes for space in entry.spaces)
+    before = sum(space.reserved_bytes for space in sides[0].spaces)
+    grown = sum(space.reserved_bytes for space in entry.spaces) - before
+    return grown if grown > 0 else sides[0].growth_bytes if entry.told == sides[0].told else 0
+
+
+def other_chip(path: Path, lock: Lock, fresh: Lock) -> LockFault:
+    """Return the fault of a file that knows none of the chips that dumps are compiled for."""
+    line, column = place_of(places(_text(path)), ("chip", 0, "name"))
+    return LockFault(
+        f"{path}:{line}:{column}: expected a chip of the dumps, {' or '.join(map(repr, fresh.chips))}, found "
+        f"{' and '.join(map(repr, lock.chips)) or 'none'}; --chip says what they are compiled for, and "
+        "bufferhouse lock --update DUMPS adds a chip"
+    )

@@ -1,0 +1,131 @@
+"""The entries that dumps make: of all runs of a connection, or of some."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from bufferhouse.compare.flags import effective_options
+from bufferhouse.compare.signature import read_signature
+from bufferhouse.compare.tiers import normalised
+from bufferhouse.lock.entry import PADDING_SITES, Entry, Lock, Site, Space, grouped
+from bufferhouse.lock.places import Checkout
+from bufferhouse.query.statements import Record, ask
+from bufferhouse.sources.flags import effective_flags
+
+# `params[3]['w']`: the leaves of all layers are one site. `args[3]` is an argument, and stays.
+_LAYER = re.compile(r"\[\d+\](?=[\[.])")
+REFUSED = "SELECT source_uri FROM raw.rejects WHERE state = 'open' ORDER BY source_uri"
+
+
+def measured(
+    con: duckdb.DuckDBPyConnection, checkout: Checkout, *, run_ids: Sequence[int] | None = None, chip: str | None = None
+) -> Lock:
+    """Return the entries of the dumps of some runs, None for all.
+
+    Where there are several dumps of a program, the largest stands for it, and a note says so where runs differ.
+    `chip` is what the dumps are compiled for; else their run says it, else the name of the dump (cpu, tpu, sm_9.0).
+    """
+    con.execute("SET TimeZone = 'UTC'")
+    if run_ids is None:
+        run_ids = [run_id for (run_id,) in con.execute("SELECT run_id FROM raw.runs").fetchall()]
+        refused = [uri for (uri,) in con.execute(REFUSED).fetchall()]
+    else:
+        of_runs = REFUSED.replace("ORDER BY", f"AND run_id IN ({', '.join(map(str, run_ids)) or 'NULL'}) ORDER BY")
+        refused = [uri for (uri,) in con.execute(of_runs).fetchall()]
+    programs = ask(con, "lock_programs", run_ids=run_ids).records
+    spaces = _spaces(con, sorted({row["dump_id"] for row in programs}), checkout)
+    options = _options(con, run_ids, programs)
+    found: dict[tuple[str, str, int], list[tuple[Record, Entry]]] = {}
+    for row in programs:
+        entry = _entry(row, spaces.get(row["dump_id"], []), options.get((row["run_id"], row["relative_path"])), chip)
+        found.setdefault(entry.key, []).append((row, entry))
+    lock = Lock.of(min((entry for _, entry in same), key=Entry.size_order) for same in found.values())
+    lock.notes = [note for same in found.values() if (note := _differing(same))]
+    lock.refused = refused
+    return lock
+
+
+def _entry(row: Mapping[str, Any], spaces: Sequence[Space], options: str | None, chip: str | None) -> Entry:
+    signature = read_signature(row["entry_signature"])
+    compiler = " ".join(filter(None, (row["compiler"], row["compiler_version"]))) or row["compiler_revision"] or ""
+    flags = options if options is not None else effective_flags(row["xla_flags"]) or ""
+    return Entry(
+        row["program_name"],
+        chip or row["chip"],
+        row["program_id"],
+        grouped(signature.parameters),
+        grouped(signature.output),
+        spaces,
+        compiler,
+        flags,
+        row["platform"],
+        row["dump_id"],
+    )
+
+
+def _differing(same: Sequence[tuple[Record, Entry]]) -> str | None:
+    """Return what to say where several runs have a program with different bytes; a run may have several dumps of it."""
+    largest: dict[str, Entry] = {}
+    for row, entry in same:
+        other = largest.get(row["run_name"])
+        largest[row["run_name"]] = min((entry, other), key=Entry.size_order) if other else entry
+    if len({tuple(space.figures for space in entry.spaces) for entry in largest.values()}) < 2:
+        return None
+    first = same[0][1]
+    return (
+        f"{first.function} on {first.chip} takes other bytes in {', '.join(sorted(largest))}; the largest stands. "
+        "Name the chip of each with device_kind in its run.json, or lock them one by one with --chip"
+    )
+
+
+def _spaces(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], checkout: Checkout) -> dict[int, list[Space]]:
+    sites: dict[tuple[int, int], dict[tuple, Site]] = {}
+    for dump_id, memory_space, *facts, op_name, source, padding in ask(con, "lock_sites", dump_ids=dump_ids).rows:
+        site = Site(*facts, _LAYER.sub("[*]", normalised(op_name)), checkout.told(source), padding or 0)
+        held = sites.setdefault((dump_id, memory_space), {})
+        # Two paths of one file, as two machines call it, are one place.
+        key = site.kind, site.op_name or site.shape, site.source
+        held[key] = _together(held[key], site) if key in held else site
+    found: dict[int, list[Space]] = {}
+    for dump_id, memory_space, *figures in ask(con, "lock_spaces", dump_ids=dump_ids).rows:
+        if not any(figures):
+            continue
+        own = sorted(sites.get((dump_id, memory_space), {}).values(), key=lambda one: (-one.owned_bytes, one[1:]))
+        padded = sorted(own, key=lambda one: (-one.layout_padding_bytes, one[1:]))[:PADDING_SITES]
+        padding = [one for one in padded if one.layout_padding_bytes > 0]
+        found.setdefault(dump_id, []).append(Space(memory_space, *figures, own, padding))
+    return found
+
+
+def _together(one: Site, other: Site) -> Site:
+    return one._replace(
+        owned_bytes=one.owned_bytes + other.owned_bytes,
+        value_count=one.value_count + other.value_count,
+        layout_padding_bytes=one.layout_padding_bytes + other.layout_padding_bytes,
+    )
+
+
+def _options(
+    con: duckdb.DuckDBPyConnection, run_ids: Sequence[int], programs: Sequence[Record]
+) -> dict[tuple[int, str], str]:
+    """Return the effective options of the compilations that files beside the dumps tell, as one text each."""
+    wanted = {(row["run_id"], row["relative_path"]) for row in programs}
+    files: dict[tuple[int, str], list[int]] = {}
+    for run_id, path, key in ask(con, "lock_flags", run_ids=run_ids).rows:
+        if (run_id, path) in wanted:
+            files.setdefault((run_id, path), []).append(key)
+    sets = {place: tuple(keys) for place, keys in files.items()}
+    said = effective_options(con, set(sets.values())) if sets else {}
+    return {place: said[keys] for place, keys in sets.items()}
+
+
+def output_sites(con: duckdb.DuckDBPyConnection, entries: Sequence[Entry], checkout: Checkout) -> dict[int, list[Site]]:
+    """Return for some entries of dumps the operations whose results are in outputs of their own, the largest first."""
+    found: dict[int, list[Site]] = {}
+    ids = sorted({entry.dump_id for entry in entries if entry.dump_id is not None})
+    for dump_id, _, size, op_name, source in ask(con, "lock_outputs", dump_ids=ids).rows if ids else ():
+        site = Site(size, "output", 1, "", normalised(op_name or ""), checkout.told(source))
+        found.setdefault(dump_id, []).append(site)
+    return found

@@ -1,0 +1,1 @@
+"""A bisection as text: its points, and the causes of the step."""

@@ -1,0 +1,273 @@
+"""Dumps held against a lock, as text: the words are those of the gate of `compare`."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+from urllib.parse import quote
+
+from bufferhouse.compare.compare import Compared
+from bufferhouse.config.threshold import RELEVANT, Threshold
+from bufferhouse.errors import counted
+from bufferhouse.lock.check import DONATION_LOST, Held, Judged, Moved, changed_builds
+from bufferhouse.lock.entry import Site
+from bufferhouse.query.statements import Answer, Record
+from bufferhouse.report.compare.data import Comparison
+from bufferhouse.report.compare.gate import gate_message, gate_object, gate_sections
+from bufferhouse.report.compare.records import KEY, program_records
+from bufferhouse.report.site.addresses import function_address
+from bufferhouse.report.site.sources import source_links
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import human_bytes, printable, space_title
+from bufferhouse.report.text.github import annotation
+from bufferhouse.report.text.screen import terminal_text
+from bufferhouse.report.text.sections import Section, markdown_text, plain_json
+
+_SHOWN = 15
+_EXPLAINED = 5  # programs
+_SHOWN_CAUSES = 8
+_PROGRAM = Column("program_label", "program", link="program_link")
+_ON = Column("after_compile_target", "chip", rank=2)
+_SPACE = Column("memory_space", "memory space", "count", rank=1)
+_UNKNOWN = [_PROGRAM, _ON, _SPACE, Column("after_bytes", "takes", "bytes")]
+_UNDONATED = [_PROGRAM, _ON, _SPACE, Column("lost_bytes", "not donated", "bytes")]
+_SHRUNK = [
+    _PROGRAM,
+    _ON,
+    _SPACE,
+    Column("before_bytes", "in the lock", "bytes"),
+    Column("after_bytes", "now", "bytes"),
+    Column("delta_bytes", "change", "change"),
+    Column("main_cause_said", "main cause", rank=3),
+]
+_GONE = [_PROGRAM, Column("before_compile_target", "chip", rank=2), _SPACE, Column("before_bytes", "took", "bytes")]
+_CAUSES = [
+    Column("bytes", "bytes", "change"),
+    Column("cause", "cause", is_whole=True),
+    Column("kind", "kind", rank=4),
+    Column("value_count", "values", "count", rank=3),
+    Column("shape", "shape", limit=60, rank=2),
+    Column("op_name", "op_name", limit=60, rank=1),
+    Column("source", "source", limit=60, link="source_link"),
+]
+_BUILDS = [
+    Column("chip", "chip"),
+    Column("before", "in the lock", limit=80, is_whole=True),
+    Column("after", "now", limit=80, is_whole=True),
+    Column("program_count", "programs", "count"),
+]
+
+
+class Links(NamedTuple):
+    """Where a comment leads to: the address of a site, and the pattern of addresses of source lines."""
+
+    site: str | None = None
+    source_url: str | None = None
+    git_revision: str | None = None
+
+    @property
+    def source(self) -> Callable[[str | None, int | None], str | None]:
+        """The function from file and line to an address."""
+        return source_links(self.source_url, self.git_revision)
+
+
+def lock_text(
+    held: Held,
+    judged: Judged,
+    limit: Threshold,
+    form: str,
+    *,
+    name: str = "memory.lock",
+    links: Links | None = None,
+    exact: bool = False,
+) -> str:
+    """Return what was found in a form of `sections.FORMATS`, or as workflow commands of GitHub.
+
+    `name` is the lock, as messages call it. `exact` writes all bytes to the byte.
+    """
+    comparison = _comparison(held, name, links or Links())
+    if form == "json":
+        return plain_json(lock_object(held, judged, limit, comparison, name))
+    if form == "github":
+        return _github(held, judged, limit, comparison, name)
+    sections = _sections(held, judged, limit, comparison, name, links or Links(), exact)
+    write = markdown_text if form == "markdown" else terminal_text
+    return write(f"{name}: {'nothing grew' if judged.is_passed else 'not passed'}", sections, exact=exact)
+
+
+def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str) -> Record:
+    """Return the same for machines; the bytes of `causes` of a program sum to its `delta_bytes`."""
+    by_key = {row.key: row for row in held.rows}
+    records = {tuple(record[part] for part in KEY): record for record in comparison.programs}
+    return {
+        "lock": name,
+        "is_passed": judged.is_passed,
+        "metric": held.metric,
+        "gate": gate_object(comparison, judged.verdict, limit),
+        "programs": [
+            {**record, "causes": [_cause(moved) for moved in by_key[key].causes]} for key, record in records.items()
+        ],
+        **{
+            part: [records[row.key]["program_label"] for row in getattr(judged, part)]
+            for part in ("unknown", "undonated", "shrunk", "gone")
+        },
+        "refused": list(judged.refused),
+        "builds": _builds(held),
+        "notes": held.after.notes,
+    }
+
+
+def _comparison(held: Held, name: str, links: Links) -> Comparison:
+    sides = [
+        {"side": side, "run_name": run_name, "dump_count": len(lock.entries), "device_memory_bytes": None}
+        for side, run_name, lock in (("before", name, held.before), ("after", "dumps", held.after))
+    ]
+    programs = program_records(held.rows, RELEVANT, sides)
+    if links.site:
+        for record in programs:
+            record["program_link"] = f"{links.site.rstrip('/')}/{quote(function_address(record['program_name']))}"
+    answers = {"compare_runs": Answer.of(sides), "compare_programs": Answer.of(programs)}
+    answers["compare_causes"] = Answer.of([])
+    return Comparison("", datetime.now(UTC), None, held.metric, RELEVANT, held.rows, answers)
+
+
+def _sections(
+    held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str, links: Links, exact: bool
+) -> list[Section]:
+    records = {tuple(record[part] for part in KEY): record for record in comparison.programs}
+
+    def of(rows: Sequence[Compared]) -> list[Record]:
+        return [records[row.key] for row in rows]
+
+    sections = []
+    if judged.verdict.compared_count:
+        sections = gate_sections(comparison, judged.verdict, limit, exact=exact)
+    if judged.refused:
+        lines = [printable(uri, 200) for uri in judged.refused[:_SHOWN]]
+        sections.append(Section(f"{counted(len(judged.refused), 'dump')} could not be read", lines))
+    if judged.unknown:
+        lines = [f"Nobody has reviewed these. {_way_in(name)}"]
+        sections.append(Section(f"Not in {name}", lines, _UNKNOWN, of(judged.unknown), "unknown", shown=_SHOWN))
+    if judged.undonated:
+        lines = ["They grew by less than the limit while they run, but what they return stays beside their arguments."]
+        lost = [{**records[row.key], "lost_bytes": held.donations[row.key]} for row in judged.undonated]
+        sections.append(Section("Donations lost", lines, _UNDONATED, lost, "undonated", shown=_SHOWN))
+    if builds := _builds(held):
+        sections.append(Section("Compiled by others", [], _BUILDS, builds, "builds", shown=_SHOWN))
+    grown = [*judged.verdict.offenders, *judged.verdict.warned, *judged.undonated]
+    sections += [_why(row, records[row.key], held, links) for row in grown[:_EXPLAINED]]
+    if grown:
+        sections.append(Section("The way out", _ways_out(grown, records, name)))
+    if judged.shrunk:
+        lines = ["They take less than the lock allows, and may grow back unseen until it is updated."]
+        sections.append(Section("Shrunk", lines, _SHRUNK, of(judged.shrunk), "shrunk", shown=_SHOWN))
+    if judged.gone:
+        lines = ["There is no dump of these; the lock keeps them. Written anew, without --update, it forgets them."]
+        sections.append(Section("No dump", lines, _GONE, of(judged.gone), "gone", shown=_SHOWN))
+    if held.after.notes:
+        sections.append(Section("To be noted", [printable(note) for note in held.after.notes[:_SHOWN]]))
+    return sections
+
+
+def _why(row: Compared, record: Record, held: Held, links: Links) -> Section:
+    where = space_title(record["platform"], row.memory_space)
+    verb = "grew" if (row.delta_bytes or 0) > 0 else "lost donations"
+    title = f"Why {printable(record['program_label'], 80)} {verb} in {where}"
+    before, after = human_bytes(row.before_bytes), human_bytes(row.after_bytes)
+    lines = [f"{before} in the lock, {after} now: {human_bytes(row.delta_bytes, signed=True)}. The causes sum to it."]
+    if record["change_said"]:
+        lines.append(f"{row.status}: {printable(record['change_said'], 200)}")
+    if lost := held.donations.get(row.key):
+        lines.append(
+            f"{human_bytes(lost)} of parameters are not donated any more: outputs that were placed on them have "
+            "memory of their own."
+        )
+    causes = [_cause(moved, links) for moved in row.causes]
+    if (left := len(causes) - _SHOWN_CAUSES) > 0:
+        lines.append(f"The largest causes; --format json has {left} more.")
+    return Section(title, lines, _CAUSES, causes[:_SHOWN_CAUSES])
+
+
+def _cause(moved: Moved, links: Links | None = None) -> Record:
+    site = moved.site
+    file, line = _place(site)
+    return {
+        "bytes": moved.size_bytes,
+        "cause": moved.cause,
+        "kind": site and site.kind,
+        "value_count": (site and site.value_count) or None,
+        "shape": (site and site.shape) or None,
+        "op_name": (site and site.op_name) or None,
+        "source": (site and site.source) or None,
+        **({"source_link": links.source(file, line)} if links else {}),
+    }
+
+
+def _place(site: Site | None) -> tuple[str | None, int | None]:
+    if site is None or not site.source:
+        return None, None
+    file, _, line = site.source.rpartition(":")
+    return (file, int(line)) if file and line.isdigit() else (site.source, None)
+
+
+def _builds(held: Held) -> list[Record]:
+    return [
+        {"chip": chip, "before": before, "after": after, "program_count": count}
+        for chip, before, after, count in changed_builds(held)
+    ]
+
+
+def _way_in(name: str) -> str:
+    return f"Take them in with: bufferhouse lock --update{_file(name)} DUMPS"
+
+
+def _ways_out(grown: Sequence[Compared], records: dict[tuple, Record], name: str) -> list[str]:
+    first = printable(records[grown[0].key]["program_name"], 80)
+    return [
+        f"Wanted? bufferhouse lock{_file(name)} --accept {first} --why REASON DUMPS keeps the reason in {name}; "
+        f"bufferhouse lock{_file(name)} --update DUMPS takes all that moved. Commit the file with the change.",
+    ]
+
+
+def _file(name: str) -> str:
+    return "" if name == "memory.lock" else f" --file {name}"
+
+
+def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str) -> str:
+    """Return one workflow command a line: errors stand at the line of code that takes most of the growth."""
+    records = {tuple(record[part] for part in KEY): record for record in comparison.programs}
+    lines = []
+    for level, rows in (("error", judged.verdict.offenders), ("warning", judged.verdict.warned)):
+        for row in rows:
+            site = _culprit(row)
+            about = f"; {site.op_name}" if site and site.op_name else ""
+            said = gate_message(records[row.key], limit) + about
+            lines.append(annotation(level, said, title=name, source=site.source if site else None))
+    for row in judged.undonated:
+        record, site = records[row.key], _culprit(row)
+        said = (
+            f"{record['program_label']}: {human_bytes(held.donations[row.key])} of parameters are not donated any more"
+        )
+        lines.append(annotation("error", said, title=name, source=site.source if site else None))
+    for row in judged.unknown:
+        record = records[row.key]
+        space = space_title(record["platform"], row.memory_space)
+        said = f"{record['program_label']}, {space}: not in {name}, takes {human_bytes(row.after_bytes)}"
+        lines.append(annotation("error", said, title=name))
+    lines += [annotation("error", f"{uri}: the dump could not be read", title=name) for uri in judged.refused]
+    for row in judged.shrunk:
+        record = records[row.key]
+        change = human_bytes(row.delta_bytes, signed=True)
+        said = f"{record['program_label']}: {change}, less than {name} says; lock it with: bufferhouse lock --update"
+        lines.append(annotation("notice", said, title=name))
+    total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
+    over = counted(len(judged.verdict.offenders), "program")
+    lines.append(annotation("notice", f"{total}, {over} over {limit}, {len(judged.unknown)} not in it", title=name))
+    return "\n".join(lines)
+
+
+def _culprit(row: Compared) -> Site | None:
+    """Return the site of a line of code that grew most, and of a lost donation first."""
+    named = [one for one in row.causes if one.site and one.site.source and one.size_bytes > 0]
+    lost = [one for one in named if one.cause == DONATION_LOST]
+    best = next(iter(lost or sorted(named, key=lambda one: -one.size_bytes)), None)
+    return best.site if best else None

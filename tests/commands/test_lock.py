@@ -1,0 +1,123 @@
+"""`bufferhouse lock`: exit codes, the forms of its answer, and what is refused."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bufferhouse.paths import CHECKOUT
+from tests.command_line import call
+
+LOCKED = CHECKOUT / "tests" / "data" / "locked"
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lock of the run `kept`. To be read, never written."""
+    path = tmp_path_factory.mktemp("locked") / "memory.lock"
+    said = call("lock", LOCKED / "kept", "--file", path)
+    assert (0, f"{path}: 1 program (cpu), 1 written\n") == (said.code, said.err)
+    return path
+
+
+def test_a_check_passes_or_names_the_line(locked: Path, tmp_path: Path):
+    """Unchanged programs pass; a removed remat is an error at its line, and a comment that links it."""
+    said = call("lock", "--check", LOCKED / "kept", "--file", locked)
+    assert (0, "Nothing grew by 1 B, of 1 comparison.") == (said.code, said.out.split("\n")[3])
+    comment = tmp_path / "comment.md"
+    links = ["--site", "https://fleet.example/site", "--source-url", "https://code.example/{file}#L{line}"]
+    said = call(
+        "lock", "--check", LOCKED / "stored", "--file", locked, "--format", "github", "--comment", comment, *links
+    )
+    assert 1 == said.code
+    assert said.out.startswith("::error file=/srv/train/train.py,line=7,title=")
+    text = comment.read_text()
+    assert "[jit\\_train\\_step](https://fleet.example/site/programs/jit_train_step.html)" in text
+    assert "[/srv/train/train.py:7](https://code.example/srv/train/train.py#L7)" in text
+
+
+def test_json_closes(locked: Path):
+    """For machines: the verdict, and causes that sum to the change."""
+    said = call("lock", "--check", LOCKED / "undonated", "--file", locked, "--format", "json")
+    found = json.loads(said.out)
+    (program,) = found["programs"]
+    assert (1, False, 1) == (said.code, found["is_passed"], len(found["gate"]["offenders"]))
+    assert program["delta_bytes"] == sum(cause["bytes"] for cause in program["causes"])
+
+
+def test_a_limit_lets_growth_pass(locked: Path):
+    """--fail-over is that of compare."""
+    assert 0 == call("lock", "--check", LOCKED / "stored", "--file", locked, "--fail-over", "10%").code
+    assert 1 == call("lock", "--check", LOCKED / "stored", "--file", locked, "--fail-over", "1%").code
+
+
+def test_what_was_accepted_passes(locked: Path, tmp_path: Path):
+    """--accept keeps the reason in the file, an update without a change keeps it too, one with a change drops it."""
+    path = Path(shutil.copy(locked, tmp_path))
+    why = 'bigger "blocks"'
+    assert 0 == call("lock", LOCKED / "stored", "--file", path, "--accept", "jit_train_step", "--why", why).code
+    assert 0 == call("lock", "--check", LOCKED / "stored", "--file", path).code
+    accepted = path.read_text()
+    assert 'accepted = { growth_bytes = 1048576, why = "bigger \\"blocks\\"" }' in accepted
+    assert 0 == call("lock", "--update", LOCKED / "stored", "--file", path).code
+    assert accepted == path.read_text()
+    assert 0 == call("lock", "--update", LOCKED / "kept", "--file", path).code
+    assert locked.read_text() == path.read_text()
+
+
+def test_a_refused_dump_does_not_pass(locked: Path, tmp_path: Path):
+    """A dump that cannot be read is told with its place, and the check fails."""
+    shutil.copytree(LOCKED / "kept", tmp_path / "run")
+    (tmp_path / "run" / "module_0002.jit_f.cpu_after_optimizations-buffer-assignment.txt").write_text(
+        "BufferAssignment:\nallocation 0: size"
+    )
+    said = call("lock", "--check", tmp_path / "run", "--file", locked)
+    assert (1, True) == (said.code, "1 dump could not be read" in said.out)
+    assert ":2:15: expected " in said.err
+
+
+def test_a_run_of_the_warehouse_is_locked(example_warehouse: Path, tmp_path: Path):
+    """A run is named like everywhere; another release differs, and what compiled both is told."""
+    path = tmp_path / "memory.lock"
+    wanted = ["--warehouse", example_warehouse, "--file", path]
+    assert 0 == call("lock", "jaxlib-0.4.38", *wanted).code
+    assert 0 == call("lock", "--check", "jaxlib-0.4.38", *wanted).code
+    said = call("lock", "--check", "jaxlib-0.6.0", *wanted)
+    assert 1 == said.code
+    assert "jaxlib 0.4.38" in said.out
+    assert "jaxlib 0.6.0" in said.out
+    assert "Why jit_cnn_train_step grew in memory space 0 (default)" in said.out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], "expected dumps: directories, files, or runs of the warehouse"),
+        (["nowhere"], "nowhere: no such file or directory, and no run of a warehouse"),
+        ([LOCKED / "kept", "--check", "--update"], "expected one of --check, --update and --accept"),
+        ([LOCKED / "kept", "--accept", "jit_f"], '--accept: expected --why "…" beside it'),
+        ([LOCKED / "kept", "--why", "so"], "--why: expected --accept PROGRAM beside it"),
+        (
+            [LOCKED / "kept", "--accept", "jit_train", "--why", "so"],
+            "there is no dump of a program 'jit_train'; did",
+        ),
+        ([LOCKED / "kept", "--comment", "c.md"], "--comment: expected --check beside it"),
+        ([LOCKED / "kept", "--check", "--metric", "temp"], "--metric: expected reserved or occupied, found 'temp'"),
+        ([LOCKED / "kept", "--check"], "memory.lock: there is no such file; write it with: bufferhouse lock DUMPS"),
+    ],
+)
+def test_a_wrong_call_is_refused(words: list, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Exit 2, with what was expected, and no file is written."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BUFFERHOUSE_WAREHOUSE", raising=False)
+    said = call("lock", *words)
+    assert (2, True) == (said.code, expected in said.err), said.err
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_lock_of_another_chip_is_refused(locked: Path):
+    """It says which chips there are on both sides, and where the file names its own."""
+    said = call("lock", "--check", LOCKED / "kept", "--file", locked, "--chip", "TPU v6e")
+    assert 2 == said.code
+    assert f"{locked}:6:1: expected a chip of the dumps, 'TPU v6e', found 'cpu'; --chip says" in said.err

@@ -1,0 +1,110 @@
+"""`bufferhouse.explain` and the fixture `memory_lock`: light to load, and right about what was compiled."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bufferhouse
+from bufferhouse.bisect.environments import Environments
+from bufferhouse.compiled.pytest_plugin import MemoryLock
+from bufferhouse.errors import UsageError
+from bufferhouse.paths import CHECKOUT
+
+LOCKED = CHECKOUT / "tests" / "data" / "locked"
+TEST = """
+import jax, jax.numpy as jnp
+def step(w, x):
+    return w - 0.1 * jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w) ** 2))(w)
+def test_step(memory_lock):
+    donated = (0,) if {donated} else ()
+    args = jnp.ones((256, 256)), jnp.ones((64, 256))
+    found = memory_lock(jax.jit(step, donate_argnums=donated), *args)
+    stats = found.compiled.memory_analysis()
+    assert stats.temp_size_in_bytes == found.spaces[0].temp_bytes
+    assert found.compiled(*args).shape == (256, 256)
+    assert "donate" in str(found.report()) or {donated}
+    assert "What if" in str(found.whatif("remove:" + found.values[-1]["value_name"].split("{{")[0]))
+"""
+
+
+class Lowered:
+    """What XLA left for a real training step, where compile() is told to dump: JAX itself is in the soak."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+
+    def compile(self, compiler_options: dict) -> "Lowered":
+        for path in (LOCKED / self._run).glob("*.gz"):
+            shutil.copy(path, compiler_options["xla_dump_to"])
+        return self
+
+
+def test_the_plugin_loads_nothing_but_pytest():
+    """Who has bufferhouse installed and does not use the fixture waits for none of it."""
+    code = (
+        "import sys, pytest\nbefore = set(sys.modules)\nimport bufferhouse.compiled.pytest_plugin\n"
+        "print(sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT)
+    assert ("['bufferhouse']\n", "") == (said.stdout, said.stderr)
+
+
+def test_what_was_compiled_is_explained():
+    """Bytes, the values at the peak, and answers that show themselves."""
+    found = bufferhouse.explain(Lowered("kept"), chip="cpu")
+    assert (22 << 20) > found.reserved >= found.peak == sum(value["owned_bytes"] for value in found.values)
+    assert "<jit_train_step on cpu: 21.8 MiB reserved, 21.8 MiB at the peak; .report() says why>" == repr(found)
+    report = found.report()
+    assert "jit_train_step" in str(report)
+    assert report._repr_html_().startswith('<iframe srcdoc="&lt;!')
+    assert "occupied at the peak" in str(found.whatif("remove:*"))
+    with pytest.raises(UsageError, match="expected KIND:VALUE"):
+        found.whatif("shrunk:x")
+
+
+def test_what_is_no_program_is_refused(tmp_path: Path):
+    """A function that is not jitted, and a compilation that leaves no dump."""
+    with pytest.raises(UsageError, match="expected a jitted function, or what its lower"):
+        bufferhouse.explain(len)
+    with pytest.raises(UsageError, match="expected a dump of the program, found none that can be read"):
+        bufferhouse.explain(Lowered("nowhere"))
+
+
+def test_the_fixture_holds_a_program_against_the_file(tmp_path: Path):
+    """Unknown, taken in, unchanged, grown: it fails, writes, passes, fails with the line."""
+    path = tmp_path / "memory.lock"
+    lock, update = (MemoryLock(path, is_updating=is_updating, fail_over="") for is_updating in (False, True))
+    with pytest.raises(pytest.fail.Exception, match=r"there is no such file(.|\n)*pytest --memory-lock-update"):
+        lock(Lowered("kept"))
+    update(Lowered("kept"))
+    lock(Lowered("kept"))
+    with pytest.raises(pytest.fail.Exception, match=r"donation lost(.|\n)*train\.py:16"):
+        lock(Lowered("undonated"))
+    MemoryLock(path, is_updating=False, fail_over="50%")(Lowered("undonated"))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("release", ["0.4.38", "0.8.3", "0.10.2"])
+def test_with_real_jax(tmp_path: Path, release: str):
+    """A test that compiles with JAX: taken in, unchanged, and failing without its donation."""
+    programs = Environments(tmp_path / "environments", "jaxlib", ["pytest"]).make(release)
+    uv = Path(sys.executable).with_name("uv")
+    env = {**os.environ, "UV_SYSTEM_CERTS": "1", "JAX_PLATFORMS": "cpu"}
+    for words in (
+        ["--require-hashes", "-r", CHECKOUT / "requirements.lock"],
+        ["--no-deps", "--no-build-isolation", "--editable", CHECKOUT],
+    ):
+        subprocess.run([uv, "pip", "install", "-q", "--python", programs / "python", *words], env=env, check=True)
+    place = tmp_path / "project"
+    place.mkdir()
+    outcomes = []
+    for donated, words in ((True, ["--memory-lock-update"]), (True, []), (False, [])):
+        (place / "test_step.py").write_text(TEST.format(donated=donated))
+        said = subprocess.run([programs / "python", "-m", "pytest", "-q", *words], cwd=place, env=env, text=True,
+                              stdout=subprocess.PIPE)  # fmt: skip
+        outcomes.append((said.returncode, "donation lost" in said.stdout))
+    assert [(0, False), (0, False), (1, True)] == outcomes

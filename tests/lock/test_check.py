@@ -1,0 +1,111 @@
+"""Dumps held against a lock: the causes close, and planted regressions are found with their line."""
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from bufferhouse.compare.compare import GONE, UNCHANGED
+from bufferhouse.config.threshold import Threshold
+from bufferhouse.lock.check import DONATION_LOST, hold, judge_held
+from bufferhouse.lock.entry import PEAK_SITES, Lock
+from bufferhouse.lock.file import read_lock, write_lock
+from tests.lock.specimens import TPU, lock_of, outputs_of
+
+RELEASES = ["0.4.13", "0.4.25", "0.4.38", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0"]
+
+
+def as_file(tmp_path: Path, lock: Lock) -> Lock:
+    """The lock as a file has it: the largest sites only."""
+    path = tmp_path / "memory.lock"
+    write_lock(path, lock)
+    return read_lock(path)
+
+
+@pytest.mark.parametrize("metric", ["reserved", "occupied"])
+@pytest.mark.parametrize(("before", "after"), list(pairwise(RELEASES)))
+def test_causes_sum_to_the_change(tmp_path: Path, before: str, after: str, metric: str):
+    """Of every program between any two releases, to the byte, though the file lists only some of the values."""
+    lock = as_file(tmp_path, lock_of(f"jaxlib-{before}"))
+    held = hold(lock, lock_of(f"jaxlib-{after}"), metric=metric)
+    assert len(held.rows) >= 13
+    for row in held.rows:
+        assert (row.delta_bytes or 0) == sum(cause.size_bytes for cause in row.causes)
+
+
+def test_the_file_lists_less_than_a_dump():
+    """The test above looks at programs with more sites than a file has."""
+    sites = [len(space.sites) for entry in lock_of("jaxlib-0.8.0").entries.values() for space in entry.spaces]
+    assert max(sites) > PEAK_SITES
+
+
+@pytest.mark.parametrize("run", [TPU, "jaxlib-0.9.0", "kept"])
+def test_equal_dumps_raise_nothing(tmp_path: Path, run: str):
+    """Unchanged programs pass, with nothing to say of them."""
+    judged = judge_held(hold(as_file(tmp_path, lock_of(run)), lock_of(run)))
+    assert (True, [], [], [], []) == (
+        judged.is_passed, judged.verdict.offenders, judged.unknown, judged.shrunk, judged.gone
+    )  # fmt: skip
+
+
+def found(tmp_path: Path, before: str, after: str):
+    """The dumps of one run held against the lock of another, and the verdict."""
+    held = hold(as_file(tmp_path, lock_of(before)), lock_of(after), outputs=outputs_of(after))
+    return held, judge_held(held)
+
+
+def test_a_lost_donation_names_the_line_of_the_output(tmp_path: Path):
+    """Without donate_argnums parameters and momentum, 4 MiB, have outputs of their own: the lines that make them."""
+    held, judged = found(tmp_path, "kept", "undonated")
+    assert not judged.is_passed
+    (row,) = judged.verdict.offenders
+    first = row.causes[0]
+    assert (DONATION_LOST, 4 << 20, "/srv/train/train.py:16") == (first.cause, first.size_bytes, first.site.source)
+    assert {row.key: 4 << 20} == held.donations
+    assert row.delta_bytes == sum(cause.size_bytes for cause in row.causes)
+
+
+def test_a_removed_remat_names_the_line_of_what_is_stored(tmp_path: Path):
+    """Without jax.checkpoint the blocks keep what they compute: lines 6 and 7 of the block."""
+    _, judged = found(tmp_path, "kept", "stored")
+    (row,) = judged.verdict.offenders
+    grown = {cause.site.source for cause in row.causes if cause.size_bytes > 1 << 20 and cause.site}
+    assert {"/srv/train/train.py:6", "/srv/train/train.py:7"} == grown
+
+
+def test_two_more_layers_are_a_reshaped_program(tmp_path: Path):
+    """From four layers to six the signature is another: the program is found again, and has grown."""
+    held, judged = found(tmp_path, "layers-4", "layers-6")
+    (row,) = judged.verdict.offenders
+    assert ("reshaped", "jit_train_step") == (row.status, row.pair.after.program_name)
+    assert not judge_held(held, reshaped="warn").verdict.offenders
+
+
+def test_a_donation_lost_without_growth_does_not_pass(tmp_path: Path):
+    """What a program returns stays beside its arguments, though it took no more while it ran."""
+    lock = lock_of("kept")
+    ((key, entry),) = lock.entries.items()
+    space = entry.spaces[0]
+    lost = space.donated_bytes
+    same = replace(space, donated_bytes=0, output_bytes=space.output_bytes + lost, temp_bytes=space.temp_bytes - lost)
+    judged = judge_held(hold(lock, Lock({key: replace(entry, spaces=[same])})))
+    assert ([], 1, False) == (judged.verdict.offenders, len(judged.undonated), judged.is_passed)
+    lenient = judge_held(hold(lock, Lock({key: replace(entry, spaces=[same])})), Threshold(0.0, lost + 1))
+    assert lenient.is_passed
+
+
+def test_new_gone_and_refused_programs(tmp_path: Path):
+    """A program that nobody reviewed does not pass, nor a dump that nobody can read; one without a dump does."""
+    lock = lock_of("jaxlib-0.9.0")
+    first, *rest = lock.entries.values()
+    without = Lock.of(rest)
+    assert ([first.program_id], False) == (
+        [row.pair.after.program_id for row in judge_held(hold(without, lock)).unknown],
+        judge_held(hold(without, lock)).is_passed,
+    )
+    judged = judge_held(hold(lock, without))
+    assert ([first.program_id], True) == ([row.pair.before.program_id for row in judged.gone], judged.is_passed)
+    assert {UNCHANGED, GONE} == {row.status for row in hold(lock, without).rows}
+    without.refused = ["broken-buffer-assignment.txt"]
+    assert not judge_held(hold(lock, without)).is_passed
