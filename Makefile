@@ -25,7 +25,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install extras demo docs test quick check golden corpus fuzz attack soak bench lock clean
+.PHONY: help install extras demo docs test quick check golden corpus fuzz attack soak bench protos lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ soak: $(READER) ## Run the tests that take minutes each
 
 bench: $(READER) ## Run the benchmarks
 	$(BIN)/python -m benchmarks
+
+protos: $(STAMP) ## Write the reader of protos anew, after a change of bufferhouse/proto/hlo.proto
+	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. bufferhouse/proto/hlo.proto
 
 lock: $(BIN)/uv ## Write the lock files anew from pyproject.toml (LOCK_FLAGS=--upgrade takes newer versions)
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --generate-hashes \

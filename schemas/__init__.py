@@ -4,12 +4,14 @@ Pandera validates batches with them; the first migration, the comments in the da
 from them, and tests hold those mirrors to the originals.
 """
 
+from schemas.alias_sets import ALIAS_SETS
 from schemas.allocations import ALLOCATIONS
 from schemas.compile_flags import COMPILE_FLAGS
 from schemas.cross_color_values import CROSS_COLOR_VALUES
 from schemas.donations import DONATIONS
 from schemas.dump_files import DUMP_FILES
 from schemas.dumps import DUMPS
+from schemas.heap_events import HEAP_EVENTS
 from schemas.hlo_values import HLO_VALUES
 from schemas.instruction_texts import INSTRUCTION_TEXTS
 from schemas.instructions import INSTRUCTIONS
@@ -24,6 +26,7 @@ from schemas.oom_ranks import OOM_RANKS
 from schemas.packings import PACKINGS
 from schemas.peak_buffers import PEAK_BUFFERS
 from schemas.positions import POSITIONS
+from schemas.protos import PROTOS
 from schemas.rejects import REJECTS
 from schemas.runs import RUNS
 from schemas.schedule import SCHEDULE
@@ -50,11 +53,14 @@ TABLES = {
         SCHEDULE,
         LIVE_RANGES,
         PEAK_BUFFERS,
+        PROTOS,
         SHAPES,
         STACK_FRAMES,
         PACKINGS,
         DONATIONS,
         COMPILE_FLAGS,
+        HEAP_EVENTS,
+        ALIAS_SETS,
         OOM_LOGS,
         OOM_MESSAGES,
         OOM_FIGURES,

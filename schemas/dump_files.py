@@ -11,8 +11,8 @@ DUMP_FILES = table(
         "dump_id": DUMP_ID,
         "role": column(
             TEXT,
-            "Which file: combined, or allocations, values, live_range of a split dump.",
-            one_of=["combined", "allocations", "values", "live_range"],
+            "Which file: combined, or allocations, values, live_range of a split dump, or a proto.",
+            one_of=["combined", "allocations", "values", "live_range", "proto"],
         ),
         "sha256": column(TEXT, "SHA-256 of the file.", matches=r"^[0-9a-f]{64}$"),
         "text_bytes": column(INTEGER, "Bytes of the file.", minimum=0),

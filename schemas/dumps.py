@@ -20,7 +20,11 @@ DUMPS = table(
         "entry_signature": column(
             TEXT, "Element types and dimensions of every parameter leaf and of the output, without layout."
         ),
-        "file_layout": column(TEXT, "One file or split files (since jaxlib 0.10).", one_of=["combined", "split"]),
+        "file_layout": column(
+            TEXT,
+            "One file, split files (since jaxlib 0.10), or a proto without a text.",
+            one_of=["combined", "split", "proto"],
+        ),
         "text_encoding": column(
             TEXT, "utf-8, or latin-1 where the bytes are not valid UTF-8.", one_of=["utf-8", "latin-1"]
         ),
@@ -32,7 +36,7 @@ DUMPS = table(
         ),
         "total_bytes": column(
             INTEGER,
-            "`Total bytes used`: the sum of all allocation sizes over all memory spaces. Not a peak.",
+            "`Total bytes used`: the sum of all allocation sizes over all memory spaces, in a proto, too. Not a peak.",
             nullable=True,
             minimum=0,
         ),

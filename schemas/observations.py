@@ -91,5 +91,25 @@ OBSERVATIONS = table(
             nullable=True,
             minimum=0,
         ),
+        "proto_size_bytes": column(
+            INTEGER, "Size of the proto beside the dump as it lies there; null without one.", nullable=True, minimum=0
+        ),
+        "proto_mtime_ns": column(INTEGER, "Its modification time, in nanoseconds since 1970.", nullable=True),
+        "heap_events_id": column(
+            INTEGER,
+            "The traces of its proto, in raw.heap_events (no row where it has none); null without a proto that agrees.",
+            nullable=True,
+            minimum=0,
+        ),
+        "alias_sets_id": column(
+            INTEGER,
+            "Its alias sets, in raw.alias_sets (no row where it has none); null without a proto that agrees.",
+            nullable=True,
+            minimum=0,
+        ),
+        "proto_fault": column(TEXT, "Why the proto cannot be read: what was expected and found there.", nullable=True),
+        "proto_difference": column(
+            TEXT, "Where the proto says otherwise than the dump: it is then left aside.", nullable=True
+        ),
     },
 )

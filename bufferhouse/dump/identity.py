@@ -34,6 +34,11 @@ _FILE_NAME = re.compile(
     r"(?:\.(?P<name>.+?))?(?:\.cl_(?P<revision>[0-9]+))?"
     r"\.(?P<stage>(?:(?P<target>cpu|sm_[0-9a-z.]+?|gfx[0-9a-z:+\-]*?)_(?:gpu_)?)?after_optimizations)"
 )
+# The proto of the module and its buffer assignment: of DumpHloModuleImpl, and as profilers keep it.
+_STAGE_PROTO = f"{STAGE}.hlo.pb"
+_PROTOS = (_STAGE_PROTO, ".hlo_proto", ".hlo_proto.pb")
+_PROTO_STEM = re.compile(r"(.+)\.hlo(?:_proto)?(?:\.pb)?(?:\.(?:gz|zst|xz))?")
+_PROFILED = re.compile(r"(.+?)(?:\([0-9]+\))?")  # a profiler writes a number of the program behind the module's name
 _MUST_COMPILE = "__XlaMustCompile"
 _RECOMPILES_BACKWARDS = re.compile(r"(?:\n?(?:_|[0-9]++[._]))*")
 
@@ -51,8 +56,16 @@ class FileName:
 
 
 def read_file_name(path: str) -> FileName:
-    """Read the name of a `…-buffer-assignment.txt` file (FilenameFor); a foreign name gives an empty result."""
-    return _read_stem(path.rsplit("/", 1)[-1].split(SUFFIXES["allocations"], 1)[0])
+    """Read the name of a `…-buffer-assignment.txt` file, or of a proto (FilenameFor).
+
+    A foreign name gives an empty result; that of a foreign proto is the module's.
+    """
+    name = path.rsplit("/", 1)[-1]
+    stem = name.split(SUFFIXES["allocations"], 1)[0]
+    if stem == name and ".hlo" in name and (match := _PROTO_STEM.fullmatch(name)):
+        found = _read_stem(match[1])
+        return found if found.stage else FileName(module_name=_PROFILED.fullmatch(match[1])[1])
+    return _read_stem(stem)
 
 
 @lru_cache(4096)  # the runs of a fleet have the same names
@@ -92,6 +105,22 @@ def module_text_beside(path: str) -> str | None:
     return path.removesuffix(_DUMP) + _MODULE_TEXT if path.endswith(_DUMP) else None
 
 
+def is_proto(path: str) -> bool:
+    """Return whether a file is called like the proto of a module with its buffer assignment."""
+    return path.endswith(_PROTOS)
+
+
+def protos_beside(path: str) -> list[str]:
+    """Return the paths at which the proto of a dump may lie; none for a dump that is not called as XLA calls it."""
+    stem = path.removesuffix(SUFFIXES["allocations"])
+    return [f"{stem}{ending}" for ending in (".hlo.pb", *_PROTOS[1:])] if path.endswith(_DUMP) else []
+
+
+def dump_of_proto(path: str) -> str:
+    """Return the path of the dump that a proto lies beside."""
+    return f"{path[: path.rindex('.hlo')]}{SUFFIXES['allocations']}"
+
+
 def dump_beside(path: str) -> str:
     """Return the path of the dump that a module text belongs to."""
     return path.removesuffix(_MODULE_TEXT) + _DUMP
@@ -100,7 +129,8 @@ def dump_beside(path: str) -> str:
 def module_prefix(path: str) -> str | None:
     """Return what the paths of all files about the module of a dump begin with; None where its name is not XLA's."""
     folder, slash, name = path.rpartition("/")
-    match = _FILE_NAME.fullmatch(name.split(SUFFIXES["allocations"], 1)[0])
+    proto = _PROTO_STEM.fullmatch(name) if is_proto(name) else None
+    match = _FILE_NAME.fullmatch(proto[1] if proto else name.split(SUFFIXES["allocations"], 1)[0])
     return None if match is None else f"{folder}{slash}{name[: match.start('stage') - 1]}"
 
 

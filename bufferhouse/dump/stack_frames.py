@@ -120,7 +120,7 @@ def _resolved(tables: list[list[re.Match]], first: int) -> list[StackFrame]:
         # Printed is the parent's number and 1: the outermost frame has the parent 0 (HloModule::PrintStackFrameIndex).
         _check(place, "a parent_frame_id", int(row[3]), len(tables[3]) + 1)
         parents.append(int(row[3]) - 1)
-    stacks = _call_stacks(parents, starts[3])
+    stacks = call_stacks(parents, starts[3])
     return [StackFrame(number, stacks[number], *locations[int(row[2]) - 1]) for number, row in enumerate(tables[3], 1)]
 
 
@@ -134,7 +134,7 @@ def _number(cell: str | None) -> int | None:
     return number if number >= 0 else None
 
 
-def _call_stacks(parents: list[int], start: int) -> dict[int, tuple[int, ...]]:
+def call_stacks(parents: list[int], start: int) -> dict[int, tuple[int, ...]]:
     """Return each frame with its callers; a frame that calls itself by way of others is refused."""
     stacks: dict[int, tuple[int, ...]] = {0: ()}
     total = 0

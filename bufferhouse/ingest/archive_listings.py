@@ -22,7 +22,7 @@ from bufferhouse.warehouse.open import Place
 
 _FORGOTTEN_AFTER_SECONDS = 30 * 86400
 _FRESH_SECONDS = 86400
-_FORM = 3  # of what is kept: 3 knows which member holds options of a compilation
+_FORM = 4  # of what is kept: 4 knows which member is a proto
 
 
 class Listings:

@@ -13,7 +13,7 @@ from bufferhouse.sources.discover import read
 from bufferhouse.sources.found import Found, FoundDumps
 from bufferhouse.tabulate.batch import Refusal, Sighting
 from bufferhouse.tabulate.contents import Work
-from bufferhouse.warehouse.observations import compile_flags_of, module_text_of
+from bufferhouse.warehouse.observations import compile_flags_of, module_text_of, proto_of
 from bufferhouse.warehouse.warehouse import Warehouse
 
 Hold = Callable[[Found, Mapping[str, bytes] | Exception], bool]
@@ -175,9 +175,10 @@ def _sighting(dump: Found, files: Mapping[str, bytes]) -> Sighting:
         read_file_name(dump.relative_path),
         sum(map(len, files.values())),
         files,
-        module_text_of(dump),
+        module_text_of(dump, files),
         dump.did_not_fit,
         compile_flags_of(dump),
+        proto_of(dump, files),
     )
 
 

@@ -76,16 +76,16 @@ def content(con: duckdb.DuckDBPyConnection, reject_id: int) -> dict[str, bytes]:
     Raises:
         UsageError: there is no such reject.
     """
-    row = con.execute("SELECT content, sha256 FROM raw.rejects WHERE reject_id = ?", [reject_id]).fetchone()
+    row = con.execute("SELECT content, sha256, role FROM raw.rejects WHERE reject_id = ?", [reject_id]).fetchone()
     if row is None:
         raise UsageError(f"there is no reject {reject_id}; see: bufferhouse rejects ls --all")
-    return unpacked(row[0], row[1])
+    return unpacked(*row)
 
 
-def unpacked(packed: bytes, sha256: str) -> dict[str, bytes]:
-    """Return the files of a refused dump by role; the hash tells one file from a tar of several."""
+def unpacked(packed: bytes, sha256: str, role: str) -> dict[str, bytes]:
+    """Return the files of a refused dump by role; the hash tells one file, a text or a proto, from a tar of several."""
     data = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
-    single = {"combined": data}
+    single = {"proto" if role == "proto" else "combined": data}
     if content_of(single).sha256 == sha256:
         return single
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
@@ -179,7 +179,7 @@ def _sighting(con: duckdb.DuckDBPyConnection, reject_id: int) -> Sighting | str:
         return "it is a line of a log: an ingest of the log by a newer bufferhouse reads it again"
     files = content(con, reject_id)
     if rule == "compression":
-        if role != "combined":
+        if role not in ("combined", "proto"):
             return f"only its {role} file was kept, which is damaged; repair it and ingest it again"
         try:
             files = {role: decompressed(uri, data) for role, data in files.items()}

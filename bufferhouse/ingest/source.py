@@ -233,8 +233,8 @@ def _not_known(
 ) -> dict[int, tuple[int, int | None]]:
     """Return the numbers of the dumps that are not as they were last seen: what they are, and the content seen then.
 
-    They were never seen so, or refused then, or only their module text is another or has come since, or the files that
-    say that they did not fit have.
+    They were never seen so, or refused then, or only their module text, options or proto are others or have come since,
+    or the files that say that they did not fit have.
 
     The rows of a run may be many: they are compared where they lie, and only what is different comes out.
     """
@@ -256,15 +256,19 @@ def _not_known(
         "flags_mtime_ns": pa.array(
             [max((entry.mtime_ns for entry in dump.flags.values()), default=None) for dump in dumps], pa.int64()
         ),
+        "proto_size_bytes": pa.array([dump.proto and dump.proto.size_bytes for dump in dumps], pa.int64()),
+        "proto_mtime_ns": pa.array([dump.proto and dump.proto.mtime_ns for dump in dumps], pa.int64()),
     }
     with registered(warehouse.con, "asked", pa.table(columns)):
         # Of the rows of one file that of the last load stands.
         rows = warehouse.con.execute(
             "WITH told AS (SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $known AS state,"
             " dump_id, module_text_size_bytes, module_text_mtime_ns, did_not_fit,"
-            " compile_flags_size_bytes, compile_flags_mtime_ns FROM raw.observations UNION ALL"
+            " compile_flags_size_bytes, compile_flags_mtime_ns, proto_size_bytes, proto_mtime_ns"
+            " FROM raw.observations UNION ALL"
             " SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $refused, -1,"
-            " NULL, NULL, NULL, NULL, NULL FROM raw.rejects WHERE parser_version = $version AND state = 'open')"
+            " NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM raw.rejects"
+            " WHERE parser_version = $version AND state = 'open')"
             " SELECT a.number, COALESCE(ARG_MAX(CASE"
             " WHEN t.source_size_bytes <> a.size_bytes OR t.source_mtime_ns IS DISTINCT FROM a.mtime_ns THEN $unseen"
             " WHEN t.state = $known AND a.text_size_bytes IS NOT NULL"
@@ -274,6 +278,9 @@ def _not_known(
             " WHEN t.state = $known AND a.flags_size_bytes IS NOT NULL"
             " AND (t.compile_flags_size_bytes IS DISTINCT FROM a.flags_size_bytes"
             " OR t.compile_flags_mtime_ns IS DISTINCT FROM a.flags_mtime_ns) THEN $other"
+            " WHEN t.state = $known AND a.proto_size_bytes IS NOT NULL"
+            " AND (t.proto_size_bytes IS DISTINCT FROM a.proto_size_bytes"
+            " OR t.proto_mtime_ns IS DISTINCT FROM a.proto_mtime_ns) THEN $other"
             " ELSE t.state END, t.load_id), $unseen) AS found, ARG_MAX(t.dump_id, t.load_id) AS dump_id"
             " FROM asked AS a LEFT JOIN told AS t USING (run_id, relative_path)"
             " GROUP BY a.number HAVING found <> $known ORDER BY a.number",

@@ -20,7 +20,7 @@ from stat import S_ISLNK
 from typing import BinaryIO
 
 from bufferhouse.dump.compile_flags import ORIGINS
-from bufferhouse.dump.identity import SUFFIXES, is_module_text
+from bufferhouse.dump.identity import SUFFIXES, is_module_text, is_proto
 from bufferhouse.errors import SourceUnavailable, UsageError, told
 from bufferhouse.sources import compression
 from bufferhouse.sources.directory import FIRST_BYTES, Entry, is_storable, storable, too_large
@@ -95,11 +95,12 @@ class Archive:
                 if self.text_bytes > _MOST_TEXT_BYTES:
                     self.refused.append(f"{self.path}: expected at most {_MOST_TEXT_BYTES} bytes in {RUN_FILE} files")
                     break
-            is_named = "buffer-assignment" in name or compression.plain_name(name).endswith(_NAMED)
+            plain = compression.plain_name(name)
+            is_named = "buffer-assignment" in name or plain.endswith(_NAMED) or is_proto(plain)
             # Where the name says nothing, only the stream that just passes by can be looked into.
             looks = None if is_named else _first_bytes(member, len(FIRST_BYTES)) == FIRST_BYTES
             entry = Entry(self, path, base, member.size_bytes, member.mtime_ns, begins_like_a_dump=looks)
-            is_beside = is_module_text(compression.plain_name(name)) or is_log(name)
+            is_beside = is_module_text(plain) or is_log(name)
             if is_named or looks or is_beside:
                 kept[path] = entry
                 self.ordinals[path] = ordinal

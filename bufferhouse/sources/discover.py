@@ -14,11 +14,14 @@ from bufferhouse.dump.compile_flags import ORIGINS
 from bufferhouse.dump.identity import (
     SUFFIXES,
     dump_beside,
+    dump_of_proto,
     ending_of,
     is_module_text,
+    is_proto,
     is_written_beside,
     module_prefix,
     module_text_beside,
+    protos_beside,
 )
 from bufferhouse.errors import SourceUnavailable, UsageError, counted, told
 from bufferhouse.sources import compression
@@ -48,13 +51,14 @@ _SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
 
 @dataclass(slots=True)
 class Files:
-    """The files beside dumps, by path: parts of split dumps, module texts, flags; logs; and the number of other files.
+    """The files beside dumps, by path: parts of split dumps, module texts, protos, flags; logs; how many others.
 
     `failed` are the paths of what XLA writes where a compilation runs out of memory, without their last suffix.
     """
 
     siblings: dict[str, Entry] = field(default_factory=dict)
     module_texts: dict[str, Entry] = field(default_factory=dict)
+    protos: dict[str, Entry] = field(default_factory=dict)
     flags: dict[str, Entry] = field(default_factory=dict)
     ignored_count: int = 0
     endings: Counter[str] = field(default_factory=Counter)
@@ -64,10 +68,15 @@ class Files:
 
 
 def main_of(path: str) -> str:
-    """Return the path of the file that the dump of a values, live range or module text file is known by."""
+    """Return the path of the file that the dump of a values, live range, module text or proto file is known by.
+
+    A proto may be a dump itself: then there is no file of that path.
+    """
     plain = compression.plain_name(path)
     if is_module_text(plain):
         return dump_beside(plain)
+    if is_proto(plain):
+        return dump_of_proto(plain)
     for suffix in _SIBLINGS:
         if plain.endswith(suffix):
             return plain.removesuffix(suffix) + SUFFIXES["allocations"]
@@ -101,9 +110,12 @@ def parted(files: Mapping[str, Entry], look_inside: bool) -> tuple[list[Entry], 
 def grouped(entry: Entry, beside: Files, directory: str) -> Found:
     """Join a dump with its values and live range files, which share its name up to the suffix, and its module text."""
     relative_path = relative_to(entry.path, directory)
-    is_alone = not (beside.siblings or beside.module_texts or beside.flags or entry.is_explicit)
-    plain = "" if is_alone else compression.plain_name(entry.path)
-    if is_alone or not plain.endswith(SUFFIXES["allocations"]):
+    has_some_beside = beside.siblings or beside.module_texts or beside.flags or beside.protos or entry.is_explicit
+    plain = compression.plain_name(entry.path) if has_some_beside or ".hlo" in entry.path else ""
+    if is_proto(plain):
+        flags = _flags(entry, plain, beside.flags)
+        return Found("", relative_path, {"proto": entry}, entry.size_bytes, entry.mtime_ns, flags=flags)
+    if not has_some_beside or not plain.endswith(SUFFIXES["allocations"]):
         return Found("", relative_path, {"combined": entry}, entry.size_bytes, entry.mtime_ns)
     parts = {"allocations": entry}
     stem = plain.removesuffix(SUFFIXES["allocations"])
@@ -126,6 +138,7 @@ def grouped(entry: Entry, beside: Files, directory: str) -> Found:
         max(part.mtime_ns for part in parts.values()),
         module_text,
         flags=_flags(entry, plain, beside.flags),
+        proto=_proto(entry, plain, beside.protos),
     )
 
 
@@ -142,6 +155,8 @@ def _note_failures(dumps: Iterable[Found], failed: set[str]) -> None:
 
 def _module_of(path: str) -> str:
     """Return what the names of all files about the module of a dump begin with."""
+    if is_proto(compression.plain_name(path)):
+        return module_prefix(compression.plain_name(path)) or path
     folder, slash, name = path.rpartition("/")
     stage = name.rfind(".", 0, name.find("buffer-assignment"))
     return f"{folder}{slash}{name[:stage] if stage > 0 else name}"
@@ -157,6 +172,14 @@ def _flags(entry: Entry, plain: str, known: Mapping[str, Entry]) -> dict[str, En
         for ending, kind in ORIGINS.items()
     }
     return {kind: file for kind, file in found.items() if file is not None}
+
+
+def _proto(entry: Entry, plain: str, known: Mapping[str, Entry]) -> Entry | None:
+    """Return the proto of the module and the buffer assignment that a dump is of."""
+    if not (known or entry.is_explicit):
+        return None
+    paths = [f"{path}{suffix}" for path in protos_beside(plain) for suffix in ("", *compression.SUFFIXES)]
+    return _first(entry, paths, known)
 
 
 def _first(entry: Entry, paths: list[str], known: Mapping[str, Entry]) -> Entry | None:
@@ -202,12 +225,13 @@ def discover(
 ) -> Discovery:
     """Find the dumps of files, globs, directories, archives and s3:// URLs, directories recursively.
 
-    In a walk a candidate is named `*buffer-assignment.txt` (also compressed) or begins with the line
-    `BufferAssignment:`; a file named explicitly is always one. Archives are opened where they are named, and where a
-    walk finds them and no dump. A run is a directory with dumps in it, or the nearest one above with a `run.json`;
-    with `run_name` all dumps are of that run; `places` says it in another way. Without `look_inside` names alone
-    decide. `entries_of` lists a tree, `portion` is how many files are held at a time. What cannot be looked at is
-    refused alone; a run.json that cannot be read leaves out the dumps of its run.
+    In a walk a candidate is named `*buffer-assignment.txt` (also compressed), begins with the line
+    `BufferAssignment:`, or is called like a proto and no text lies beside it; a file named explicitly is always one.
+    Archives are opened where they are named, and where a walk finds them and no dump. A run is a directory with dumps
+    in it, or the nearest one above with a `run.json`; with `run_name` all dumps are of that run; `places` says it in
+    another way. Without `look_inside` names alone decide. `entries_of` lists a tree, `portion` is how many files are
+    held at a time. What cannot be looked at is refused alone; a run.json that cannot be read leaves out the dumps of
+    its run.
 
     Raises:
         UsageError: a source does not exist, two runs have one name, or a label means nothing.
@@ -299,6 +323,11 @@ class _Finding:
         if beside.module_texts:
             read = {dump.module_text.path for dump in dumps if dump.module_text is not None}
             found.ignored_count += sum(path not in read for path in beside.module_texts)
+        if beside.protos:
+            read = {dump.proto.path for dump in dumps if dump.proto is not None}
+            unread = [path for path in beside.protos if path not in read]
+            found.ignored_count += len(unread)
+            found.endings.update(ending_of(compression.plain_name(path)) for path in unread)
         if beside.flags:
             read = {entry.path for dump in dumps for entry in dump.flags.values()}
             unread = [path for path in beside.flags if path not in read]
@@ -444,11 +473,13 @@ def _read_from(
         for dump, role in owners[entry.path]:
             if role == _HEAD:
                 dump.head, part = data, b""
+            elif role == _PROTO:
+                dump.proto_bytes, part = _decompressed(entry.path, role, data), b""
             elif role in dump.flags:
                 dump.flag_texts[role], part = _decompressed(entry.path, role, data), b""
             else:
                 part = _decompressed(entry.path, role, data)
-                if len(dump.parts) == 1 and dump.module_text is None and not dump.flags:
+                if len(dump.parts) == 1 and dump.module_text is dump.proto is None and not dump.flags:
                     yield dump, part if isinstance(part, Exception) else {role: part}
                     continue
             parts = pending.setdefault(id(dump), {})
@@ -459,13 +490,18 @@ def _read_from(
 
 
 _HEAD = "head of the module text"
+_PROTO = "proto beside the text"
 
 
 def _wanted(dump: Found) -> list[tuple[str, Entry]]:
     """Return the files to be read for a dump, by role."""
-    wanted = list(dump.parts.items()) if dump.content is None else []
-    head = [] if dump.module_text is None else [(_HEAD, dump.module_text)]
-    return [*wanted, *head, *dump.flags.items()]
+    # What else a module text or a proto beside it tells stands in a proto itself, too.
+    wanted = list(dump.parts.items()) if dump.content is None or "proto" in dump.parts else []
+    if dump.module_text is not None:
+        wanted.append((_HEAD, dump.module_text))
+    if dump.proto is not None:
+        wanted.append((_PROTO, dump.proto))
+    return [*wanted, *dump.flags.items()]
 
 
 def _decompressed(path: str, role: str, data: bytes | Exception) -> bytes | Exception:
@@ -565,6 +601,11 @@ def _is_candidate(entry: Entry, files: Mapping[str, Entry], beside: Files, look_
     if name.endswith(_SIBLINGS) and (not entry.is_explicit or has_main(path, files)):
         beside.siblings[path] = entry
         return False
+    if is_proto(name):
+        if has_main(path, files):
+            beside.protos[path] = entry
+            return False
+        return True
     if name.endswith(_FLAGS) and not entry.is_explicit:
         beside.flags[path] = entry
         return False

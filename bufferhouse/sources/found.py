@@ -20,8 +20,9 @@ class Found:
     `module_text` lies beside it and is no part of it; `head` is what was read of it, or why it cannot be read. With
     `content` the dump is known to be what it was, and what lies beside it alone is to be read. `did_not_fit` is True
     where files beside it say that the compilation ran out of memory. `flags` are the files beside it that hold the
-    options of its compilation, by kind, `flag_texts` what was read of them, or why they cannot be read. `number` is its
-    place among all that were found with it.
+    options of its compilation, by kind, `flag_texts` what was read of them, or why they cannot be read. `proto` lies
+    beside it and is no part of it; `proto_bytes` is what was read of it, or why it cannot be read. A dump without a
+    text is its proto, in the part of that name. `number` is its place among all that were found with it.
     """
 
     run_name: str
@@ -35,6 +36,8 @@ class Found:
     did_not_fit: bool | None = None
     flags: dict[str, Entry] = field(default_factory=dict)
     flag_texts: dict[str, bytes | Exception] = field(default_factory=dict)
+    proto: Entry | None = None
+    proto_bytes: bytes | Exception | None = None
     number: int = 0
 
     @property
@@ -107,15 +110,17 @@ class _Store:
         parts = [(role, self._told_entry(entry)) for role, entry in dump.parts.items()]
         text = dump.module_text and self._told_entry(dump.module_text)
         flags = [(kind, self._told_entry(entry)) for kind, entry in dump.flags.items()]
-        return dump.relative_path, parts, dump.size_bytes, dump.mtime_ns, text, dump.did_not_fit, flags
+        proto = dump.proto and self._told_entry(dump.proto)
+        return dump.relative_path, parts, dump.size_bytes, dump.mtime_ns, text, dump.did_not_fit, flags, proto
 
     def _restored(self, number: int, told: tuple) -> Found:
-        relative_path, parts, size_bytes, mtime_ns, text, did_not_fit, flags = told
+        relative_path, parts, size_bytes, mtime_ns, text, did_not_fit, flags, proto = told
         entries = {role: self._restored_entry(entry) for role, entry in parts}
         module_text = text and self._restored_entry(text)
         found = Found("", relative_path, entries, size_bytes, mtime_ns, module_text, number=number)
         found.did_not_fit = did_not_fit
         found.flags = {kind: self._restored_entry(entry) for kind, entry in flags}
+        found.proto = proto and self._restored_entry(proto)
         return found
 
     def _told_entry(self, entry: Entry) -> tuple:

@@ -17,6 +17,7 @@ from schemas import TABLES
 
 _ONLY_AT_LOAD = {
     *("runs", "loads", "observations", "stack_frames", "donations", "compile_flags", "packings", "rejects"),
+    *("heap_events", "alias_sets"),
     *("oom_logs", "oom_messages", "oom_figures", "oom_allocations", "oom_ranks"),
 }
 # Tables that a dump fills, each with its columns and their types, in the order of the contracts.
@@ -101,6 +102,32 @@ class CompileFlags:
 
 
 @dataclass(slots=True)
+class Proto:
+    """What was found in the proto of a dump: events of the heap simulator, alias sets, and what must agree with a text.
+
+    Size and time are None for a dump that is its proto, and where it could not be read, so that the next ingest tries
+    again. A proto that is damaged has a `fault`; one that says otherwise than the text a `difference`, and neither
+    events nor sets are kept of it.
+    """
+
+    source_uri: str
+    size_bytes: int | None = None
+    mtime_ns: int | None = None
+    heap_events_id: int | None = None
+    heap_events: Sequence[tuple] = ()
+    alias_sets_id: int | None = None
+    alias_sets: Sequence[tuple] = ()
+    assignment: Any = None
+    fault: str | None = None
+    difference: str | None = None
+
+    @property
+    def held_bytes(self) -> int:
+        """About what its rows take in memory."""
+        return 400 * len(self.heap_events) + 100 * len(self.alias_sets)
+
+
+@dataclass(slots=True)
 class Sighting:
     """A file of a run and the content found in it. `files` is kept only where the content is new."""
 
@@ -116,11 +143,12 @@ class Sighting:
     module_text: ModuleText | None = None
     did_not_fit: bool | None = None
     compile_flags: CompileFlags | None = None
+    proto: Proto | None = None
 
     @property
     def held_bytes(self) -> int:
         """About how many bytes of memory it takes besides its text."""
-        return 0 if self.module_text is None else self.module_text.held_bytes
+        return sum(beside.held_bytes for beside in (self.module_text, self.proto) if beside is not None)
 
 
 @dataclass(slots=True)

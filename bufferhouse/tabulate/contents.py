@@ -9,6 +9,7 @@ from bufferhouse.dump import Dump, DumpError, parse
 from bufferhouse.dump.identity import Content
 from bufferhouse.dump.native import Scanner, new_scanner
 from bufferhouse.errors import told
+from bufferhouse.proto import ProtoError
 from bufferhouse.tabulate.batch import Batch, Refusal, fault_of, merged
 from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.tabulate.overlap import OverlapError
@@ -66,7 +67,8 @@ def _scanned(scanner: Scanner, work: Work) -> ParsedContents | None:
     scanned = Scanned(scanner)
     try:
         for content, files in work:
-            scanned.take(content, files)
+            if "proto" not in files:
+                scanned.take(content, files)
         tables, ids = scanned.finish()
     except Exception:
         return None
@@ -104,7 +106,7 @@ def _added(tabulator: Tabulator, content: Content, files: Mapping[str, bytes]) -
     if isinstance(dump, Refusal):
         return dump
     try:
-        return tabulator.add(dump, content, {role: len(data) for role, data in files.items()})
+        return tabulator.add(dump, content, {role: len(data) for role, data in files.items()}, files.get("proto"))
     except ShapeError as error:
         return _shape_refusal(error, files)
     except OverlapError as error:
@@ -113,7 +115,13 @@ def _added(tabulator: Tabulator, content: Content, files: Mapping[str, bytes]) -
 
 def _parsed(files: Mapping[str, bytes]) -> Dump | Refusal:
     try:
+        if "proto" in files:
+            from bufferhouse.proto.dump import read_proto_dump
+
+            return read_proto_dump(files["proto"]).dump
         return parse(files["combined"] if len(files) == 1 else files)
+    except ProtoError as error:
+        return Refusal("proto", error.expected, error.found, role="proto")
     except DumpError as error:
         return Refusal(error.rule, error.expected, error.found, error.line, error.column, error.role)
     except Exception as error:
@@ -123,6 +131,8 @@ def _parsed(files: Mapping[str, bytes]) -> Dump | Refusal:
 
 def _shape_refusal(error: ShapeError, files: Mapping[str, bytes]) -> Refusal:
     """Find the place of a text that should be a shape; only the first one in the file is looked for."""
+    if "proto" in files:
+        return Refusal("shape", error.expected, error.found, role="proto")
     needle = error.text.encode("utf-8", "surrogatepass")
     for role, data in files.items():
         at = data.find(needle)
@@ -134,6 +144,8 @@ def _shape_refusal(error: ShapeError, files: Mapping[str, bytes]) -> Refusal:
 
 
 def _overlap_refusal(error: OverlapError, files: Mapping[str, bytes]) -> Refusal:
+    if "proto" in files:
+        return Refusal("overlap", error.expected, error.found, role="proto")
     role = "combined" if "combined" in files else "allocations"
     at = files[role].find(b"\nallocation %d: " % error.allocation) + 1
     return Refusal("overlap", error.expected, error.found, files[role].count(b"\n", 0, at) + 1, 1, role)

@@ -70,6 +70,7 @@ class Scanned:
             "schedule": _schedule(columns),
             "live_ranges": _all(columns, "live_ranges"),
             "peak_buffers": _all(columns, "peak_buffers"),
+            "protos": [[]] * len(COLUMNS["protos"]),
             "shapes": shape_columns(self.shapes),  # those of results are among them by now
         }
         return Batch({table: frame_of(table, cells) for table, cells in tables.items()}), signature_ids

@@ -200,11 +200,14 @@ class Tabulator:
         self.signatures: list[str] = []
         self.signature_ids: list[int] = []
         self.strict_overlaps: list[bool] = []
+        self.protos: list[tuple[int, bytes]] = []
         self.shapes: dict[str, int] = {}
         self.shape_rows: list[Shape] = []
 
-    def add(self, dump: Dump, content: Content, sizes: Mapping[str, int]) -> int:
+    def add(self, dump: Dump, content: Content, sizes: Mapping[str, int], proto: bytes | None = None) -> int:
         """Take one dump and return its signature id; `sizes` are the bytes of its files by role.
+
+        `proto` is the only file of one without a text.
 
         Raises:
             ShapeError: a shape text is no shape; nothing was added.
@@ -223,6 +226,8 @@ class Tabulator:
         self.signatures.append(signature)
         self.signature_ids.append(key_of(signature))
         self.strict_overlaps += overlaps
+        if proto is not None:
+            self.protos.append((content.dump_id, proto))
         return self.signature_ids[-1]
 
     def _number(self, shape_text: str) -> None:
@@ -248,6 +253,7 @@ class Tabulator:
             "schedule": self._schedule(),
             "live_ranges": self._live_ranges(names),
             "peak_buffers": self._peak_buffers(names),
+            "protos": _transposed("protos", self.protos),
             "shapes": self._shapes(),
         }
         return Batch({table: frame_of(table, cells) for table, cells in columns.items()})

@@ -18,6 +18,7 @@ from bufferhouse.engine.connection import settle
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models.project import LAYERS
 from bufferhouse.tabulate.batch import COLUMNS, Batch, Refusal, fault_of, without
+from bufferhouse.warehouse.stored_sets import SETS
 from bufferhouse.warehouse.warehouse import Warehouse
 
 CATALOG = "bufferhouse_batch"
@@ -79,7 +80,7 @@ def batch_catalog(
         con.execute(f"USE {CATALOG}")  # before anything is registered: in a lake it would be looked up in the catalog
         for layer in LAYERS:
             con.execute(f"CREATE SCHEMA {layer}")
-        for table in ("observations", "stack_frames", "donations", "compile_flags", "packings"):
+        for table in ("observations", *SETS, "packings"):
             # What a dump was seen with may be another tomorrow: nothing that is kept with the dump can depend on it.
             con.execute(f'CREATE TABLE raw.{table} AS FROM "{main}".raw.{table} LIMIT 0')
         rows = run_statements(con, list(_statements(frames, built)), catalog=CATALOG)

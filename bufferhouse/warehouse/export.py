@@ -22,7 +22,7 @@ _NAME_BYTES = 255  # of one name, and of a whole path below the folder: what fil
 _PATH_BYTES = 2000
 _DEPTH = 100
 _ENDING_BYTES = 48  # of a long name: the suffix says which file of a dump it is
-_MAIN = ("combined", "allocations")  # the role of the file that a dump is named after
+_MAIN = ("combined", "allocations", "proto")  # the role of the file that a dump is named after
 
 
 @dataclass(slots=True)

@@ -22,6 +22,7 @@ from bufferhouse.engine.sql import registered
 from bufferhouse.sources.run import Run
 from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal, Sighting, breaches, without
 from bufferhouse.version import __version__
+from bufferhouse.warehouse.agreement import note_differences
 from bufferhouse.warehouse.batch_catalog import (
     Checked,
     Names,
@@ -138,6 +139,7 @@ def _load_whole(
     with _new_dumps(warehouse, parsed, refusals, load_id) as (names, offenders, warnings):
         refusals.update(offenders)
         taken = [s for s in parsed.sightings if s.content.dump_id not in refusals]
+        note_differences(con, parsed.tables, taken)
         result.head_faults = faults_of(taken)
         result.warnings = warnings | ({UNREADABLE: len(result.head_faults)} if result.head_faults else {})
         observed, again = unseen(con, taken)

@@ -1,24 +1,26 @@
-"""What was seen beside what a dump holds: the files of runs, and the stack frames of the module texts beside them."""
+"""What was seen beside what a dump holds: the files of runs, and what the files beside each say of its compilation."""
 
-import json
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 import duckdb
 import polars as pl
 
 from bufferhouse.dump import DumpError
 from bufferhouse.dump.compile_flags import read_compile_flags
-from bufferhouse.dump.identity import facts_of_name, key_of
+from bufferhouse.dump.identity import facts_of_name
 from bufferhouse.dump.module_header import read_donations
 from bufferhouse.dump.stack_frames import read_stack_frames
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import told
+from bufferhouse.proto import ProtoError
 from bufferhouse.sources.found import Found
 from bufferhouse.sources.module_text import HeadError
-from bufferhouse.tabulate.batch import CompileFlags, ModuleText, Sighting
+from bufferhouse.tabulate.batch import CompileFlags, ModuleText, Proto, Sighting
+from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.runs import run_ids
+from bufferhouse.warehouse.stored_sets import SETS, key_of_rows
 from bufferhouse.warehouse.warehouse import Warehouse
 
 UNREADABLE = "stack_frames_readable"  # the soft rule that a damaged head breaks, by its name in marts.warnings
@@ -31,48 +33,28 @@ OBSERVATIONS = {
     "module_text_size_bytes": pl.Int64, "module_text_mtime_ns": pl.Int64, "stack_frames_id": pl.Int64,
     "stack_frames_fault": pl.String, "replaced_load_id": pl.Int64, "did_not_fit": pl.Boolean,
     "compile_flags_ids": pl.List(pl.Int64), "compile_flags_size_bytes": pl.Int64, "compile_flags_mtime_ns": pl.Int64,
-    "compile_flags_fault": pl.String, "donations_id": pl.Int64,
+    "compile_flags_fault": pl.String, "donations_id": pl.Int64, "proto_size_bytes": pl.Int64,
+    "proto_mtime_ns": pl.Int64, "heap_events_id": pl.Int64, "alias_sets_id": pl.Int64, "proto_fault": pl.String,
+    "proto_difference": pl.String,
 }  # fmt: skip
-STACK_FRAMES = {
-    "stack_frames_id": pl.Int64, "stack_frame_id": pl.Int64, "call_stack_ids": pl.List(pl.Int64),
-    "function_name": pl.String, "source_file": pl.String, "source_line": pl.Int64, "source_end_line": pl.Int64,
-    "source_column": pl.Int64, "source_end_column": pl.Int64,
-}  # fmt: skip
-DONATIONS = {
-    "donations_id": pl.Int64, "parameter_number": pl.Int64, "parameter_shape_index": pl.String,
-    "output_shape_index": pl.String, "kind": pl.String,
-}  # fmt: skip
-COMPILE_FLAGS = {
-    "compile_flags_id": pl.Int64, "origin": pl.String, "flag_name": pl.String, "flag_value": pl.String,
-}  # fmt: skip
-
-
-class StoredSet(NamedTuple):
-    """A table of sets of rows that are stored once: its columns, the key first, and what of an observation names it."""
-
-    columns: Mapping[str, pl.DataType]
-    used: str
-
-
-SETS = {
-    "stack_frames": StoredSet(STACK_FRAMES, "stack_frames_id"),
-    "donations": StoredSet(DONATIONS, "donations_id"),
-    "compile_flags": StoredSet(COMPILE_FLAGS, "unnest(compile_flags_ids)"),
-}
 _SIGHTINGS = {
     "number": pl.Int64, "run_name": pl.String, "relative_path": pl.String, "dump_id": pl.Int64, "size_bytes": pl.Int64,
     "mtime_ns": pl.Int64, "has_module_text": pl.Boolean, "module_text_size_bytes": pl.Int64,
     "module_text_mtime_ns": pl.Int64, "stack_frames_id": pl.Int64, "stack_frames_fault": pl.String,
     "did_not_fit": pl.Boolean, "has_compile_flags": pl.Boolean, "compile_flags_ids": pl.List(pl.Int64),
     "compile_flags_size_bytes": pl.Int64, "compile_flags_mtime_ns": pl.Int64, "compile_flags_fault": pl.String,
+    "has_proto": pl.Boolean, "proto_size_bytes": pl.Int64, "proto_mtime_ns": pl.Int64,
 }  # fmt: skip
 
 
-def module_text_of(dump: Found) -> ModuleText | None:
+def module_text_of(dump: Found, files: Mapping[str, bytes]) -> ModuleText | None:
     """Read the head of the module text beside a dump, which the source has fetched; None where there is none.
 
-    A head that is damaged or cut is a `fault`; the dump is loaded all the same, without source lines.
+    A head that is damaged or cut is a `fault`; the dump is loaded all the same, without source lines. Of a dump that is
+    its proto the same stands there.
     """
+    if "proto" in dump.parts:
+        return _head_of_proto(dump, files)
     entry, head = dump.module_text, dump.head
     if entry is None or head is None:
         return None
@@ -96,6 +78,75 @@ def module_text_of(dump: Found) -> ModuleText | None:
     if found.stack_frames:
         found.stack_frames_id = key_of_rows(found.stack_frames)
         found.held_bytes = 4 * len(head) + 8 * sum([len(frame.call_stack) for frame in found.stack_frames])
+    return found
+
+
+def _head_of_proto(dump: Found, files: Mapping[str, bytes]) -> ModuleText | None:
+    from bufferhouse.proto.dump import read_proto_dump
+
+    try:
+        found = read_proto_dump(files["proto"])
+    except Exception:  # the dump is refused, and the reject says why
+        return None
+    head = ModuleText(dump.uri, donations=found.donations, donations_id=key_of_rows(found.donations))
+    if found.stack_frames:
+        head.stack_frames, head.stack_frames_id = found.stack_frames, key_of_rows(found.stack_frames)
+        head.held_bytes = sum([400 + 8 * len(frame.call_stack) for frame in found.stack_frames])
+    return head
+
+
+def proto_of(dump: Found, files: Mapping[str, bytes]) -> Proto | None:
+    """Read the proto beside a dump, which the source has fetched, or the proto that it is; None where there is none.
+
+    One that is damaged is a `fault`; the dump is loaded all the same, without heap events and alias sets.
+    """
+    if "proto" in dump.parts:
+        return _read_proto(Proto(dump.uri), files["proto"])
+    entry, data = dump.proto, dump.proto_bytes
+    if entry is None or data is None:
+        return None
+    dump.proto_bytes = None
+    if isinstance(data, Exception):
+        return Proto(entry.path, fault=f"expected a file that can be read, found: {told(data)}")
+    return _read_proto(Proto(entry.path, entry.size_bytes, entry.mtime_ns), data)
+
+
+def _read_proto(proto: Proto, data: bytes) -> Proto:
+    from bufferhouse.proto.assignment import opened_proto
+
+    try:
+        read = _read_assignment(opened_proto(data).buffer_assignment)
+    except ProtoError as error:
+        proto.fault = str(error)
+    except Exception as error:
+        proto.fault = f"expected a buffer assignment, found: {told(error)}"
+    else:
+        proto.assignment, proto.heap_events, proto.alias_sets, proto.heap_events_id, proto.alias_sets_id = read
+    return proto
+
+
+_KEPT, _KEPT_BYTES = 64, 64 << 10  # so many buffer assignments of this size keep their rows: most of a fleet repeat
+_read: OrderedDict[bytes, tuple] = OrderedDict()
+
+
+@collector_paused()
+def _read_assignment(data: bytes) -> tuple:
+    """Return what a buffer assignment says, its events and its sets with their keys; what was just read is kept."""
+    from bufferhouse.proto.alias_sets import alias_sets
+    from bufferhouse.proto.assignment import read_assignment
+    from bufferhouse.proto.heap import heap_events
+
+    if data in _read:
+        _read.move_to_end(data)
+        return _read[data]
+    assignment = read_assignment(data)
+    events, sets = heap_events(assignment), alias_sets(assignment)
+    assignment.message = None
+    found = assignment, events, sets, key_of_rows(events), key_of_rows(sets)
+    if len(data) <= _KEPT_BYTES:
+        _read[data] = found
+    if len(_read) > _KEPT:
+        _read.popitem(last=False)
     return found
 
 
@@ -131,20 +182,18 @@ def _set_of_file(origin: str, text: bytes) -> tuple[int, list[tuple[str, str, st
     return key_of_rows(rows), rows
 
 
-def key_of_rows(rows: Iterable[tuple]) -> int:
-    """Return the key of a set of rows in their order: the first 63 bits of a SHA-256 of all that is stored of them."""
-    return key_of(json.dumps([list(row) for row in rows]))
-
-
 def faults_of(sightings: Iterable[Sighting]) -> list[str]:
     """Return a line for each file beside a dump that cannot be read: heads of module texts, options of compilations."""
     sightings = list(sightings)
     texts = [s.module_text for s in sightings if s.module_text is not None]
     heads = [f"{text.source_uri}:{'' if text.fault[:1].isdigit() else ' '}{text.fault}" for text in texts if text.fault]
     options = [s.compile_flags.fault for s in sightings if s.compile_flags and s.compile_flags.fault]
+    protos = [s.proto for s in sightings if s.proto]
     return [
         *(f"{fault}; the dump is loaded without its source lines" for fault in heads),
         *(f"{fault}; the dump is loaded without the options in that file" for fault in options),
+        *(f"{p.source_uri}: {p.fault}; the dump is loaded without it" for p in protos if p.fault),
+        *(f"{p.source_uri}: {p.difference}; it is left aside" for p in protos if p.difference),
     ]
 
 
@@ -164,6 +213,7 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
             i, s.run_name, s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns,
             s.module_text is not None and s.module_text.size_bytes is not None, *_of_module_text(s), s.did_not_fit,
             s.compile_flags is not None and s.compile_flags.size_bytes is not None, *_of_compile_flags(s),
+            s.proto is not None and s.proto.size_bytes is not None, *_of_proto(s)[:2],
         )
         for i, s in enumerate(sightings)
     ]  # fmt: skip
@@ -187,6 +237,8 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
             " AND s.compile_flags_size_bytes IS NOT DISTINCT FROM o.compile_flags_size_bytes"
             " AND s.compile_flags_mtime_ns IS NOT DISTINCT FROM o.compile_flags_mtime_ns"
             " AND s.compile_flags_fault IS NOT DISTINCT FROM o.compile_flags_fault))"
+            " AND (NOT s.has_proto OR (s.proto_size_bytes IS NOT DISTINCT FROM o.proto_size_bytes"
+            " AND s.proto_mtime_ns IS NOT DISTINCT FROM o.proto_mtime_ns))"
             " ORDER BY s.number"
         ).fetchall()
     return [sightings[number] for (number,) in fresh], len(sightings) - len(fresh)
@@ -208,6 +260,17 @@ def _of_compile_flags(s: Sighting) -> tuple:
     return _NO_COMPILE_FLAGS if one is None else (list(one.sets) or None, one.size_bytes, one.mtime_ns, one.fault)
 
 
+_NO_PROTO = (None, None, None, None, None, None)
+
+
+def _of_proto(s: Sighting) -> tuple:
+    p = s.proto
+    if p is None:
+        return _NO_PROTO
+    ids = (None, None) if p.difference else (p.heap_events_id, p.alias_sets_id)
+    return p.size_bytes, p.mtime_ns, *ids, p.fault, p.difference
+
+
 def observe(
     warehouse: Warehouse,
     sightings: list[Sighting],
@@ -221,7 +284,13 @@ def observe(
     frames = {t.stack_frames_id: t.stack_frames for t in texts if t.stack_frames}
     donations = {t.donations_id: t.donations for t in texts if t.donations}
     flags = {key: rows for s in sightings if s.compile_flags for key, rows in s.compile_flags.sets.items()}
-    sets = {"stack_frames": frames, "donations": donations, "compile_flags": flags}
+    agreed = [s.proto for s in sightings if s.proto is not None and not s.proto.difference]
+    events = {p.heap_events_id: p.heap_events for p in agreed if p.heap_events}
+    aliases = {p.alias_sets_id: p.alias_sets for p in agreed if p.alias_sets}
+    sets = {
+        "stack_frames": frames, "donations": donations, "compile_flags": flags, "heap_events": events,
+        "alias_sets": aliases,
+    }  # fmt: skip
     return {
         "observations": _insert(warehouse, "observations", rows),
         **{table: _add_unseen(warehouse, table, found) for table, found in sets.items()},
@@ -248,6 +317,7 @@ def _observations(
         *zip(*map(_of_module_text, sightings), strict=True), _newest_loads(con, files),
         [s.did_not_fit for s in sightings], *zip(*map(_of_compile_flags, sightings), strict=True),
         [s.module_text.donations_id if s.module_text else None for s in sightings],
+        *zip(*map(_of_proto, sightings), strict=True),
     )  # fmt: skip
     return pl.DataFrame(dict(zip(OBSERVATIONS, columns, strict=True)), schema=OBSERVATIONS)
 
@@ -287,9 +357,9 @@ def _add_unseen(warehouse: Warehouse, table: str, sets: dict[int, Sequence[tuple
     """Add sets of rows that have a key, given by it, where it is not in the table yet; return the rows added."""
     if not sets:
         return 0
+    # Named in the statement: of each element of a list that is given DuckDB asks anew what libraries there are.
     known = warehouse.con.execute(
-        f"SELECT DISTINCT {table}_id FROM raw.{table} WHERE {table}_id IN (SELECT unnest(CAST(? AS BIGINT[])))",
-        [list(sets)],
+        f"SELECT DISTINCT {table}_id FROM raw.{table} WHERE {table}_id IN ({', '.join(map(str, sets))})"
     ).fetchall()
     for (key,) in known:
         del sets[key]
@@ -298,7 +368,11 @@ def _add_unseen(warehouse: Warehouse, table: str, sets: dict[int, Sequence[tuple
 
 def insert(warehouse: Warehouse, table: str, schema: Mapping[str, pl.DataType], rows: list[tuple]) -> int:
     """Add rows to a table of raw, cells in the order of `schema`; return how many."""
-    return _insert(warehouse, table, pl.DataFrame(rows, schema=schema, orient="row"))
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+    frame = pl.DataFrame(
+        [pl.Series(name, list(cells), dtype) for (name, dtype), cells in zip(schema.items(), columns, strict=True)]
+    )
+    return _insert(warehouse, table, frame)
 
 
 def _insert(warehouse: Warehouse, table: str, frame: pl.DataFrame) -> int:

@@ -1,6 +1,7 @@
 """Rows back to dumps: the mirror image of `tabulate`.
 
-Nothing but the columns is used, no kept copy of a file, so what `render` writes from the result is a proof of them.
+Nothing but the columns is used, so what `render` writes from the result is a proof of them; only of a dump without a
+text the file itself is kept.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -29,6 +30,7 @@ ORDER = {
     "schedule": "dump_id, schedule_position",
     "live_ranges": "dump_id, ordinal",
     "peak_buffers": "dump_id, ordinal",
+    "protos": "dump_id",
 }
 CHUNK_DUMPS = 500
 CHUNK_BYTES = 16 << 20
@@ -74,7 +76,10 @@ def rendered(frames: Mapping[str, pl.DataFrame]) -> Iterator[Rendered]:
     take = {table: _taker(frames[table]) for table in ORDER}
     for dump_id, sha256 in zip(frames["dumps"]["dump_id"], frames["dumps"]["sha256"], strict=True):
         try:
-            files = render(_dump({table: rows(dump_id) for table, rows in take.items()}, shapes))
+            if proto := take["protos"](dump_id)["proto"]:
+                files = {"proto": proto[0]}
+            else:
+                files = render(_dump({table: rows(dump_id) for table, rows in take.items()}, shapes))
             content = content_of(files)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, StopIteration) as error:
             # A row that points at nothing, or a cell that no dump has.

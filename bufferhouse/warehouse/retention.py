@@ -10,9 +10,9 @@ import polars as pl
 from bufferhouse.engine.sql import registered, transaction
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import SHAPE_COLUMNS
-from bufferhouse.warehouse.observations import SETS
 from bufferhouse.warehouse.restore import ORDER
 from bufferhouse.warehouse.runs import PINNED
+from bufferhouse.warehouse.stored_sets import SETS
 from bufferhouse.warehouse.warehouse import Warehouse
 
 MESSAGES = ("oom_logs", "oom_messages", "oom_figures", "oom_allocations", "oom_ranks")  # go with the run of their log

@@ -12,8 +12,8 @@ import polars as pl
 from bufferhouse.dump.identity import FACTS_OF_NAME, facts_of_name, read_file_name
 from bufferhouse.engine.sql import registered
 from bufferhouse.sources.compression import SUFFIXES
-from bufferhouse.warehouse.observations import SETS, key_of_rows
 from bufferhouse.warehouse.restore import ORDER
+from bufferhouse.warehouse.stored_sets import SETS, key_of_rows
 
 _ROWS_AT_ONCE = 10_000
 _SETS_AT_ONCE = 1_000

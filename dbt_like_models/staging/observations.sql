@@ -41,7 +41,13 @@ SELECT
     o.compile_flags_size_bytes,  -- Size of those files together; null without any.
     o.compile_flags_mtime_ns,  -- Modification time of the newest of them, in nanoseconds since 1970.
     o.compile_flags_fault,  -- Which of them cannot be read, and why; null where all can.
-    o.donations_id  -- What the module text offers to place outputs on; null without one.
+    o.donations_id,  -- What the module text offers to place outputs on; null without one.
+    o.proto_size_bytes,  -- Size of the proto beside it; null without one.
+    o.proto_mtime_ns,  -- Its modification time, in nanoseconds since 1970.
+    o.heap_events_id,  -- The traces of the proto; null without one that agrees.
+    o.alias_sets_id,  -- The alias sets of the proto; null without one that agrees.
+    o.proto_fault,  -- Why the proto cannot be read; null where it can.
+    o.proto_difference  -- Where the proto says otherwise than the dump; null where it agrees.
 FROM raw.observations AS o
 INNER JOIN raw.runs AS r ON o.run_id = r.run_id
 ANTI JOIN replaced AS n ON o.run_id = n.run_id AND o.relative_path = n.relative_path AND o.load_id = n.load_id

@@ -1,5 +1,5 @@
--- What lies beside dumps: messages about programs that did not fit, options of compilations, arguments that are offered;
--- and how tightly arenas can be packed.
+-- What lies beside dumps: messages about programs that did not fit, options of compilations, arguments that are offered,
+-- protos, which may also stand in the place of a text; and how tightly arenas can be packed.
 
 CREATE TABLE raw.oom_logs (
     run_id BIGINT NOT NULL,
@@ -95,6 +95,32 @@ CREATE TABLE raw.donations (
     kind VARCHAR NOT NULL
 );
 
+CREATE TABLE raw.protos (
+    dump_id BIGINT NOT NULL,
+    proto BLOB NOT NULL
+);
+
+CREATE TABLE raw.heap_events (
+    heap_events_id BIGINT NOT NULL,
+    ordinal BIGINT NOT NULL,
+    trace_number BIGINT NOT NULL,
+    traced_allocation_index BIGINT NOT NULL,
+    kind VARCHAR NOT NULL,
+    value_id BIGINT NOT NULL,
+    shared_value_id BIGINT,
+    size_bytes BIGINT NOT NULL,
+    memory_space BIGINT NOT NULL,
+    alive_bytes BIGINT NOT NULL,
+    computation_name VARCHAR NOT NULL,
+    instruction_name VARCHAR NOT NULL
+);
+
+CREATE TABLE raw.alias_sets (
+    alias_sets_id BIGINT NOT NULL,
+    first_value_id BIGINT NOT NULL,
+    value_id BIGINT NOT NULL
+);
+
 CREATE TABLE raw.packings (
     dump_id BIGINT NOT NULL,
     allocation_index BIGINT NOT NULL,
@@ -133,7 +159,13 @@ CREATE TABLE raw.observations_anew (
     compile_flags_size_bytes BIGINT,
     compile_flags_mtime_ns BIGINT,
     compile_flags_fault VARCHAR,
-    donations_id BIGINT
+    donations_id BIGINT,
+    proto_size_bytes BIGINT,
+    proto_mtime_ns BIGINT,
+    heap_events_id BIGINT,
+    alias_sets_id BIGINT,
+    proto_fault VARCHAR,
+    proto_difference VARCHAR
 );
 
 INSERT INTO raw.observations_anew BY NAME
@@ -277,6 +309,36 @@ COMMENT ON COLUMN raw.observations.compile_flags_size_bytes IS 'Size of those fi
 COMMENT ON COLUMN raw.observations.compile_flags_mtime_ns IS 'Modification time of the newest of them, in nanoseconds since 1970.';
 COMMENT ON COLUMN raw.observations.compile_flags_fault IS 'Which of them cannot be read, where, and what was expected and found there.';
 COMMENT ON COLUMN raw.observations.donations_id IS 'What its module text offers, in raw.donations (no row where that is nothing); null without the text.';
+
+COMMENT ON TABLE raw.protos IS 'The file of a dump without a text: an HloProto, as it was read. Of a text all bytes are in the other tables.';
+COMMENT ON COLUMN raw.protos.dump_id IS 'The dump: the first 63 bits of its SHA-256.';
+COMMENT ON COLUMN raw.protos.proto IS 'Its bytes, decompressed.';
+COMMENT ON TABLE raw.heap_events IS 'Events of the heap simulator, from the proto of a dump (HeapSimulatorTrace, xla/service/hlo.proto), replayed as by ComputePeakMemory; equal ones once.';
+COMMENT ON COLUMN raw.heap_events.heap_events_id IS 'The traces of a proto: first 63 bits of the SHA-256 of all that is stored of them.';
+COMMENT ON COLUMN raw.heap_events.ordinal IS 'Place of the event in all traces, from 0.';
+COMMENT ON COLUMN raw.heap_events.trace_number IS 'Its trace, from 0.';
+COMMENT ON COLUMN raw.heap_events.traced_allocation_index IS 'Allocation that the trace names; libtpu names the wrong one at times.';
+COMMENT ON COLUMN raw.heap_events.kind IS 'What happens to the value.';
+COMMENT ON COLUMN raw.heap_events.value_id IS 'Id of the HLO value in its dump (HloValue::id).';
+COMMENT ON COLUMN raw.heap_events.shared_value_id IS 'The value whose bytes it shares; null for what shares none.';
+COMMENT ON COLUMN raw.heap_events.size_bytes IS 'Bytes that come or go: 0 where others keep them alive.';
+COMMENT ON COLUMN raw.heap_events.memory_space IS 'Memory space (XLA prints it as color); 0, the default, is not printed.';
+COMMENT ON COLUMN raw.heap_events.alive_bytes IS 'Bytes alive behind the event, in all traces and memory spaces.';
+COMMENT ON COLUMN raw.heap_events.computation_name IS 'Computation that the simulator was at.';
+COMMENT ON COLUMN raw.heap_events.instruction_name IS 'Instruction in it.';
+COMMENT ON TABLE raw.alias_sets IS 'Values that must have the same bytes (HloBuffer), from the proto of a dump (BufferAssignmentProto.buffer_aliases); sets of one value are left out, equal ones stored once.';
+COMMENT ON COLUMN raw.alias_sets.alias_sets_id IS 'The sets of a proto: first 63 bits of the SHA-256 of all that is stored of them.';
+COMMENT ON COLUMN raw.alias_sets.first_value_id IS 'The set, called by its value with the smallest id.';
+COMMENT ON COLUMN raw.alias_sets.value_id IS 'Id of the HLO value in its dump (HloValue::id).';
+COMMENT ON COLUMN raw.observations.proto_size_bytes IS 'Size of the proto beside the dump as it lies there; null without one.';
+COMMENT ON COLUMN raw.observations.proto_mtime_ns IS 'Its modification time, in nanoseconds since 1970.';
+COMMENT ON COLUMN raw.observations.heap_events_id IS 'The traces of its proto, in raw.heap_events (no row where it has none); null without a proto that agrees.';
+COMMENT ON COLUMN raw.observations.alias_sets_id IS 'Its alias sets, in raw.alias_sets (no row where it has none); null without a proto that agrees.';
+COMMENT ON COLUMN raw.observations.proto_fault IS 'Why the proto cannot be read: what was expected and found there.';
+COMMENT ON COLUMN raw.observations.proto_difference IS 'Where the proto says otherwise than the dump: it is then left aside.';
+COMMENT ON COLUMN raw.dumps.file_layout IS 'One file, split files (since jaxlib 0.10), or a proto without a text.';
+COMMENT ON COLUMN raw.dumps.total_bytes IS '`Total bytes used`: the sum of all allocation sizes over all memory spaces, in a proto, too. Not a peak.';
+COMMENT ON COLUMN raw.dump_files.role IS 'Which file: combined, or allocations, values, live_range of a split dump, or a proto.';
 
 COMMENT ON TABLE raw.packings IS 'How tightly the values of an allocation of temporaries can be placed, as `bufferhouse pack` found; one per arena.';
 COMMENT ON COLUMN raw.packings.dump_id IS 'The dump.';

@@ -17,7 +17,7 @@ SELECT
     static_peak_bytes,
     footprint_bytes,
     changed_meaning
-FROM marts.official_figures_v1
+FROM marts.official_figures_v2
 WHERE program_name LIKE $program AND ($run IS NULL OR run_name = $run)
 ORDER BY footprint_bytes DESC, program_name, run_name, relative_path
 LIMIT $rows

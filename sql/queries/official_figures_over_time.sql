@@ -9,7 +9,7 @@ WITH largest AS (
         ROW_NUMBER() OVER (
             PARTITION BY f.run_id, f.program_id, f.compile_target ORDER BY f.footprint_bytes DESC, f.relative_path
         ) AS place
-    FROM marts.official_figures_v1 AS f
+    FROM marts.official_figures_v2 AS f
     INNER JOIN marts.runs_v1 AS r ON f.run_id = r.run_id
     WHERE f.program_name LIKE $program
 ),

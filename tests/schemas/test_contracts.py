@@ -11,7 +11,7 @@ import pytest
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.sources.run import Run
 from bufferhouse.warehouse.load import REJECTS
-from bufferhouse.warehouse.observations import OBSERVATIONS, STACK_FRAMES
+from bufferhouse.warehouse.observations import OBSERVATIONS
 from schemas import TABLES
 from schemas.ddl import comments, create_table, sql_type
 
@@ -107,7 +107,7 @@ def test_statements_made_from_a_contract_build_its_table(table):
 
 def test_rows_written_without_a_frame_have_the_columns_of_their_contracts():
     """Observations, stack frames, rejects and runs: written row by row, in the order and the types of the contract."""
-    for table, schema in (("observations", OBSERVATIONS), ("stack_frames", STACK_FRAMES), ("rejects", REJECTS)):
+    for table, schema in (("observations", OBSERVATIONS), ("rejects", REJECTS)):
         declared = {name: column.dtype for name, column in TABLES[table].columns.items()}
         assert list(declared.items()) == list(schema.items())
     run = Run("run", "/run", datetime(2026, 1, 1, tzinfo=UTC), "given")

@@ -24,15 +24,16 @@ HOMES = {
     "markupsafe": {"report"},
     "obstore": {"sources", "warehouse"},
     "psycopg": {"warehouse"},
+    "google": {"proto"},
     "mcp": {"agents"},
     "yaml": {"contracts"},
 }
 # Rooms that know nothing of the database, and those that need the standard library only.
-WITHOUT_DUCKDB = {"dump", "schemas", "sources", "tabulate", "config"}
+WITHOUT_DUCKDB = {"dump", "proto", "schemas", "sources", "tabulate", "config"}
 WITH_NOTHING = {"dump", "bufferhouse.paths", "bufferhouse.redaction", "bufferhouse.version"}
 HEAVY = (
     *("duckdb", "polars", "pandera", "prefect", "sqlglot", "pyarrow", "altair", "vl_convert", "jinja2", "obstore"),
-    *("zstandard", "mcp", "pydantic", "anyio"),
+    *("zstandard", "mcp", "pydantic", "anyio", "google.protobuf"),
 )
 
 

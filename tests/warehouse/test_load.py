@@ -15,6 +15,7 @@ from bufferhouse.tabulate.batch import Batch
 from bufferhouse.warehouse.load import load, packed
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.retention import MESSAGES
+from bufferhouse.warehouse.stored_sets import SETS
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import contents, counts, load_parsed, parsed, rows, run_called
 
@@ -201,7 +202,7 @@ def test_a_dump_that_breaks_a_rule_is_rejected_alone(warehouse, table, cells, ru
         ]
     assert 2 == loaded.new_count
     assert [(packed({"combined": texts[1]}), rule)] == rows(warehouse, "SELECT content, rule FROM raw.rejects")
-    of_no_dump = ("runs", "loads", "shapes", "rejects", "stack_frames", "donations", "compile_flags", *MESSAGES)
+    of_no_dump = ("runs", "loads", "shapes", "rejects", *SETS, *MESSAGES)
     owners = [table for table in contents(warehouse) if table not in of_no_dump]
     for owner in owners:
         assert [] == rows(warehouse, f"SELECT 1 FROM raw.{owner} WHERE dump_id = {bad}")

@@ -11,12 +11,13 @@ from bufferhouse.dump.identity import FACTS_OF_NAME
 from bufferhouse.tabulate.batch import COLUMNS
 from bufferhouse.warehouse.restore import ORDER
 from bufferhouse.warehouse.verify import chosen_dumps, verify
-from tests.command_line import call
+from tests.command_line import CHECKOUT, call
 from tests.ingests import SUFFIX, ingest
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import rows
 
 # Every table has rows here, and every nullable column both a value and a null: these are the dialects for that.
+PROTO = next((CHECKOUT / "tests" / "data" / "protos" / "cpu-jaxlib-0.10.0").glob("*.hlo.pb"))
 RUNS = {
     "jaxlib-0.10.0": 2,
     "jaxlib-0.4.25": 1,
@@ -48,9 +49,10 @@ def built(blank_warehouse, fleet, tmp_path_factory):
     name = f"1700000000123456.module_0007.jit_f.7.cl_12345.after_optimizations{SUFFIX}"
     (source / "odd").mkdir()
     (source / "odd" / name).write_bytes(page_and_pointer())
+    shutil.copy(PROTO, source / "odd")
     path = Path(shutil.copy(blank_warehouse, source / "w.duckdb"))
     code, summary = ingest(path, source)
-    assert (0, sum(RUNS.values()) + 1) == (code, summary["new"])
+    assert (0, sum(RUNS.values()) + 2) == (code, summary["new"])
     return path
 
 
@@ -79,6 +81,8 @@ def changed(kind: str, value: object) -> list[object]:
         return [[7] if value is None else [*value, 7]]
     if kind.startswith("TIMESTAMP"):
         return ["2001-01-01 00:00:00+00"]
+    if kind == "BLOB":
+        return [value + b"x"]
     return ["x" if value is None else f"{value}x", "latin-1" if value == "utf-8" else "present"]
 
 
@@ -184,7 +188,7 @@ def test_rows_of_a_dump_that_is_gone_are_found(con):
 def test_what_is_in_order_is_proved(built, tmp_path):
     """The command says how many, exit 0."""
     outcome = call("verify", "--warehouse", shutil.copy(built, tmp_path))
-    count = sum(RUNS.values()) + 1
+    count = sum(RUNS.values()) + 2
     assert (0, f"{count} of {count} dumps proved\n") == (outcome.code, outcome.out)
     assert f"dumps: {count}/{count}" in outcome.err
 

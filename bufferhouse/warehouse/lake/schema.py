@@ -21,6 +21,7 @@ from bufferhouse.paths import MIGRATIONS
 from bufferhouse.sources.run import SOURCES
 from bufferhouse.warehouse.lake.attach import LAKE
 from bufferhouse.warehouse.migrate import applied_version, check_empty, migrate, migrations
+from bufferhouse.warehouse.stored_sets import SETS
 
 
 class Column(NamedTuple):
@@ -41,7 +42,8 @@ class Table(NamedTuple):
 
 
 LAKE_MIGRATIONS = MIGRATIONS / "lake"
-HISTORIES = ("runs", "rejects", "shapes", "stack_frames", "donations", "compile_flags")
+_ONCE = ("shapes", *SETS)  # what two writers that met at once have stored twice, in equal rows, is shown once
+HISTORIES = ("runs", "rejects", *_ONCE)
 _BESIDE = "__"  # in no name of a model
 _CHANGED_ID = Column("changed_id", "BIGINT", False, "Orders the changes: later ones have a larger number.")
 _IS_WHOLE = Column("is_whole", "BOOLEAN", False, "Takes the place of all that was said of the run before.")
@@ -138,7 +140,7 @@ def views(stored: Sequence[Table]) -> list[str]:
         *(
             f"CREATE OR REPLACE VIEW raw.{name} AS SELECT DISTINCT {', '.join(columns[f'appended.{name}'])}"
             f" FROM appended.{name}"
-            for name in ("shapes", "stack_frames", "donations", "compile_flags")
+            for name in _ONCE
         ),
     ]
 

@@ -1,0 +1,100 @@
+"""Whether a proto says what the text beside it says: the same allocations, and the same slots of the same values."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import duckdb
+import polars as pl
+
+from bufferhouse.tabulate.batch import Batch, Proto, Sighting
+
+_ALLOCATIONS = {
+    "size_bytes": pl.Int64, "memory_space": pl.Int64, "is_constant": pl.Boolean, "is_thread_local": pl.Boolean,
+    "is_maybe_live_out": pl.Boolean, "parameter_number": pl.Int64, "parameter_shape_index": pl.String,
+}  # fmt: skip
+_SLOTS = {
+    "allocation_index": pl.Int64, "offset_bytes": pl.Int64, "size_bytes": pl.Int64, "memory_space": pl.Int64,
+}  # fmt: skip
+_TABLES = {"allocations": ("allocation_index", _ALLOCATIONS), "hlo_values": ("value_id", _SLOTS)}
+_WORDS = {"allocations": "allocation", "hlo_values": "value"}
+
+
+def note_differences(con: duckdb.DuckDBPyConnection, new: Batch, sightings: Iterable[Sighting]) -> None:
+    """Give each proto that says otherwise than the text it lies beside the first `difference`.
+
+    `new` holds the rows of the dumps that the warehouse does not have yet; those of the others are looked up.
+    """
+    beside = [(s.content.dump_id, s.proto) for s in sightings if s.proto and s.proto.assignment and s.proto.size_bytes]
+    # A proto that was kept is one object, however often it was seen.
+    pairs = {(dump_id, id(proto.assignment)): (dump_id, proto) for dump_id, proto in beside}
+    if not pairs:
+        return
+    given, told = list(pairs.values()), {}
+    for table in _TABLES:
+        stored = _stored(con, new, table, sorted({dump_id for dump_id, _ in given}))
+        for number, what in _differences(table, stored, _found(table, given)):
+            told.setdefault(number, what)
+    numbers = {key: number for number, key in enumerate(pairs)}
+    for dump_id, proto in beside:
+        proto.difference = told.get(numbers[dump_id, id(proto.assignment)])
+
+
+def _found(table: str, given: Sequence[tuple[int, Proto]]) -> pl.DataFrame:
+    """Return what the protos say, numbered, with the columns of a table."""
+    key, columns = _TABLES[table]
+    parts = [proto.assignment.allocations if table == "allocations" else proto.assignment.slots for _, proto in given]
+    counts = [len(part.size_bytes) for part in parts]
+    keys = [range(count) for count in counts] if table == "allocations" else [part.value_id for part in parts]
+    return pl.DataFrame(
+        {
+            "number": [number for number, count in enumerate(counts) for _ in range(count)],
+            "dump_id": [dump_id for (dump_id, _), count in zip(given, counts, strict=True) for _ in range(count)],
+            key: [one for some in keys for one in some],
+            **{name: [cell for part in parts for cell in getattr(part, name)] for name in columns},
+        },
+        schema={"number": pl.Int64, "dump_id": pl.Int64, key: pl.Int64, **columns},
+    )
+
+
+def _stored(con: duckdb.DuckDBPyConnection, new: Batch, table: str, dump_ids: list[int]) -> pl.DataFrame:
+    """Return the rows of the texts."""
+    key, columns = _TABLES[table]
+    names = ["dump_id", key, *columns]
+    frame = new.frames[table].select(names).filter(pl.col("dump_id").is_in(dump_ids))
+    others = sorted(set(dump_ids) - set(new.frames["dumps"]["dump_id"]))
+    if not others:
+        return frame
+    # Named in the statement, the dumps are looked for where they lie.
+    listed = ", ".join(map(str, others))
+    known = con.execute(f"SELECT {', '.join(names)} FROM raw.{table} WHERE dump_id IN ({listed})").pl()
+    return pl.concat([frame, known.cast(dict(frame.schema))])
+
+
+def _differences(table: str, stored: pl.DataFrame, found: pl.DataFrame) -> Iterator[tuple[int, str]]:
+    """Yield what differs, by the number of the proto, in the order of the keys."""
+    key, columns = _TABLES[table]
+    numbered = found.select("number", "dump_id").unique().join(stored, on="dump_id")
+    both = found.drop("dump_id").join(
+        numbered.drop("dump_id").with_columns(is_there=True), on=["number", key], how="full", suffix="_there"
+    )
+    both = both.with_columns(
+        pl.coalesce("number", "number_there").alias("the_number"), pl.coalesce(key, f"{key}_there").alias("the_key")
+    )
+    # A text before 2019-09 prints no memory space of a value.
+    unlike = [pl.col(name).ne_missing(pl.col(f"{name}_there")) for name in columns if name != "memory_space"]
+    unlike.append(pl.col("memory_space") != pl.col("memory_space_there"))
+    odd = both.filter(pl.any_horizontal(unlike)).sort("the_number", "the_key")
+    for row in odd.unique("the_number", keep="first", maintain_order=True).to_dicts():
+        yield row["the_number"], _told(row, table)
+
+
+def _told(row: dict, table: str) -> str:
+    """Return what differs in a row of both."""
+    what = f"{_WORDS[table]} {row['the_key']}"
+    if row["number"] is None or row["number_there"] is None:
+        has, lacks = ("text", "proto") if row["number"] is None else ("proto", "text")
+        return f"expected the same in text and proto, found {what} in the {has}, not in the {lacks}"
+    for name in _TABLES[table][1]:
+        printed, found = row[f"{name}_there"], row[name]
+        if found != printed and not (name == "memory_space" and printed is None):
+            return f"expected {name} {printed} of {what}, as in the text, found {found}"
+    return f"expected {what} as in the text, found another"

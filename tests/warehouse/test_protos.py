@@ -1,0 +1,151 @@
+"""Protos in the warehouse: beside a text and in its place, compared, stored once, exported, proved, refused."""
+
+import gzip
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import CHECKOUT, call
+from tests.ingests import ingest
+from tests.warehouses import rows
+
+DATA = CHECKOUT / "tests" / "data" / "protos"
+TPU = "tpu-v5e-libtpu-0.0.33"
+ROWS = """
+    SELECT r.run_name, {columns} FROM raw.{table} AS t JOIN staging.observations AS o USING (dump_id)
+    JOIN raw.runs AS r USING (run_id) WHERE r.run_name LIKE '{run}' ORDER BY ALL
+"""
+SLOTS = "t.value_id, t.allocation_index, t.offset_bytes, t.size_bytes, t.shape_id, t.memory_space, t.is_phi"
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """Three runs with texts and protos."""
+    return Path(shutil.copytree(DATA, tmp_path / "dumps"))
+
+
+def proto_in(folder: Path) -> Path:
+    return next(folder.glob("*.hlo.pb"))
+
+
+def without_texts(folder: Path) -> None:
+    for path in folder.rglob("*.txt"):
+        path.unlink()
+
+
+def later(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    os.utime(path, ns=(path.stat().st_mtime_ns + 5 * 10**9,) * 2)
+
+
+def test_a_proto_beside_a_text_gives_traces_alias_sets_and_the_peak(warehouse, folder):
+    """Nothing is ignored, equal ones are stored once, nothing is read twice; the peak is that of memory_analysis()."""
+    shutil.copytree(folder / TPU, folder / "again")
+    code, summary = ingest(warehouse, folder)
+    assert (0, 4, 3, 0) == (code, summary["seen"], summary["new"], summary["ignored"])
+    found = "SELECT COUNT(heap_events_id), COUNT(DISTINCT heap_events_id), COUNT(DISTINCT alias_sets_id)"
+    assert [(4, 3, 3)] == rows(warehouse, f"{found} FROM staging.observations")
+    code, summary = ingest(warehouse, folder)
+    assert (0, 4, {}) == (code, summary["known"], {name: n for name, n in summary["rows"].items() if n})
+    call("runs", "set", TPU, "compiler=libtpu", "compiler_version=0.0.33", "platform=tpu", "--warehouse", warehouse)
+    peak = f"SELECT peak_bytes, peak_rule FROM marts.official_figures_v2 WHERE run_name = '{TPU}'"
+    assert [(135680, "static_and_replay")] == rows(warehouse, peak)
+    assert [] == rows(warehouse, "SELECT * FROM marts.warnings_v3")
+    assert 0 == call("verify", "--warehouse", warehouse).code
+
+
+def test_a_proto_alone_is_a_dump(warehouse, folder):
+    """With the allocations, slots, peak and source lines of the text, live ranges null; exported byte for byte."""
+    bare = Path(shutil.copytree(folder, folder.parent / "bare" / "alone"))
+    without_texts(bare)
+    later(bare / TPU / "x", b"")
+    (bare / TPU / "x").unlink()
+    packed = proto_in(bare / TPU)
+    original = packed.read_bytes()
+    packed.with_name(packed.name + ".gz").write_bytes(gzip.compress(original))
+    packed.unlink()
+    ingest(warehouse, folder / TPU, "--run", "text")
+    code, summary = ingest(warehouse, bare / TPU, "--run", "proto")
+    assert (0, 1, 0) == (code, summary["new"], summary["ignored"])
+    for table, columns in (("hlo_values", SLOTS), ("allocations", "t.* EXCLUDE (dump_id)")):
+        one, other = (rows(warehouse, ROWS.format(table=table, columns=columns, run=run)) for run in ("text", "proto"))
+        assert [row[1:] for row in one] == [row[1:] for row in other] != []
+    same = "SELECT COUNT(DISTINCT program_id), COUNT(DISTINCT heap_events_id), COUNT(*) FROM staging.observations"
+    assert [(1, 1, 2)] == rows(warehouse, same)
+    states = "SELECT file_layout, live_range_state FROM raw.dumps WHERE file_layout = 'proto'"
+    assert [("proto", "absent")] == rows(warehouse, states)
+    reserved = "SELECT COUNT(DISTINCT reserved_bytes) FROM marts.peak_memory WHERE memory_space = 0"
+    assert [(1,)] == rows(warehouse, reserved)
+    assert 0 == call("verify", "--warehouse", warehouse).code
+    out = folder.parent / "out"
+    assert 0 == call("export", "--run", "proto", "-o", out, "--warehouse", warehouse).code
+    assert original == (out / "proto" / packed.name).read_bytes()
+    assert 0 == call("report", "program", "jit_ma_scan", "--run", "proto", "--warehouse", warehouse).code
+    assert 0 == call("ingest", "--reparse", "--rehash", "--warehouse", warehouse).code
+    assert 0 == call("verify", "--warehouse", warehouse).code
+
+
+def test_options_beside_a_proto_are_those_of_its_dump(warehouse, folder):
+    """And files that say that it did not fit, too."""
+    without_texts(folder)
+    prefix = proto_in(folder / TPU).name.removesuffix(".after_optimizations.hlo.pb")
+    (folder / TPU / f"{prefix}.flagfile").write_text("--xla_a=1\n")
+    (folder / TPU / f"{prefix}.oom_intermediate_module.txt").write_text("HloModule f\n")
+    code, summary = ingest(warehouse, folder)
+    assert (0, 3, 1) == (code, summary["new"], summary["ignored"])
+    assert [("xla_a", "1")] == rows(warehouse, "SELECT flag_name, flag_value FROM staging.effective_flags")
+    told = "SELECT r.run_name FROM staging.observations JOIN raw.runs AS r USING (run_id) WHERE did_not_fit"
+    assert [(TPU,)] == rows(warehouse, told)
+
+
+def test_protos_of_archives_are_dumps_and_stand_beside_texts(warehouse, folder):
+    """As in a directory."""
+    alone = Path(shutil.copytree(folder / TPU, folder.parent / "alone" / TPU))
+    without_texts(alone)
+    for name, root in (("whole", folder), ("alone", alone)):
+        shutil.make_archive(str(folder.parent / name), "gztar", root)
+    assert (0, 3) == (ingest(warehouse, folder.parent / "whole.tar.gz")[0], rows(warehouse, FAR)[0][0])
+    code, summary = ingest(warehouse, folder.parent / "alone.tar.gz", "--run", "b")
+    assert (0, 1, 4) == (code, summary["new"], rows(warehouse, FAR)[0][0])
+
+
+FAR = "SELECT COUNT(heap_events_id) FROM staging.observations"
+
+
+def test_a_proto_of_another_compilation_is_left_aside(warehouse, folder):
+    """What differs is named; the dump is loaded, the warning stays, and the right proto is read when it comes."""
+    proto = proto_in(folder / TPU)
+    own = proto.read_bytes()
+    proto.write_bytes(proto_in(folder / "cpu-jaxlib-0.10.0").read_bytes())
+    outcome = call("ingest", folder / TPU, "--warehouse", warehouse)
+    assert (0, True) == (outcome.code, "it is left aside" in outcome.out + outcome.err)
+    found = rows(warehouse, "SELECT heap_events_id, proto_fault, proto_difference FROM staging.observations")
+    assert [(None, None)] == [row[:2] for row in found]
+    assert "as in the text, found" in found[0][2]
+    assert [("proto_agrees",)] == rows(warehouse, "SELECT rule FROM marts.warnings_v3")
+    assert [(0,)] == rows(warehouse, "SELECT COUNT(*) FROM raw.heap_events")
+    later(proto, own)
+    code, summary = ingest(warehouse, folder / TPU)
+    assert (0, 0, 1) == (code, summary["new"], summary["known"])
+    assert [(1,)] == rows(warehouse, FAR)
+    assert [] == rows(warehouse, "SELECT rule FROM marts.warnings_v3")
+
+
+def test_a_damaged_proto_stops_nothing(warehouse, folder):
+    """Beside a text it is a warning; alone it is a reject that keeps its bytes and can be replayed."""
+    proto = proto_in(folder / TPU)
+    proto.write_bytes(proto.read_bytes()[:-100])
+    without_texts(folder / "cpu-jaxlib-0.6.0")
+    alone = proto_in(folder / "cpu-jaxlib-0.6.0")
+    alone.write_bytes(alone.read_bytes()[:500])
+    code, summary = ingest(warehouse, folder)
+    assert (1, 2, 1) == (code, summary["new"], summary["rejected"])
+    assert [("proto_readable",)] == rows(warehouse, "SELECT rule FROM marts.warnings_v3")
+    assert [("proto", "proto")] == rows(warehouse, "SELECT rule, role FROM raw.rejects")
+    assert (0, 1) == (ingest(warehouse, folder)[0], ingest(warehouse, folder)[1]["known_rejected"])
+    assert "0 loaded, 1 still refused" in call("rejects", "replay", "--all", "--warehouse", warehouse).out
+    assert [("proto",)] == rows(warehouse, "SELECT rule FROM raw.rejects WHERE state = 'open'")
+    assert "file proto, open" in call("rejects", "show", "1", "--warehouse", warehouse).out
+    assert 0 == call("verify", "--warehouse", warehouse).code
