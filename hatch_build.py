@@ -2,7 +2,7 @@
 
 In a checkout `schemas/` and `flows/` are packages at its top. A wheel has them as `bufferhouse.schemas` and
 `bufferhouse.flows`; the statements that import them are written anew while it is built, and nothing else
-(docs/decisions/0033). An editable install is the checkout, as it is.
+(docs/decisions/0030). An editable install is the checkout, as it is.
 """
 
 import re

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
-# A wheel has the folders of the checkout inside the package (docs/decisions/0033).
+# A wheel has the folders of the checkout inside the package (docs/decisions/0030).
 IS_WHEEL = (PACKAGE / "dbt_like_models").is_dir()
 CHECKOUT = PACKAGE if IS_WHEEL else PACKAGE.parent
 MODELS = CHECKOUT / "dbt_like_models"
