@@ -22,6 +22,7 @@ from bufferhouse.commands import (
     manual,
     mcp,
     models,
+    notify,
     oom,
     query,
     report,
@@ -80,6 +81,7 @@ app.command()(contracts.contracts)
 app.add_typer(config.config, name="config")
 runs.runs.command("complete")(config.runs_complete)
 app.command()(serve.serve)
+app.command()(notify.notify)
 app.command()(mcp.mcp)
 app.command()(manual.manual)
 

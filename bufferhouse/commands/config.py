@@ -15,7 +15,7 @@ from bufferhouse.commands.options import (
     say,
     warehouse_path,
 )
-from bufferhouse.redaction import redacted
+from bufferhouse.redaction import HIDDEN, redacted
 
 config = typer.Typer(no_args_is_help=True, help="Check the configuration.\n\nExample: bufferhouse config check")
 ConfigOption = Annotated[
@@ -40,6 +40,7 @@ def config_check(
 
     Example: bufferhouse config check --config bufferhouse.toml
     """
+    from bufferhouse.config.keys import SECTIONS
     from bufferhouse.config.load import ConfigError, find, load
     from bufferhouse.query.format import formatted
 
@@ -51,7 +52,11 @@ def config_check(
         for problem in error.problems:
             say(problem)
         raise typer.Exit(1) from None
-    values = {f"{section}.{key}": value for section, keys in found.sections.items() for key, value in keys.items()}
+    values = {
+        f"{section}.{key}": HIDDEN if value and SECTIONS[section][key].is_secret else value
+        for section, keys in found.sections.items()
+        for key, value in keys.items()
+    }
     for source in found.sources:
         values.update({f"sources.{source['name']}.{key}": value for key, value in source.items() if key != "name"})
     rows = [(name, redacted(shown(value)), found.origins[name]) for name, value in values.items()]

@@ -4,11 +4,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote, urlsplit
 from zoneinfo import available_timezones
 
 from bufferhouse.config.cron import is_cron
 from bufferhouse.config.threshold import METRICS, RESHAPED_MODES, parse_threshold
 from bufferhouse.errors import UsageError
+from bufferhouse.redaction import remember
 from bufferhouse.sources.naming import check_pattern, check_regex
 from bufferhouse.sources.run import NUMBERS, TEXTS
 
@@ -17,11 +19,15 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key: `kind` turns a value of TOML into one of Python, or raises ValueError saying what was expected."""
+    """One key: `kind` turns a value of TOML into one of Python, or raises ValueError saying what was expected.
+
+    The value of a secret is shown nowhere, not even where it is wrong.
+    """
 
     kind: Callable[[Any], Any]
     default: Any
     description: str
+    is_secret: bool = False
 
 
 def text(value: Any) -> str:
@@ -170,6 +176,46 @@ def source_url(value: Any) -> str:
     return found
 
 
+def web_hook(value: Any) -> str:
+    """Take the address of a web hook, which is a secret."""
+    found = _secret_address(value)
+    if not re.fullmatch(r"https?://[^\s/?#{}]+/[^\s{}]+", found):
+        raise ValueError("the address of a web hook, like https://hooks.slack.com/services/T…/B…/…")
+    return found
+
+
+def mailbox(value: Any) -> str:
+    """Take the address of mail as Apprise writes it, which has the password in it."""
+    found = _secret_address(value)
+    if not re.fullmatch(r"mailtos?://[^\s/?#]+[^\s]*", found):
+        raise ValueError(
+            "an address like mailtos://user:password@example.org?smtp=smtp.example.org&to=team@example.org"
+        )
+    return found
+
+
+def silence(value: Any) -> float:
+    """Return seconds, ten or more as Prefect asks; infinity for `off`."""
+    seconds = quiet(value)
+    if seconds < 10:
+        raise ValueError("a duration of 10 seconds or more, or off")
+    return seconds
+
+
+def _secret_address(value: Any) -> str:
+    """Hide an address, and what in it is secret by itself, from now on."""
+    found = value if isinstance(value, str) else ""
+    remember(found)
+    try:
+        parts = urlsplit(found)
+        remember(parts.path.rsplit("/", 1)[-1])
+        remember(parts.password)
+        remember(unquote(parts.password or ""))
+    except ValueError:  # no address: whoever asked says so
+        pass
+    return found
+
+
 def task_runner(value: Any) -> str:
     """Take the name of a task runner for parsing."""
     if value not in ("processes", "dask"):
@@ -208,6 +254,12 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "rejects": Key(limit, 10, "More new rejects of a source in one pass than this are an event, or off."),
         "stale": Key(quiet, 7 * 86400.0, "A source that brings nothing new for longer than this is an event, or off."),
         "failed_check": Key(severity, "error", "Checks of this severity that find offenders are an event, or off."),
+    },
+    "notify": {
+        "slack": Key(web_hook, None, "A web hook of Slack, or of what takes the same messages.", is_secret=True),
+        "mail": Key(mailbox, None, "Mail: mailtos://user:password@host?smtp=…&to=….", is_secret=True),
+        "quiet": Key(duration, 6 * 3600.0, "What was told is not told again for this long."),
+        "silence": Key(silence, 3 * 3600.0, "No ingest that ended well for this long is told, or off."),
     },
     "regressions": {
         "limit": Key(threshold, "5%,16MiB", "A program that grew by this share, by these bytes, or both, is an event."),

@@ -15,6 +15,7 @@ from typing import Any
 from bufferhouse.config.keys import SECTIONS, SOURCE, Key
 from bufferhouse.config.toml_places import place_of, places
 from bufferhouse.errors import UsageError, did_you_mean
+from bufferhouse.redaction import HIDDEN
 from bufferhouse.warehouse import Address, address_of
 
 FILE_NAME = "bufferhouse.toml"
@@ -186,7 +187,7 @@ class _Reading:
                 try:
                     values[key] = meant.kind(given[key])
                 except ValueError as error:
-                    self.problems.append(f"{origin}: expected {error}; found {_shown(given[key])}")
+                    self.problems.append(f"{origin}: expected {error}; found {_shown(meant, given[key])}")
             self.config.origins[f"{name}.{key}"] = origin
         return values
 
@@ -209,7 +210,7 @@ class _Reading:
                 values[key] = _from_text(keys[key], text)
                 self.config.origins[f"{section}.{key}"] = where
             except ValueError as error:
-                self.problems.append(f"{where}: expected {error}; found {_shown(text)}")
+                self.problems.append(f"{where}: expected {error}; found {_shown(keys[key], text)}")
 
     def finish(self) -> None:
         """Check rules that concern several values."""
@@ -244,6 +245,8 @@ def _toml_problem(name: str, text: str, error: tomllib.TOMLDecodeError) -> str:
     return f"{name}:{line}:{column}: expected TOML, found: {what}"
 
 
-def _shown(value: Any) -> str:
+def _shown(key: Key, value: Any) -> str:
+    if key.is_secret:
+        return HIDDEN
     shown = repr(value)
     return shown if len(shown) <= 80 else f"{shown[:79]}…"

@@ -107,10 +107,10 @@ def test_the_contracts_need_pandera_and_polars_only(name):
 
 
 def test_prefect_lives_in_flows_and_nowhere_else():
-    """The core imports neither Prefect nor flows, but for `bufferhouse serve`, inside its function."""
+    """The core imports neither Prefect nor flows, but for `serve` and `notify`, inside their functions."""
     users = {name for name in MODULES if {"prefect", "flows"} & set(map(package, imports(name)))}
     outside = {name for name in users if package(name) != "flows"}
-    assert outside <= {"bufferhouse.commands.serve"}
+    assert outside <= {"bufferhouse.commands.serve", "bufferhouse.commands.notify"}
     for name in outside:
         assert {"prefect", "flows"}.isdisjoint(map(package, imports_at_the_top(name)))
 

@@ -1,0 +1,189 @@
+"""`bufferhouse notify` on a real Prefect server: an event arrives as a message, and no secret is told."""
+
+import flows  # noqa: F401
+
+# isort: split
+
+import json
+import socketserver
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from uuid import uuid4
+
+import pytest
+import yaml
+from prefect import flow, tags
+from prefect.client.orchestration import get_client
+from prefect.events.schemas.automations import AutomationCore
+from prefect.events.worker import EventsWorker
+
+from bufferhouse.config.load import load
+from bufferhouse.errors import UsageError
+from flows import notices
+from flows.events import emit_regression
+from tests.command_line import CHECKOUT, run
+from tests.flows.clock import until
+
+pytest_plugins = ["tests.flows.prefect_server"]
+TOKEN = "hk7Q2mmdT0ken-of-the-hook"
+PASSWORD = "p4ss-of-the-mailbox"
+
+
+@pytest.fixture
+def slack() -> Iterator[tuple[str, list[dict]]]:
+    """The address of a web hook that stands in Slack's place, and what it was told; `/gone/…` refuses."""
+    heard: list[dict] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(404 if self.path.startswith("/gone") else 200)
+            self.end_headers()
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hook) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/services/T1/B2/{TOKEN}", heard
+        server.shutdown()
+
+
+@pytest.fixture
+def mailbox() -> Iterator[tuple[str, list[str]]]:
+    """The address of a mailbox behind a small server of SMTP, and what was mailed to it."""
+    heard: list[str] = []
+
+    class Mail(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            self.wfile.write(b"220 here\r\n")
+            for line in self.rfile:
+                verb = line[:4].upper()
+                if verb == b"EHLO":
+                    self.wfile.write(b"250-here\r\n250 AUTH PLAIN LOGIN\r\n")
+                elif verb == b"AUTH":
+                    self.wfile.write(b"235 yes\r\n")
+                elif verb == b"DATA":
+                    self.wfile.write(b"354 go on\r\n")
+                    text = b"".join(iter(self.rfile.readline, b".\r\n"))
+                    heard.append(text.decode())
+                    self.wfile.write(b"250 taken\r\n")
+                else:
+                    self.wfile.write(b"221 bye\r\n" if verb == b"QUIT" else b"250 yes\r\n")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Mail) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = server.server_address[1]
+        yield f"mailto://us:{PASSWORD}@127.0.0.1:{port}?from=us@example.org&to=team@example.org", heard
+        server.shutdown()
+
+
+@pytest.fixture
+def conf(prefect_server, tmp_path):
+    """Return what reads a configuration with these lines in `[notify]`; what was made of it is removed in the end."""
+
+    def read(**values: str):
+        file = tmp_path / "bufferhouse.toml"
+        file.write_text("[notify]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items()))
+        return load(file)
+
+    yield read
+    with get_client(sync_client=True) as client:
+        for name in (notices.EVENTS, notices.SILENCE):
+            for one in client.read_automations_by_name(name):
+                client.delete_automation(one.id)
+        for block in client.read_block_documents():
+            if block.name and block.name.startswith("bufferhouse-"):
+                client.delete_block_document(block.id)
+
+
+def changes(conf) -> dict[str, str]:
+    return {one.name: one.change for one in notices.arrange(conf)}
+
+
+def test_a_regression_arrives_as_messages(conf, slack, mailbox):
+    """Slack and mail are told of the event; a name in a dump cannot call everybody of a channel."""
+    notices.arrange(conf(slack=slack[0], mail=mailbox[0]))
+    run_name = f"r-{uuid4()}"
+
+    @flow(name="regressions")
+    def grown():
+        emit_regression(run_name, "r1", f"run {run_name}: <!channel> & 1 program grew since r1", [])
+
+    with tags("bufferhouse"):  # as the deployments of `serve` are
+        grown()
+    EventsWorker.drain_all()
+    until(lambda: slack[1] and mailbox[1], "a message at both", 60)
+    expected = (
+        f"bufferhouse.regression\nrun {run_name}: &lt;!channel&gt; &amp; 1 program grew since r1"
+        f" (bufferhouse.regression.{run_name})"
+    )
+    assert [{"text": expected}] == slack[1]
+    [mail] = mailbox[1]
+    assert "Subject: bufferhouse.regression" in mail
+    assert run_name in mail
+
+
+def test_a_second_call_changes_nothing(conf, slack, mailbox):
+    """What is as configured stays as it is; a key that changes is set, one that is gone takes its block with it."""
+    both = {"slack": slack[0], "mail": mailbox[0]}
+    names = ["bufferhouse-slack", "bufferhouse-mail", notices.EVENTS, notices.SILENCE]
+    assert dict.fromkeys(names, "created") == changes(conf(**both))
+    assert dict.fromkeys(names, "unchanged") == changes(conf(**both))
+    quieter = {"quiet": "1d", "silence": "off"}
+    updated = dict.fromkeys(names[:2], "unchanged") | dict.fromkeys(names[2:], "updated")
+    assert updated == changes(conf(**both, **quieter))
+    assert dict.fromkeys(names, "unchanged") == changes(conf(**both, **quieter))
+    moved = {**both, "slack": f"{slack[0]}-new", **quieter}
+    assert dict.fromkeys(names, "unchanged") | {names[0]: "updated"} == changes(conf(**moved))
+    del moved["slack"]
+    expected = {names[0]: "removed", names[1]: "unchanged", names[2]: "updated", names[3]: "updated"}
+    assert expected == changes(conf(**moved))
+    with get_client(sync_client=True) as client:
+        ours = [one.name for one in client.read_block_documents() if one.name and one.name.startswith("bufferhouse-")]
+    assert ["bufferhouse-mail"] == ours
+
+
+def test_nobody_to_tell_is_an_error(conf):
+    """Without Slack and mail there is nothing to make, and the message says where they may come from."""
+    with pytest.raises(UsageError, match=r"notify\.slack or notify\.mail in .*BUFFERHOUSE_NOTIFY__SLACK"):
+        notices.arrange(conf())
+
+
+def test_the_automations_are_those_to_copy():
+    """docs/automations.yaml differs in blocks and descriptions alone, but for what Slack must not read as a command."""
+    documented = yaml.safe_load((CHECKOUT / "docs" / "automations.yaml").read_text())["automations"]
+    block = documented[0]["actions"][0]["block_document_id"]
+    made = notices.automations(load(None, environment={}), {"mail": block})
+    for one, copy in zip(made, map(AutomationCore.model_validate, documented), strict=True):
+        assert (copy.name, copy.enabled, copy.trigger) == (one.name, one.enabled, one.trigger)
+    (event,), (silence,) = ([(it.subject, it.body) for it in one.actions] for one in made)
+    assert event[0] == documented[0]["actions"][0]["subject"]
+    assert "event.payload.validated_state.message" in event[1]
+    assert silence == (notices.SILENCE, documented[1]["actions"][0]["body"].replace("three hours", "3 hours"))
+
+
+def test_the_command_sends_a_message_and_tells_no_secret(prefect_server, conf, slack, tmp_path, monkeypatch):
+    """The hook comes from the environment; a hook that refuses is an error with its reason, and without its address."""
+    names = ("notify", "--config", tmp_path / "bufferhouse.toml")
+    conf()
+
+    for name in ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "PREFECT_HOME"):
+        monkeypatch.setenv(name, prefect_server.environment[name])
+
+    def told(url: str, *more: object):
+        monkeypatch.setenv("BUFFERHOUSE_NOTIFY__SLACK", url)
+        outcome = run(*names, *more)
+        assert TOKEN not in outcome.out + outcome.err
+        return outcome
+
+    outcome = told(slack[0], "--test", "--format", "json")
+    assert (0, "bufferhouse: a message was sent\n") == (outcome.code, outcome.err)
+    expected = [("block", "bufferhouse-slack", "created"), *(("automation", name, "created") for name in
+                (notices.EVENTS, notices.SILENCE))]  # fmt: skip
+    assert expected == [tuple(one.values()) for one in json.loads(outcome.out)]
+    assert [{"text": "bufferhouse notify --test\nEvents of bufferhouse will be told here."}] == slack[1]
+    outcome = told(slack[0].replace("services", "gone"), "--test")
+    assert (2, True) == (outcome.code, "notify.slack: the message was not taken: " in outcome.err)
+    assert "404" in outcome.err
