@@ -9,15 +9,16 @@ from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
+import httpx
 from prefect.blocks.abstract import NotificationBlock
 from prefect.blocks.notifications import CustomWebhookNotificationBlock, SlackWebhook
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.events.actions import SendNotification
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
-from prefect.exceptions import ObjectNotFound
+from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
 
 from bufferhouse.config.load import Config
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import SourceUnavailable, UsageError
 from bufferhouse.redaction import redacted
 
 EVENTS = "bufferhouse has something to tell"
@@ -42,23 +43,31 @@ def arrange(conf: Config) -> list[Change]:
 
     Raises:
         UsageError: nobody is to be told, or an address is not understood.
+        SourceUnavailable: Prefect's server does not answer, or refuses.
     """
     wanted = _blocks(conf)
-    numbers, changes = {}, []
+    try:
+        return list(_changes(conf, wanted))
+    except (httpx.HTTPError, PrefectHTTPStatusError) as error:
+        raise SourceUnavailable(f"Prefect's server does not do what is asked: {redacted(str(error))}") from None
+
+
+def _changes(conf: Config, wanted: dict[str, NotificationBlock]) -> Iterator[Change]:
+    numbers = {}
     for key, block in wanted.items():
         numbers[key], change = _save(block, _block_name(key))
-        changes.append(Change("block", _block_name(key), change))
+        yield Change("block", _block_name(key), change)
     with get_client(sync_client=True) as client:
         for automation in automations(conf, numbers):
-            changes += [Change("automation", automation.name, change) for change in _put(client, automation)]
-        for key in KINDS.keys() - wanted.keys():  # it holds a secret that nobody needs
+            for change in _put(client, automation):
+                yield Change("automation", automation.name, change)
+        for key in _KINDS.keys() - wanted.keys():  # it holds a secret that nobody needs
             try:
-                found = client.read_block_document_by_name(_block_name(key), KINDS[key].get_block_type_slug())
+                found = client.read_block_document_by_name(_block_name(key), _KINDS[key].get_block_type_slug())
             except ObjectNotFound:
                 continue
             client.delete_block_document(found.id)
-            changes.append(Change("block", _block_name(key), "removed"))
-    return changes
+            yield Change("block", _block_name(key), "removed")
 
 
 def send(conf: Config, subject: str, body: str) -> None:
@@ -140,7 +149,7 @@ def _mail(url: str) -> NotificationBlock:
     return block
 
 
-KINDS = {"slack": CustomWebhookNotificationBlock, "mail": SlackWebhook}
+_KINDS = {"slack": CustomWebhookNotificationBlock, "mail": SlackWebhook}
 _MAKERS = {"slack": _slack, "mail": _mail}
 
 

@@ -77,7 +77,7 @@ def test_without_a_file_there_are_defaults(tmp_path, monkeypatch):
         ("[warehouse]\n\nwayt = 3", "bufferhouse.toml:3:1: expected a key of warehouse, one of path, data_path, wait, "
          "publish, workers; found 'wayt'; did you mean 'wait'?"),
         ("[warehous]\n", "bufferhouse.toml:1:1: expected a section, one of warehouse, schedule, flows, report, "
-         "thresholds, regressions, retention, sources; found 'warehous'; did you mean 'warehouse'?"),
+         "thresholds, notify, regressions, retention, sources; found 'warehous'; did you mean 'warehouse'?"),
         ("x = [\n", "bufferhouse.toml:2:1: expected TOML, found: Invalid value"),
         ("[schedule]\n ingest = '61 * * * *'", "bufferhouse.toml:2:2: expected a duration of a second or more like "
          "90s or 1h, five fields of cron like 0 6 * * *, or off; found '61 * * * *'"),
@@ -138,7 +138,7 @@ def test_an_override_that_names_nothing_is_refused(written):
         environment={"BUFFERHOUSE_SCHEDUEL__INGEST": "1h", "BUFFERHOUSE_SCHEDULE__INGESTS": "1h"},
         flags=["thresholds.failing_share=2", "sources.x.settle=1", "nothing"],
     )
-    sections = "warehouse, schedule, flows, report, thresholds, regressions, retention, sources.night-ly"
+    sections = "warehouse, schedule, flows, report, thresholds, notify, regressions, retention, sources.night-ly"
     assert [
         f"$BUFFERHOUSE_SCHEDUEL__INGEST: expected a section, one of {sections}; found 'scheduel'",
         "$BUFFERHOUSE_SCHEDULE__INGESTS: expected a key of schedule, one of ingest, site, fleet_report, regressions, "
@@ -189,3 +189,33 @@ def test_the_former_name_of_the_schedule_of_the_site_is_taken(given: list[str], 
     """For one release `schedule.fleet_report` sets it, where `schedule.site` does not."""
     conf = load(None, environment={}, flags=[f"schedule.{one}" for one in given])
     assert expected == site_schedule(conf)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'slack = "hooks.example.org/services/T1/hidden-in-any-case"',
+        'slack = ["hidden-in-any-case"]',
+        'mail = "smtp://us:hidden-in-any-case@example.org"',
+        'mail = "mailtos://hidden in any case"',
+    ],
+)
+def test_a_wrong_secret_is_not_shown(written, line):
+    """The message has the place and what was expected, and stars for what was found."""
+    [problem] = problems(written(f"[notify]\n{line}\n"))
+    assert problem.startswith("bufferhouse.toml:2:1: expected ")
+    assert problem.endswith("; found ***")
+
+
+def test_a_secret_is_not_printed_with_its_key(written):
+    """`config check` says that there is one, and from where."""
+    path = written('[notify]\nslack = "https://hooks.slack.com/services/T1/B2/hidden-in-any-case"\n')
+    rows = {row["key"]: row for row in json.loads(call("config", "check", "--config", path, "--format", "json").out)}
+    assert ("***", f"{path}:2:1") == (rows["notify.slack"]["value"], rows["notify.slack"]["from"])
+    assert "" == rows["notify.mail"]["value"]
+
+
+def test_silence_is_no_shorter_than_what_is_listened_for(written):
+    """Prefect refuses a proactive trigger of less than ten seconds; the configuration does so with its place."""
+    expected = ["bufferhouse.toml:2:1: expected a duration of 10 seconds or more, or off; found '5s'"]
+    assert expected == problems(written('[notify]\nsilence = "5s"\n'))
