@@ -15,6 +15,7 @@ from prefect.blocks.notifications import CustomWebhookNotificationBlock, SlackWe
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.events.actions import SendNotification
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
+from prefect.events.worker import EventsWorker
 from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
 
 from bufferhouse.config.load import Config
@@ -50,6 +51,8 @@ def arrange(conf: Config) -> list[Change]:
         return list(_changes(conf, wanted))
     except (httpx.HTTPError, PrefectHTTPStatusError) as error:
         raise SourceUnavailable(f"Prefect's server does not do what is asked: {redacted(str(error))}") from None
+    finally:  # Prefect tells its server of each block that was loaded, and a server of ours ends behind us
+        EventsWorker.drain_all()
 
 
 def _changes(conf: Config, wanted: dict[str, NotificationBlock]) -> Iterator[Change]:
@@ -75,15 +78,17 @@ def send(conf: Config, subject: str, body: str) -> None:
 
     Raises:
         UsageError: nobody is to be told, or a message was not taken.
+        SourceUnavailable: a web hook does not answer.
     """
     for key, block in _blocks(conf).items():
         try:
             with block.raise_on_failure():
                 block.notify(subject=subject, body=body)
         except Exception as error:  # of whatever sends: what it says may be about the address, which is a secret
-            raise UsageError(
-                redacted(f"notify.{key}: the message was not taken: {error or type(error).__name__}")
-            ) from None
+            # Of mail that fails Apprise keeps the reason in its log, at a level that need not be on.
+            reason = str(getattr(error, "log", error)).strip() or "the receiver does not answer, or refuses"
+            kind = SourceUnavailable if isinstance(error, httpx.TransportError) else UsageError
+            raise kind(redacted(f"notify.{key}: the message was not taken: {reason}")) from None
 
 
 def automations(conf: Config, blocks: dict[str, UUID]) -> list[AutomationCore]:
