@@ -50,6 +50,7 @@ def test_runs_with_other_options_are_not_judged_by_determinism(warehouse):
     assert "Judged: 0 of 1 program and 0 of 2 runs" in out
 
 
+@pytest.mark.soak
 @pytest.mark.corpus
 def test_the_option_of_every_real_pair_is_named(corpus, tmp_path):
     """Of 15 pairs that differ in one flag, all but one whose compiler does not write it (jaxlib 0.6.0); no other."""

@@ -98,6 +98,7 @@ def common_dumps(draw) -> Dump:
     return dump
 
 
+@pytest.mark.soak
 @needs_it
 @given(st.lists(common_dumps(), min_size=1, max_size=4))
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

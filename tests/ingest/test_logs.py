@@ -219,6 +219,7 @@ def test_a_dump_of_another_program_is_not_called_a_failure(tmp_path):
         assert [(None,)] == con.execute("SELECT did_not_fit FROM marts.observations_v2").fetchall()
 
 
+@pytest.mark.soak
 @needs_lake
 def test_a_lake_keeps_messages_as_a_file_does(tmp_path):
     """The same rows and marts, once; verify, prune and a copy know them."""

@@ -176,6 +176,7 @@ def kills(warehouse: Path, whole: dict[str, bytes], folder: Path, count: int) ->
     assert {**whole, "manifest.json": b""} == {**contents(folder), "manifest.json": b""}
 
 
+@pytest.mark.soak
 def test_a_killed_build_leaves_only_links_that_work(example_warehouse: Path, site: Path, tmp_path: Path):
     """Killed three times, each time later; the next build ends what the last one began."""
     kills(example_warehouse, contents(site), tmp_path / "site", 3)
@@ -204,6 +205,7 @@ def test_builds_killed_at_twenty_moments_leave_only_links_that_work(
         assert set() == dead_links(folder), number
 
 
+@pytest.mark.soak
 def test_a_site_in_a_bucket_is_the_same(page_files, small_site: Path, monkeypatch: pytest.MonkeyPatch):
     """Each object has its content type, and a second build writes none."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)

@@ -43,6 +43,7 @@ print(polls, noted, most)
 """
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_two_writers_and_three_readers(blank_warehouse, tmp_path):
     """Each writer waits for the other and both finish; readers poll throughout, sums are right in every answer, and

@@ -81,6 +81,7 @@ def test_a_warehouse_without_arenas_has_nothing_to_pack(warehouse):
         assert (0, 0, 0, 0, 0) == tuple(pack_arenas(writer))
 
 
+@pytest.mark.soak
 @pytest.mark.corpus
 @pytest.mark.slow
 def test_the_arenas_of_the_corpus_are_proved(corpus, tmp_path):

@@ -44,6 +44,7 @@ def load_two(warehouse: Warehouse) -> list[tuple]:
     return warehouse.con.execute("SELECT * FROM intermediate.peaks ORDER BY ALL").fetchall()
 
 
+@pytest.mark.soak
 def test_a_changed_model_is_computed_beside_the_old_one(own, changed):  # noqa: F811
     """Load by load; a worker that is stopped leaves what it did to the next one, and readers the old model."""
     done = []

@@ -56,6 +56,7 @@ def test_a_lake_holds_what_a_file_holds(lake, example_warehouse, tmp_path):
         assert stored_models(con) == stored_models(lake_con)
 
 
+@pytest.mark.soak
 def test_a_file_that_was_a_lake_goes_on(own, empty_lake, tmp_path):
     """Its numbers are those of the lake, and the next ones are free; it can become a lake again, with equal rows."""
     path, again = tmp_path / "copy.duckdb", moved(empty_lake, tmp_path / "again")

@@ -39,6 +39,7 @@ def numbers(address: LakeAddress) -> dict[str, list[tuple]]:
         return told | stored_models(con)
 
 
+@pytest.mark.soak
 def test_a_content_that_is_there_twice_is_named_and_mended(lakes):
     """With both loads, by check and verify; compact leaves one copy, and every mart is right again."""
     once, twice = lakes
