@@ -124,24 +124,34 @@ def lineage(
 
 @guarded
 def catalog(
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a page is out of date.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if the page is out of date.")] = False,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", help="Write all tables and models with their columns to this file.")
+    ] = None,
 ) -> None:
-    """Write the generated pages: docs/catalog.md of tables and models, sql/queries/README.md of the cookbook.
+    """Write the page of the cookbook, sql/queries/README.md; with --markdown the catalog of tables and models instead.
 
-    Example: bufferhouse catalog --check
+    The catalog is a page of the site: bufferhouse open.
+
+    Example: bufferhouse catalog --markdown catalog.md
     """
     from bufferhouse.query import cookbook
-    from bufferhouse.query.catalog import PAGE, catalog_markdown
+    from bufferhouse.query.catalog import catalog_markdown
+    from bufferhouse.warehouse.target import check_target
 
+    if markdown is not None:
+        if check:
+            raise UsageError("expected --check or --markdown, not both")
+        check_target("--markdown", markdown)
+        markdown.write_text(catalog_markdown(), encoding="utf-8")
+        print(markdown)
+        return
     if IS_WHEEL:
-        raise UsageError("expected a checkout: the pages are made from what lies there, and this is a wheel")
-    for path, text, origin in (
-        (PAGE, catalog_markdown(), "schemas/ and dbt_like_models/"),
-        (cookbook.PAGE, cookbook.page(), "sql/queries/"),
-    ):
-        if not check:
-            path.write_text(text)
-            print(path)
-        elif not path.exists() or path.read_text() != text:
-            say(f"bufferhouse: {path} does not match {origin}; write it again with: bufferhouse catalog")
-            raise typer.Exit(1)
+        raise UsageError("expected a checkout, which has the page of the cookbook, or --markdown; this is a wheel")
+    text = cookbook.page()
+    if not check:
+        cookbook.PAGE.write_text(text)
+        print(cookbook.PAGE)
+    elif not cookbook.PAGE.exists() or cookbook.PAGE.read_text() != text:
+        say(f"bufferhouse: {cookbook.PAGE} does not match sql/queries/; write it again with: bufferhouse catalog")
+        raise typer.Exit(1)

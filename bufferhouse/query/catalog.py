@@ -5,17 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from bufferhouse.models.project import Model, read
-from bufferhouse.paths import CHECKOUT, MODELS
+from bufferhouse.paths import MODELS
 from bufferhouse.query.format import formatted
 
-PAGE = CHECKOUT / "docs" / "catalog.md"
 _INTRODUCTION = """\
 # Catalog
 
 Every table and view of a warehouse. People read marts and staging; reports quote marts, by their version. The same
 sentences are comments in the database: `DESCRIBE` shows the columns, `duckdb_columns()` the comments.
 
-This page is made from `schemas/` and `dbt_like_models/` by `bufferhouse catalog`; edit those.
+This page is made from `schemas/` and `dbt_like_models/` by `bufferhouse catalog --markdown`.
 """
 # In the order in which a reader asks for them, each with what it is for.
 _LAYERS = {

@@ -80,7 +80,7 @@ def test_statements_that_write_are_refused_and_change_nothing(growth, example):
 
 
 def test_the_catalog_is_a_resource(growth):
-    """One table or view a time, as docs/catalog.md shows it."""
+    """One table or view a time, as the catalog shows it."""
     assert growth["catalog"].startswith("### marts.peak_memory_v1\n")
     assert ["list_runs", "list_programs", "describe_mart", "ask", "query", "compare", "explain_program", "oom",
             "whatif"] == growth["tools"]  # fmt: skip

@@ -1,18 +1,13 @@
-"""docs/catalog.md: the page of all tables and models."""
+"""The catalog of all tables and models, and the verb that writes the generated pages."""
 
 import shutil
 
 import pytest
 
 from bufferhouse.models.project import read
-from bufferhouse.query.catalog import PAGE, catalog_markdown
+from bufferhouse.query.catalog import catalog_markdown
 from schemas import TABLES
-from tests.command_line import CHECKOUT, run
-
-
-def test_the_committed_page_is_up_to_date():
-    """What schemas/ and dbt_like_models/ say is what docs/catalog.md says; `bufferhouse catalog` writes it anew."""
-    assert catalog_markdown() == PAGE.read_text()
+from tests.command_line import CHECKOUT, call, run
 
 
 def test_every_column_of_every_table_and_model_is_on_the_page():
@@ -32,31 +27,29 @@ def test_every_column_of_every_table_and_model_is_on_the_page():
     assert "| `text_bytes` | BIGINT |  | Bytes of all its files. |" in sections["raw.dumps"]
 
 
+def test_the_catalog_is_written_where_it_is_asked_for(tmp_path):
+    """`--markdown` writes the page; a folder in its place, or a check of it, is a wrong call."""
+    page = tmp_path / "catalog.md"
+    outcome = call("catalog", "--markdown", page)
+    assert (0, f"{page}\n") == (outcome.code, outcome.out)
+    assert catalog_markdown() == page.read_text()
+    for words in ((tmp_path,), (page, "--check")):
+        outcome = call("catalog", "--markdown", *words)
+        assert (2, "") == (outcome.code, outcome.out)
+
+
 @pytest.mark.slow
 def test_check_tells_whether_the_page_is_up_to_date(tmp_path):
     """`catalog --check` writes nothing: exit 0 and silence when the page is as it should be, else 1 and the way out."""
     for part in ("bufferhouse", "schemas", "dbt_like_models", "sql"):
         shutil.copytree(CHECKOUT / part, tmp_path / part)
-    page = tmp_path / "docs" / "catalog.md"
-    page.parent.mkdir()
-    for before in (None, "by hand\n"):
-        if before is not None:
-            page.write_text(before)
-        outcome = run("catalog", "--check", cwd=tmp_path)
-        assert (1, "") == (outcome.code, outcome.out)
-        assert (
-            f"{page} does not match schemas/ and dbt_like_models/; write it again with: bufferhouse catalog"
-            in outcome.err
-        )
-        assert before == (page.read_text() if page.exists() else None)
-    outcome = run("catalog", cwd=tmp_path)
     cookbook = tmp_path / "sql" / "queries" / "README.md"
-    assert (0, f"{page}\n{cookbook}\n") == (outcome.code, outcome.out)
-    assert PAGE.read_text() == page.read_text()
     cookbook.write_text("by hand\n")
     outcome = run("catalog", "--check", cwd=tmp_path)
     assert (1, "") == (outcome.code, outcome.out)
     assert f"{cookbook} does not match sql/queries/; write it again with: bufferhouse catalog" in outcome.err
-    assert 0 == run("catalog", cwd=tmp_path).code
+    assert "by hand\n" == cookbook.read_text()
+    outcome = run("catalog", cwd=tmp_path)
+    assert (0, f"{cookbook}\n") == (outcome.code, outcome.out)
     outcome = run("catalog", "--check", cwd=tmp_path)
     assert (0, "", "") == (outcome.code, outcome.out, outcome.err)
