@@ -173,7 +173,6 @@ def test_reports_and_maintenance_run_when_they_are_asked_for(clock):
     assert "0" == figures(clock.artifacts(backfill)["backfill-summary"])["dumps chosen"]
 
 
-@pytest.mark.soak
 def test_deployments_of_prefect_yaml_on_a_worker_load_the_same_rows(clock, tmp_path):
     """`prefect deploy --all` and a process worker: the warehouse has the dumps and the rejects that serve loaded."""
     own = tmp_path / "worker.duckdb"
