@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bufferhouse.commands import completion
-from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say
+from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded
 from bufferhouse.commands.query import FromOption
 from bufferhouse.commands.report import (
     BytesOption,
@@ -16,6 +16,7 @@ from bufferhouse.commands.report import (
     checked,
     deliver,
     page_at_least,
+    tell,
 )
 from bufferhouse.errors import UsageError, check_known
 from bufferhouse.redaction import give
@@ -183,9 +184,7 @@ def blame(
     check_known("--metric", metric, METRICS)
     path = checked(warehouse, source, None, output_format)
     blamed = read_blame(path, program, metric=metric, memory_space=memory_space, sources=source or [], wait=wait)
-    if blamed.note:
-        say(f"bufferhouse: {blamed.note}")
-    give(blame_text(blamed, output_format, exact=exact))
+    tell(blame_text(blamed, output_format, exact=exact), blamed.note)
 
 
 @guarded
@@ -207,9 +206,7 @@ def determinism(
 
     path = checked(warehouse, source, None, output_format)
     found = read_determinism(path, sources=source or [], wait=wait)
-    if found.note:
-        say(f"bufferhouse: {found.note}")
-    give(determinism_text(found, output_format, exact=exact))
+    tell(determinism_text(found, output_format, exact=exact), found.note)
 
 
 def _headroom(share: float, after: dict[str, Any]) -> "Headroom":

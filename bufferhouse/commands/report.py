@@ -16,6 +16,16 @@ from bufferhouse.redaction import give
 HtmlOption = Annotated[Path | None, typer.Option("--html", help="Write the report as one self-contained HTML page.")]
 ReportFormatOption = Annotated[str, typer.Option("--format", help="table, markdown or json.")]
 BytesOption = Annotated[bool, typer.Option("--bytes", help="Print exact bytes.")]
+ProgramArgument = Annotated[
+    str,
+    typer.Argument(
+        help="The program: its name or program_id, or the beginning of either.", autocompletion=completion.programs
+    ),
+]
+ProgramRunOption = Annotated[
+    str | None,
+    typer.Option("--run", help="The run; else the newest run of the program.", autocompletion=completion.runs),
+]
 
 report = typer.Typer(
     no_args_is_help=True,
@@ -54,16 +64,8 @@ def report_fleet(
 @report.command("program")
 @guarded
 def report_program(
-    program: Annotated[
-        str,
-        typer.Argument(
-            help="The program: its name or program_id, or the beginning of either.", autocompletion=completion.programs
-        ),
-    ],
-    run: Annotated[
-        str | None,
-        typer.Option("--run", help="The run; else the newest run of the program.", autocompletion=completion.runs),
-    ] = None,
+    program: ProgramArgument,
+    run: ProgramRunOption = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
     html: HtmlOption = None,
@@ -157,6 +159,13 @@ def page_at_least(html: Path | None) -> Iterator[None]:
             write_page(html, nothing_page(nothing))
             say(f"report: {html}")
         raise
+
+
+def tell(text: str, note: str | None) -> None:
+    """Print a report, after what there is to note."""
+    if note:
+        say(f"bufferhouse: {note}")
+    give(text)
 
 
 def deliver(text: str, note: str | None, page: Callable[[], str], html: Path | None, output_format: str) -> None:

@@ -6,30 +6,21 @@ from typing import Annotated
 import typer
 
 from bufferhouse.commands import completion
-from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say
+from bufferhouse.commands.options import WaitOption, WarehouseOption, guarded
 from bufferhouse.commands.query import FromOption
 from bufferhouse.commands.report import (
     BytesOption,
     HtmlOption,
+    ProgramArgument,
+    ProgramRunOption,
     ReportFormatOption,
-    asked_path,
     checked,
     deliver,
     page_at_least,
+    tell,
 )
 from bufferhouse.errors import UsageError
-from bufferhouse.redaction import give
 
-ProgramArgument = Annotated[
-    str,
-    typer.Argument(
-        help="The program: its name or program_id, or the beginning of either.", autocompletion=completion.programs
-    ),
-]
-RunOption = Annotated[
-    str | None,
-    typer.Option("--run", help="The run; else the newest run of the program.", autocompletion=completion.runs),
-]
 SpaceOption = Annotated[int, typer.Option("--memory-space", min=0, help="The memory space.")]
 
 
@@ -57,7 +48,7 @@ def whatif(
         typer.Option("--means", help="A kind of edit that --fit may use; else donate, free and remove."),
     ] = None,
     memory_space: SpaceOption = 0,
-    run: RunOption = None,
+    run: ProgramRunOption = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
     html: HtmlOption = None,
@@ -114,7 +105,7 @@ def savings(
         typer.Option("--kind", help="Rank edits of this kind only, such as remat; repeat for more."),
     ] = None,
     memory_space: SpaceOption = 0,
-    run: RunOption = None,
+    run: ProgramRunOption = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
     output_format: ReportFormatOption = "table",
@@ -125,13 +116,11 @@ def savings(
 
     Example: bufferhouse savings jit_train_step --kind remat
     """
-    from bufferhouse.report.text.sections import FORMATS
     from bufferhouse.report.whatif.data import read_savings
     from bufferhouse.report.whatif.text import savings_text
 
-    check_format(output_format, *FORMATS)
     found = read_savings(
-        asked_path(warehouse, source),
+        checked(warehouse, source, None, output_format),
         program,
         kinds=_kinds("--kind", kinds),
         memory_space=memory_space,
@@ -139,9 +128,7 @@ def savings(
         sources=source or [],
         wait=wait,
     )
-    if found.subject.note:
-        say(f"bufferhouse: {found.subject.note}")
-    give(savings_text(found, output_format, exact=exact))
+    tell(savings_text(found, output_format, exact=exact), found.subject.note)
 
 
 @guarded
@@ -171,16 +158,15 @@ def fits(
 
     Example: bufferhouse fits jit_train_step --chip v5e
     """
-    from bufferhouse.report.text.sections import FORMATS
     from bufferhouse.report.whatif.fits import fits_text, read_fits
     from bufferhouse.whatif.chips import chip_of
     from bufferhouse.whatif.fitting import read_size
 
-    check_format(output_format, *FORMATS)
+    path = checked(warehouse, source, None, output_format)
     if (chip is None) == (capacity is None):
         raise UsageError("expected one of --chip and --capacity")
     asked = read_fits(
-        asked_path(warehouse, source),
+        path,
         program,
         capacity_bytes=chip_of(chip).capacity_bytes if chip else read_size(capacity, "--capacity"),
         chip=chip,
@@ -190,9 +176,7 @@ def fits(
         sources=source or [],
         wait=wait,
     )
-    if asked.note:
-        say(f"bufferhouse: {asked.note}")
-    give(fits_text(asked, output_format, exact=exact))
+    tell(fits_text(asked, output_format, exact=exact), asked.note)
 
 
 def _kinds(option: str, given: list[str] | None) -> list[str]:
