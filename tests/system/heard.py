@@ -4,6 +4,7 @@ What a library does without Python's `socket` is not heard: obstore, which reads
 """
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -24,5 +25,10 @@ def contacts(file: Path) -> list[dict[str, Any]]:
 
 
 def strangers(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the contacts that are neither loopback nor a file of this machine (a Unix socket), nor without a host."""
-    return [one for one in found if one["host"] and not one["host"].startswith((*_LOOPBACK, "/", "\0"))]
+    """Return the contacts that leave this machine: no loopback, no look-up of its own name, no file (a Unix socket)."""
+    own = socket.gethostname()
+    return [
+        one
+        for one in found
+        if one["host"] and one["host"] != own and not one["host"].startswith((*_LOOPBACK, "/", "\0"))
+    ]

@@ -1,10 +1,11 @@
 """Whom processes contact: nobody but loopback, and the commands that need no server nobody at all.
 
-The flows, `bufferhouse serve` and its server are held to it in test_flows_serve.py, where they run.
+The flows, `bufferhouse serve` and its server are held to it in tests/flows/test_serve.py, where they run.
 """
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -26,6 +27,16 @@ def test_a_stranger_is_heard(tmp_path):
     found = contacts(file)
     assert ["127.0.0.1", "192.0.2.1"] == [one["host"] for one in found]
     assert found[1:] == strangers(found)
+
+
+def test_its_own_name_is_no_stranger(tmp_path):
+    """A server may look up what its machine is called; any other name is a stranger."""
+    code = "import contextlib, socket\nfor name in (socket.gethostname(), 'elsewhere.invalid'):\n" \
+           "    with contextlib.suppress(OSError): socket.gethostbyaddr(name)"  # fmt: skip
+    file = tmp_path / "contacts"
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, **heard(file)}, check=True, timeout=60)
+    assert [socket.gethostname(), "elsewhere.invalid"] == [one["host"] for one in contacts(file)]
+    assert ["elsewhere.invalid"] == [one["host"] for one in strangers(contacts(file))]
 
 
 def test_ingest_and_query_contact_nobody(tmp_path):
