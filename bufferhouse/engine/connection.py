@@ -11,6 +11,7 @@ from bufferhouse.engine import faults, interrupts, journal
 from bufferhouse.errors import WarehouseBusy, WarehouseError, first_line
 
 _LAST_TASKS = 0.01  # seconds
+_LITTLE = "1MB"
 
 
 def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnection:
@@ -65,6 +66,17 @@ def close_writer(con: duckdb.DuckDBPyConnection) -> None:
             journal.checkpoint(con)
     finally:
         close(con)
+
+
+def evict(con: duckdb.DuckDBPyConnection, limit: str) -> None:
+    """Give back the memory in which DuckDB keeps blocks of the file that it has read; `limit` is what it may take.
+
+    It evicts them when it may take less (`BufferPool::SetLimit`), and may then take as much as before: to set it back
+    to its default would change what it says, and not what it takes.
+    """
+    with suppress(duckdb.OutOfMemoryException):  # what is in use stays
+        con.execute(f"SET memory_limit = '{_LITTLE}'")
+    con.execute(f"SET memory_limit = '{limit}'")
 
 
 def settle(con: duckdb.DuckDBPyConnection) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import duckdb
 
-from bufferhouse.engine.connection import close, close_writer, connect, settle, tries
+from bufferhouse.engine.connection import close, close_writer, connect, evict, settle, tries
 from bufferhouse.engine.faults import no_space
 from bufferhouse.engine.journal import checkpoint, guard, journal_path, roll_back, unguard
 from bufferhouse.engine.sql import quoted, transaction
@@ -96,6 +96,7 @@ class File(Warehouse):
         super().__init__(address, **options)
         self.path = None if address is None else address.file
         self._is_copy = False  # of the blank warehouse, made just now
+        self._memory_limit: str | None = None  # as DuckDB says it; each time it is rounded down
 
     def _open_to_write(self, stack: ExitStack) -> None:
         if self.path is None:
@@ -230,6 +231,13 @@ class File(Warehouse):
 
     def change_rejects(self, state: str, which: str, parameters: Mapping[str, object]) -> None:
         self.con.execute(f"UPDATE raw.rejects AS r SET state = $state WHERE {which}", {**parameters, "state": state})
+
+    def evict(self) -> None:
+        if self.path is None:
+            return  # in memory there is no other place
+        if self._memory_limit is None:
+            self._memory_limit = self.con.execute("SELECT current_setting('memory_limit')").fetchone()[0]
+        evict(self.con, self._memory_limit)
 
     def build(self, *, force: bool = False, progress: Progress | None = None) -> list[str]:
         return build.build(self.con, force=force, progress=progress)

@@ -130,6 +130,9 @@ class Warehouse(ABC):
         """Do what may meet a fault that passes; where there are such faults, it is done anew."""
         return what()
 
+    def evict(self) -> None:  # noqa: B027 - most have nothing to do
+        """Give back memory that holds only what the storage has, too."""
+
     def load_persistently(self, parsed: "ParsedBatch", load: "Callable[[ParsedBatch], T]") -> T:
         """Load a batch with everything that this worker has claimed for it, anew where a fault passes."""
         return load(parsed)

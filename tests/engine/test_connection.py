@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.engine.connection import close
+from bufferhouse.engine.connection import close, evict
 from tests.command_line import run
 
 # Closes one of two connections to a database, and prints how many threads that ended and what the other answers.
@@ -13,7 +13,7 @@ ONE_OF_TWO = """
 import os, sys
 from contextlib import closing
 import duckdb
-from bufferhouse.engine.connection import close
+from bufferhouse.engine.connection import close, evict
 
 con, other = (duckdb.connect(sys.argv[1], config={"threads": 5}) for _ in range(2))
 with closing(other):
@@ -59,3 +59,31 @@ def test_a_closed_connection_stays_closed():
     close(con)
     with pytest.raises(duckdb.ConnectionException):
         con.execute("SELECT 1")
+
+
+@pytest.mark.parametrize("is_in_use", [False, True], ids=["nothing in use", "more in use than may stay"])
+def test_evicting_gives_back_blocks_and_lets_it_take_as_much_as_before(tmp_path, is_in_use):
+    """Of a file whose blocks were read nothing stays; tables in memory stay, and statements need no smaller ones."""
+    with duckdb.connect(tmp_path / "w.duckdb", config={"threads": 1}) as con:
+        con.execute("SET preserve_insertion_order = false")
+        con.execute("CREATE TABLE t AS SELECT hash(range) AS n FROM range(2_000_000)")
+        con.execute("CHECKPOINT")
+        if is_in_use:
+            con.execute("SET temp_directory = ''")  # what is in memory cannot go elsewhere
+            con.execute("CREATE TEMP TABLE held AS FROM t")
+        expected = con.execute("SELECT SUM(n) FROM t").fetchall()
+        limit = con.execute("SELECT current_setting('memory_limit')").fetchone()[0]
+        before = _blocks_mb(con)
+        evict(con, limit)
+        after = _blocks_mb(con)
+        # More than the little that it may take while it evicts.
+        con.execute("CREATE TEMP TABLE large AS SELECT hash(range) AS n FROM range(12_000_000)")
+        assert expected == con.execute("SELECT SUM(n) FROM t").fetchall()
+    assert before >= 15
+    assert after == 0
+
+
+def _blocks_mb(con: duckdb.DuckDBPyConnection) -> int:
+    return con.execute(
+        "SELECT memory_usage_bytes // 1_000_000 FROM duckdb_memory() WHERE tag = 'BASE_TABLE'"
+    ).fetchone()[0]
