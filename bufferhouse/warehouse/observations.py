@@ -9,12 +9,13 @@ import polars as pl
 
 from bufferhouse.dump import DumpError
 from bufferhouse.dump.compile_flags import read_compile_flags
-from bufferhouse.dump.identity import facts_of_name
+from bufferhouse.dump.identity import dump_of_proto, facts_of_name, is_proto
 from bufferhouse.dump.module_header import read_donations
 from bufferhouse.dump.stack_frames import read_stack_frames
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import told
 from bufferhouse.proto import ProtoError
+from bufferhouse.sources.compression import plain_name
 from bufferhouse.sources.found import Found
 from bufferhouse.sources.module_text import HeadError
 from bufferhouse.tabulate.batch import CompileFlags, ModuleText, Proto, Sighting
@@ -35,7 +36,7 @@ OBSERVATIONS = {
     "compile_flags_ids": pl.List(pl.Int64), "compile_flags_size_bytes": pl.Int64, "compile_flags_mtime_ns": pl.Int64,
     "compile_flags_fault": pl.String, "donations_id": pl.Int64, "proto_size_bytes": pl.Int64,
     "proto_mtime_ns": pl.Int64, "heap_events_id": pl.Int64, "alias_sets_id": pl.Int64, "proto_fault": pl.String,
-    "proto_difference": pl.String,
+    "proto_difference": pl.String, "stand_in_path": pl.String, "stand_in_load_id": pl.Int64,
 }  # fmt: skip
 _SIGHTINGS = {
     "number": pl.Int64, "run_name": pl.String, "relative_path": pl.String, "dump_id": pl.Int64, "size_bytes": pl.Int64,
@@ -317,7 +318,7 @@ def _observations(
         *zip(*map(_of_module_text, sightings), strict=True), _newest_loads(con, files),
         [s.did_not_fit for s in sightings], *zip(*map(_of_compile_flags, sightings), strict=True),
         [s.module_text.donations_id if s.module_text else None for s in sightings],
-        *zip(*map(_of_proto, sightings), strict=True),
+        *zip(*map(_of_proto, sightings), strict=True), *zip(*_stand_ins(con, files), strict=True),
     )  # fmt: skip
     return pl.DataFrame(dict(zip(OBSERVATIONS, columns, strict=True)), schema=OBSERVATIONS)
 
@@ -334,6 +335,31 @@ def _newest_loads(con: duckdb.DuckDBPyConnection, files: pl.DataFrame) -> list[i
         ).fetchall()
     newest = {(run_id, path): load_id for run_id, path, load_id in seen}
     return [newest.get(file) for file in files.iter_rows()]
+
+
+def _stand_ins(con: duckdb.DuckDBPyConnection, files: pl.DataFrame) -> list[tuple[str | None, int | None]]:
+    """Return the path and the load of the proto that was taken for each dump, or refused, before its text came.
+
+    XLA writes the proto first: who ingests a directory that is being written may find it alone.
+    """
+    nothing = [(None, None)] * len(files)
+    # Nearly always there is neither, and to plan the statement takes longer.
+    if not any(con.execute(f"SELECT 1 FROM raw.{table} LIMIT 1").fetchone() for table in ("protos", "rejects")):
+        return nothing
+    of_these_runs = _condition(files["run_id"].unique())
+    alone = con.execute(
+        "SELECT o.run_id, o.relative_path, o.load_id FROM staging.observations AS o SEMI JOIN raw.protos AS p"
+        f" ON o.dump_id = p.dump_id WHERE {of_these_runs} UNION ALL SELECT o.run_id, o.relative_path, MAX(o.load_id)"
+        f" FROM raw.rejects AS o WHERE o.role = 'proto' AND o.state = 'open' AND {of_these_runs} GROUP BY ALL"
+    ).fetchall()
+    if not alone:
+        return nothing
+    taken = {
+        (run_id, dump_of_proto(plain_name(path))): (path, load_id)
+        for run_id, path, load_id in alone
+        if is_proto(plain_name(path))
+    }
+    return [taken.get((run_id, plain_name(path)), (None, None)) for run_id, path in files.iter_rows()]
 
 
 def _condition(runs: Iterable[int]) -> str:
