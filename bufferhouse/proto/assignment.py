@@ -124,15 +124,14 @@ def _allocations(message: Any) -> Allocations:
 
 
 def _slots(message: Any, buffers: dict) -> Slots:
-    rows = sorted(
-        (slot.logical_buffer_id, place, slot.offset, slot.size)
-        for place, one in enumerate(message.buffer_allocations)
-        for slot in one.assigned
-    )
+    rows: list[tuple[int, int, int, int]] = []
+    for place, one in enumerate(message.buffer_allocations):
+        rows += [(slot.logical_buffer_id, place, slot.offset, slot.size) for slot in one.assigned]
     if not rows:
         if buffers:
             raise ProtoError("a slot for each logical buffer", "none")
         return Slots()
+    rows.sort()
     ids, places, offsets, sizes = map(list, zip(*rows, strict=True))
     if len(set(ids)) < len(ids):
         raise ProtoError("one slot for each logical buffer", "two for one of them")

@@ -13,7 +13,7 @@ from bufferhouse.dump.identity import FACTS_OF_NAME, facts_of_name, read_file_na
 from bufferhouse.engine.sql import registered
 from bufferhouse.sources.compression import SUFFIXES
 from bufferhouse.warehouse.restore import ORDER
-from bufferhouse.warehouse.stored_sets import SETS, key_of_rows
+from bufferhouse.warehouse.stored_sets import SETS
 
 _ROWS_AT_ONCE = 10_000
 _SETS_AT_ONCE = 1_000
@@ -106,7 +106,7 @@ def _sets_of(con: duckdb.DuckDBPyConnection, table: str) -> list[Fault]:
         ).fetchall():
             rows.setdefault(key, []).append(tuple(row))
         for key in ids[start : start + _SETS_AT_ONCE]:
-            if (own := key_of_rows(rows.get(key, []))) != key:
+            if (own := SETS[table].key(rows.get(key, []))) != key:
                 faults.append(Fault(asked[key], f"raw.{table}: the rows of {key} are those of {own}"))
     return faults
 
