@@ -16,6 +16,7 @@ def alias_sets(assignment: Assignment) -> tuple[array, ...]:
         return ()
     buffers = assignment.buffers
     defined = {place: value for value, (_, _, place) in buffers.items()}
+    others = [defined.get(alias.location) for alias in aliases]
     above: dict[int, int] = {}  # of the values that have an alias; a set is led by its smallest
 
     def root(value: int) -> int:
@@ -23,14 +24,11 @@ def alias_sets(assignment: Assignment) -> tuple[array, ...]:
             above[value] = value = above[leader]
         return value
 
-    for alias in aliases:
-        one, other = alias.source_buffer_id, defined.get(alias.location)
+    for one, other in zip([alias.source_buffer_id for alias in aliases], others, strict=True):
         if other is not None and one != other and one in buffers:
             first, second = root(one), root(other)
-            if first < second:
-                above[second] = first
-            else:
-                above[first] = second
+            if first != second:
+                above[max(first, second)] = min(first, second)
     if not above:
         return ()
     first, value = zip(*sorted([(root(value), value) for value in list(above)]), strict=True)
