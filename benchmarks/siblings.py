@@ -10,7 +10,7 @@ with them, each time into a new warehouse. *Ratio* is the median of the ratios o
 import re
 import string
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -90,19 +90,19 @@ def works(folder: Path, count: int) -> dict[str, Callable[[], None]]:
     return {kind: partial(ingested, folder, kind, count) for kind in ("none", "all")}
 
 
-def table() -> str:
-    """Return the figures as a table."""
+def table(sizes: Sequence[int] = (1, VARIANTS), turns_of_each: int = TURNS) -> str:
+    """Return the figures as a table: a line for so many variants of each program."""
     lines = [
         "| distinct contents | without siblings, CPU s | with all, CPU s | ratio, CPU | ratio, clock |",
         "| ---: | ---: | ---: | ---: | ---: |",
     ]
-    for variants in (1, VARIANTS):
+    for variants in sizes:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             count = write(folder, variants)
             own = works(folder, count)
             in_turns(own, 1)  # the first one loads modules
-            turns = in_turns(own, TURNS)
+            turns = in_turns(own, turns_of_each)
         none, whole = (middle(turns[kind]) for kind in ("none", "all"))
         times = ratio(turns["all"], turns["none"])
         lines.append(
