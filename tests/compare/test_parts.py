@@ -59,8 +59,8 @@ def test_a_run_of_two_flag_sets_is_compared_with_itself(sweep):
     assert found == compared(sweep, "two@xla_disable_hlo_passes=default", "two@xla_disable_hlo_passes=fusion")
 
 
-def test_sides_say_which_part_they_are(sweep):
-    """In JSON, and in the title; a whole run is none."""
+def test_sides_say_which_part_they_are(sweep, tmp_path):
+    """In JSON, in the title, on the page; a whole run is none."""
     outcome = call("compare", "two", "--flags", "--warehouse", sweep, "--format", "json")
     told = json.loads(outcome.out)
     parts = ["xla_disable_hlo_passes=default", "xla_disable_hlo_passes=fusion"]
@@ -68,6 +68,9 @@ def test_sides_say_which_part_they_are(sweep):
     assert [1, 1] == [told[side]["dump_count"] for side in ("before", "after")]
     text = call("compare", "two", "--flags", "--warehouse", sweep).out
     assert " → ".join(f"two@{part}" for part in parts) == text.splitlines()[0]
+    page = tmp_path / "page.html"
+    assert 0 == call("compare", "two", "--flags", "--warehouse", sweep, "--html", page).code
+    assert f"two@{parts[0]} → two@{parts[1]}" in page.read_text()
     told = json.loads(call("compare", "two", "b", "--warehouse", sweep, "--format", "json").out)
     assert [None, None] == [told[side]["part"] for side in ("before", "after")]
 
