@@ -14,13 +14,14 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 
-from benchmarks import clock, compare, lake, models, queries, reader, reports, site, whole
+from benchmarks import clock, compare, lake, models, queries, reader, reports, siblings, site, whole
 from bufferhouse.paths import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
 PARTS = {
     "Targets": whole,
     "Reader": reader,
+    "Siblings": siblings,
     "Models": models,
     "Cookbook": queries,
     "Reports": reports,

@@ -111,5 +111,16 @@ OBSERVATIONS = table(
         "proto_difference": column(
             TEXT, "Where the proto says otherwise than the dump: it is then left aside.", nullable=True
         ),
+        "stand_in_path": column(
+            TEXT,
+            "Path of the proto that was taken for the dump before this text of it came; null for all others.",
+            nullable=True,
+        ),
+        "stand_in_load_id": column(
+            INTEGER,
+            "The load of the row of that proto, or of the reject, that was the newest until then.",
+            nullable=True,
+            minimum=0,
+        ),
     },
 )

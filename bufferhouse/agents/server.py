@@ -27,7 +27,10 @@ Offset = Annotated[int, Field(ge=0, description="The first row of each list, fro
 Limit = Annotated[int, Field(ge=1, le=MOST_ROWS, description="How many rows of each list at most.")]
 Program = Annotated[str, Field(description="The program: its name or program_id, or the beginning of either.")]
 Run = Annotated[str, Field(description="The run: its name, the beginning of it, latest, or previous.")]
-MaybeRun = Annotated[str | None, Field(description="The run, as in compare; else the newest run of the program.")]
+RunOrPart = Annotated[
+    str, Field(description="The run, or RUN@FLAG=VALUE: its dumps that were compiled with this flag.")
+]
+MaybeRun = Annotated[str | None, Field(description="The run, as in oom; else the newest run of the program.")]
 Space = Annotated[int | None, Field(ge=0, description="Only this memory space; 0 is the default one, HBM on TPU.")]
 Parameters = Annotated[dict[str, str | int | float | bool | None] | None, Field(description="Values by name.")]
 
@@ -93,8 +96,8 @@ def server(calls: Calls) -> MCPServer:
 
     @tool
     async def compare(
-        before: Run,
-        after: Run,
+        before: RunOrPart,
+        after: RunOrPart,
         program: Annotated[str | None, Field(description="Only this program, by name or id.")] = None,
         memory_space: Space = None,
         metric: Literal["reserved", "occupied", "temp", "footprint"] = "reserved",

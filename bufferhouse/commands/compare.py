@@ -27,11 +27,14 @@ if TYPE_CHECKING:
 BeforeArgument = Annotated[
     str,
     typer.Argument(
-        help="The run before: its name, the beginning of it, latest, previous or latest:track=nightly.",
+        help="The run before: its name, the beginning of it, latest, previous or latest:track=nightly; RUN@FLAG=VALUE "
+        "for its dumps compiled with that flag, RUN@folder=PATH for those in a folder of it.",
         autocompletion=completion.runs,
     ),
 ]
-AfterArgument = Annotated[str, typer.Argument(help="The run after.", autocompletion=completion.runs)]
+AfterArgument = Annotated[
+    str | None, typer.Argument(help="The run after, likewise.", show_default=False, autocompletion=completion.runs)
+]
 MetricOption = Annotated[str, typer.Option("--metric", help="reserved, occupied, temp or footprint.")]
 ProgramOption = Annotated[
     str | None,
@@ -54,7 +57,10 @@ ByOption = Annotated[
 @guarded
 def compare(
     before: BeforeArgument,
-    after: AfterArgument,
+    after: AfterArgument = None,
+    flags: Annotated[
+        bool, typer.Option("--flags", help="Compare the two sets of flags within one run, as in: compare RUN --flags.")
+    ] = False,
     program: ProgramOption = None,
     memory_space: SpaceOption = None,
     metric: MetricOption = "reserved",
@@ -95,6 +101,9 @@ def compare(
 ) -> None:
     """Compare the memory of two runs, program by program, and split each change into causes that sum to it.
 
+    A run may hold compilations of the same programs with other flags, such as a sweep: compare RUN --flags, or
+    compare RUN@FLAG=VALUE RUN@FLAG=OTHER, pairs them. A flag that no file tells is written FLAG=default.
+
     With --fail-over the command is a gate for CI: it exits with 1 if a program grew over the limit, and shows the
     offenders first.
 
@@ -108,6 +117,12 @@ def compare(
     from bufferhouse.report.writing import check_page_path
 
     check_format(output_format, "table", "markdown", "json", *(["github"] if fail_over else []))
+    if flags and after is not None:
+        raise UsageError("--flags: expected one run, as in: bufferhouse compare RUN --flags")
+    if not flags and after is None:
+        raise UsageError(
+            "expected two runs; two sets of flags within one are compared with: bufferhouse compare RUN --flags"
+        )
     check_known("--metric", metric, METRICS)
     for group in by or []:
         check_known("--by", group, GROUPINGS)

@@ -11,7 +11,7 @@ from bufferhouse.compare.causes import Blame, Cause, blame
 from bufferhouse.compare.dimensions import changed_dimensions
 from bufferhouse.compare.functions import join, lone_dumps
 from bufferhouse.compare.moments import Moment, closest, moments
-from bufferhouse.compare.pairing import RENAMED, RESHAPED, Dump, Pair, pair_up
+from bufferhouse.compare.pairing import RENAMED, RESHAPED, WHOLE, Dump, Pair, Paths, pair_up
 from bufferhouse.compare.peaks import Peaks, describe
 from bufferhouse.compare.signature import Step
 from bufferhouse.compare.sizes import FOOTPRINT_PARTS, Sizes, SizesOfDumps, metric_bytes
@@ -82,25 +82,27 @@ def compare_runs(
     metric: str = "reserved",
     program_ids: Sequence[int] | None = None,
     memory_space: int | None = None,
+    within: tuple[Paths, Paths] = WHOLE,
 ) -> list[Compared]:
     """Return every memory space of every program of two runs: the biggest changes first, then the largest programs.
 
     Reshaped programs come before all others.
 
     `metric` is one of `METRICS`. `program_ids` and `memory_space` restrict the comparison; a pair of two programs is
-    kept if either is asked for.
+    kept if either is asked for. `within` are the files of each run that are compared, so that a run can be compared
+    with itself.
     """
-    pairs, sizes = pairs_of_runs(con, before_run_id, after_run_id)
+    pairs, sizes = pairs_of_runs(con, before_run_id, after_run_id, within)
     if program_ids is not None:
         pairs = [pair for pair in pairs if any(dump and dump.program_id in program_ids for dump in pair[:2])]
     return compare_pairs(con, pairs, sizes, metric=metric, memory_space=memory_space)
 
 
 def pairs_of_runs(
-    con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int
+    con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int, within: tuple[Paths, Paths] = WHOLE
 ) -> tuple[list[Pair], SizesOfDumps]:
     """Return the pairs of the dumps of two runs, also of reshaped and renamed programs, and the sizes of the dumps."""
-    return _paired(con, *_dumps(con, before_run_id, after_run_id))
+    return _paired(con, *_dumps(con, before_run_id, after_run_id, within))
 
 
 @collector_paused()
@@ -121,13 +123,38 @@ def joined_pairs(
     return [pair for pair in pairs if pair.change], sizes
 
 
-def _dumps(con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int) -> tuple[list[Dump], list[Dump]]:
+def _dumps(
+    con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int, within: tuple[Paths, Paths] = WHOLE
+) -> tuple[list[Dump], list[Dump]]:
+    if within != WHOLE:
+        before, after = (
+            _dumps_of_files(con, run_id, paths)
+            for run_id, paths in zip((before_run_id, after_run_id), within, strict=True)
+        )
+        return before, after
     runs: dict[int, list[Dump]] = {before_run_id: [], after_run_id: []}
     for run_id, program_id, dump_id, *about in ask(
         con, "compare_dumps", before_run_id=before_run_id, after_run_id=after_run_id
     ).rows:
         runs[run_id].append(Dump(dump_id, program_id, *about))
     return runs[before_run_id], runs[after_run_id]
+
+
+def _dumps_of_files(con: duckdb.DuckDBPyConnection, run_id: int, paths: Paths) -> list[Dump]:
+    """Return the different dumps of some files of a run: the rows that `compare_dumps` has of all of its files."""
+    sighted: dict[tuple[int, int], list[tuple]] = {}
+    for path, program_id, dump_id, *about in ask(con, "compare_files", run_id=run_id).rows:
+        if paths is None or path in paths:
+            sighted.setdefault((program_id, dump_id), []).append(tuple(about))
+    dumps = []
+    for (program_id, dump_id), rows in sighted.items():
+        *about, signature = (_greatest(column) for column in zip(*rows, strict=True))
+        dumps.append(Dump(dump_id, program_id, *about, len(rows), signature))
+    return dumps
+
+
+def _greatest(words: Iterable[str | None]) -> str | None:
+    return max((word for word in words if word is not None), default=None)
 
 
 def _paired(

@@ -1,11 +1,11 @@
 """Donations that were taken before and are lost after: outputs that have memory of their own now."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import duckdb
 
-from bufferhouse.compare.pairing import Pair
+from bufferhouse.compare.pairing import Pair, Paths
 from bufferhouse.query.statements import ask
 
 NOT_REQUESTED = "the program does not offer it any more"
@@ -23,10 +23,13 @@ class LostDonation(NamedTuple):
     reason: str | None
 
 
-def lost_donations(con: duckdb.DuckDBPyConnection, after_run_id: int, pairs: Iterable[Pair]) -> list[LostDonation]:
+def lost_donations(
+    con: duckdb.DuckDBPyConnection, after_run_id: int, pairs: Iterable[Pair], paths: Paths = None
+) -> list[LostDonation]:
     """Return the donations that one side of each pair of dumps took and the other does not, the largest first.
 
-    Parameters are matched by number and leaf, so only pairs of one signature are looked at.
+    Parameters are matched by number and leaf, so only pairs of one signature are looked at. `paths` are the files of
+    the run after that may tell the reasons.
     """
     matched = {(one.dump_id, other.dump_id): other for one, other, *_ in _of_one_signature(pairs)}
     taken: dict[int, dict[tuple[int, str], tuple]] = {}
@@ -39,16 +42,31 @@ def lost_donations(con: duckdb.DuckDBPyConnection, after_run_id: int, pairs: Ite
         for leaf, facts in taken.get(after.dump_id, {}).items()
         if not facts[-1] and taken.get(before, {}).get(leaf, (False,))[-1]
     ]
-    reasons = {}
     after_ids = sorted({after.dump_id for after, _, _ in lost})
-    if lost:
-        rows = ask(con, "compare_donation_reasons", run_id=after_run_id, dump_ids=after_ids).rows
-        reasons = {tuple(place): reason if asked else NOT_REQUESTED for *place, asked, reason in rows}
+    reasons = _reasons(con, after_run_id, after_ids, paths) if lost else {}
     found = [
         LostDonation(after.program_id, *leaf, *facts[:-1], reasons.get((after.dump_id, *leaf)))
         for after, leaf, facts in lost
     ]
     return sorted(found, key=lambda one: (-one.size_bytes, one[:3]))
+
+
+def _reasons(
+    con: duckdb.DuckDBPyConnection, run_id: int, dump_ids: Sequence[int], paths: Paths
+) -> dict[tuple[int, int, str], str | None]:
+    """Return why donations are lost, by dump, parameter and leaf; of a dump that was seen more than once, the first."""
+    asked: dict[tuple[int, int, str], list[tuple[bool, str | None]]] = {}
+    for *place, path, is_requested, reason in ask(
+        con, "compare_donation_reasons", run_id=run_id, dump_ids=dump_ids
+    ).rows:
+        if paths is None or path in paths:
+            asked.setdefault(tuple(place), []).append((is_requested, reason))
+    return {
+        place: min((reason for _, reason in found if reason is not None), default=None)
+        if any(is_requested for is_requested, _ in found)
+        else NOT_REQUESTED
+        for place, found in asked.items()
+    }
 
 
 def _of_one_signature(pairs: Iterable[Pair]) -> list[Pair]:

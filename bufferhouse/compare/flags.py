@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from bufferhouse.compare.pairing import Pair
+from bufferhouse.compare.pairing import WHOLE, Pair, Paths
 from bufferhouse.dump.compile_flags import ORIGINS
 from bufferhouse.query.statements import ask
 
@@ -27,28 +27,63 @@ class FlagChange(NamedTuple):
 
 
 def changed_flags(
-    con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int, pairs: Iterable[Pair]
+    con: duckdb.DuckDBPyConnection,
+    before_run_id: int,
+    after_run_id: int,
+    pairs: Iterable[Pair],
+    within: tuple[Paths, Paths] = WHOLE,
 ) -> list[FlagChange]:
     """Return the options that differ between the two dumps of some pairs: those of the most programs first.
 
     Only what the same kinds of file tell on both sides is compared. Options about dumping, logging and places do not
-    count.
+    count. `within` are the files of each run that are looked at.
     """
-    files: dict[tuple[int, int, str], list[int]] = {}
-    rows = ask(con, "compare_flag_sets", before_run_id=before_run_id, after_run_id=after_run_id).rows
-    for *place, key in rows:
-        files.setdefault(tuple(place), []).append(key)
-    seen: dict[tuple[int, int], set[tuple[int, ...]]] = {}
-    for (run_id, dump_id, _), keys in files.items():
-        seen.setdefault((run_id, dump_id), set()).add(tuple(keys))
+    files = _sets_of_files(con, before_run_id, after_run_id)
+    before, after = (
+        _sets_of_dumps(files, run_id, paths)
+        for run_id, paths in zip((before_run_id, after_run_id), within, strict=True)
+    )
     programs: dict[tuple[tuple[int, ...], tuple[int, ...]], dict[int, None]] = {}
     for one, other, *_ in pairs:
         if one is None or other is None:
             continue
-        sides = product(seen.get((before_run_id, one.dump_id), ()), seen.get((after_run_id, other.dump_id), ()))
-        for sets in sides:
+        for sets in product(before.get(one.dump_id, ()), after.get(other.dump_id, ())):
             programs.setdefault(sets, {})[other.program_id] = None
     return _changes(con, programs)
+
+
+def flags_of_files(con: duckdb.DuckDBPyConnection, run_id: int) -> dict[str, Told]:
+    """Return what is told of the options of the dumps of a run, by path; files with equal options share one object."""
+    files = _sets_of_files(con, run_id, run_id)
+    told = _told(con, {key for keys in files.values() for key in keys})
+    merged = {keys: _merged(told, keys) for keys in map(tuple, files.values())}
+    return {path: merged[tuple(keys)] for (*_, path), keys in files.items()}
+
+
+def told_value(told: Told, name: str) -> str | None:
+    """Return the value of an option by the kind of file that tells it best; None where none tells it."""
+    return _value(told, ORIGINS.values(), name)
+
+
+def _sets_of_files(
+    con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int
+) -> dict[tuple[int, int, str], list[int]]:
+    """Return the sets of options beside each file of two runs: by run, dump and path."""
+    files: dict[tuple[int, int, str], list[int]] = {}
+    rows = ask(con, "compare_flag_sets", before_run_id=before_run_id, after_run_id=after_run_id).rows
+    for *place, key in rows:
+        files.setdefault(tuple(place), []).append(key)
+    return files
+
+
+def _sets_of_dumps(
+    files: Mapping[tuple[int, int, str], Sequence[int]], run_id: int, paths: Paths
+) -> dict[int, set[tuple[int, ...]]]:
+    seen: dict[int, set[tuple[int, ...]]] = {}
+    for (of_run, dump_id, path), keys in files.items():
+        if of_run == run_id and (paths is None or path in paths):
+            seen.setdefault(dump_id, set()).add(tuple(keys))
+    return seen
 
 
 def effective_options(con: duckdb.DuckDBPyConnection, sets: Collection[tuple[int, ...]]) -> dict[tuple[int, ...], str]:
@@ -102,4 +137,4 @@ def _between(before: Told, after: Told) -> list[tuple[str, str | None, str | Non
 
 
 def _value(side: Told, kinds: Iterable[str], name: str) -> str | None:
-    return next((side[kind][name] for kind in kinds if name in side[kind]), None)
+    return next((side[kind][name] for kind in kinds if name in side.get(kind, ())), None)

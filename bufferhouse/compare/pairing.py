@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 # What may be between two programs that are paired: another signature of one function, or another name.
 RESHAPED, RENAMED = CHANGES = ("reshaped", "renamed")
+Paths = frozenset[str] | None
+"""The files of a run that are looked at; None for all of them."""
+WHOLE: tuple[Paths, Paths] = (None, None)
 
 
 class Dump(NamedTuple):

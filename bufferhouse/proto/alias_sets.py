@@ -1,26 +1,35 @@
 """Alias sets of a proto (`BufferAssignmentProto.buffer_aliases`): values that must have the same bytes (HloBuffer)."""
 
+from array import array
+
 from bufferhouse.proto.assignment import Assignment
 
 
-def alias_sets(assignment: Assignment) -> list[tuple[int, int]]:
-    """Return the values of all sets that have more than one, each behind the smallest of its set, by set and value.
+def alias_sets(assignment: Assignment) -> tuple[array, ...]:
+    """Return the values of all sets that have more than one: the smallest of its set, and the value; sorted by both.
 
-    An alias is told by the place where the other value is defined. A place where none is defined is passed by.
+    There are no columns without any set. An alias is told by the place where the other value is defined. A place where
+    none is defined is passed by.
     """
-    defined = {place: value for value, (_, _, place) in assignment.buffers.items()}
-    above = {value: value for value in assignment.buffers}
+    aliases = assignment.message.buffer_aliases
+    if not aliases:
+        return ()
+    buffers = assignment.buffers
+    defined = {place: value for value, (_, _, place) in buffers.items()}
+    others = [defined.get(alias.location) for alias in aliases]
+    above: dict[int, int] = {}  # of the values that have an alias; a set is led by its smallest
 
     def root(value: int) -> int:
-        while above[value] != value:
-            above[value] = value = above[above[value]]
+        while (leader := above.setdefault(value, value)) != value:
+            above[value] = value = above[leader]
         return value
 
-    for alias in assignment.message.buffer_aliases:
-        one, other = alias.source_buffer_id, defined.get(alias.location)
-        if other is not None and one in above and above[one] != above[other]:
+    for one, other in zip([alias.source_buffer_id for alias in aliases], others, strict=True):
+        if other is not None and one != other and one in buffers:
             first, second = root(one), root(other)
-            above[max(first, second)] = min(first, second)
-    found = sorted([(root(value), value) for value in above])
-    shared = {first for first, value in found if first != value}
-    return [row for row in found if row[0] in shared]
+            if first != second:
+                above[max(first, second)] = min(first, second)
+    if not above:
+        return ()
+    first, value = zip(*sorted([(root(value), value) for value in list(above)]), strict=True)
+    return array("q", first), array("q", value)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Any
 
 from bufferhouse.dump.columns import LARGEST_SIZE
@@ -27,13 +28,18 @@ class Allocations:
 
 @dataclass(slots=True)
 class Slots:
-    """`assigned` of all allocations, by ascending id of the value."""
+    """`assigned` of all allocations, in their order."""
 
     value_id: list[int] = field(default_factory=list)
     allocation_index: list[int] = field(default_factory=list)
     offset_bytes: list[int] = field(default_factory=list)
     size_bytes: list[int] = field(default_factory=list)
     memory_space: list[int] = field(default_factory=list)
+
+    def by_value(self) -> "Slots":
+        """Return the same by ascending id of the value."""
+        columns = self.value_id, self.allocation_index, self.offset_bytes, self.size_bytes, self.memory_space
+        return Slots(*map(list, zip(*sorted(zip(*columns, strict=True)), strict=True))) if self.value_id else Slots()
 
 
 @dataclass(slots=True)
@@ -124,23 +130,23 @@ def _allocations(message: Any) -> Allocations:
 
 
 def _slots(message: Any, buffers: dict) -> Slots:
-    rows = sorted(
-        (slot.logical_buffer_id, place, slot.offset, slot.size)
-        for place, one in enumerate(message.buffer_allocations)
-        for slot in one.assigned
-    )
-    if not rows:
+    assigned = [one.assigned for one in message.buffer_allocations]
+    slots = list(chain.from_iterable(assigned))
+    if not slots:
         if buffers:
             raise ProtoError("a slot for each logical buffer", "none")
         return Slots()
-    ids, places, offsets, sizes = map(list, zip(*rows, strict=True))
-    if len(set(ids)) < len(ids):
+    ids = [slot.logical_buffer_id for slot in slots]
+    known = set(ids)
+    if len(known) < len(ids):
         raise ProtoError("one slot for each logical buffer", "two for one of them")
-    if buffers.keys() != set(ids):
-        odd = min(buffers.keys() ^ set(ids))
+    if buffers.keys() != known:
+        odd = min(buffers.keys() ^ known)
         raise ProtoError("a slot for each logical buffer", f"{'none' if odd in buffers else 'one without it'}: {odd}")
+    offsets, sizes = [slot.offset for slot in slots], [slot.size for slot in slots]
     _check("offset of a slot", offsets, LARGEST_SIZE)
     _check("size of a slot", sizes, LARGEST_SIZE)
+    places = list(chain.from_iterable(map(repeat, range(len(assigned)), map(len, assigned))))
     return Slots(ids, places, offsets, sizes, [buffers[one][1] for one in ids])
 
 

@@ -91,7 +91,7 @@ def _output_allocation(assignment: Assignment, module: Module, places: Places) -
 
 
 def _add_values(dump: Dump, assignment: Assignment, module: Module, places: Places) -> None:
-    v, slots = dump.values, assignment.slots
+    v, slots = dump.values, assignment.slots.by_value()
     v.value_id, v.allocation_index = slots.value_id, slots.allocation_index
     v.offset_bytes, v.size_bytes, v.memory_space = slots.offset_bytes, slots.size_bytes, list(slots.memory_space)
     for value in slots.value_id:

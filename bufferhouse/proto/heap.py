@@ -4,16 +4,19 @@ The replay is that of `ComputePeakMemory` (xla/service/buffer_assignment.cc): al
 spaces mixed, each buffer with its own size. A buffer that shares the bytes of another keeps them alive and adds none.
 """
 
+from array import array
+from collections.abc import Mapping
+from itertools import repeat
+
 from bufferhouse.proto.assignment import Assignment
 from bufferhouse.proto.errors import ProtoError
 
-HeapEvent = tuple[int, int, int, str, int, int | None, int, int, int, str, str]
 _ALLOC, _FREE, _SHARE = 0, 1, 2
 _KINDS = ("alloc", "free", "share")
 
 
-def heap_events(assignment: Assignment) -> list[HeapEvent]:
-    """Return the events of all traces in their order, with the columns of raw.heap_events.
+def heap_events(assignment: Assignment) -> tuple[array | list, ...]:
+    """Return the events of all traces in their order, as the columns of raw.heap_events; no columns without any.
 
     These are the place among all events, the number of the trace and the allocation that it names, what happens to
     which value, the value whose bytes are shared, the bytes that come or go, the memory space, the bytes alive then,
@@ -22,43 +25,63 @@ def heap_events(assignment: Assignment) -> list[HeapEvent]:
     Raises:
         ProtoError: an event is about no buffer, frees what is not alive, or is of no known kind.
     """
-    buffers = assignment.buffers
-    events: list[HeapEvent] = []
-    owners: dict[int, int] = {}
-    holders: dict[int, int] = {}
-    names = _Names()
-    alive = 0
+    numbers: list[int] = []
+    places: list[int] = []
+    events: list = []
     for number, trace in enumerate(assignment.message.heap_simulator_traces):
         place = trace.buffer_allocation_index
         if place < 0:
             raise ProtoError("the allocation of a trace", str(place))
-        for event in trace.events:
-            value, kind = event.buffer_id, event.kind
-            shared = event.share_with_canonical_id if kind == _SHARE else None
-            if value not in buffers or (shared is not None and shared not in buffers):
-                raise ProtoError("a heap event of a logical buffer", f"one of {value if shared is None else shared}")
-            size, space, _ = buffers[value]
-            if kind == _FREE:
-                if value not in owners:
-                    raise ProtoError("a heap event that frees what is alive", f"one that frees {value}")
-                owner = owners.pop(value)
-                holders[owner] -= 1
-                size = 0 if holders[owner] else buffers[owner][0]
-                alive -= size
-            elif kind in (_ALLOC, _SHARE):
-                owner = owners[value] = value if shared is None else shared
-                size = 0 if holders.get(owner) else buffers[owner][0]
-                holders[owner] = holders.get(owner, 0) + 1
-                alive += size
-            else:
-                raise ProtoError("a heap event: alloc, free or share", f"kind {kind}")
-            events.append(
-                (
-                    *(len(events), number, place, _KINDS[kind], value, shared, size, space, alive),
-                    *(names[event.computation_name], names[event.instruction_name]),
-                )
-            )
-    return events
+        events += trace.events
+        numbers += repeat(number, len(events) - len(numbers))
+        places += repeat(place, len(events) - len(places))
+    if not events:
+        return ()
+    kinds = [event.kind for event in events]
+    values = [event.buffer_id for event in events]
+    if min(kinds) < _ALLOC or max(kinds) > _SHARE:
+        odd = next(kind for kind in kinds if not _ALLOC <= kind <= _SHARE)
+        raise ProtoError("a heap event: alloc, free or share", f"kind {odd}")
+    owners = [
+        event.share_with_canonical_id if kind == _SHARE else None for event, kind in zip(events, kinds, strict=True)
+    ]
+    names = _Names()
+    return (
+        array("q", range(len(events))), array("q", numbers), array("q", places), [_KINDS[kind] for kind in kinds],
+        array("q", values), owners, *_replayed(assignment.buffers, kinds, values, owners),
+        [names[event.computation_name] for event in events], [names[event.instruction_name] for event in events],
+    )  # fmt: skip
+
+
+def _replayed(
+    buffers: Mapping[int, tuple[int, int, bytes]], kinds: list[int], values: list[int], shared: list[int | None]
+) -> tuple[array, array, array]:
+    """Return the bytes that come or go with each event, the memory space, and the bytes alive then."""
+    odd = {*values, *shared} - buffers.keys() - {None}
+    if odd:
+        raise ProtoError("a heap event of a logical buffer", f"one of {min(odd)}")
+    owners: dict[int, int] = {}
+    holders: dict[int, int] = {}
+    sizes: list[int] = []
+    totals: list[int] = []
+    alive = 0
+    for kind, value, canonical in zip(kinds, values, shared, strict=True):
+        if kind == _FREE:
+            if value not in owners:
+                raise ProtoError("a heap event that frees what is alive", f"one that frees {value}")
+            owner = owners.pop(value)
+            left = holders[owner] = holders[owner] - 1
+            size = 0 if left else buffers[owner][0]
+            alive -= size
+        else:
+            owner = owners[value] = value if canonical is None else canonical
+            held = holders.get(owner, 0)
+            size = 0 if held else buffers[owner][0]
+            holders[owner] = held + 1
+            alive += size
+        sizes.append(size)
+        totals.append(alive)
+    return array("q", sizes), array("q", [buffers[value][1] for value in values]), array("q", totals)
 
 
 class _Names(dict):

@@ -460,10 +460,13 @@ def _read_from(
 ) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
     owners: dict[str, list[tuple[Found, str]]] = {}
     entries = []
+    counts: dict[int, int] = {}
     for dump in dumps:
-        if not _wanted(dump):
+        wanted = _wanted(dump)
+        counts[id(dump)] = len(wanted)
+        if not wanted:
             yield dump, {}
-        for role, entry in _wanted(dump):
+        for role, entry in wanted:
             # The same dump may lie there plain and compressed: what lies beside them once is read once, for both.
             if entry.path not in owners:
                 entries.append(entry)
@@ -484,7 +487,7 @@ def _read_from(
                     continue
             parts = pending.setdefault(id(dump), {})
             parts[role] = part if isinstance(part, Exception) else waiting.put(part)
-            if len(parts) == len(_wanted(dump)):
+            if len(parts) == counts[id(dump)]:
                 del pending[id(dump)]
                 yield dump, _joined(dump, parts, waiting)
 

@@ -33,7 +33,19 @@ def head_of(name: str, file: BinaryIO) -> bytes | HeadError:
         return HeadError(f"expected {name.rsplit('.', 1)[-1]} data, found damage: {error}")
 
 
-def _head(stream: BinaryIO) -> bytes | HeadError:
+def _head(stream: io.BufferedReader) -> bytes | HeadError:
+    return _small_head(stream.peek(_PIECE_BYTES)) or _head_by_lines(stream)
+
+
+def _small_head(data: bytes) -> bytes | None:
+    """Return a head with tables that lies whole in the first bytes of a file; None where there is any doubt."""
+    first, last = (data.find(b"\n" + table) + 1 for table in (FIRST_TABLE, LAST_TABLE))
+    end = data.find(b"\n\n", last) + 2
+    is_plain = data.startswith(b"HloModule ") and 0 < first < last and end > 1 and data.find(b" {\n", 0, last) < 0
+    return data[:end] if is_plain else None
+
+
+def _head_by_lines(stream: BinaryIO) -> bytes | HeadError:
     lines = []
     size = 0
     is_in_tables = is_in_last = False

@@ -106,17 +106,17 @@ class Proto:
     """What was found in the proto of a dump: events of the heap simulator, alias sets, and what must agree with a text.
 
     Size and time are None for a dump that is its proto, and where it could not be read, so that the next ingest tries
-    again. A proto that is damaged has a `fault`; one that says otherwise than the text a `difference`, and neither
-    events nor sets are kept of it.
+    again. Events and sets are columns. A proto that is damaged has a `fault`; one that says otherwise than the text a
+    `difference`, and neither events nor sets are kept of it.
     """
 
     source_uri: str
     size_bytes: int | None = None
     mtime_ns: int | None = None
     heap_events_id: int | None = None
-    heap_events: Sequence[tuple] = ()
+    heap_events: Sequence[Sequence] = ()
     alias_sets_id: int | None = None
-    alias_sets: Sequence[tuple] = ()
+    alias_sets: Sequence[Sequence] = ()
     assignment: Any = None
     fault: str | None = None
     difference: str | None = None
@@ -124,7 +124,8 @@ class Proto:
     @property
     def held_bytes(self) -> int:
         """About what its rows take in memory."""
-        return 400 * len(self.heap_events) + 100 * len(self.alias_sets)
+        counts = [len(columns[0]) if columns else 0 for columns in (self.heap_events, self.alias_sets)]
+        return 250 * counts[0] + 80 * counts[1]
 
 
 @dataclass(slots=True)

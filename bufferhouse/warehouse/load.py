@@ -256,7 +256,7 @@ def _add_runs(warehouse: Warehouse, runs: Mapping[str, Run], names: set[str]) ->
 
 
 def _resolve(warehouse: Warehouse, load_id: int) -> None:
-    """Close the open rejects of files that were repaired."""
+    """Close the open rejects of files that were repaired, and of protos whose text came."""
     # Nearly always there are none, or none open, and to plan the statement takes longer.
     con = warehouse.con
     if not con.execute(f"SELECT 1 FROM {warehouse.stored('rejects')} LIMIT 1").fetchone():
@@ -265,7 +265,9 @@ def _resolve(warehouse: Warehouse, load_id: int) -> None:
         return
     warehouse.change_rejects(
         "resolved", "r.state = 'open' AND (r.run_id, r.relative_path) IN"
-        " (SELECT (run_id, relative_path) FROM raw.observations WHERE load_id = $load_id)", {"load_id": load_id},
+        " (SELECT (run_id, relative_path) FROM raw.observations WHERE load_id = $load_id UNION ALL"
+        " SELECT (run_id, stand_in_path) FROM raw.observations WHERE load_id = $load_id AND stand_in_path IS NOT NULL)",
+        {"load_id": load_id},
     )  # fmt: skip
 
 

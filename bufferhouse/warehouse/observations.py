@@ -1,28 +1,32 @@
 """What was seen beside what a dump holds: the files of runs, and what the files beside each say of its compilation."""
 
+from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 
 from bufferhouse.dump import DumpError
 from bufferhouse.dump.compile_flags import read_compile_flags
-from bufferhouse.dump.identity import facts_of_name
+from bufferhouse.dump.identity import dump_of_proto, facts_of_name, is_proto
 from bufferhouse.dump.module_header import read_donations
-from bufferhouse.dump.stack_frames import read_stack_frames
+from bufferhouse.dump.stack_frames import FIRST_TABLE, StackFrame, read_stack_frames
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import told
 from bufferhouse.proto import ProtoError
+from bufferhouse.sources.compression import plain_name
 from bufferhouse.sources.found import Found
 from bufferhouse.sources.module_text import HeadError
 from bufferhouse.tabulate.batch import CompileFlags, ModuleText, Proto, Sighting
-from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.runs import run_ids
-from bufferhouse.warehouse.stored_sets import SETS, key_of_rows
+from bufferhouse.warehouse.stored_sets import SETS, Columns, key_of_columns, key_of_rows
 from bufferhouse.warehouse.warehouse import Warehouse
 
+_KEPT, _KEPT_BYTES = 64, 64 << 10  # so much that was just read keeps its rows: most of a fleet repeats
 UNREADABLE = "stack_frames_readable"  # the soft rule that a damaged head breaks, by its name in marts.warnings
 
 OBSERVATIONS = {
@@ -35,7 +39,7 @@ OBSERVATIONS = {
     "compile_flags_ids": pl.List(pl.Int64), "compile_flags_size_bytes": pl.Int64, "compile_flags_mtime_ns": pl.Int64,
     "compile_flags_fault": pl.String, "donations_id": pl.Int64, "proto_size_bytes": pl.Int64,
     "proto_mtime_ns": pl.Int64, "heap_events_id": pl.Int64, "alias_sets_id": pl.Int64, "proto_fault": pl.String,
-    "proto_difference": pl.String,
+    "proto_difference": pl.String, "stand_in_path": pl.String, "stand_in_load_id": pl.Int64,
 }  # fmt: skip
 _SIGHTINGS = {
     "number": pl.Int64, "run_name": pl.String, "relative_path": pl.String, "dump_id": pl.Int64, "size_bytes": pl.Int64,
@@ -68,7 +72,7 @@ def module_text_of(dump: Found, files: Mapping[str, bytes]) -> ModuleText | None
     else:
         try:
             found.donations = read_donations(head)
-            found.stack_frames = read_stack_frames(head)
+            found.stack_frames, found.stack_frames_id = _frames_of(head)
         except DumpError as error:
             found.fault = str(error)
         except Exception as error:
@@ -76,8 +80,30 @@ def module_text_of(dump: Found, files: Mapping[str, bytes]) -> ModuleText | None
     if found.donations is not None:
         found.donations_id = key_of_rows(found.donations)
     if found.stack_frames:
-        found.stack_frames_id = key_of_rows(found.stack_frames)
         found.held_bytes = 4 * len(head) + 8 * sum([len(frame.call_stack) for frame in found.stack_frames])
+    return found
+
+
+_frames: OrderedDict[bytes, tuple[list[StackFrame], int]] = OrderedDict()
+
+
+def _frames_of(head: bytes) -> tuple[list[StackFrame] | None, int | None]:
+    """Return the stack frames at a head with their key; those of tables that were just read are kept.
+
+    A program that is compiled anew, with other flags say, has the same tables.
+    """
+    tables = head[head.find(b"\n" + FIRST_TABLE) + 1 :]
+    # Where a head is no UTF-8, its tables are read otherwise, too.
+    is_plain = head.startswith(b"HloModule ") and head.isascii() and 0 < len(tables) < min(len(head), _KEPT_BYTES)
+    if is_plain and tables in _frames:
+        _frames.move_to_end(tables)
+        return _frames[tables]
+    frames = read_stack_frames(head)
+    found = frames, key_of_rows(frames) if frames else None
+    if is_plain and frames:
+        _frames[tables] = found
+        if len(_frames) > _KEPT:
+            _frames.popitem(last=False)
     return found
 
 
@@ -125,11 +151,9 @@ def _read_proto(proto: Proto, data: bytes) -> Proto:
     return proto
 
 
-_KEPT, _KEPT_BYTES = 64, 64 << 10  # so many buffer assignments of this size keep their rows: most of a fleet repeat
 _read: OrderedDict[bytes, tuple] = OrderedDict()
 
 
-@collector_paused()
 def _read_assignment(data: bytes) -> tuple:
     """Return what a buffer assignment says, its events and its sets with their keys; what was just read is kept."""
     from bufferhouse.proto.alias_sets import alias_sets
@@ -141,8 +165,8 @@ def _read_assignment(data: bytes) -> tuple:
         return _read[data]
     assignment = read_assignment(data)
     events, sets = heap_events(assignment), alias_sets(assignment)
-    assignment.message = None
-    found = assignment, events, sets, key_of_rows(events), key_of_rows(sets)
+    assignment.message, assignment.buffers = None, {}
+    found = assignment, events, sets, key_of_columns(events), key_of_columns(sets)
     if len(data) <= _KEPT_BYTES:
         _read[data] = found
     if len(_read) > _KEPT:
@@ -317,7 +341,7 @@ def _observations(
         *zip(*map(_of_module_text, sightings), strict=True), _newest_loads(con, files),
         [s.did_not_fit for s in sightings], *zip(*map(_of_compile_flags, sightings), strict=True),
         [s.module_text.donations_id if s.module_text else None for s in sightings],
-        *zip(*map(_of_proto, sightings), strict=True),
+        *zip(*map(_of_proto, sightings), strict=True), *zip(*_stand_ins(con, files), strict=True),
     )  # fmt: skip
     return pl.DataFrame(dict(zip(OBSERVATIONS, columns, strict=True)), schema=OBSERVATIONS)
 
@@ -334,6 +358,31 @@ def _newest_loads(con: duckdb.DuckDBPyConnection, files: pl.DataFrame) -> list[i
         ).fetchall()
     newest = {(run_id, path): load_id for run_id, path, load_id in seen}
     return [newest.get(file) for file in files.iter_rows()]
+
+
+def _stand_ins(con: duckdb.DuckDBPyConnection, files: pl.DataFrame) -> list[tuple[str | None, int | None]]:
+    """Return the path and the load of the proto that was taken for each dump, or refused, before its text came.
+
+    XLA writes the proto first: who ingests a directory that is being written may find it alone.
+    """
+    nothing = [(None, None)] * len(files)
+    # Nearly always there is neither, and to plan the statement takes longer.
+    if not any(con.execute(f"SELECT 1 FROM raw.{table} LIMIT 1").fetchone() for table in ("protos", "rejects")):
+        return nothing
+    of_these_runs = _condition(files["run_id"].unique())
+    alone = con.execute(
+        "SELECT o.run_id, o.relative_path, o.load_id FROM staging.observations AS o SEMI JOIN raw.protos AS p"
+        f" ON o.dump_id = p.dump_id WHERE {of_these_runs} UNION ALL SELECT o.run_id, o.relative_path, MAX(o.load_id)"
+        f" FROM raw.rejects AS o WHERE o.role = 'proto' AND o.state = 'open' AND {of_these_runs} GROUP BY ALL"
+    ).fetchall()
+    if not alone:
+        return nothing
+    taken = {
+        (run_id, dump_of_proto(plain_name(path))): (path, load_id)
+        for run_id, path, load_id in alone
+        if is_proto(plain_name(path))
+    }
+    return [taken.get((run_id, plain_name(path)), (None, None)) for run_id, path in files.iter_rows()]
 
 
 def _condition(runs: Iterable[int]) -> str:
@@ -353,7 +402,7 @@ def _are_told(con: duckdb.DuckDBPyConnection, table: str, of_these_runs: str) ->
     )
 
 
-def _add_unseen(warehouse: Warehouse, table: str, sets: dict[int, Sequence[tuple]]) -> int:
+def _add_unseen(warehouse: Warehouse, table: str, sets: dict[int, Sequence[tuple] | Columns]) -> int:
     """Add sets of rows that have a key, given by it, where it is not in the table yet; return the rows added."""
     if not sets:
         return 0
@@ -363,16 +412,32 @@ def _add_unseen(warehouse: Warehouse, table: str, sets: dict[int, Sequence[tuple
     ).fetchall()
     for (key,) in known:
         del sets[key]
-    return insert(warehouse, table, SETS[table].columns, [(key, *row) for key, rows in sets.items() for row in rows])
+    schema = SETS[table].columns
+    if not SETS[table].is_by_columns:
+        return insert(warehouse, table, schema, [(key, *row) for key, rows in sets.items() for row in rows])
+    if not sets:
+        return 0
+    keys = [array("q", [key]) * len(columns[0]) for key, columns in sets.items()]
+    return _insert(warehouse, table, _frame(schema, map(_joined, (keys, *zip(*sets.values(), strict=True)))))
+
+
+def _joined(parts: Sequence[array | list]) -> pa.Array | list:
+    if not isinstance(parts[0], array):
+        return list(chain.from_iterable(parts))
+    cells = b"".join(parts)
+    return pa.Array.from_buffers(pa.int64(), len(cells) // 8, [None, pa.py_buffer(cells)])
 
 
 def insert(warehouse: Warehouse, table: str, schema: Mapping[str, pl.DataType], rows: list[tuple]) -> int:
     """Add rows to a table of raw, cells in the order of `schema`; return how many."""
-    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
-    frame = pl.DataFrame(
-        [pl.Series(name, list(cells), dtype) for (name, dtype), cells in zip(schema.items(), columns, strict=True)]
+    columns = map(list, zip(*rows, strict=True)) if rows else [[] for _ in schema]
+    return _insert(warehouse, table, _frame(schema, columns))
+
+
+def _frame(schema: Mapping[str, pl.DataType], columns: Iterable[list | pa.Array]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [pl.Series(name, cells, dtype) for (name, dtype), cells in zip(schema.items(), columns, strict=True)]
     )
-    return _insert(warehouse, table, frame)
 
 
 def _insert(warehouse: Warehouse, table: str, frame: pl.DataFrame) -> int:

@@ -114,10 +114,10 @@ def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
         for table in [*(f"raw.{name}" for name in (*ORDER, "packings")), *warehouse.model_tables()]:
             con.execute(f"DELETE FROM {table} WHERE dump_id IN (SELECT dump_id FROM unseen)")
         con.execute("DROP TABLE unseen")
-        for table, (_, used) in SETS.items():
+        for table, told in SETS.items():
             con.execute(
                 f"DELETE FROM {warehouse.stored(table)} WHERE {table}_id NOT IN (SELECT used FROM"
-                f" (SELECT {used} AS used FROM raw.observations) AS o WHERE used IS NOT NULL)"
+                f" (SELECT {told.used} AS used FROM raw.observations) AS o WHERE used IS NOT NULL)"
             )
         remove_unused_shapes(warehouse)
     return Pruned([name for _, name in runs], removed["observations"], dumps)

@@ -62,6 +62,11 @@ def _labels(text: str) -> dict[str, str]:
     return {name: fact if isinstance(fact, str) else json.dumps(fact) for name, fact in json.loads(text).items()}
 
 
+def is_name(con: duckdb.DuckDBPyConnection, word: str) -> bool:
+    """Say whether a run has exactly this name."""
+    return con.execute("SELECT 1 FROM staging.runs WHERE run_name = ? LIMIT 1", [word]).fetchone() is not None
+
+
 def find(con: duckdb.DuckDBPyConnection, word: str) -> Named:
     """Return the run that a word means.
 

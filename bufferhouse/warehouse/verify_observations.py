@@ -13,7 +13,7 @@ from bufferhouse.dump.identity import FACTS_OF_NAME, facts_of_name, read_file_na
 from bufferhouse.engine.sql import registered
 from bufferhouse.sources.compression import SUFFIXES
 from bufferhouse.warehouse.restore import ORDER
-from bufferhouse.warehouse.stored_sets import SETS, key_of_rows
+from bufferhouse.warehouse.stored_sets import SETS
 
 _ROWS_AT_ONCE = 10_000
 _SETS_AT_ONCE = 1_000
@@ -32,7 +32,7 @@ def sighting_faults(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> list
     with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow()):
         faults = _observations(con) + _loads(con) + _sets(con)
         if con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0] == len(dump_ids):
-            faults += _strays(con) + _replaced(con)
+            faults += _strays(con) + _replaced(con) + _stand_ins(con)
         return faults
 
 
@@ -106,7 +106,7 @@ def _sets_of(con: duckdb.DuckDBPyConnection, table: str) -> list[Fault]:
         ).fetchall():
             rows.setdefault(key, []).append(tuple(row))
         for key in ids[start : start + _SETS_AT_ONCE]:
-            if (own := key_of_rows(rows.get(key, []))) != key:
+            if (own := SETS[table].key(rows.get(key, []))) != key:
                 faults.append(Fault(asked[key], f"raw.{table}: the rows of {key} are those of {own}"))
     return faults
 
@@ -132,3 +132,15 @@ def _replaced(con: duckdb.DuckDBPyConnection) -> list[Fault]:
     return [
         Fault(dump_id, f"raw.observations: {path} has rows that do not replace one another") for dump_id, path in rows
     ]
+
+
+def _stand_ins(con: duckdb.DuckDBPyConnection) -> list[Fault]:
+    """Prove that what a text says it took the place of was there before it: a proto, or a reject of one."""
+    rows = con.execute(
+        "SELECT t.dump_id, t.relative_path FROM raw.observations AS t ANTI JOIN ("
+        "SELECT o.run_id, o.relative_path, o.load_id FROM raw.observations AS o SEMI JOIN raw.protos USING (dump_id)"
+        " UNION ALL SELECT run_id, relative_path, load_id FROM raw.rejects WHERE role = 'proto') AS p"
+        " ON t.run_id = p.run_id AND t.stand_in_path = p.relative_path AND t.stand_in_load_id = p.load_id"
+        " AND p.load_id < t.load_id WHERE COALESCE(t.stand_in_path, CAST(t.stand_in_load_id AS VARCHAR)) IS NOT NULL"
+    ).fetchall()
+    return [Fault(dump_id, f"raw.observations: {path} takes the place of no proto") for dump_id, path in rows]

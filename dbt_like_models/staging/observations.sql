@@ -1,4 +1,4 @@
--- Sightings of dumps: the newest row of each file of a run, with what the run knows where the file name is silent.
+-- Sightings of dumps: the newest row of each file of a run; a proto whose text came gives way. Runs add what names lack.
 -- grain: run_id, relative_path
 WITH replaced AS (
     SELECT
@@ -7,6 +7,13 @@ WITH replaced AS (
         replaced_load_id AS load_id
     FROM raw.observations
     WHERE replaced_load_id IS NOT NULL
+    UNION ALL
+    SELECT
+        run_id,
+        stand_in_path,
+        stand_in_load_id
+    FROM raw.observations
+    WHERE stand_in_load_id IS NOT NULL
 )
 
 SELECT

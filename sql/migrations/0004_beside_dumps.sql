@@ -165,7 +165,9 @@ CREATE TABLE raw.observations_anew (
     heap_events_id BIGINT,
     alias_sets_id BIGINT,
     proto_fault VARCHAR,
-    proto_difference VARCHAR
+    proto_difference VARCHAR,
+    stand_in_path VARCHAR,
+    stand_in_load_id BIGINT
 );
 
 INSERT INTO raw.observations_anew BY NAME
@@ -336,6 +338,8 @@ COMMENT ON COLUMN raw.observations.heap_events_id IS 'The traces of its proto, i
 COMMENT ON COLUMN raw.observations.alias_sets_id IS 'Its alias sets, in raw.alias_sets (no row where it has none); null without a proto that agrees.';
 COMMENT ON COLUMN raw.observations.proto_fault IS 'Why the proto cannot be read: what was expected and found there.';
 COMMENT ON COLUMN raw.observations.proto_difference IS 'Where the proto says otherwise than the dump: it is then left aside.';
+COMMENT ON COLUMN raw.observations.stand_in_path IS 'Path of the proto that was taken for the dump before this text of it came; null for all others.';
+COMMENT ON COLUMN raw.observations.stand_in_load_id IS 'The load of the row of that proto, or of the reject, that was the newest until then.';
 COMMENT ON COLUMN raw.dumps.file_layout IS 'One file, split files (since jaxlib 0.10), or a proto without a text.';
 COMMENT ON COLUMN raw.dumps.total_bytes IS '`Total bytes used`: the sum of all allocation sizes over all memory spaces, in a proto, too. Not a peak.';
 COMMENT ON COLUMN raw.dump_files.role IS 'Which file: combined, or allocations, values, live_range of a split dump, or a proto.';

@@ -1,13 +1,14 @@
 -- Why donations that were requested were lost in the dumps of a run.
--- grain: dump_id, parameter_number, parameter_shape_index
+-- grain: dump_id, parameter_number, parameter_shape_index, relative_path
 -- parameters: run_id, dump_ids (the dumps)
 SELECT
     dump_id,  -- The dump.
     parameter_number,  -- Entry parameter.
     parameter_shape_index,  -- Which leaf of it.
+    relative_path,  -- The file it was seen as.
     BOOL_OR(is_requested) AS is_requested,  -- Whether the module text offers it.
     MIN(reason) AS reason  -- Why it was lost.
 FROM marts.donations_v1
 WHERE run_id = $run_id AND dump_id IN ($dump_ids)
-GROUP BY dump_id, parameter_number, parameter_shape_index
+GROUP BY dump_id, parameter_number, parameter_shape_index, relative_path
 ORDER BY ALL

@@ -19,6 +19,7 @@ from bufferhouse.sources.archive import Archive
 from bufferhouse.sources.discover import discover, read
 from tests.command_line import call, run
 from tests.ingests import SUFFIX, ingest, name_of
+from tests.sources.beside import files_beside, told_beside, written
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import contents, counts, rows
 
@@ -107,6 +108,22 @@ def test_an_archive_holds_what_the_directory_holds(example_warehouse, fleet, tmp
     assert f"{path}!seeds/000_f7d316536d8a2672.txt" in [uri for (uri,) in uris]
     code, summary = ingest(tmp_path / "w.duckdb", path)
     assert (0, 0, 126) == (code, summary["new"], summary["known"])
+
+
+@pytest.mark.parametrize("kind", [".tar.gz", ".tar.zst", ".zip"])
+def test_what_lies_beside_dumps_is_read_from_an_archive(tmp_path, kind):
+    """Protos, options and module texts, also compressed ones and the proto of a dump without a text: as on the disk."""
+    folder = written(tmp_path / "night")
+    path = archived(tmp_path / f"night{kind}", dict(reversed(files_beside().items())))
+    expected, told = (ingest(tmp_path / f"{source.name}.duckdb", source)[1] for source in (folder, path))
+    assert (7, 7, 0, 0) == tuple(told[name] for name in ("seen", "new", "ignored", "rejected"))
+    assert expected["rows"] == told["rows"]
+    observed, stored = told_beside(tmp_path / f"{path.name}.duckdb")
+    assert told_beside(tmp_path / "night.duckdb") == (observed, stored)
+    assert ["donations"] == [table for table, found in stored.items() if not found]  # no text offers any
+    assert {"known": 7, "new": 0} == {
+        name: ingest(tmp_path / f"{path.name}.duckdb", path)[1][name] for name in ("known", "new")
+    }
 
 
 def test_a_run_at_the_top_of_an_archive_is_called_like_it(tmp_path):

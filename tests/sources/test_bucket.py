@@ -23,6 +23,7 @@ from bufferhouse.sources.s3 import configuration
 from tests.command_line import call, run
 from tests.ingests import SUFFIX, ingest, name_of
 from tests.oom.specimens import FOLDER
+from tests.sources.beside import TPU, files_beside, told_beside, written
 from tests.sources.module_texts import DATA
 from tests.sources.test_archive import archived, facts
 from tests.synthetic import small_dump
@@ -183,6 +184,49 @@ def test_module_texts_lie_in_buckets(warehouse, fleet_bucket, server):
     assert (0, 1, {}) == (code, summary["known"], summary["warnings"])
     assert [("late", False), ("late", True), ("named", False)] == rows(warehouse, asked)
     assert 0 < sum(sizes) < 1 << 17
+
+
+def test_what_lies_beside_dumps_is_read_from_a_bucket(tmp_path, fleet_bucket, server):
+    """Protos, options and module texts, also compressed ones and the proto of a dump without a text: as on the disk.
+
+    Below a prefix, in an archive that lies in the bucket, and beside one object that is named.
+    """
+    client = client_of(server)
+    for name, data in files_beside().items():
+        client.put_object(Bucket="dumps", Key=f"night/{name}", Body=data)
+    client.upload_file(str(archived(tmp_path / "night.tar.gz", files_beside())), "dumps", "packed/night.tar.gz")
+    expected, *others = (tmp_path / f"{number}.duckdb" for number in range(3))
+    assert 0 == ingest(expected, written(tmp_path / "night"))[0]
+    for path, source in zip(others, ("night", "packed/night.tar.gz"), strict=True):
+        code, summary = ingest(path, f"{fleet_bucket}/{source}")
+        assert (0, 7, 7, 0) == (code, *(summary[name] for name in ("seen", "new", "ignored")))
+        assert told_beside(expected) == told_beside(path)
+        assert 7 == ingest(path, f"{fleet_bucket}/{source}")[1]["known"]
+    named = tmp_path / "named.duckdb"
+    for name in files_beside():
+        if name.endswith(SUFFIX) or name.startswith("alone/"):
+            assert 0 == ingest(named, f"{fleet_bucket}/night/{name}")[0]
+    assert told_beside(expected) == told_beside(named)
+
+
+def test_a_proto_of_a_bucket_comes_late_or_is_damaged(warehouse, fleet_bucket, server):
+    """It is read when it comes, and a damaged one is a warning; a proto first and its text later are one dump."""
+    client = client_of(server)
+    files = {name: data for name, data in files_beside().items() if name.startswith(TPU)}
+    [proto] = [name for name in files if name.endswith(".pb")]
+    [text] = files.keys() - {proto}
+    told = "SELECT COUNT(*), COUNT(heap_events_id), COUNT(proto_fault) FROM staging.observations"
+    for key, data, expected in (
+        (proto, files[proto], (1, 1, 0)),
+        (text, files[text], (1, 1, 0)),
+        (proto, files[proto][:-100], (1, 0, 1)),
+        (proto, files[proto], (1, 1, 0)),
+    ):
+        client.put_object(Bucket="dumps", Key=f"late/{key}", Body=data)
+        code, summary = ingest(warehouse, f"{fleet_bucket}/late")
+        assert (0, 1) == (code, summary["seen"])
+        assert [expected] == rows(warehouse, told)
+    assert 0 == call("verify", "--warehouse", warehouse).code
 
 
 @pytest.mark.parametrize("kind", [".tar.gz", ".zip"])

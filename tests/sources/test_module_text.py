@@ -1,7 +1,9 @@
 """Module texts beside dumps: when their heads are read, what is resolved by them, and what a damaged one does."""
 
 import gzip
+import io
 import os
+import random
 import shutil
 import tarfile
 import zipfile
@@ -12,6 +14,7 @@ import pytest
 
 from bufferhouse.ingest.arrivals import Rules
 from bufferhouse.sources.discover import discover
+from bufferhouse.sources.module_text import _head_by_lines, _small_head
 from tests.command_line import call
 from tests.ingest.test_arrivals import age, one_pass
 from tests.ingests import SUFFIX, ingest
@@ -296,3 +299,28 @@ def test_nothing_that_is_stored_with_a_dump_hangs_on_what_lies_beside_it(warehou
         for name, sql in con.execute("SELECT model_name, model_sql FROM meta.models WHERE is_incremental").fetchall():
             stored = con.execute(f"FROM {name} ORDER BY ALL").fetchall()
             assert stored == con.execute(f"FROM (\n{sql}\n) AS model ORDER BY ALL").fetchall(), name
+
+
+def test_a_small_head_is_that_of_its_lines():
+    """Cut, damaged or with more before it: what is taken at once is what reading line by line gives."""
+    rng, taken = random.Random(24), 0
+    texts = [path.read_bytes()[:20_000] for path in sorted(DATA.glob(f"*/*{ENDING}"))]
+    marks = [
+        b"\n",
+        b"\n\n",
+        b" {\n",
+        b"\nFileNames\n",
+        b"\nStackFrames\n",
+        b"HloModule ",
+        b"\n%f (p: f32[]) -> f32[] {\n",
+    ]
+    for number in range(4000):
+        text = texts[number % len(texts)]
+        for _ in range(rng.randrange(3)):
+            place = rng.randrange(min(len(text), 3000))
+            kind = rng.randrange(3)
+            text = text[:place] if kind == 0 and place else text[:place] + rng.choice(marks) + text[place + kind :]
+        head = _small_head(text)
+        taken += head is not None
+        assert head in (None, _head_by_lines(io.BytesIO(text)))
+    assert taken > 1000

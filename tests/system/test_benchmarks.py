@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from benchmarks import __main__ as page
-from benchmarks import naive, rates, scaling
+from benchmarks import naive, rates, scaling, siblings
 from benchmarks.big_fleet import write_big_fleet
 from benchmarks.places import Places
 from benchmarks.targets import HEAD, Row, as_table
@@ -55,6 +55,17 @@ def test_a_bare_warehouse_takes_dumps_and_has_no_marts(places, tmp_path):
             "SELECT schema_name FROM duckdb_tables() WHERE schema_name NOT IN ('raw', 'meta')"
         ).fetchall()
     assert [] == kept
+
+
+def test_siblings_are_those_of_distinct_contents(monkeypatch, tmp_path):
+    """Each program as it is and called otherwise: text and proto still agree, and the texts alone are equal dumps."""
+    monkeypatch.setattr(siblings, "CORPUS", tmp_path)  # the committed protos
+    assert 6 == siblings.write(tmp_path, 2)
+    found = {kind: run_ingest([str(tmp_path / kind)], tmp_path / f"{kind}.duckdb") for kind in ("none", "all")}
+    assert [(6, 6, {})] * 2 == [(one.seen, one.new, one.warnings) for one in found.values()]
+    assert 0 < found["all"].rows["alias_sets"] < found["all"].rows["heap_events"]
+    assert 1 == len({(one.rows["dumps"], one.rows["hlo_values"], one.bytes) for one in found.values()})
+    assert 3 == len(siblings.table([1], 1).splitlines())
 
 
 def test_a_big_fleet_has_the_observations_and_contents_that_were_asked_for(tmp_path):

@@ -149,3 +149,81 @@ def test_a_damaged_proto_stops_nothing(warehouse, folder):
     assert [("proto",)] == rows(warehouse, "SELECT rule FROM raw.rejects WHERE state = 'open'")
     assert "file proto, open" in call("rejects", "show", "1", "--warehouse", warehouse).out
     assert 0 == call("verify", "--warehouse", warehouse).code
+
+
+STANDS = "SELECT relative_path, COUNT(*) OVER () FROM staging.observations AS o JOIN raw.dumps USING (dump_id)"
+
+
+def test_a_text_that_comes_takes_the_place_of_its_proto(warehouse, folder, tmp_path):
+    """A directory that is ingested while it is written: one observation, whichever was there first; nothing is lost."""
+    arriving = tmp_path / "arriving" / TPU
+    arriving.mkdir(parents=True)
+    proto = Path(shutil.copy2(proto_in(folder / TPU), arriving))
+    assert (0, 1) == (ingest(warehouse, arriving)[0], rows(warehouse, "SELECT COUNT(*) FROM raw.protos")[0][0])
+    assert [(proto.name, 1)] == rows(warehouse, STANDS)
+    for text in (folder / TPU).glob("*.txt"):
+        shutil.copy2(text, arriving)
+    code, summary = ingest(warehouse, arriving)
+    assert (0, 1, 1) == (code, summary["seen"], summary["new"])
+    [(path, count)] = rows(warehouse, STANDS)
+    assert (True, 1) == (path.endswith("-buffer-assignment.txt"), count)
+    runs = "SELECT dump_count, content_count, program_count FROM marts.runs"
+    assert [(1, 1, 1)] == rows(warehouse, runs)
+    assert [(2,)] == rows(warehouse, "SELECT COUNT(*) FROM raw.observations")
+    assert (0, 1, 0) == (
+        *(ingest(warehouse, arriving)[1][name] for name in ("new", "known")),
+        sum_of_rows(warehouse, arriving),
+    )
+    later(proto, proto.read_bytes())
+    ingest(warehouse, arriving)
+    assert [(path, 1)] == rows(warehouse, STANDS)
+    assert 0 == call("verify", "--warehouse", warehouse).code
+    assert 0 == call("ingest", "--reparse", "--rehash", "--warehouse", warehouse).code
+    assert [(path, 1)] == rows(warehouse, STANDS)
+
+
+def sum_of_rows(warehouse, folder) -> int:
+    """What another ingest of a folder adds."""
+    return sum(ingest(warehouse, folder)[1]["rows"].values())
+
+
+def test_a_text_that_comes_closes_the_reject_of_its_half_proto(warehouse, folder, tmp_path):
+    """The proto was read while it was written; both are whole in the end, and no reject is left open."""
+    arriving = tmp_path / "arriving" / TPU
+    arriving.mkdir(parents=True)
+    proto = Path(shutil.copy2(proto_in(folder / TPU), arriving))
+    whole = proto.read_bytes()
+    proto.write_bytes(whole[: len(whole) // 2])
+    assert (1, 1) == (ingest(warehouse, arriving)[0], rows(warehouse, "SELECT COUNT(*) FROM raw.rejects")[0][0])
+    shutil.copytree(folder / TPU, arriving, dirs_exist_ok=True)
+    code, summary = ingest(warehouse, arriving)
+    assert (0, 1, 0) == (code, summary["new"], summary["known_rejected"])
+    assert [("resolved",)] == rows(warehouse, "SELECT state FROM raw.rejects")
+    assert [(1, 1)] == rows(warehouse, "SELECT COUNT(*), COUNT(heap_events_id) FROM staging.observations")
+    assert [(0,)] == rows(warehouse, "SELECT reject_count FROM marts.runs")
+    assert 0 == call("verify", "--warehouse", warehouse).code
+
+
+def test_two_programs_of_one_run_keep_their_own_protos(warehouse, folder, tmp_path):
+    """The text of one takes the place of its own proto, not of another's, nor of that of another run."""
+    for name in ("one", "two"):
+        shutil.copytree(folder / TPU, tmp_path / name)
+        for path in list((tmp_path / name).iterdir()):
+            shutil.copy(path, path.with_name(path.name.replace("jit_ma_scan", "jit_other")))
+    texts = {path: path.read_bytes() for path in (tmp_path / "one").glob("*.txt")}
+    for path in [*texts, *(tmp_path / "two").glob("*.txt")]:
+        path.unlink()
+    for name in ("one", "two"):
+        ingest(warehouse, tmp_path / name)
+    assert [(4,)] == rows(warehouse, "SELECT COUNT(*) FROM staging.observations")
+    for path, data in texts.items():
+        if "jit_other" in path.name:
+            path.write_bytes(data)
+    ingest(warehouse, tmp_path / "one")
+    kinds = "SELECT module_name, run_name, file_layout <> 'proto' FROM staging.observations"
+    found = rows(warehouse, f"{kinds} JOIN raw.runs USING (run_id) JOIN raw.dumps USING (dump_id) ORDER BY ALL")
+    assert [
+        ("jit_ma_scan", "one", False), ("jit_ma_scan", "two", False), ("jit_other", "one", True),
+        ("jit_other", "two", False),
+    ] == found  # fmt: skip
+    assert 0 == call("verify", "--warehouse", warehouse).code

@@ -11,13 +11,15 @@ import duckdb
 from bufferhouse.compare.compare import SAME_SIGNATURE, Compared, compare_runs
 from bufferhouse.compare.donations import lost_donations
 from bufferhouse.compare.flags import changed_flags
-from bufferhouse.compare.pairing import CHANGES
+from bufferhouse.compare.pairing import CHANGES, WHOLE
+from bufferhouse.compare.parts import Part, both_flag_sets, part_of, split
 from bufferhouse.config.threshold import RELEVANT, Threshold
 from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.compare.donations import donation_records
 from bufferhouse.report.compare.flags import flag_records
 from bufferhouse.report.compare.records import cause_records, program_records
 from bufferhouse.report.opening import find_programs, find_run, opened
+from bufferhouse.warehouse.run_names import is_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def _counts(rows: Sequence[Record]) -> Record:
 def read_comparison(
     path: Path | None,
     before: str,
-    after: str,
+    after: str | None,
     *,
     metric: str = "reserved",
     program: str | None = None,
@@ -125,18 +127,30 @@ def read_comparison(
 ) -> Comparison:
     """Compare the runs that `before` and `after` mean: names, or beginnings that fit one run only.
 
-    `program` is a name or program_id, or the beginning of either: all programs that it fits are compared.
+    Behind an @ stand conditions on the dumps of a run (`compare.parts`). Where `after` is None, the two flag sets of
+    the run `before` are compared. `program` is a name or program_id, or the beginning of either: all programs that it
+    fits are compared.
 
     Raises:
-        UsageError: a word means no run or several, or no program. The message names candidates.
+        UsageError: a word means no run or several, no dump of a run, or no program. The message names candidates.
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")
-        run_ids = find_run(con, before), find_run(con, after)
         program_ids = None if program is None else find_programs(con, program)
+        if after is None:
+            parts = both_flag_sets(con, find_run(con, before), before, program_ids)
+        else:
+            parts = _part(con, before), _part(con, after)
         wanted = {"metric": metric, "relevant": relevant, "program_ids": program_ids, "memory_space": memory_space}
-        return comparison_of(con, *run_ids, warehouse=name, note=note, **wanted)
+        run_ids = [part.run_id for part in parts]
+        return comparison_of(con, *run_ids, parts=parts, warehouse=name, note=note, **wanted)
+
+
+def _part(con: duckdb.DuckDBPyConnection, word: str) -> Part:
+    """Return the part of a run that a word means; a run may have a name that reads as conditions, too."""
+    name, conditions = (word, None) if is_name(con, word) else split(word)
+    return part_of(con, find_run(con, name), name, conditions)
 
 
 def comparison_of(
@@ -150,15 +164,20 @@ def comparison_of(
     relevant: Threshold = RELEVANT,
     program_ids: Sequence[int] | None = None,
     memory_space: int | None = None,
+    parts: tuple[Part, Part] | None = None,
 ) -> Comparison:
-    """Compare two runs by their ids; the rest as `read_comparison`."""
+    """Compare two runs by their ids, or `parts` of them; the rest as `read_comparison`."""
     runs = {"before_run_id": before_run_id, "after_run_id": after_run_id}
     sides = ask(con, "compare_runs", **runs)
+    within = WHOLE if parts is None else (parts[0].paths, parts[1].paths)
+    if within != WHOLE:
+        sides = Answer.of([_of_part(con, side, part) for side, part in zip(sides.records, parts, strict=True)])
     device_facts = _device_facts(con, sides.records)
-    rows = compare_runs(con, **runs, metric=metric, program_ids=program_ids, memory_space=memory_space)
+    wanted = {"metric": metric, "program_ids": program_ids, "memory_space": memory_space}
+    rows = compare_runs(con, **runs, **wanted, within=within)
     pairs = [row.pair for row in rows]
-    changes = changed_flags(con, **runs, pairs=pairs)
-    lost = lost_donations(con, after_run_id, pairs)
+    changes = changed_flags(con, **runs, pairs=pairs, within=within)
+    lost = lost_donations(con, after_run_id, pairs, within[1])
     programs = program_records(rows, relevant, sides.records)
     answers = {
         "compare_runs": sides,
@@ -167,6 +186,20 @@ def comparison_of(
     }
     beside = flag_records(changes, programs), donation_records(lost, programs)
     return Comparison(warehouse, datetime.now(UTC), note, metric, relevant, rows, answers, device_facts, *beside)
+
+
+def _of_part(con: duckdb.DuckDBPyConnection, side: Record, part: Part) -> Record:
+    """Return a record of `compare_runs` with the conditions of a part of the run, and the counts of its dumps.
+
+    Rejects are those of the run: with which flags they were compiled is not known.
+    """
+    if part.paths is None:
+        return {**side, "part": None}
+    rows = ask(con, "compare_files", run_id=part.run_id).rows
+    files = [(program_id, dump_id) for path, program_id, dump_id, *_ in rows if path in part.paths]
+    programs, contents = ({key[place] for key in files} for place in (0, 1))
+    counts = {"dump_count": len(files), "content_count": len(contents), "program_count": len(programs)}
+    return {**side, **counts, "part": part.conditions}
 
 
 def _device_facts(con: duckdb.DuckDBPyConnection, sides: Sequence[Record]) -> list[str]:

@@ -115,8 +115,13 @@ METRIC_NAMES = {
 
 
 def title(comparison: Comparison) -> str:
-    """Return the names of both runs, safe to print."""
-    return " → ".join(printable(side["run_name"], 80) for side in (comparison.before, comparison.after))
+    """Return the names of both runs, with the conditions on their dumps, safe to print."""
+    return " → ".join(_name(side) for side in (comparison.before, comparison.after))
+
+
+def _name(side: Record) -> str:
+    part = side.get("part")
+    return printable(side["run_name"], 80) + (f"@{printable(part, 80)}" if part else "")
 
 
 def totals_section(comparison: Comparison, *, exact: bool = False) -> list[Section]:
@@ -203,11 +208,8 @@ def capacity_lines(comparison: Comparison) -> list[str]:
 
 def _run(side: Record) -> str:
     compiler = " ".join(filter(None, (side["compiler"], side["compiler_version"])))
-    words = [
-        printable(word, 80)
-        for word in (side["run_name"], compiler, side["platform"], side["device_kind"], side["track"])
-        if word
-    ]
+    facts = (compiler, side["platform"], side["device_kind"], side["track"])
+    words = [_name(side), *(printable(word, 80) for word in facts if word)]
     rejects = f", {counted(side['reject_count'], 'reject')}" if side["reject_count"] else ""
     started = f"started {side['started_at']:%Y-%m-%d %H:%M} UTC"
     return " · ".join([*words, started, f"{counted(side['program_count'], 'program')}{rejects}"])
@@ -217,8 +219,9 @@ def notes(comparison: Comparison) -> list[str]:
     """Return the warnings about the comparison, such as rejects and ambiguous pairs."""
     lines = [comparison.note] if comparison.note else []
     before, after = comparison.before, comparison.after
-    if before["run_id"] == after["run_id"]:
+    if before["run_id"] == after["run_id"] and before.get("part") == after.get("part"):
         lines.append("Both sides are the same run.")
+    lines += _alone_in_a_part(comparison)
     lines += device_notes(comparison)
     for side in (before, after):
         if not side["dump_count"]:
@@ -248,6 +251,22 @@ def notes(comparison: Comparison) -> list[str]:
     if comparison.programs and all(row["status"] == "unchanged" for row in comparison.programs):
         lines.append("Nothing changed.")
     return lines
+
+
+def _alone_in_a_part(comparison: Comparison) -> list[str]:
+    """Return the sentence about programs that only one of two parts has; nothing for whole runs."""
+    sides = (comparison.before, comparison.after)
+    alone = [
+        {row["program_label"] for row in comparison.programs if row["status"] == status} for status in ("gone", "new")
+    ]
+    if not any(side.get("part") for side in sides) or not any(alone):
+        return []
+    said = " and ".join(
+        f"{counted(len(labels), 'program')} of {_name(side)}"
+        for labels, side in zip(alone, sides, strict=True)
+        if labels
+    )
+    return [f"Without a partner on the other side: {said}."]
 
 
 def device_notes(comparison: Comparison) -> list[str]:

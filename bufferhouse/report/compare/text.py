@@ -45,13 +45,14 @@ def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:
     `programs` has one entry for each pair of dumps and memory space, with its `causes`, whose `bytes` sum to
     `delta_bytes`; `totals` has one for each memory space, over the programs that are in both runs. `notes` say where
     the runs are of two kinds of device, or may be. `flags` has the options of the compilations that differ,
-    `lost_donations` the donations that were taken before and are not any more.
+    `lost_donations` the donations that were taken before and are not any more. `part` of a run says which of its dumps
+    were compared; null is all.
     """
     return {
         "warehouse": comparison.warehouse,
         "asked_at": comparison.asked_at,
-        "before": comparison.before,
-        "after": comparison.after,
+        "before": {**comparison.before, "part": comparison.before.get("part")},
+        "after": {**comparison.after, "part": comparison.after.get("part")},
         "metric": comparison.metric,
         "relevance": comparison.relevant._asdict(),
         "notes": device_notes(comparison),

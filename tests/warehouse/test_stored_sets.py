@@ -1,0 +1,71 @@
+"""Keys of sets of rows: equal ones are stored once, others never under one key, and what is damaged is found."""
+
+from array import array
+
+import duckdb
+import pytest
+
+from bufferhouse.dump.errors import DumpError
+from bufferhouse.warehouse import observations
+from bufferhouse.warehouse.observations import _frames_of
+from bufferhouse.warehouse.stored_sets import SETS, key_of_columns
+from tests.command_line import CHECKOUT, call
+from tests.ingests import ingest
+from tests.sources.module_texts import DATA, ENDING
+
+
+def test_other_columns_have_another_key():
+    """A number in another row or column, a missing one, a text cut elsewhere, no row at all."""
+    numbers = array("q", [1, 2])
+    columns = [
+        (), ([],), ([], []), (numbers, [None, 0]), (numbers, [0, None]), (numbers, [0, 0]), (numbers, [None, None]),
+        (array("q", [2, 1]), [0, 0]), (numbers, ["ab", "c"]), (numbers, ["a", "bc"]), (numbers, ["ab", "\udc80"]),
+        (numbers,), (numbers, numbers), (array("q", [1, 2, 1, 2]),), (numbers, ["", "abc"]), (numbers, [-1, 0]),
+    ]  # fmt: skip
+    some = [one for one in columns if one == () or len(one[0])]
+    assert len(some) == len({key_of_columns(one) for one in some})
+
+
+def test_a_key_is_that_of_its_stored_rows():
+    """Whether the columns are arrays, as they were read, or come out of the table as rows."""
+    rows = [(0, 0, 3, "alloc", 5, None, 8, 0, 8, "main", "a"), (1, 0, 3, "share", 6, 5, 0, 1, 8, "main", "")]
+    told = [
+        array("q", one) if isinstance(one[0], int) and None not in one else list(one) for one in zip(*rows, strict=True)
+    ]
+    assert key_of_columns(told) == SETS["heap_events"].key(rows)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE raw.heap_events SET alive_bytes = alive_bytes + 1 WHERE ordinal = 3",
+        "UPDATE raw.heap_events SET instruction_name = instruction_name || 'x' WHERE ordinal = 0",
+        "UPDATE raw.heap_events SET shared_value_id = 0 WHERE ordinal = 0",
+        "DELETE FROM raw.heap_events WHERE ordinal = 5",
+        "UPDATE raw.alias_sets SET value_id = value_id + 1 WHERE rowid = 2",
+    ],
+)
+def test_what_is_damaged_in_the_table_is_found(warehouse, damage):
+    """By verify, with the table."""
+    ingest(warehouse, CHECKOUT / "tests" / "data" / "protos")
+    assert 0 == call("verify", "--warehouse", warehouse).code
+    with duckdb.connect(str(warehouse)) as con:
+        assert con.execute(damage).fetchone()[0] > 0
+    outcome = call("verify", "--warehouse", warehouse)
+    assert (1, True) == (outcome.code, damage.split()[2 if "FROM" in damage else 1] in outcome.out + outcome.err)
+
+
+def test_tables_of_stack_frames_are_read_once(monkeypatch):
+    """Equal tables below another first line give the same frames, unread; a damaged head is read, and told."""
+    path = next((DATA / "jaxlib-0.9.0").glob(f"*{ENDING}"))
+    head = path.read_bytes()
+    head = head[: head.index(b"\n\n", head.index(b"StackFrames\n")) + 2]
+    frames = _frames_of(head)
+    assert frames[0]
+    monkeypatch.setattr(observations, "read_stack_frames", lambda _: pytest.fail("it was read again"))
+    assert frames == _frames_of(head.replace(b"HloModule ", b"HloModule other_", 1))
+    monkeypatch.undo()
+    for damaged in (head.replace(b"HloModule", b"HloModul"), head[:-1], head.replace(b"StackFrames", b"StackFrame")):
+        for _ in range(2):
+            with pytest.raises(DumpError):
+                _frames_of(damaged)
