@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bufferhouse.errors import counted
+from bufferhouse.query.statements import Record
 from bufferhouse.report.program.data import PARTS, Program, Space
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
@@ -38,7 +39,11 @@ BalanceRow = tuple[str, int, list[int | None]]
 
 def subtitle(program: Program) -> list[str]:
     """Return two lines about the dump: run, compiler and platform, then the file."""
-    dump = program.dump
+    return subtitle_of(program.dump)
+
+
+def subtitle_of(dump: Record) -> list[str]:
+    """Return the same of a record of `program_dumps`."""
     compiler = " ".join(filter(None, (dump["compiler"], dump["compiler_version"])))
     target = dump["compile_target"] if dump["compile_target"] != dump["platform"] else None
     words = [f"run {dump['run_name']}", compiler, dump["platform"], target, dump["track"]]

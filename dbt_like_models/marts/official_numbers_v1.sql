@@ -1,0 +1,80 @@
+-- Every official number of a program: what memory_analysis(), the dump itself, the memory-usage report, XProf's memory viewer and
+-- messages about programs that did not fit say of it, each with the rule by which it comes from the bytes, the compiler since which the rule
+-- holds, and the bytes. Where no rule is known the verdict is unknown and there are no bytes.
+-- grain: run_id, relative_path, number_order, memory_space, message_id
+-- portable: no, because a message is joined to the dump that has its words by functions of texts of DuckDB
+WITH numbers AS (
+    SELECT
+        run_id, relative_path, dump_id, number_order, said_by, number_name,
+        CAST(NULL AS BIGINT) AS memory_space, CAST(NULL AS BIGINT) AS message_id,
+        rule, since_text, below_text, is_compared,
+        computed_bytes, CAST(NULL AS BIGINT) AS computed_position,
+        CAST(NULL AS VARCHAR) AS printed_text, CAST(NULL AS BIGINT) AS printed_bytes, CAST(NULL AS BIGINT) AS printed_position,
+        verdict, why_text
+    FROM intermediate.analysis_numbers
+    UNION ALL
+    SELECT
+        run_id, relative_path, dump_id, number_order, said_by, number_name, NULL, NULL,
+        rule, since_text, NULL, is_compared, computed_bytes, computed_position,
+        NULL, printed_bytes, printed_position, verdict, why_text
+    FROM intermediate.dump_numbers
+    UNION ALL
+    SELECT
+        run_id, relative_path, dump_id, number_order, said_by, number_name, memory_space, NULL,
+        rule, since_text, below_text, is_compared, computed_bytes, NULL, NULL, NULL, NULL, verdict, why_text
+    FROM intermediate.report_numbers
+    UNION ALL
+    SELECT
+        run_id, relative_path, dump_id, number_order, said_by, number_name, memory_space, NULL,
+        rule, since_text, NULL, is_compared, computed_bytes, NULL, NULL, NULL, NULL, verdict, why_text
+    FROM intermediate.xprof_numbers
+    UNION ALL
+    SELECT
+        run_id, relative_path, dump_id, number_order, said_by, number_name, 0, message_id,
+        rule, since_text, below_text, is_compared, computed_bytes, NULL, printed_text, printed_bytes, NULL, verdict, why_text
+    FROM intermediate.message_numbers
+)
+
+SELECT
+    n.run_id,  -- The run.
+    o.run_name,  -- Its name.
+    n.relative_path,  -- Path of the file below the run's root.
+    n.dump_id,  -- Its content.
+    o.program_id,  -- The program: its name and entry signature.
+    o.program_name,  -- Its name; a weak key.
+    o.compile_target,  -- cpu, tpu or a GPU architecture.
+    r.compiler,  -- What embeds XLA, as the run says.
+    r.compiler_version,  -- Version of the compiler, as the run says.
+    o.compiler_revision,  -- CL number in the name of the file.
+    n.number_order,  -- Place of the number among those of a dump.
+    n.said_by,  -- Who says it: memory_analysis(), the dump, memory-usage report, XProf or OOM message.
+    n.number_name,  -- What it is called there.
+    n.memory_space,  -- The memory space that it is of; null for all together.
+    n.message_id,  -- The message that prints it, in oom; null for others.
+    n.rule,  -- Name of the rule by which it comes from the bytes; unknown where none is known.
+    CASE
+        WHEN n.rule = 'unknown' THEN 'not known'
+        ELSE COALESCE(t.rule_text, a.rule_text)
+    END AS rule_text,  -- The rule in words.
+    n.since_text AS holds_since,  -- First release that is known to follow the rule; null where nobody knows.
+    n.below_text AS holds_below,  -- First release that does not, or is not known to; null where none is known.
+    n.is_compared,  -- Whether the rule was compared with such numbers of a release as new as this one.
+    n.computed_bytes,  -- What the rule gives; null where it is unknown, or what it takes is not there.
+    n.computed_position,  -- Moment of the schedule that it gives; null but for the printed peak.
+    n.printed_text,  -- The number as a message prints it.
+    n.printed_bytes,  -- The number itself, where a file that was read has it to the byte.
+    n.printed_position,  -- Moment of the schedule that is printed; null but for the printed peak.
+    n.verdict,  -- agrees, differs, not stored, printed alone, not in the dump, not reported or unknown.
+    CASE
+        WHEN n.why_text IS NOT NULL OR n.rule <> 'unknown' OR n.said_by = 'OOM message' THEN n.why_text
+        WHEN v.compiler IS NULL THEN 'nothing says which compiler made the dump'
+        WHEN v.version IS NULL AND v.revision IS NULL THEN 'no release of ' || v.compiler || ' is said that has a number'
+        ELSE 'no rule is known of ' || v.compiler || ' '
+            || COALESCE('CL ' || CAST(v.revision AS VARCHAR), r.compiler_version) || ' on ' || v.platform
+    END AS why_text  -- Why there are no bytes, why nothing stands against them, or how far they are to be trusted.
+FROM numbers AS n
+INNER JOIN marts.observations_v1 AS o ON n.run_id = o.run_id AND n.relative_path = o.relative_path
+INNER JOIN staging.runs AS r ON n.run_id = r.run_id
+LEFT JOIN intermediate.compiler_versions AS v ON n.run_id = v.run_id AND n.relative_path = v.relative_path
+LEFT JOIN intermediate.rule_texts AS t ON n.said_by = t.said_by AND n.rule = t.rule AND n.number_name = t.number_name
+LEFT JOIN intermediate.rule_texts AS a ON n.said_by = a.said_by AND n.rule = a.rule AND a.number_name IS NULL
