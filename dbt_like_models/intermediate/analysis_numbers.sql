@@ -91,6 +91,7 @@ SELECT
     CAST(computed_bytes AS BIGINT) AS computed_bytes,  -- What the rule gives.
     CASE
         WHEN rule = 'not_reported' THEN 'not reported'
+        WHEN number_name = 'temp_size_in_bytes' AND is_temp_by_opcode AND computed_bytes IS NOT NULL THEN 'guessed'
         WHEN computed_bytes IS NOT NULL THEN 'not stored'
         WHEN rule = 'unknown' OR number_name LIKE 'host_temp%' THEN 'unknown'
         ELSE 'not in the dump'
@@ -98,7 +99,7 @@ SELECT
     CASE
         WHEN number_name = 'generated_code_size_in_bytes' THEN 'machine code is no part of a buffer assignment'
         WHEN number_name = 'temp_size_in_bytes' AND is_temp_by_opcode AND computed_bytes IS NOT NULL
-            THEN 'whether it is 0 is a guess: opcodes tell what is really stored'
+            THEN 'whether it is 0 hangs on what is really stored, which opcodes let one guess'
         WHEN computed_bytes IS NOT NULL OR rule IN ('unknown', 'not_reported') THEN NULL
         WHEN number_name = 'peak_memory_in_bytes'
             THEN 'only a proto tells the replay of temporaries; without it the rule gives '

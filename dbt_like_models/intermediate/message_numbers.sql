@@ -2,10 +2,13 @@
 -- grain: run_id, relative_path, message_id, number_name
 WITH sums AS (
     SELECT DISTINCT rule FROM intermediate.oom_rules
-    UNION ALL
-    SELECT 'used without the capacity' AS rule
-    UNION ALL
-    SELECT 'used and reserved' AS rule
+),
+
+of_dump AS (  -- Where the main figure is a sum of bytes of the dump, what follows from it is, too.
+    SELECT f.run_id, f.message_id
+    FROM intermediate.oom_figures AS f
+    INNER JOIN sums AS s ON f.rule = s.rule
+    WHERE f.figure_name = 'used'
 ),
 
 dialects AS (
@@ -41,7 +44,9 @@ judged AS (
         f.found_bytes,
         f.rule,
         f.is_reproduced,
-        s.rule IS NOT NULL AS is_sum,
+        s.rule IS NOT NULL OR (
+            u.message_id IS NOT NULL AND f.rule IN ('used without the capacity', 'used and reserved')
+        ) AS is_sum,
         d.since_text,
         d.below_text
     FROM intermediate.oom_messages AS m
@@ -49,6 +54,7 @@ judged AS (
     INNER JOIN files AS o ON j.run_id = o.run_id AND j.dump_id = o.dump_id
     INNER JOIN intermediate.oom_figures AS f ON m.run_id = f.run_id AND m.message_id = f.message_id
     LEFT JOIN sums AS s ON f.rule = s.rule
+    LEFT JOIN of_dump AS u ON m.run_id = u.run_id AND m.message_id = u.message_id
     LEFT JOIN dialects AS d ON m.dialect = d.dialect
 )
 

@@ -30,7 +30,7 @@ WITH numbers AS (
     FROM intermediate.xprof_numbers
     UNION ALL
     SELECT
-        run_id, relative_path, dump_id, number_order, said_by, number_name, 0, message_id,
+        run_id, relative_path, dump_id, number_order, said_by, number_name, NULL, message_id,
         rule, since_text, below_text, is_compared, computed_bytes, NULL, printed_text, printed_bytes, NULL, verdict, why_text
     FROM intermediate.message_numbers
 )
@@ -49,7 +49,7 @@ SELECT
     n.number_order,  -- Place of the number among those of a dump.
     n.said_by,  -- Who says it: memory_analysis(), the dump, memory-usage report, XProf or OOM message.
     n.number_name,  -- What it is called there.
-    n.memory_space,  -- The memory space that it is of; null for all together.
+    n.memory_space,  -- The memory space that it is of; null for all together, and for a message.
     n.message_id,  -- The message that prints it, in oom; null for others.
     n.rule,  -- Name of the rule by which it comes from the bytes; unknown where none is known.
     CASE
@@ -64,7 +64,7 @@ SELECT
     n.printed_text,  -- The number as a message prints it.
     n.printed_bytes,  -- The number itself, where a file that was read has it to the byte.
     n.printed_position,  -- Moment of the schedule that is printed; null but for the printed peak.
-    n.verdict,  -- agrees, differs, not stored, printed alone, not in the dump, not reported or unknown.
+    n.verdict,  -- agrees, differs, not stored, guessed, printed alone, not in the dump, not reported or unknown.
     CASE
         WHEN n.why_text IS NOT NULL OR n.rule <> 'unknown' OR n.said_by = 'OOM message' THEN n.why_text
         WHEN v.compiler IS NULL THEN 'nothing says which compiler made the dump'

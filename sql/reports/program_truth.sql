@@ -19,7 +19,7 @@ SELECT
     printed_text,  -- The number as a message prints it.
     printed_bytes,  -- The number itself, where a file that was read has it to the byte.
     printed_position,  -- Moment of the schedule that is printed.
-    verdict,  -- agrees, differs, not stored, printed alone, not in the dump, not reported or unknown.
+    verdict,  -- agrees, differs, not stored, guessed, printed alone, not in the dump, not reported or unknown.
     why_text  -- Why there are no bytes, why nothing stands against them, or how far they are to be trusted.
 FROM marts.official_numbers_v1
 WHERE dump_id IN ($dump_ids)

@@ -5,7 +5,7 @@ The numbers are those of `marts.official_numbers_v1`; what no rule gives stands 
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,6 +27,7 @@ VERDICTS = {
     "agrees": "what is printed is what the bytes of the dump give",
     "differs": "what is printed is not what the bytes give",
     "not stored": "computed; no file that was read has the number itself, so nothing stands against it",
+    "guessed": "computed, and it hangs on what the dump only lets one guess; nothing stands against it",
     "printed alone": "printed; it is not from the bytes of the dump, and nothing stands against it",
     "not in the dump": "the rule is known; what it takes is not there",
     "not reported": "this compiler, or this dump, has no such number",
@@ -42,13 +43,8 @@ _HEADINGS = {
 _COLUMNS = [
     Column("number", "number", is_whole=True, limit=80),
     Column("computed_bytes", "from the dump", "bytes"),
-    Column("printed", "printed", "figure"),
+    Column("printed", "printed", limit=40),
     Column("verdict", "verdict", is_whole=True),
-]
-_RULES = [
-    Column("rule_text", "which bytes", limit=240),
-    Column("holds", "rule known", limit=80),
-    Column("why_text", "note", limit=160),
 ]
 _UNKNOWN_COMPILER = "nothing says which compiler made the dump"
 
@@ -104,10 +100,8 @@ def truth_text(truth: Truth, form: str, *, exact: bool = False) -> str:
         return json_text(about, {SOURCE: truth.answer})
     lines = [*subtitle_of(truth.dump), *notes(truth)]
     sections = [Section("", lines)]
-    for section in truth_sections(truth.answer.records, truth.dump["platform"]):
-        # Rules are sentences: below the table they are whole on every terminal.
-        sections.append(replace(section, columns=_COLUMNS))
-        sections.append(Section("", list(dict.fromkeys(map(_rule_line, section.records)))))
+    for section, rules in truth_sections(truth.answer.records, truth.dump["platform"]):
+        sections += [section, Section("", rules)]
     sections.append(Section("Verdicts", [f"{name}: {said}." for name, said in VERDICTS.items()]))
     title = f"Official numbers: {truth.name}"
     return (markdown_text if form == "markdown" else terminal_text)(title, sections, exact=exact)
@@ -131,13 +125,17 @@ def truth_page(truth: Truth) -> str:
     )
 
 
-def truth_sections(numbers: Sequence[Record], platform: str | None) -> list[Section]:
-    """Return a table for each who says official numbers, with the rules; `platform` names the memory spaces."""
+def truth_sections(numbers: Sequence[Record], platform: str | None) -> list[tuple[Section, list[str]]]:
+    """Return a table for each who says official numbers, and the rules as sentences, which stand below it.
+
+    `platform` names the memory spaces.
+    """
     found = []
     for said_by in dict.fromkeys(one["said_by"] for one in numbers):
         own = [_shown(one, platform) for one in numbers if one["said_by"] == said_by]
         name = "truth-" + "".join(char if char.isalnum() else "-" for char in said_by.lower()).strip("-")
-        found.append(Section(_HEADINGS.get(said_by, said_by), (), [*_COLUMNS, *_RULES], own, name))
+        section = Section(_HEADINGS.get(said_by, said_by), (), _COLUMNS, own, name)
+        found.append((section, list(dict.fromkeys(map(_rule_line, own)))))
     return found
 
 
@@ -161,8 +159,7 @@ def verdict_lines(numbers: Sequence[Record], run_name: str) -> list[str]:
 
 def _shown(one: Record, platform: str | None) -> Record:
     """Return a number as tables show it."""
-    # A message says by itself which memory it is about.
-    space = one["memory_space"] if one["message_id"] is None else None
+    space = one["memory_space"]
     return one | {
         "number": one["number_name"] + (f", {space_title(platform, space)}" if space is not None else ""),
         "printed": _printed(one),
