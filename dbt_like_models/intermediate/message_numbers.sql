@@ -1,63 +1,5 @@
 -- The figures that a message about a program that did not fit prints, beside what the bytes of its dump give.
 -- grain: run_id, relative_path, message_id, number_name
-WITH sums AS (
-    SELECT DISTINCT rule FROM intermediate.oom_rules
-),
-
-of_dump AS (  -- Where the main figure is a sum of bytes of the dump, what follows from it is, too.
-    SELECT f.run_id, f.message_id
-    FROM intermediate.oom_figures AS f
-    INNER JOIN sums AS s ON f.rule = s.rule
-    WHERE f.figure_name = 'used'
-),
-
-dialects AS (
-    SELECT *
-    FROM (
-        VALUES
-        ('T1', 'libtpu 0.0.8', 'libtpu 0.0.37'),
-        ('T2', 'libtpu 0.0.37', 'libtpu 0.0.42.1'),
-        ('T3', 'libtpu 0.0.42.1', NULL),
-        ('T3b', 'libtpu after 0.0.42.1', NULL),
-        ('T3r', 'libtpu 0.0.42.1', NULL)
-    ) AS seen (dialect, since_text, below_text)
-),
-
-files AS (
-    SELECT DISTINCT run_id, relative_path, dump_id FROM staging.observations
-),
-
-judged AS (
-    SELECT
-        o.run_id,
-        o.relative_path,
-        o.dump_id,
-        m.message_id,
-        m.dialect,
-        m.fault_text,
-        m.relative_path AS log_path,
-        m.line_number,
-        f.ordinal,
-        f.figure_name,
-        f.printed_text,
-        f.figure_bytes,
-        f.found_bytes,
-        f.rule,
-        f.is_reproduced,
-        s.rule IS NOT NULL OR (
-            u.message_id IS NOT NULL AND f.rule IN ('used without the capacity', 'used and reserved')
-        ) AS is_sum,
-        d.since_text,
-        d.below_text
-    FROM intermediate.oom_messages AS m
-    INNER JOIN intermediate.oom_joined AS j ON m.run_id = j.run_id AND m.message_id = j.message_id
-    INNER JOIN files AS o ON j.run_id = o.run_id AND j.dump_id = o.dump_id
-    INNER JOIN intermediate.oom_figures AS f ON m.run_id = f.run_id AND m.message_id = f.message_id
-    LEFT JOIN sums AS s ON f.rule = s.rule
-    LEFT JOIN of_dump AS u ON m.run_id = u.run_id AND m.message_id = u.message_id
-    LEFT JOIN dialects AS d ON m.dialect = d.dialect
-)
-
 SELECT
     run_id,  -- The run.
     relative_path,  -- The file of the dump.
@@ -90,4 +32,4 @@ SELECT
         CASE WHEN fault_text IS NOT NULL THEN 'the message is damaged: ' || fault_text END,
         CASE WHEN is_reproduced AND NOT is_sum THEN rule END
     ) AS why_text  -- Where it stands, and why no bytes of the dump stand against it.
-FROM judged
+FROM intermediate.message_figures

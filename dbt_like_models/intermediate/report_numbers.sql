@@ -1,40 +1,24 @@
 -- The totals that the memory-usage report beside a dump prints, by the rule of its compiler. The report itself is not read: its numbers
 -- stand against nothing here, and the file may be looked at.
 -- grain: run_id, relative_path, number_name, memory_space
-WITH sizes AS (
-    SELECT dump_id, memory_space, CAST(SUM(size_bytes) AS BIGINT) AS allocated_bytes
-    FROM staging.allocations
-    GROUP BY dump_id, memory_space
-),
-
-computed AS (
+WITH computed AS (
     SELECT
-        o.run_id,
-        o.relative_path,
-        o.dump_id,
+        dump_id,
         'report_total' AS figure,
         'Total bytes used' AS number_name,
         CAST(NULL AS BIGINT) AS memory_space,
-        CAST(SUM(s.allocated_bytes) AS BIGINT) AS allocated_bytes
-    FROM staging.observations AS o
-    INNER JOIN sizes AS s ON o.dump_id = s.dump_id
-    GROUP BY o.run_id, o.relative_path, o.dump_id
+        CAST(SUM(size_bytes) AS BIGINT) AS allocated_bytes
+    FROM staging.allocations
+    GROUP BY dump_id
     UNION ALL
-    SELECT
-        o.run_id,
-        o.relative_path,
-        o.dump_id,
-        'report_space' AS figure,
-        'Total bytes' AS number_name,
-        s.memory_space,
-        s.allocated_bytes
-    FROM staging.observations AS o
-    INNER JOIN sizes AS s ON o.dump_id = s.dump_id
+    SELECT dump_id, 'report_space', 'Total bytes', memory_space, CAST(SUM(size_bytes) AS BIGINT)
+    FROM staging.allocations
+    GROUP BY dump_id, memory_space
 )
 
 SELECT
-    c.run_id,  -- The run.
-    c.relative_path,  -- The file.
+    o.run_id,  -- The run.
+    o.relative_path,  -- The file.
     c.dump_id,  -- Its content.
     CAST(CASE c.figure WHEN 'report_total' THEN 30 ELSE 31 END AS BIGINT) AS number_order,  -- Its place among the numbers.
     'memory-usage report' AS said_by,  -- Who says it.
@@ -53,11 +37,12 @@ SELECT
     CASE
         WHEN r.rule IN ('all_allocations', 'allocations_of_space') THEN 'the report beside the dump is not read'
     END AS why_text  -- Why nothing stands against it.
-FROM computed AS c
+FROM staging.observations AS o
+INNER JOIN computed AS c ON o.dump_id = c.dump_id
 LEFT JOIN intermediate.number_rules AS r
-    ON c.run_id = r.run_id AND c.relative_path = r.relative_path AND c.figure = r.figure
+    ON o.run_id = r.run_id AND o.relative_path = r.relative_path AND c.figure = r.figure
 LEFT JOIN intermediate.number_rules AS w
-    ON c.run_id = w.run_id AND c.relative_path = w.relative_path
+    ON o.run_id = w.run_id AND o.relative_path = w.relative_path
     AND w.figure IN ('report_total', 'report_space') AND w.rule <> 'not_written'
 -- A compiler writes one form; where it writes none, or nobody knows which, one row says so.
 WHERE CASE WHEN w.figure IS NULL THEN c.figure = 'report_total' ELSE c.figure = w.figure END

@@ -15,12 +15,7 @@ WITH of_allocations AS (  -- The last trace that begins in an allocation is the 
 ),
 
 by_allocation AS (
-    SELECT
-        dump_id,
-        heap_events_id,
-        memory_space,
-        MIN(trace_number) AS trace_number,
-        COUNT(*) AS choice_count
+    SELECT dump_id, heap_events_id, memory_space, MIN(trace_number) AS trace_number, COUNT(*) AS choice_count
     FROM of_allocations
     GROUP BY dump_id, heap_events_id, memory_space
 ),

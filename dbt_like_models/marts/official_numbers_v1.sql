@@ -3,38 +3,6 @@
 -- holds, and the bytes. Where no rule is known the verdict is unknown and there are no bytes.
 -- grain: run_id, relative_path, number_order, memory_space, message_id
 -- portable: no, because a message is joined to the dump that has its words by functions of texts of DuckDB
-WITH numbers AS (
-    SELECT
-        run_id, relative_path, dump_id, number_order, said_by, number_name,
-        CAST(NULL AS BIGINT) AS memory_space, CAST(NULL AS BIGINT) AS message_id,
-        rule, since_text, below_text, is_compared,
-        computed_bytes, CAST(NULL AS BIGINT) AS computed_position,
-        CAST(NULL AS VARCHAR) AS printed_text, CAST(NULL AS BIGINT) AS printed_bytes, CAST(NULL AS BIGINT) AS printed_position,
-        verdict, why_text
-    FROM intermediate.analysis_numbers
-    UNION ALL
-    SELECT
-        run_id, relative_path, dump_id, number_order, said_by, number_name, NULL, NULL,
-        rule, since_text, NULL, is_compared, computed_bytes, computed_position,
-        NULL, printed_bytes, printed_position, verdict, why_text
-    FROM intermediate.dump_numbers
-    UNION ALL
-    SELECT
-        run_id, relative_path, dump_id, number_order, said_by, number_name, memory_space, NULL,
-        rule, since_text, below_text, is_compared, computed_bytes, NULL, NULL, NULL, NULL, verdict, why_text
-    FROM intermediate.report_numbers
-    UNION ALL
-    SELECT
-        run_id, relative_path, dump_id, number_order, said_by, number_name, memory_space, NULL,
-        rule, since_text, NULL, is_compared, computed_bytes, NULL, NULL, NULL, NULL, verdict, why_text
-    FROM intermediate.xprof_numbers
-    UNION ALL
-    SELECT
-        run_id, relative_path, dump_id, number_order, said_by, number_name, NULL, message_id,
-        rule, since_text, below_text, is_compared, computed_bytes, NULL, printed_text, printed_bytes, NULL, verdict, why_text
-    FROM intermediate.message_numbers
-)
-
 SELECT
     n.run_id,  -- The run.
     o.run_name,  -- Its name.
@@ -72,7 +40,7 @@ SELECT
         ELSE 'no rule is known of ' || v.compiler || ' '
             || COALESCE('CL ' || CAST(v.revision AS VARCHAR), r.compiler_version) || ' on ' || v.platform
     END AS why_text  -- Why there are no bytes, why nothing stands against them, or how far they are to be trusted.
-FROM numbers AS n
+FROM intermediate.all_numbers AS n
 INNER JOIN marts.observations_v1 AS o ON n.run_id = o.run_id AND n.relative_path = o.relative_path
 INNER JOIN staging.runs AS r ON n.run_id = r.run_id
 LEFT JOIN intermediate.compiler_versions AS v ON n.run_id = v.run_id AND n.relative_path = v.relative_path
