@@ -34,6 +34,8 @@ SELECT
     n.printed_position,  -- Moment of the schedule that is printed; null but for the printed peak.
     n.verdict,  -- agrees, differs, not stored, guessed, printed alone, not in the dump, not reported or unknown.
     CASE
+        WHEN o.did_not_fit AND n.said_by IN ('memory_analysis()', 'XProf')
+            THEN concat_ws('; ', 'the program did not fit: where its compilation failed nobody could ask', n.why_text)
         WHEN n.why_text IS NOT NULL OR n.rule <> 'unknown' OR n.said_by = 'OOM message' THEN n.why_text
         WHEN v.compiler IS NULL THEN 'nothing says which compiler made the dump'
         WHEN v.version IS NULL AND v.revision IS NULL THEN 'no release of ' || v.compiler || ' is said that has a number'
@@ -41,7 +43,7 @@ SELECT
             || COALESCE('CL ' || CAST(v.revision AS VARCHAR), r.compiler_version) || ' on ' || v.platform
     END AS why_text  -- Why there are no bytes, why nothing stands against them, or how far they are to be trusted.
 FROM intermediate.all_numbers AS n
-INNER JOIN marts.observations_v1 AS o ON n.run_id = o.run_id AND n.relative_path = o.relative_path
+INNER JOIN marts.observations_v2 AS o ON n.run_id = o.run_id AND n.relative_path = o.relative_path
 INNER JOIN staging.runs AS r ON n.run_id = r.run_id
 LEFT JOIN intermediate.compiler_versions AS v ON n.run_id = v.run_id AND n.relative_path = v.relative_path
 LEFT JOIN intermediate.rule_texts AS t ON n.said_by = t.said_by AND n.rule = t.rule AND n.number_name = t.number_name

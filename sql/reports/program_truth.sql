@@ -23,4 +23,11 @@ SELECT
     why_text  -- Why there are no bytes, why nothing stands against them, or how far they are to be trusted.
 FROM marts.official_numbers_v1
 WHERE dump_id IN ($dump_ids)
-ORDER BY dump_id, run_id, relative_path, number_order, memory_space NULLS FIRST, message_id
+ORDER BY
+    dump_id ASC,
+    run_id ASC,
+    relative_path ASC,
+    CASE WHEN message_id IS NULL THEN number_order END ASC NULLS LAST,  -- messages one behind the other
+    memory_space ASC NULLS FIRST,
+    message_id ASC,
+    number_order ASC
