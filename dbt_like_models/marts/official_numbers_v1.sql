@@ -1,7 +1,7 @@
 -- Every official number of a program: what memory_analysis(), the dump itself, the memory-usage report, XProf's memory viewer and
 -- messages about programs that did not fit say of it, each with the rule by which it comes from the bytes, the compiler since which the rule
 -- holds, and the bytes. Where no rule is known the verdict is unknown and there are no bytes.
--- grain: run_id, relative_path, number_order, memory_space, message_id
+-- grain: run_id, relative_path, number_order
 -- portable: no, because a message is joined to the dump that has its words by functions of texts of DuckDB
 SELECT
     n.run_id,  -- The run.
@@ -14,7 +14,14 @@ SELECT
     r.compiler,  -- What embeds XLA, as the run says.
     r.compiler_version,  -- Version of the compiler, as the run says.
     o.compiler_revision,  -- CL number in the name of the file.
-    n.number_order,  -- Place of the number among those of a dump.
+    ROW_NUMBER() OVER (
+        PARTITION BY n.dump_id, n.run_id, n.relative_path
+        ORDER BY
+            CASE WHEN n.message_id IS NULL THEN n.number_order END ASC NULLS LAST,
+            n.memory_space ASC NULLS FIRST,
+            n.message_id ASC,
+            n.number_order ASC
+    ) AS number_order,  -- Place of the number among those of a file, from 1; figures of a message stand together.
     n.said_by,  -- Who says it: memory_analysis(), the dump, memory-usage report, XProf or OOM message.
     n.number_name,  -- What it is called there.
     n.memory_space,  -- The memory space that it is of; null for all together, and for a message.

@@ -1,10 +1,11 @@
 -- The official numbers of dumps, as each run sees them: a rule depends on the compiler, which is the run's.
--- grain: dump_id, run_id, relative_path, number_order, memory_space, message_id
+-- grain: dump_id, run_id, relative_path, number_order
 -- parameters: dump_ids
 SELECT
     dump_id,  -- The dump.
     run_id,  -- The run.
     relative_path,  -- Path of the file below the run's root.
+    number_order,  -- Its place among those of the file, from 1.
     said_by,  -- Who says the number.
     number_name,  -- What it is called there.
     memory_space,  -- The memory space that it is of; null for all together.
@@ -23,11 +24,4 @@ SELECT
     why_text  -- Why there are no bytes, why nothing stands against them, or how far they are to be trusted.
 FROM marts.official_numbers_v1
 WHERE dump_id IN ($dump_ids)
-ORDER BY
-    dump_id ASC,
-    run_id ASC,
-    relative_path ASC,
-    CASE WHEN message_id IS NULL THEN number_order END ASC NULLS LAST,  -- messages one behind the other
-    memory_space ASC NULLS FIRST,
-    message_id ASC,
-    number_order ASC
+ORDER BY dump_id, run_id, relative_path, number_order
