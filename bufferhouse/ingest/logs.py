@@ -153,7 +153,8 @@ def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record]) -> l
     unplaced = []
     near = [one for one in candidates if one["run_name"] in names]
     for message in messages:
-        dump = join(warehouse.con, message, near).dump if near else None
+        is_joined = near and message.dialect != DONATION
+        dump = join(warehouse.con, message, near).dump if is_joined else None
         (unplaced if dump is None else found.messages.setdefault(dump["run_name"], [])).append(message)
     if found.messages:  # a log that tells of one run is of that run, with all that it says
         next(iter(found.messages.values())).extend(unplaced)

@@ -537,6 +537,7 @@ _FIGURES = {
     "original",
 }  # fmt: skip
 _MOST_ARGUMENTS = 10_000  # of one warning
+_MARKS = re.compile(r"[][(){}<>,]|\Z")
 _ARGUMENT = re.compile(r"[A-Za-z]\w*(?:\(.*\)|(?:<[^<>]*>)?\[[^][]*\](?:\{[^{}]*\})?)")
 
 
@@ -547,9 +548,10 @@ def _donated(text: str) -> tuple[list[Allocation], list[str]]:
     """
     found, start, depth, faults = [], 0, 0, []
     text = text.rstrip().removesuffix(".")
-    for place, char in enumerate([*text, ","]):
-        depth += (char in "([{<") - (char in ")]}>")
-        if char != "," or (depth > 0 and place < len(text)):
+    for mark in _MARKS.finditer(text):
+        char, place = mark[0], mark.start()
+        depth += (char in "([{<") - (char in ")]}>") if char else 0
+        if char not in ("", ",") or (char and depth > 0):
             continue
         shape, start = text[start:place].strip(), place + 1
         if len(found) == _MOST_ARGUMENTS:

@@ -165,12 +165,31 @@ def _sections(program: Program, shown: Bytes) -> list[Section]:
         if line := map_note(program, space):
             sections.append(Section("", [line]))
         sections += _history(program, space, heading, shown)
+    if program.donations:
+        sections.append(donation_section(program))
     if warnings := program.answers["program_warnings"].records:
         rows = [
             (row["rule"], f"{row['occurrence_count']:,}", row["expected"][:80], row["found"][:80]) for row in warnings
         ]
         sections.append(_section("Warnings", [], ("rule", "times", "first expected", "first found"), rows))
     return sections
+
+
+def donation_section(program: Program) -> Section:
+    """Return the table of the donations that were lost, with why."""
+    columns = [
+        Column("parameter", "parameter"),
+        Column("parameter_shape", "shape", limit=60, is_whole=True),
+        Column("size_bytes", "bytes", "bytes"),
+        Column("reason", "why", limit=60),
+        Column("warning_text", "warning", limit=100),
+    ]
+    rows = [
+        row | {"parameter": f"{row['parameter_number']}{row['parameter_shape_index']}".removesuffix("{}")}
+        for row in program.donations
+    ]
+    lines = ["Offered and not taken, or not usable as JAX says in a log; of several of one shape it says not which."]
+    return Section("Donations that are lost", lines, columns, rows, "donations", shown=_SHOWN_OWNERS)
 
 
 def _timeline(space: Space) -> list[str]:
