@@ -43,8 +43,8 @@ class Read:
 
 @dataclass(slots=True)
 class LoadedLogs:
-    """What loads of logs did: logs read, messages about memory stored, rejects as lines, what could not be read, rows by
-    table; `notes` are about warnings that were left out."""
+    """What loads of logs did: logs read, messages about memory stored, rejects as lines, what could not be read, rows
+    by table; `notes` are about warnings that were left out."""
 
     log_count: int = 0
     message_count: int = 0

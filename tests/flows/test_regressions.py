@@ -117,14 +117,17 @@ def test_a_larger_model_is_a_regression(prefect_server, tmp_path, told, change):
 
 
 def test_lost_donations_are_told(prefect_server, tmp_path, told, lost):
-    """An event for the pair of runs: each parameter with its bytes, the largest first, and the reason where it is known."""
+    """An event for the pair of runs: each parameter with its bytes, the largest first, and why if it is known."""
     path = tmp_path / "warehouse.duckdb"
     folder = shutil.copytree(CHECKOUT / "tests" / "data" / "sgd", tmp_path / "sgd")
-    offer = "HloModule jit_step, is_scheduled=true, buffer_donor={ (0, {}) }, entry_computation_layout={()->()}\n\nENTRY m {\n"
+    layout = "entry_computation_layout={()->()}"
+    offer = f"HloModule jit_step, is_scheduled=true, buffer_donor={{ (0, {{}}) }}, {layout}\n\nENTRY m {{\n"
     (folder / "plain" / "module_0010.jit_step.cpu_after_optimizations.txt").write_text(offer)
     assert 0 == run_ingest([str(folder)], path).exit_code
     with duckdb.connect(str(path)) as con:
-        con.execute("UPDATE raw.runs SET started_at = CASE run_name WHEN 'donated' THEN '2026-01-01' ELSE '2026-02-01' END")
+        con.execute(
+            "UPDATE raw.runs SET started_at = CASE run_name WHEN 'donated' THEN '2026-01-01' ELSE '2026-02-01' END"
+        )
     state = flows.regressions.regressions(warehouse=str(path), limit="1000%", return_state=True)
     assert "COMPLETED" == state.type.value, state.message
     [(run, before, message, donations)] = lost
@@ -138,10 +141,18 @@ def test_lost_donations_are_told(prefect_server, tmp_path, told, lost):
 
 
 def test_the_event_of_lost_donations(monkeypatch):
-    """Its resource is the run, its payload has run, run before, number, bytes and the first of them; no secret is in it."""
+    """Its resource is the run, its payload has run, run before, number, bytes and the first of them."""
     sent = []
     monkeypatch.setattr(flows.events, "emit_event", lambda *event, **more: sent.append((event, more)))
-    one = {"program": "p", "program_id": 1, "parameter": "0", "shape": "f32[2]", "bytes": 8, "memory_space": 0, "reason": None}
+    one = {
+        "program": "p",
+        "program_id": 1,
+        "parameter": "0",
+        "shape": "f32[2]",
+        "bytes": 8,
+        "memory_space": 0,
+        "reason": None,
+    }
     flows.events.emit_lost_donations("r2", "r1", "lost", [one] * 25)
     [((event, resource), more)] = sent
     assert ("bufferhouse.lost-donation", "bufferhouse.lost-donation.r2") == (event, resource["prefect.resource.id"])

@@ -1,4 +1,4 @@
-"""JAX's warning of donations in logs beside dumps: kept, proved, joined where that needs no guess, and never in the way."""
+"""JAX's warning of donations in logs beside dumps: kept, proved, joined without a guess, and never in the way."""
 
 import json
 import re
@@ -14,7 +14,9 @@ from tests.warehouses import rows
 SGD = CHECKOUT / "tests" / "data" / "sgd" / "plain"
 STEM = "module_0010.jit_step.cpu_after_optimizations"
 SAYS = "/opt/mlir.py:1326: UserWarning: Some donated buffers were not usable: {}.\nSee an explanation\n"
-WARNINGS = "SELECT array_shape, join_state, parameter_count, is_certain FROM marts.donation_warnings_v1 ORDER BY argument_number"
+WARNINGS = """
+    SELECT array_shape, join_state, parameter_count, is_certain FROM marts.donation_warnings_v1 ORDER BY argument_number
+"""
 UNUSABLE = "SELECT parameter_number, reason FROM marts.donations_v2 WHERE is_unusable ORDER BY ALL"
 HEAD = "HloModule jit_step, is_scheduled=true, entry_computation_layout={()->()}\n\nENTRY m {\n"
 
@@ -43,7 +45,7 @@ def warn(run, *arguments: str) -> None:
 
 
 def test_all_parameters_of_a_shape_are_known(run, warehouse):
-    """Where the warning has as many arguments of a shape as the program parameters, each is unusable, with the reason."""
+    """Where the warning has as many arguments of a shape as the program parameters, each is unusable, and why."""
     wanted = max(shapes(run), key=shapes(run).count)
     count = shapes(run).count(wanted)
     warn(run, *[in_jax(wanted)] * count)
@@ -52,7 +54,8 @@ def test_all_parameters_of_a_shape_are_known(run, warehouse):
     numbers = [number for number, shape in enumerate(shapes(run)) if shape == wanted]
     assert [(number, "JAX found no output for it") for number in numbers] == rows(warehouse, UNUSABLE)
     text = call("report", "program", "jit_step", "--warehouse", warehouse).out
-    assert "Donations that are lost" in text and "line 1 of stderr.txt" in text
+    assert "Donations that are lost" in text
+    assert "line 1 of stderr.txt" in text
     assert 0 == call("verify", "--warehouse", warehouse).code
     code, summary = ingest(warehouse, run)
     assert (0, 1, {}) == (code, summary["known"], {name: n for name, n in summary["rows"].items() if n})
@@ -68,7 +71,9 @@ def test_of_several_parameters_of_a_shape_none_is_guessed(run, warehouse):
     assert [(wanted, "joined", count, False)] == rows(warehouse, WARNINGS)
     assert [] == rows(warehouse, UNUSABLE)
     said = f"JAX could not use 1 of {count} of this shape: line 1 of stderr.txt"
-    found = rows(warehouse, "SELECT COUNT(*) FROM marts.donations_v2 WHERE warning_text = $1 AND is_unusable IS NULL", [said])
+    found = rows(
+        warehouse, "SELECT COUNT(*) FROM marts.donations_v2 WHERE warning_text = $1 AND is_unusable IS NULL", [said]
+    )
     assert [(count,)] == found
 
 
@@ -123,7 +128,10 @@ def test_a_log_of_no_run_in_particular_is_told(run, warehouse):
     (folder / "train.log").write_text(SAYS.format(in_jax(shapes(run)[0])))
     outcome = call("ingest", folder, "--warehouse", warehouse)
     assert 0 == outcome.code
-    assert "1 warning of donations that JAX could not use, of one of 2 runs; name the run with --run" in outcome.out + outcome.err
+    assert (
+        "1 warning of donations that JAX could not use, of one of 2 runs; name the run with --run"
+        in outcome.out + outcome.err
+    )
 
 
 @pytest.mark.corpus
@@ -146,5 +154,7 @@ def test_the_warnings_of_the_corpus(corpus, warehouse, tmp_path):
         if found:
             certain[pair.name] = found
     assert {
-        "cpu_lost_shape": [(0, None), (1, None)], "cpu_lost_two": [(1, True)], "tpu_lost_scalar": [(0, None), (1, None)],
+        "cpu_lost_shape": [(0, None), (1, None)],
+        "cpu_lost_two": [(1, True)],
+        "tpu_lost_scalar": [(0, None), (1, None)],
     } == certain  # fmt: skip

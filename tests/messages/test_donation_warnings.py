@@ -23,7 +23,10 @@ def arguments(message: Message) -> list[str]:
     ("said", "expected"),
     [
         ("float32[256,192].", ["float32[256,192]"]),  # 0.10.0
-        ("ShapedArray(int32[8,1024]), ShapedArray(float32[8,3]).", ["ShapedArray(int32[8,1024])", "ShapedArray(float32[8,3])"]),
+        (
+            "ShapedArray(int32[8,1024]), ShapedArray(float32[8,3]).",
+            ["ShapedArray(int32[8,1024])", "ShapedArray(float32[8,3])"],
+        ),
         ("ShapedArray(float32[], weak_type=True)", ["ShapedArray(float32[], weak_type=True)"]),
         ("f32[2,3]{1,0}, f32[]", ["f32[2,3]{1,0}", "f32[]"]),  # 2020
         ("key<fry>[4], float32[8@x,4], float32<host>[8].", ["key<fry>[4]", "float32[8@x,4]", "float32<host>[8]"]),
@@ -65,7 +68,9 @@ def test_source_code_is_no_warning(echo):
     assert [] == read(f"{echo}\n")
 
 
-@pytest.mark.parametrize("said", ["float32[25", "float32[2], ", "float32[2], ShapedArray(int", "float32[2] and more", "a]["])
+@pytest.mark.parametrize(
+    "said", ["float32[25", "float32[2], ", "float32[2], ShapedArray(int", "float32[2] and more", "a]["]
+)
 def test_a_damaged_warning_says_what_is_wrong(said):
     """It is kept with a fault, so that nothing is joined by it; the log is read on."""
     message, other = read(f"{BEGIN}{SAYS}{said}\n{SAYS}float32[7].\n")

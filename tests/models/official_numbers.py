@@ -19,8 +19,8 @@ REPORT = "-memory-usage-report.txt"
 ASSIGNMENT = "-buffer-assignment.txt"
 _ALLOC, _FREE = 0, 1
 NUMBERS = """
-    SELECT run_name, relative_path, said_by, number_name, memory_space, computed_bytes, computed_position, printed_bytes,
-        printed_position, verdict, rule, is_compared
+    SELECT run_name, relative_path, said_by, number_name, memory_space, computed_bytes, computed_position,
+        printed_bytes, printed_position, verdict, rule, is_compared
     FROM marts.official_numbers_v1 ORDER BY ALL
 """
 
@@ -106,7 +106,7 @@ def _is_indefinite(held: Any) -> bool:
 
 
 def _replayed(events: Iterable[Any], sizes: dict[int, int], home: dict[int, int]) -> int | None:
-    """The highest point of one trace, by its counts of references; None where its buffers lie in several allocations."""
+    """The highest point of one trace, by its counts of references; None where it is of several allocations."""
     counts: Counter[int] = Counter()
     canonical: dict[int, int] = {}
 
@@ -152,7 +152,9 @@ class NumberCount:
         """Compare what a dump prints: `texts` are its files, one behind the other."""
         [total], [peak] = own["the dump", "Total bytes used"], own["the dump", "(peak)"]
         said = printed_total(texts)
-        self.tell("printed total", (said, said, "agrees"), (total.printed_bytes, total.computed_bytes, total.verdict), where)
+        self.tell(
+            "printed total", (said, said, "agrees"), (total.printed_bytes, total.computed_bytes, total.verdict), where
+        )
         if (moment := printed_peak(texts)) is not None and moment[1]:
             found = (peak.printed_position, peak.printed_bytes), (peak.computed_position, peak.computed_bytes)
             self.tell("printed peak", (moment, moment, "agrees"), (*found, peak.verdict), where)
@@ -177,7 +179,12 @@ class NumberCount:
                      "peak_memory_in_bytes", "generated_code_size_in_bytes"):  # fmt: skip
             [one] = own["memory_analysis()", name]
             if one.verdict in ("not stored", "guessed"):
-                self.tell(name if one.verdict == "not stored" else f"{name}, guessed", (said.get(name), True), (one.computed_bytes, one.is_compared), where)
+                self.tell(
+                    name if one.verdict == "not stored" else f"{name}, guessed",
+                    (said.get(name), True),
+                    (one.computed_bytes, one.is_compared),
+                    where,
+                )
             elif one.verdict == "not reported":
                 self.tell(f"{name} is not reported", (None, None), (said.get(name), one.computed_bytes), where)
             else:

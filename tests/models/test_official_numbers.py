@@ -143,7 +143,7 @@ BY_HAND = dump_text(
 
 
 def test_numbers_done_by_hand():
-    """Parameters of 64 and 32, the second live out; a temporary of 20, thread-local 8, a parameter of 4,096 of the host."""
+    """Parameters of 64 and 32, the second live out; a temporary of 20, thread-local 8, 4,096 of the host."""
     with writing(None) as warehouse:
         load_texts(warehouse, [BY_HAND])
         con = warehouse.con

@@ -133,6 +133,7 @@ WRITTEN_OUT = {
     *("intermediate.memory_space_names", "intermediate.official_rules", "marts.memory_spaces_v1"),
     *("intermediate.oom_rules", "intermediate.device_memories", "intermediate.oom_dialects"),
     *("intermediate.report_rules", "intermediate.rule_texts", "intermediate.number_names"),
+    "intermediate.element_types",
 }
 NAMES = sorted(f"{path.parent.name}.{path.stem}" for path in MODELS.glob("*/*.sql"))
 

@@ -182,7 +182,9 @@ def _holds(one: Record) -> str | None:
     if one["rule"] == "unknown" or one["holds_since"] is None:
         return None
     until = f", not from {one['holds_below']} on" if one["holds_below"] else ""
-    return f"since {one['holds_since']}{until}; {'compared' if one['is_compared'] else 'not compared with this release'}"
+    return (
+        f"since {one['holds_since']}{until}; {'compared' if one['is_compared'] else 'not compared with this release'}"
+    )
 
 
 def _rule_line(one: Record) -> str:
