@@ -23,6 +23,7 @@ REJECTS = "bufferhouse.rejects"
 STALE_SOURCE = "bufferhouse.stale-source"
 FAILED_CHECK = "bufferhouse.failed-check"
 REGRESSION = "bufferhouse.regression"
+LOST_DONATION = "bufferhouse.lost-donation"
 _SHOWN = 20  # of a list: an event is news, the warehouse has the rest
 
 
@@ -82,6 +83,24 @@ def emit_regression(run: str, before: str, message: str, regressions: Sequence[M
         before=before,
         count=len(regressions),
         regressions=[dict(one) for one in regressions[:_SHOWN]],
+    )
+
+
+def emit_lost_donations(run: str, before: str, message: str, donations: Sequence[Mapping[str, Any]]) -> None:
+    """Emit that donations which the run before took are lost in a run; one mapping a parameter, the largest first.
+
+    Each has `program`, `program_id`, `parameter`, `shape`, `bytes`, `memory_space` and `reason`, None where no file
+    beside the dump tells why.
+    """
+    _emit(
+        LOST_DONATION,
+        run,
+        message,
+        run=run,
+        before=before,
+        count=len(donations),
+        lost_bytes=sum(one["bytes"] for one in donations),
+        donations=[dict(one) for one in donations[:_SHOWN]],
     )
 
 

@@ -1,4 +1,7 @@
-"""The flow `regressions`: compare the two newest runs of each platform, track and device; growth is an event."""
+"""The flow `regressions`: compare the two newest runs of each platform, track and device.
+
+Growth is an event, and so is a donation that was taken before and is lost after.
+"""
 
 import time
 from collections.abc import Mapping
@@ -20,11 +23,12 @@ from bufferhouse.report.compare.data import Comparison, read_comparison
 from bufferhouse.report.compare.gate import gate_sections, offender_records, stale_line
 from bufferhouse.report.compare.sections import compare_sections, title
 from bufferhouse.report.flow_summary import figures
+from bufferhouse.report.text.figures import human_bytes, printable
 from bufferhouse.report.text.sections import markdown_text
 from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.open import reading
 from flows import callers
-from flows.events import emit_regression
+from flows.events import emit_lost_donations, emit_regression
 from flows.steps import EXPECTED, Held, leave_summary, step
 
 _TOLD = (
@@ -59,7 +63,8 @@ def regressions(
 ) -> State:
     """Compare the newest run of each platform, track and device with the one before it.
 
-    Programs that grew over the limit and were not accepted are an event `bufferhouse.regression` for each pair of runs.
+    Programs that grew over the limit and were not accepted are an event `bufferhouse.regression` for each pair of runs,
+    donations that are lost an event `bufferhouse.lost-donation`, however few bytes they are of.
     The artifact `regressions` shows the comparisons with their causes, `regressions-summary` the counts.
 
     Args:
@@ -97,6 +102,7 @@ def regressions(
     parts = []
     for comparison, verdict in found:
         _tell(comparison, verdict, str(threshold))
+        _tell_lost_donations(comparison)
         gate = gate_sections(comparison, verdict._replace(stale=[]), threshold)
         explain = offender_records(comparison, verdict) or None
         parts.append(markdown_text(title(comparison), [*gate, *compare_sections(comparison, explain=explain)]))
@@ -108,6 +114,7 @@ def regressions(
         "accepted": sum(len(verdict.accepted) for _, verdict in found),
         "reshaped": sum(row.status == RESHAPED for comparison, _ in found for row in comparison.rows),
         "stale in the accept file": len(stale),
+        "donations lost": sum(len(comparison.lost_donations) for comparison, _ in found),
         "seconds": f"{time.monotonic() - started:.1f}",
     }
     said = "\n\n".join([figures(rows), *(stale_line(entry) for entry in stale)])
@@ -123,3 +130,17 @@ def _tell(comparison: Comparison, verdict: Verdict, limit: str) -> None:
         before, after = comparison.before["run_name"], comparison.after["run_name"]
         message = f"run {after}: {counted(len(offenders), 'program')} grew by {limit} since {before}"
         emit_regression(after, before, message, offenders)
+
+
+def _tell_lost_donations(comparison: Comparison) -> None:
+    lost = comparison.lost_donations
+    if not lost:
+        return
+    before, after, first = comparison.before["run_name"], comparison.after["run_name"], lost[0]
+    reason = first["reason"] or "no file beside the dump tells why"
+    message = (
+        f"run {after}: {counted(len(lost), 'donation')} of {human_bytes(sum(one['bytes'] for one in lost))} that "
+        f"{before} took lost, first parameter {first['parameter']} of {printable(first['program'], 80)}, "
+        f"{human_bytes(first['bytes'])}: {reason}"
+    )
+    emit_lost_donations(after, before, message, lost)

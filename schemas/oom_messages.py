@@ -5,7 +5,7 @@ from schemas.oom_logs import LOG_PATH, LOG_RUN, MESSAGE_NUMBER, MESSAGES_LOAD
 
 OOM_MESSAGES = table(
     "oom_messages",
-    "What XLA says in a log of a program that does not fit; what several ranks say alike is one row.",
+    "What XLA says in a log of a program that does not fit, and JAX of a donation; what ranks say alike is one row.",
     grain="one message of a log, per load that stored it",
     key=["run_id", "relative_path", "load_id", "message_number"],
     columns={
@@ -18,8 +18,8 @@ OOM_MESSAGES = table(
         ),
         "dialect": column(
             TEXT,
-            "Form of the message: T1 to T8 of TPU, G1 and G2 of GPU, R a warning of rematerialization.",
-            one_of=["T1", "T2", "T3", "T3b", "T3r", "T4", "T5", "T6", "T7", "T8", "G1", "G2", "R"],
+            "Form of the message: T1 to T8 of TPU, G1 and G2 of GPU, R a warning of rematerialization, D of donation.",
+            one_of=["T1", "T2", "T3", "T3b", "T3r", "T4", "T5", "T6", "T7", "T8", "G1", "G2", "R", "D"],
         ),
         "line_number": column(INTEGER, "Line of the log in which it first begins, from 1.", minimum=1),
         "memory_space_name": column(TEXT, "Memory that does not suffice: hbm, vmem, smem.", nullable=True),

@@ -68,6 +68,9 @@ def report_program(
     run: ProgramRunOption = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,
+    truth: Annotated[
+        bool, typer.Option("--truth", help="Show the official numbers instead: which bytes each is, and by which rule.")
+    ] = False,
     html: HtmlOption = None,
     output_format: ReportFormatOption = "table",
     exact: BytesOption = False,
@@ -77,6 +80,9 @@ def report_program(
 
     Example: bufferhouse report program jit_train_step --run latest --html program.html
     """
+    if truth:
+        _report_truth(program, run, warehouse, source, html, output_format, exact=exact, wait=wait)
+        return
     from bufferhouse.report.program.data import read_program
     from bufferhouse.report.program.savings import MAPPED
     from bufferhouse.report.program.text import program_text
@@ -91,6 +97,27 @@ def report_program(
         return program_page(asked)
 
     deliver(program_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
+
+
+def _report_truth(
+    program: str,
+    run: str | None,
+    warehouse: Path | None,
+    source: list[str] | None,
+    html: Path | None,
+    output_format: str,
+    *,
+    exact: bool,
+    wait: float,
+) -> None:
+    """Show the official numbers of a program."""
+    from bufferhouse.report.program.truth import read_truth, truth_page, truth_text
+
+    path = checked(warehouse, source, html, output_format)
+    with page_at_least(html):
+        asked = read_truth(path, program, run=run, sources=source or [], wait=wait)
+    text = truth_text(asked, output_format, exact=exact)
+    deliver(text, asked.note, lambda: truth_page(asked), html, output_format)
 
 
 @report.command("run")

@@ -15,7 +15,7 @@ import polars as pl
 from bufferhouse.engine import interrupts
 from bufferhouse.errors import SourceUnavailable, UsageError, counted, told
 from bufferhouse.messages.join import dumps, join
-from bufferhouse.messages.message import Message, Refused, read_messages
+from bufferhouse.messages.message import DONATION, Message, Refused, read_messages
 from bufferhouse.messages.rows import TABLES, Row, Unstorable, rows
 from bufferhouse.query.statements import Record
 from bufferhouse.sources.logs import Log, opened
@@ -43,12 +43,14 @@ class Read:
 
 @dataclass(slots=True)
 class LoadedLogs:
-    """What loads of logs did: logs read, messages stored, rejects as lines, what could not be read, rows by table."""
+    """What loads of logs did: logs read, messages about memory stored, rejects as lines, what could not be read, rows
+    by table; `notes` are about warnings that were left out."""
 
     log_count: int = 0
     message_count: int = 0
     rejects: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     rows: Counter[str] = field(default_factory=Counter)
     text_bytes: int = 0
 
@@ -74,7 +76,7 @@ def load_logs(warehouse: Warehouse, logs: Sequence[Log]) -> LoadedLogs:
         if found.messages and not candidates:
             candidates = dumps(warehouse.con)
         try:
-            _place(warehouse, found, candidates)
+            done.notes += _place(warehouse, found, candidates)
         except UsageError as error:
             done.unreadable.append(f"{log.entry.path}: {error}")
             continue
@@ -134,8 +136,11 @@ def _read_all(logs: Sequence[Log]) -> Iterator[tuple[Log, Read | Exception]]:
         yield log, found
 
 
-def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record]) -> None:
+def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record]) -> list[str]:
     """Find the run of each message of a log, which may be of several: that of the dump it is joined to.
+
+    A warning of a donation names no program: it goes with the other messages. Where there are none it is left out,
+    and a sentence about it is returned.
 
     Raises:
         UsageError: the log has a message or a refused line, and nothing tells of which run it is.
@@ -144,19 +149,24 @@ def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record]) -> N
     messages = found.messages.pop("", [])
     if len(names) == 1 or (names and not messages and not found.refused):
         found.messages[names[0]] = messages
-        return
+        return []
     unplaced = []
     near = [one for one in candidates if one["run_name"] in names]
     for message in messages:
-        dump = join(warehouse.con, message, near).dump if near else None
+        is_joined = near and message.dialect != DONATION
+        dump = join(warehouse.con, message, near).dump if is_joined else None
         (unplaced if dump is None else found.messages.setdefault(dump["run_name"], [])).append(message)
     if found.messages:  # a log that tells of one run is of that run, with all that it says
         next(iter(found.messages.values())).extend(unplaced)
+    elif unplaced and not found.refused and all(one.dialect == DONATION for one in unplaced):
+        return [f"{found.log.entry.path}: {counted(len(unplaced), 'warning')} of donations that JAX could not use, of "
+                f"one of {counted(len(names), 'run')}; name the run with --run"]  # fmt: skip
     elif unplaced or found.refused:
         where = f"none of {counted(len(names), 'run')} near it" if names else "no run"
         raise UsageError(
             f"{counted(len(unplaced), 'message')} about {where}, as far as one can tell; name the run with --run"
         )
+    return []
 
 
 def _is_there(warehouse: Warehouse, run_name: str) -> bool:
@@ -233,7 +243,8 @@ def _store(warehouse: Warehouse, batch: Sequence[Read], started_at: datetime) ->
             "INSERT INTO raw.loads VALUES (?, ?, ?, ?, 0, 0, 0, 0, ?)",
             [load_id, started_at, datetime.now(UTC), __version__, done.text_bytes],
         )
-    done.message_count = len(found["oom_messages"])
+    dialect = list(CONTRACTS["oom_messages"].columns).index("dialect")
+    done.message_count = sum(row[dialect] != DONATION for row in found["oom_messages"])
     done.rejects = [f"{entry.path}:{refusal}" for _, entry, refusal, _ in fresh]
     return done
 

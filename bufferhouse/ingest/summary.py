@@ -82,6 +82,7 @@ class Summary:
         self.refused_messages += len(loaded.rejects)
         self.reject_lines += loaded.rejects
         self.unreadable += loaded.unreadable
+        self.head_faults += loaded.notes
         for table, count in loaded.rows.items():
             self.rows[table] = self.rows.get(table, 0) + count
 

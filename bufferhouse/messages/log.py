@@ -10,12 +10,14 @@ from typing import BinaryIO, NamedTuple
 
 BLOCK_BYTES = 4 << 20
 LONGEST_LINE = 4 << 20  # bytes; no message prints one that long
+DONATION_KEY = b"Some donated buffers were not usable: "
 KEYS = (
     b"Ran out of memory", b"would exceed memory", b"Aborting compilation early", b"allocation_size_words <=",
     b"Attempting to allocate", b"Attempting to reserve", b"Out of memory while trying to allocate",
     b"by rematerialization; only reduced to", b"E1001: CompileTimeScopedVmemOom",
     # A message of which the words above are damaged still has one of these.
     b"RESOURCE_EXHAUSTED", b"compile permanent error", b"exceeds available HBM", b"<= std::numeric_limits<int32_t>",
+    DONATION_KEY,
 )  # fmt: skip
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _LAUNCHER = re.compile(

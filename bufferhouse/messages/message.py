@@ -3,7 +3,8 @@
 The dialects, by the letters of this module: T1 and T2 a listing of libtpu, T3 one sentence of later releases, T4 a
 compilation that was given up early, T5 one value that is larger than the memory, T6 VMEM, T7 a failed check of a size,
 T8 a program that did not fit while it ran; G1 and G2 are those of GPU. R is a warning of rematerialization: a program
-of which it speaks may fit.
+of which it speaks may fit. D is a warning of JAX about arguments whose donation it does not hand on to XLA
+(`lower_jaxpr_to_module`, jax/_src/interpreters/mlir.py; until 2021 in xla.py): its allocations are these arguments.
 """
 
 import re
@@ -12,8 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from bufferhouse.messages.figures import SIZE, Figure, range_of
-from bufferhouse.messages.log import KEYS, Line, lines
+from bufferhouse.messages.log import DONATION_KEY, KEYS, Line, lines
 
+DONATION = "D"
+_NOT_IMPLEMENTED = "Donation is not implemented for "
 _S = f"(?:{SIZE})"
 _END = r"(?P<more>.*)"
 _SEE = re.compile(r"See https?://\S+ for more details\.")
@@ -80,7 +83,7 @@ class Message:
     @property
     def is_failure(self) -> bool:
         """Whether something did not fit; a warning of rematerialization says only that it may not."""
-        return self.dialect != "R"
+        return self.dialect not in ("R", DONATION)
 
     @property
     def key(self) -> tuple:
@@ -177,6 +180,7 @@ _OPENINGS = (
         r"Out of memory while trying to allocate (?P<allocation>[0-9]{1,20}) bytes\." + _END,
         has_listing=True,
     ),
+    _opening(DONATION, r"Some donated buffers were not usable: (?P<arguments>[A-Za-z].*)", has_listing=True),
     _opening(
         "R",
         r"Can't reduce memory use below " + _S + r" \(@limit@ bytes\) by rematerialization; only reduced to " + _S
@@ -189,8 +193,10 @@ _BEGINS = re.compile(
     r"|RET_CHECK failure \([^()]*\) allocation_size_words"
     r"|Attempting to (?:allocate|reserve) [0-9]|Out of memory while trying to allocate|Can't reduce memory use below"
     r"|E1001: CompileTimeScopedVmemOom:)"
+    # Python prints the statement that warns behind the warning: there no argument follows.
+    r"|Some donated buffers were not usable: [A-Za-z]"
 )
-_LOOKS_LIKE = re.compile("|".join(re.escape(key.decode()) for key in KEYS))
+_LOOKS_LIKE = re.compile("|".join(re.escape(key.decode()) for key in KEYS if key != DONATION_KEY))
 REPORT = "T3r"  # what libtpu 0.0.42.1 writes to its log beside a T3; specimens show it, upstream documents do not
 _ESCAPED = "[type.googleapis.com/"  # the payload of a status, which quotes the beginning of the message once more
 
@@ -249,7 +255,9 @@ class _Reader:
             self.message.faults.append(f"it has more than {MOST_LINES} lines")
             self.end()
             return False
-        if self._block is not None and text:
+        if self.message.dialect == DONATION:
+            self.is_open, is_taken = False, text.startswith(_NOT_IMPLEMENTED)
+        elif self._block is not None and text:
             is_taken = self._in_block(text)
         elif self._has_bounds:
             is_taken = bool(re.fullmatch(r"\w+: [(0-9].*", text))
@@ -514,6 +522,8 @@ def _begin(text: str, line: Line) -> _Reader | None:
     for name, size in about.items():
         if name in _FIGURES and size is not None:
             message.figures.append(Figure(name, size, int(size) if is_exact and size.isdigit() else None))
+    if dialect == DONATION:
+        message.allocations, message.faults = _donated(about["arguments"])
     _name(message, about.get("text"))
     has_bounds = dialect == "T7" and text.rstrip().endswith("/*")
     reader = _Reader(message, has_listing=opening.has_listing, has_bounds=has_bounds)
@@ -526,6 +536,36 @@ _FIGURES = {
     "used", "capacity", "exceeded", "scoped_size", "scoped_limit", "allocation", "words", "free", "limit", "reduced",
     "original",
 }  # fmt: skip
+_MOST_ARGUMENTS = 10_000  # of one warning
+_MARKS = re.compile(r"[][(){}<>,]|\Z")
+_ARGUMENT = re.compile(r"[A-Za-z]\w*(?:\(.*\)|(?:<[^<>]*>)?\[[^][]*\](?:\{[^{}]*\})?)")
+
+
+def _donated(text: str) -> tuple[list[Allocation], list[str]]:
+    """Return the arguments that JAX lists, and what is wrong: `float32[8,4]`, `ShapedArray(float32[8])`, `f32[8]{0}`.
+
+    A comma inside brackets separates none.
+    """
+    found, start, depth, faults = [], 0, 0, []
+    text = text.rstrip().removesuffix(".")
+    for mark in _MARKS.finditer(text):
+        char, place = mark[0], mark.start()
+        depth += (char in "([{<") - (char in ")]}>") if char else 0
+        if char not in ("", ",") or (char and depth > 0):
+            continue
+        shape, start = text[start:place].strip(), place + 1
+        if len(found) == _MOST_ARGUMENTS:
+            faults.append(f"it lists more than {_MOST_ARGUMENTS} arguments")
+            break
+        if not _ARGUMENT.fullmatch(shape):
+            faults.append(f"expected an argument such as float32[8,4], found {shape[:_SHOWN]!r}")
+            break
+        found.append(Allocation(len(found) + 1, "", shape=shape, tag="donated"))
+    if depth and not faults:
+        faults.append("it is cut within an argument")
+    return found, faults
+
+
 _OUTPUT_OF = re.compile(r"output of (?P<name>\S+?)@(?P<index>\{[0-9,]*\})")
 
 

@@ -8,7 +8,7 @@ import duckdb
 from bufferhouse.compare.values import read_values
 from bufferhouse.messages import join, rules
 from bufferhouse.messages.figures import nominal
-from bufferhouse.messages.message import Message
+from bufferhouse.messages.message import DONATION, Message
 from bufferhouse.messages.rules import Reproduced
 from bufferhouse.oom.worth import worth
 from bufferhouse.query.statements import Record, ask
@@ -52,9 +52,14 @@ class Finding:
 def explain(
     con: duckdb.DuckDBPyConnection | None, messages: Iterable[Message], candidates: Sequence[Record]
 ) -> list[Finding]:
-    """Return a finding for each message; `candidates` are the dumps (`join.dumps`) that it may be about."""
+    """Return a finding for each message; `candidates` are the dumps (`join.dumps`) that it may be about.
+
+    Warnings of donations are about no failure: marts.donation_warnings has them.
+    """
     findings = []
     for message in messages:
+        if message.dialect == DONATION:
+            continue
         joined = join.join(con, message, candidates)
         finding = Finding(message, rules.capacity_bytes(message), rules.reproduce(message, joined.parts))
         finding.dump, finding.reason = joined.dump, joined.reason

@@ -1,7 +1,7 @@
 -- Whether the temporary arena of memory space 0 holds a value that is really stored there. Not a tuple table, nor a
 -- single element that a TPU computes in its scalar unit and keeps in a register: what libtpu says of its temporaries
--- hangs on that, and a dump does not show it. The opcodes are a heuristic: of single elements those of add, compare,
--- convert, copy, parameter and while were seen to be kept so, those of fusion and reduce not.
+-- hangs on that, and a dump does not show it. The opcodes are a heuristic: of single elements those of add, clamp,
+-- compare, convert, copy, parameter and while were seen to be kept so, those of fusion and reduce not.
 -- grain: dump_id
 -- materialized: incremental by dump_id
 WITH arenas AS (
@@ -10,10 +10,10 @@ WITH arenas AS (
         s.is_single_element,
         s.dimension_count = 0 AS is_scalar,
         t.opcode IN (
-            'add', 'and', 'bitcast', 'bitcast-convert', 'compare', 'conditional', 'constant', 'convert', 'copy',
-            'divide', 'get-tuple-element', 'maximum', 'minimum', 'multiply', 'negate', 'not', 'or', 'parameter',
-            'remainder', 'select', 'shift-left', 'shift-right-arithmetic', 'shift-right-logical', 'subtract', 'while',
-            'xor'
+            'add', 'and', 'bitcast', 'bitcast-convert', 'clamp', 'compare', 'conditional', 'constant', 'convert',
+            'copy', 'divide', 'get-tuple-element', 'maximum', 'minimum', 'multiply', 'negate', 'not', 'or',
+            'parameter', 'remainder', 'select', 'shift-left', 'shift-right-arithmetic', 'shift-right-logical',
+            'subtract', 'while', 'xor'
         ) AS is_scalar_work
     FROM staging.hlo_values AS v
     INNER JOIN staging.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index

@@ -1,28 +1,7 @@
 -- By which rules the compiler of a dump makes the figures of `compiled.memory_analysis()`, as far as the warehouse
--- knows the compiler. The file name says for which platform: a TPU job leaves dumps of its CPU modules as well, and
--- their compiler is not the run's. Only libtpu writes revisions into file names.
+-- knows the compiler.
 -- grain: run_id, relative_path
-WITH known AS (
-    SELECT
-        o.run_id,
-        o.relative_path,
-        CASE WHEN o.compile_target IN ('cpu', 'tpu') THEN o.compile_target ELSE 'gpu' END AS platform,
-        COALESCE(r.compiler, CASE WHEN o.compile_target = 'tpu' THEN 'libtpu' END) AS compiler,
-        regexp_extract(r.compiler_version, '^([0-9]{1,6})[.][0-9]{1,3}[.][0-9]{1,3}([.](post)?[0-9]+)?$', 1) AS major,
-        TRY_CAST(split_part(r.compiler_version, '.', 2) AS BIGINT) AS minor,
-        TRY_CAST(split_part(r.compiler_version, '.', 3) AS BIGINT) AS patch,
-        CASE WHEN o.compile_target = 'tpu' THEN TRY_CAST(o.compiler_revision AS BIGINT) END AS revision
-    FROM staging.observations AS o
-    INNER JOIN staging.runs AS r ON o.run_id = r.run_id
-    WHERE o.compile_target IS NOT NULL
-),
-
-numbered AS (  -- A pre-release may stand on either side of a change: it has no number.
-    SELECT *, TRY_CAST(major AS BIGINT) * 1000000 + minor * 1000 + patch AS version
-    FROM known
-),
-
-ruled AS (
+WITH ruled AS (
     SELECT
         n.run_id,
         n.relative_path,
@@ -32,7 +11,7 @@ ruled AS (
             WHEN n.revision IS NULL THEN n.version BETWEEN u.compared_from_version AND u.compared_to_version
             ELSE n.revision <= u.compared_to_revision
         END AS is_compared
-    FROM numbered AS n
+    FROM intermediate.compiler_versions AS n
     INNER JOIN intermediate.official_rules AS u
         ON n.platform = u.platform AND n.compiler = u.compiler
         AND CASE

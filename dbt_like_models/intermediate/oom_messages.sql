@@ -8,6 +8,7 @@ WITH told AS (
             PARTITION BY run_id, message_id ORDER BY relative_path, message_number
         ) AS telling
     FROM staging.oom_messages
+    WHERE dialect <> 'D'
 ),
 
 logs AS (

@@ -1,11 +1,11 @@
--- What XLA says of programs that do not fit: the messages of the newest reading of each log.
+-- What XLA says of programs that do not fit, and JAX of donations: the messages of the newest reading of each log.
 -- grain: run_id, relative_path, message_number
 SELECT
     m.run_id,  -- The run that the log is of.
     m.relative_path,  -- The log: its path below the run's root, from there with .. where it lies beside, else whole.
     m.message_number,  -- Number of the message in its log, from 0.
     m.message_id,  -- What it says: first 63 bits of a SHA-256; equal in all logs and ranks that say it.
-    m.dialect,  -- Form of the message: T1 to T8 of TPU, G1 and G2 of GPU, R a warning of rematerialization.
+    m.dialect,  -- Form of the message: T1 to T8 of TPU, G1 and G2 of GPU, R a warning of rematerialization, D of donation.
     m.line_number,  -- Line of the log in which it first begins, from 1.
     m.memory_space_name,  -- Memory that does not suffice: hbm, vmem, smem.
     m.module_name,  -- Module that it names, verbatim; most name none.

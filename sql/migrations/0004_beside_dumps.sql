@@ -210,13 +210,13 @@ COMMENT ON COLUMN raw.oom_logs.refused_count IS 'Lines that begin like a message
 COMMENT ON COLUMN raw.oom_logs.messages_load_id IS 'The load that stored its messages: an older one where they are the same since.';
 COMMENT ON COLUMN raw.oom_logs.replaced_load_id IS 'The load of the row of this log that was the newest until then; null for its first row.';
 
-COMMENT ON TABLE raw.oom_messages IS 'What XLA says in a log of a program that does not fit; what several ranks say alike is one row.';
+COMMENT ON TABLE raw.oom_messages IS 'What XLA says in a log of a program that does not fit, and JAX of a donation; what ranks say alike is one row.';
 COMMENT ON COLUMN raw.oom_messages.run_id IS 'The run that the log is of.';
 COMMENT ON COLUMN raw.oom_messages.relative_path IS 'The log: its path below the run''s root, from there with .. where it lies beside, else whole.';
 COMMENT ON COLUMN raw.oom_messages.load_id IS 'The load that stored the message.';
 COMMENT ON COLUMN raw.oom_messages.message_number IS 'Number of the message in its log, from 0.';
 COMMENT ON COLUMN raw.oom_messages.message_id IS 'What it says: first 63 bits of a SHA-256; equal in all logs and ranks that say it.';
-COMMENT ON COLUMN raw.oom_messages.dialect IS 'Form of the message: T1 to T8 of TPU, G1 and G2 of GPU, R a warning of rematerialization.';
+COMMENT ON COLUMN raw.oom_messages.dialect IS 'Form of the message: T1 to T8 of TPU, G1 and G2 of GPU, R a warning of rematerialization, D of donation.';
 COMMENT ON COLUMN raw.oom_messages.line_number IS 'Line of the log in which it first begins, from 1.';
 COMMENT ON COLUMN raw.oom_messages.memory_space_name IS 'Memory that does not suffice: hbm, vmem, smem.';
 COMMENT ON COLUMN raw.oom_messages.module_name IS 'Module that it names, verbatim; most name none.';

@@ -6,9 +6,10 @@ SELECT
     parameter_number,  -- Entry parameter.
     parameter_shape_index,  -- Which leaf of it.
     relative_path,  -- The file it was seen as.
-    BOOL_OR(is_requested) AS is_requested,  -- Whether the module text offers it.
+    -- What JAX cannot use the user's program still donates, though XLA never hears of it.
+    BOOL_OR(is_requested OR COALESCE(is_unusable, FALSE)) AS is_requested,  -- Whether the program offers it.
     MIN(reason) AS reason  -- Why it was lost.
-FROM marts.donations_v1
+FROM marts.donations_v2
 WHERE run_id = $run_id AND dump_id IN ($dump_ids)
 GROUP BY dump_id, parameter_number, parameter_shape_index, relative_path
 ORDER BY ALL

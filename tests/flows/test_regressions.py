@@ -4,13 +4,16 @@ import flows
 
 # isort: split
 
+import shutil
 from pathlib import Path
 
 import duckdb
 import pytest
 
+import flows.events
 import flows.regressions
 from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.compare.donations import NOT_REQUESTED
 from bufferhouse.report.compare.data import read_comparison
 from tests.command_line import CHECKOUT
 from tests.flows.clock import figures
@@ -37,6 +40,14 @@ def told(monkeypatch):
     """What the flow emits."""
     found = []
     monkeypatch.setattr(flows.regressions, "emit_regression", lambda *event: found.append(event))
+    return found
+
+
+@pytest.fixture
+def lost(monkeypatch):
+    """The donations that the flow tells of."""
+    found = []
+    monkeypatch.setattr(flows.regressions, "emit_lost_donations", lambda *event: found.append(event))
     return found
 
 
@@ -103,3 +114,49 @@ def test_a_larger_model_is_a_regression(prefect_server, tmp_path, told, change):
     told.clear()
     state = flows.regressions.regressions(warehouse=path, settings=["regressions.reshaped=warn"], return_state=True)
     assert ("0 regressions in 1 comparison", []) == (state.message, told)
+
+
+def test_lost_donations_are_told(prefect_server, tmp_path, told, lost):
+    """An event for the pair of runs: each parameter with its bytes, the largest first, and why if it is known."""
+    path = tmp_path / "warehouse.duckdb"
+    folder = shutil.copytree(CHECKOUT / "tests" / "data" / "sgd", tmp_path / "sgd")
+    layout = "entry_computation_layout={()->()}"
+    offer = f"HloModule jit_step, is_scheduled=true, buffer_donor={{ (0, {{}}) }}, {layout}\n\nENTRY m {{\n"
+    (folder / "plain" / "module_0010.jit_step.cpu_after_optimizations.txt").write_text(offer)
+    assert 0 == run_ingest([str(folder)], path).exit_code
+    with duckdb.connect(str(path)) as con:
+        con.execute(
+            "UPDATE raw.runs SET started_at = CASE run_name WHEN 'donated' THEN '2026-01-01' ELSE '2026-02-01' END"
+        )
+    state = flows.regressions.regressions(warehouse=str(path), limit="1000%", return_state=True)
+    assert "COMPLETED" == state.type.value, state.message
+    [(run, before, message, donations)] = lost
+    expected = read_comparison(path, "donated", "plain").lost_donations
+    assert ("plain", "donated", 18, expected) == (run, before, len(donations), donations)
+    assert message.startswith("run plain: 18 donations of ")
+    # The module text offers the first parameter alone.
+    assert {"0"} == {one["parameter"] for one in donations if one["reason"] != NOT_REQUESTED}
+    assert "18" == figures(artifacts(state)["regressions-summary"])["donations lost"]
+    assert [] == told
+
+
+def test_the_event_of_lost_donations(monkeypatch):
+    """Its resource is the run, its payload has run, run before, number, bytes and the first of them."""
+    sent = []
+    monkeypatch.setattr(flows.events, "emit_event", lambda *event, **more: sent.append((event, more)))
+    one = {
+        "program": "p",
+        "program_id": 1,
+        "parameter": "0",
+        "shape": "f32[2]",
+        "bytes": 8,
+        "memory_space": 0,
+        "reason": None,
+    }
+    flows.events.emit_lost_donations("r2", "r1", "lost", [one] * 25)
+    [((event, resource), more)] = sent
+    assert ("bufferhouse.lost-donation", "bufferhouse.lost-donation.r2") == (event, resource["prefect.resource.id"])
+    payload = more["payload"]
+    assert ("lost", "r2", "r1", 25, 200, [one] * 20) == tuple(
+        payload[name] for name in ("message", "run", "before", "count", "lost_bytes", "donations")
+    )

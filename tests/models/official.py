@@ -37,14 +37,19 @@ def examples() -> dict[str, dict[str, dict]]:
     return json.loads(EXAMPLES.read_text())
 
 
-def said_in(path: Path) -> dict[str, dict]:
+def said_of(path: Path) -> dict[str, dict]:
     """What it said of the programs of a build, by module name as file names have it; {} where nobody asked."""
     with tarfile.open(path) as archive:
         [found] = [member for member in archive if Path(member.name).name == FILE] or [None]
         said = json.load(archive.extractfile(found)) if found else {}
+    return {name if len(name) < LONGEST_NAME else "": figures for name, figures in said.items()}
+
+
+def said_in(path: Path) -> dict[str, dict]:
+    """The five figures of it that the mart derives, by the names that the mart has."""
     return {
-        name if len(name) < LONGEST_NAME else "": {KEYS[key]: value for key, value in figures.items() if key in KEYS}
-        for name, figures in said.items()
+        name: {KEYS[key]: value for key, value in figures.items() if key in KEYS}
+        for name, figures in said_of(path).items()
     }
 
 
@@ -53,11 +58,16 @@ def protos_in(path: Path) -> dict[str, dict]:
     return {Path(sample.name).name: sample.truth for sample in of_archive(path) if sample.truth is not None}
 
 
-def tell_compiler(con: duckdb.DuckDBPyConnection, build: str) -> None:
-    """Write into the only run of a warehouse which compiler made the build of that name."""
+def compiler_of(build: str) -> tuple[str | None, str | None, str]:
+    """Compiler, version and platform of the build of that name."""
     place, jaxlib, libtpu = _BUILD.match(build).groups()
     platform = place[:3] if place else "cpu"
-    facts = ("libtpu", libtpu, platform) if libtpu else ("jaxlib" if jaxlib else None, jaxlib, platform)
+    return ("libtpu", libtpu, platform) if libtpu else ("jaxlib" if jaxlib else None, jaxlib, platform)
+
+
+def tell_compiler(con: duckdb.DuckDBPyConnection, build: str) -> None:
+    """Write into the only run of a warehouse which compiler made the build of that name."""
+    facts = compiler_of(build)
     con.execute("UPDATE raw.runs SET compiler = ?, compiler_version = ?, platform = ?", facts)
 
 

@@ -210,6 +210,7 @@ LARGE = {
     "allocation_map_v1",
     "buffer_lifetimes_v1",
     "memory_timeline_v1",
+    "official_numbers_v1",
     "padding_by_source_v1",
     "peak_buffers_v1",
 }

@@ -80,6 +80,9 @@ def test_embedded_figures_are_those_of_the_statements(example_warehouse: Path, t
                 answer = ask(con, name, program_id=program_id)
             elif name == "program_capacity":
                 answer = ask(con, name, run_id=transformer.dump["run_id"])
+            elif name == "program_donations":
+                dump = transformer.dump
+                answer = ask(con, name, run_id=dump["run_id"], dump_ids=[dump["dump_id"]])
             else:
                 dump_id = transformer.dump["dump_id"]
                 answer = ask_each(con, name, [dump_id], **more.get(name, {}))[dump_id]

@@ -87,6 +87,12 @@ class Program:
         return self.capacity if space.memory_space == 0 else None
 
     @property
+    def donations(self) -> list[Record]:
+        """The donations of its file that were lost, as far as files and logs beside it tell; none in a site."""
+        found = self.answers.get("program_donations")
+        return [row for row in found.records if row["relative_path"] == self.dump["relative_path"]] if found else []
+
+    @property
     def others(self) -> list[Record]:
         """The other dumps of the program in the same run."""
         dumps = self.answers["program_dumps"].records
@@ -134,6 +140,7 @@ def read_program(
         asked = asked_of(con, [dump_id])[dump_id]
         trend = ask(con, "program_trend", program_id=program_id)
         capacity = ask(con, "program_capacity", run_id=dump["run_id"])
+        donations = ask(con, "program_donations", run_id=dump["run_id"], dump_ids=[dump_id])
         # Of memory space 0, which people run out of.
         has_peak = any(
             one["occupied_peak_bytes"] and not one["memory_space"] for one in asked["program_spaces"].records
@@ -141,7 +148,7 @@ def read_program(
         savings = savings_of(read_space(con, dump_id) if has_peak else None, mapped=mapped)
     answers = {"program_dumps": dumps, **asked, "program_trend": trend}
     answers["program_warnings"] = answers.pop("program_warnings")  # in the order of earlier releases
-    answers |= {"program_capacity": capacity, **savings}
+    answers |= {"program_capacity": capacity, **savings, "program_donations": donations}
     return Program(name, datetime.now(UTC), note, dump, answers, spaces_of(answers))
 
 

@@ -23,6 +23,7 @@ from bufferhouse.report.program.text import (
     BalanceRow,
     balance_rows,
     capacity_note,
+    donation_section,
     map_note,
     notes,
     peak_note,
@@ -134,6 +135,7 @@ def program_page(program: Program) -> str:
         bar_width=BAR_WIDTH,
         run_count=len({row["run_id"] for row in program.trend}),
         history=Section("History over runs", (), _HISTORY, program.trend, "history", "program_trend"),
+        donations=donation_section(program) if program.donations else None,
         warnings=program.answers["program_warnings"].records,
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bufferhouse.errors import counted
+from bufferhouse.query.statements import Record
 from bufferhouse.report.program.data import PARTS, Program, Space
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
@@ -38,7 +39,11 @@ BalanceRow = tuple[str, int, list[int | None]]
 
 def subtitle(program: Program) -> list[str]:
     """Return two lines about the dump: run, compiler and platform, then the file."""
-    dump = program.dump
+    return subtitle_of(program.dump)
+
+
+def subtitle_of(dump: Record) -> list[str]:
+    """Return the same of a record of `program_dumps`."""
     compiler = " ".join(filter(None, (dump["compiler"], dump["compiler_version"])))
     target = dump["compile_target"] if dump["compile_target"] != dump["platform"] else None
     words = [f"run {dump['run_name']}", compiler, dump["platform"], target, dump["track"]]
@@ -160,12 +165,31 @@ def _sections(program: Program, shown: Bytes) -> list[Section]:
         if line := map_note(program, space):
             sections.append(Section("", [line]))
         sections += _history(program, space, heading, shown)
+    if program.donations:
+        sections.append(donation_section(program))
     if warnings := program.answers["program_warnings"].records:
         rows = [
             (row["rule"], f"{row['occurrence_count']:,}", row["expected"][:80], row["found"][:80]) for row in warnings
         ]
         sections.append(_section("Warnings", [], ("rule", "times", "first expected", "first found"), rows))
     return sections
+
+
+def donation_section(program: Program) -> Section:
+    """Return the table of the donations that were lost, with why."""
+    columns = [
+        Column("parameter", "parameter"),
+        Column("parameter_shape", "shape", limit=60, is_whole=True),
+        Column("size_bytes", "bytes", "bytes"),
+        Column("reason", "why", limit=60),
+        Column("warning_text", "warning", limit=100),
+    ]
+    rows = [
+        row | {"parameter": f"{row['parameter_number']}{row['parameter_shape_index']}".removesuffix("{}")}
+        for row in program.donations
+    ]
+    lines = ["Offered and not taken, or not usable as JAX says in a log; of several of one shape it says not which."]
+    return Section("Donations that are lost", lines, columns, rows, "donations", shown=_SHOWN_OWNERS)
 
 
 def _timeline(space: Space) -> list[str]:

@@ -22,6 +22,8 @@ from bufferhouse.report.program.text import (
     space_heading,
     subtitle,
 )
+from bufferhouse.report.program.truth import SOURCE as TRUTH
+from bufferhouse.report.program.truth import VERDICTS, numbers_of, of_file, truth_sections, verdict_lines
 from bufferhouse.report.site.addresses import beside, function_address, root_of, run_address
 from bufferhouse.report.site.build import Made
 from bufferhouse.report.site.figures import figures
@@ -93,13 +95,15 @@ class Programs:
             asked = asked_of(
                 self._con, list({one.point.dump_id for one in compiled}), values=ALL_VALUES, owners=ALL_OWNERS
             )
+            numbers = numbers_of(self._con, list(asked))
             values = read_spaces(self._con, list(asked))  # of memory space 0, which people run out of
             files = ask(self._con, "site_dumps", run_ids=sorted({one.point.run_id for one in compiled}))
             places = {row[:3]: row[3:] for row in files.rows}
             for one in compiled:
                 point = one.point
                 place = places[point.run_id, point.program_id, point.dump_id]
-                yield self._page(one, asked[point.dump_id] | _savings(values[point.dump_id]), place)
+                truth = {TRUTH: of_file(numbers[point.dump_id], point.run_id, place[0])}
+                yield self._page(one, asked[point.dump_id] | _savings(values[point.dump_id]) | truth, place)
 
     def _shows(self, one: Compiled) -> str:
         """Return the fingerprint of a page: dumps never change, so what it is made of is known by their ids."""
@@ -173,6 +177,9 @@ class Programs:
             map_values=VALUES,
             bar_width=BAR_WIDTH,
             warnings=program.answers["program_warnings"].records,
+            truth=truth_sections(program.answers[TRUTH].records, program.dump["platform"]),
+            truth_notes=verdict_lines(program.answers[TRUTH].records, program.dump["run_name"]),
+            verdicts=VERDICTS,
         )
 
     def _with_sources(self, answers: dict[str, Answer], git_revision: str | None) -> dict[str, Answer]:

@@ -1,0 +1,202 @@
+"""The truth page of a program: every official number, and how it comes from the bytes of the dump.
+
+The numbers are those of `marts.official_numbers_v1`; what no rule gives stands there as unknown.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from bufferhouse.errors import counted
+from bufferhouse.query.statements import Answer, Record, ask_each
+from bufferhouse.report.opening import opened
+from bufferhouse.report.program.data import find_dump
+from bufferhouse.report.program.text import subtitle_of
+from bufferhouse.report.text.columns import Column
+from bufferhouse.report.text.figures import exact_bytes, printable, space_title
+from bufferhouse.report.text.screen import terminal_text
+from bufferhouse.report.text.sections import Section, json_text, markdown_text
+
+SOURCE = "program_truth"  # the answer
+_PLACE = ("run_id", "relative_path")
+VERDICTS = {
+    "agrees": "what is printed is what the bytes of the dump give",
+    "differs": "what is printed is not what the bytes give",
+    "not stored": "computed; no file that was read has the number itself, so nothing stands against it",
+    "guessed": "computed, and it hangs on what the dump only lets one guess; nothing stands against it",
+    "printed alone": "printed; it is not from the bytes of the dump, and nothing stands against it",
+    "not in the dump": "the rule is known; what it takes is not there",
+    "not reported": "this compiler, or this dump, has no such number",
+    "unknown": "no rule is known: the bytes of the dump say nothing about it",
+}  # in the order in which they are explained
+_HEADINGS = {
+    "memory_analysis()": "compiled.memory_analysis()",
+    "the dump": "Printed in the dump",
+    "memory-usage report": "Memory-usage report",
+    "XProf": "XProf's memory viewer",
+    "OOM message": "Message about a program that did not fit",
+}  # by who says the number
+_COLUMNS = [
+    Column("number", "number", is_whole=True, limit=80),
+    Column("computed_bytes", "from the dump", "bytes"),
+    Column("printed", "printed", limit=40),
+    Column("verdict", "verdict", is_whole=True),
+]
+_UNKNOWN_COMPILER = "nothing says which compiler made the dump"
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The official numbers of one dump of a program in one run."""
+
+    warehouse: str
+    asked_at: datetime
+    note: str | None
+    dump: Record
+    answer: Answer
+
+    @property
+    def name(self) -> str:
+        """The name of the program, safe to print."""
+        return printable(self.dump["program_name"], 120)
+
+
+def read_truth(
+    path: Path | None, word: str, *, run: str | None = None, sources: Sequence[str] = (), wait: float = 0.0
+) -> Truth:
+    """Ask for the official numbers of the program that `word` means, as `read_program` finds it.
+
+    Raises:
+        NothingToShow, UsageError, WarehouseBusy, WarehouseError: as `read_program`.
+    """
+    with opened(path, sources, wait) as (con, name, note):
+        con.execute("SET TimeZone = 'UTC'")
+        _, _, dump = find_dump(con, word, run)
+        answer = numbers_of(con, [dump["dump_id"]])[dump["dump_id"]]
+    return Truth(name, datetime.now(UTC), note, dump, of_file(answer, dump["run_id"], dump["relative_path"]))
+
+
+def numbers_of(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int]) -> dict[int, Answer]:
+    """Return the official numbers of some dumps, as each file of each run sees them."""
+    return ask_each(con, SOURCE, dump_ids)
+
+
+def of_file(answer: Answer, run_id: int, relative_path: str) -> Answer:
+    """Return those of one file of one run, without the columns that say so."""
+    places = [answer.columns.index(name) for name in _PLACE]
+    kept = [place for place in range(len(answer.columns)) if place not in places]
+    rows = [row for row in answer.rows if [row[place] for place in places] == [run_id, relative_path]]
+    return Answer([answer.columns[place] for place in kept], [tuple(row[place] for place in kept) for row in rows])
+
+
+def truth_text(truth: Truth, form: str, *, exact: bool = False) -> str:
+    """Return the truth page in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
+    if form == "json":
+        about = {"warehouse": truth.warehouse, "asked_at": truth.asked_at, "dump": truth.dump}
+        return json_text(about, {SOURCE: truth.answer})
+    lines = [*subtitle_of(truth.dump), *notes(truth)]
+    sections = [Section("", lines)]
+    for section, rules in truth_sections(truth.answer.records, truth.dump["platform"]):
+        sections += [section, Section("", rules)]
+    sections.append(Section("Verdicts", [f"{name}: {said}." for name, said in VERDICTS.items()]))
+    title = f"Official numbers: {truth.name}"
+    return (markdown_text if form == "markdown" else terminal_text)(title, sections, exact=exact)
+
+
+def truth_page(truth: Truth) -> str:
+    """Return the whole page."""
+    from bufferhouse.report.html.page import page
+
+    return page(
+        "truth.html",
+        f"Official numbers: {truth.name}",
+        {SOURCE: truth.answer},
+        warehouse=truth.warehouse,
+        asked_at=truth.asked_at,
+        name=truth.name,
+        subtitle=subtitle_of(truth.dump),
+        notes=notes(truth),
+        sections=truth_sections(truth.answer.records, truth.dump["platform"]),
+        verdicts=VERDICTS,
+    )
+
+
+def truth_sections(numbers: Sequence[Record], platform: str | None) -> list[tuple[Section, list[str]]]:
+    """Return a table for each who says official numbers, and the rules as sentences, which stand below it.
+
+    `platform` names the memory spaces.
+    """
+    found = []
+    for said_by in dict.fromkeys(one["said_by"] for one in numbers):
+        own = [_shown(one, platform) for one in numbers if one["said_by"] == said_by]
+        name = "truth-" + "".join(char if char.isalnum() else "-" for char in said_by.lower()).strip("-")
+        section = Section(_HEADINGS.get(said_by, said_by), (), _COLUMNS, own, name)
+        found.append((section, list(dict.fromkeys(map(_rule_line, own)))))
+    return found
+
+
+def notes(truth: Truth) -> list[str]:
+    """Return the lines about all numbers: how many agree, differ and are unknown, and what would tell more."""
+    return [*([truth.note] if truth.note else []), *verdict_lines(truth.answer.records, truth.dump["run_name"])]
+
+
+def verdict_lines(numbers: Sequence[Record], run_name: str) -> list[str]:
+    """Return how many numbers have each verdict, and the next step where nothing says the compiler."""
+    counts = Counter(one["verdict"] for one in numbers)
+    said = ", ".join(f"{name} {counts[name]}" for name in VERDICTS if counts[name])
+    lines = [f"{counted(len(numbers), 'official number')}: {said}."]
+    if any(one["why_text"] == _UNKNOWN_COMPILER for one in numbers):
+        lines.append(
+            f"Nothing says which compiler made the dump: bufferhouse runs set {printable(run_name, 80)} "
+            "compiler=jaxlib compiler_version=… platform=cpu"
+        )
+    return lines
+
+
+def _shown(one: Record, platform: str | None) -> Record:
+    """Return a number as tables show it."""
+    space = one["memory_space"]
+    return one | {
+        "number": one["number_name"] + (f", {space_title(platform, space)}" if space is not None else ""),
+        "printed": _printed(one),
+        "holds": _holds(one),
+    }
+
+
+def _printed(one: Record) -> str | None:
+    """Return the number that is printed, None where no file that was read has it."""
+    if one["printed_text"] is not None:
+        return one["printed_text"]
+    if one["printed_bytes"] is None:
+        return None
+    moment = one["printed_position"]
+    return exact_bytes(one["printed_bytes"]) + (f" at {moment:,}" if moment is not None else "")
+
+
+def _holds(one: Record) -> str | None:
+    """Return since which release the rule is known, and whether it was compared; None where there is none."""
+    if one["rule"] == "unknown" or one["holds_since"] is None:
+        return None
+    until = f", not from {one['holds_below']} on" if one["holds_below"] else ""
+    return (
+        f"since {one['holds_since']}{until}; {'compared' if one['is_compared'] else 'not compared with this release'}"
+    )
+
+
+def _rule_line(one: Record) -> str:
+    said = f"{one['number_name']}: {one['rule_text']}"
+    moment = one["computed_position"]
+    return "; ".join(
+        filter(
+            None,
+            (
+                said + (f" (position {moment:,})" if moment is not None else ""),
+                one["holds"] and f"rule known {one['holds']}",
+                one["why_text"],
+            ),
+        )
+    ) + "."  # fmt: skip

@@ -1,0 +1,27 @@
+-- Which compiler made each dump, as numbers that rules can be compared with. The file name says for which platform: a TPU
+-- job leaves dumps of its CPU modules as well, and their compiler is not the run's. Only libtpu writes revisions into file
+-- names. Versions are numbers: 0.10.2 is 10002. A pre-release may stand on either side of a change: it has no number.
+-- grain: run_id, relative_path
+WITH known AS (
+    SELECT
+        o.run_id,
+        o.relative_path,
+        CASE WHEN o.compile_target IN ('cpu', 'tpu') THEN o.compile_target ELSE 'gpu' END AS platform,
+        COALESCE(r.compiler, CASE WHEN o.compile_target = 'tpu' THEN 'libtpu' END) AS compiler,
+        regexp_extract(r.compiler_version, '^([0-9]{1,6})[.][0-9]{1,3}[.][0-9]{1,3}([.](post)?[0-9]+)?$', 1) AS major,
+        TRY_CAST(split_part(r.compiler_version, '.', 2) AS BIGINT) AS minor,
+        TRY_CAST(split_part(r.compiler_version, '.', 3) AS BIGINT) AS patch,
+        CASE WHEN o.compile_target = 'tpu' THEN TRY_CAST(o.compiler_revision AS BIGINT) END AS revision
+    FROM staging.observations AS o
+    INNER JOIN staging.runs AS r ON o.run_id = r.run_id
+    WHERE o.compile_target IS NOT NULL
+)
+
+SELECT
+    run_id,  -- The run.
+    relative_path,  -- The file.
+    platform,  -- cpu, gpu or tpu.
+    compiler,  -- What embeds XLA there: jaxlib or libtpu, say; null where nobody said.
+    TRY_CAST(major AS BIGINT) * 1000000 + minor * 1000 + patch AS version,  -- Its version; null without a number.
+    revision  -- CL number of libtpu; null elsewhere.
+FROM known

@@ -1,0 +1,14 @@
+-- Which releases write each form of a message whose figures are sums of bytes of the dump, as far as specimens show.
+-- grain: dialect
+SELECT
+    dialect,  -- Form of the message.
+    since_text,  -- First release that writes it.
+    below_text  -- First release that is known to write another one; null where none is.
+FROM (
+    VALUES
+    ('T1', 'libtpu 0.0.8', 'libtpu 0.0.37'),
+    ('T2', 'libtpu 0.0.37', 'libtpu 0.0.42.1'),
+    ('T3', 'libtpu 0.0.42.1', NULL),
+    ('T3b', 'a release after libtpu 0.0.42.1', NULL),
+    ('T3r', 'libtpu 0.0.42.1', NULL)
+) AS seen (dialect, since_text, below_text)

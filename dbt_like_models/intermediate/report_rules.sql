@@ -1,0 +1,38 @@
+-- By which rule a compiler makes the totals of the memory-usage report beside a dump: report_total is that of its first form
+-- (October 2024, CL 682579958), report_space that of each memory space in its second (March 2026). The first jaxlib with
+-- each is told by upstream's history; of libtpu 0.0.38 nobody looked at a report. Compared with are 869 reports:
+-- of jaxlib 0.4.38 to 0.10.0 on the CPU, 0.10.2 for a GPU, libtpu 0.0.8 to 0.0.42.1. Columns are those of official_rules.
+-- grain: platform, figure, rule, from_version
+SELECT
+    platform,  -- cpu, gpu or tpu.
+    compiler,  -- What embeds XLA there: jaxlib or libtpu.
+    figure,  -- report_total or report_space.
+    rule,  -- Name of the rule.
+    from_version,  -- First version that follows it.
+    below_version,  -- First version that is not known to follow it any more.
+    compared_from_version,  -- First version it was compared with.
+    compared_to_version,  -- Last version it was compared with.
+    from_revision,  -- First revision that follows it.
+    below_revision,  -- First revision that is not known to follow it any more.
+    compared_to_revision  -- Last revision it was compared with.
+FROM (
+    VALUES
+    ('cpu', 'jaxlib', 'report_total', 'not_written', 0, 4035, 4013, 4025, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'report_total', 'all_allocations', 4035, 9002, 4038, 9000, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'report_total', 'not_written', 9002, NULL, 10000, 10000, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'report_space', 'not_written', 0, 9002, 4013, 9000, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'report_space', 'allocations_of_space', 9002, NULL, 10000, 10000, NULL, NULL, NULL),
+    ('gpu', 'jaxlib', 'report_total', 'not_written', 0, 4035, NULL, NULL, NULL, NULL, NULL),
+    ('gpu', 'jaxlib', 'report_total', 'all_allocations', 4035, 9002, NULL, NULL, NULL, NULL, NULL),
+    ('gpu', 'jaxlib', 'report_total', 'not_written', 9002, NULL, 10002, 10002, NULL, NULL, NULL),
+    ('gpu', 'jaxlib', 'report_space', 'not_written', 0, 9002, NULL, NULL, NULL, NULL, NULL),
+    ('gpu', 'jaxlib', 'report_space', 'allocations_of_space', 9002, NULL, 10002, 10002, NULL, NULL, NULL),
+    -- CL 878335365 is libtpu 0.0.37, CL 895581894 is 0.0.39, CL 933746096 is 0.0.42.1.
+    ('tpu', 'libtpu', 'report_total', 'all_allocations', 8, 38, 8, 37, 682579958, 878335366, 878335365),
+    ('tpu', 'libtpu', 'report_total', 'not_written', 39, NULL, 39, 42, 895581894, NULL, 933746096),
+    ('tpu', 'libtpu', 'report_space', 'not_written', 8, 38, 8, 37, 682579958, 878335366, 878335365),
+    ('tpu', 'libtpu', 'report_space', 'allocations_of_space', 39, NULL, 39, 42, 895581894, NULL, 933746096)
+) AS written (
+    platform, compiler, figure, rule, from_version, below_version, compared_from_version, compared_to_version,
+    from_revision, below_revision, compared_to_revision
+)

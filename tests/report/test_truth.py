@@ -1,0 +1,122 @@
+"""The truth page of a program: on a terminal, in Markdown, as JSON, as a page, and on the site."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.report.program.truth import VERDICTS, read_truth, truth_page, truth_text
+from bufferhouse.report.site.site import Wishes, build_from
+from bufferhouse.report.site.target import target_of
+from tests.command_line import CHECKOUT, call
+from tests.oom.specimens import FOLDER
+from tests.report.pages import HOSTILE
+from tests.warehouses import rows
+
+PROTOS = CHECKOUT / "tests" / "data" / "protos"
+TPU = "tpu-v5e-libtpu-0.0.33"
+NUMBERS = "SELECT said_by, number_name, computed_bytes, verdict FROM marts.official_numbers_v1 WHERE run_name = '{}'"
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of three builds with protos; the compiler of one is not said."""
+    path = tmp_path_factory.mktemp("told") / "w.duckdb"
+    assert 0 == run_ingest([str(PROTOS)], path).exit_code
+    for run, fact in ((TPU, "libtpu"), ("cpu-jaxlib-0.10.0", "jaxlib")):
+        version = run.rpartition("-")[2]
+        call("runs", "set", run, f"compiler={fact}", f"compiler_version={version}", "--warehouse", path)
+    return path
+
+
+def test_the_text_has_each_number_with_its_rule(told):
+    """All rows of the mart: bytes, verdict, the rule in words, since which release, and what is not known."""
+    outcome = call("report", "program", "jit_ma_scan", "--truth", "--bytes", "--warehouse", told)
+    assert 0 == outcome.code
+    text = outcome.out
+    found = rows(told, NUMBERS.format(TPU))
+    for _, name, size, verdict in found:
+        assert name in text
+        assert verdict in text
+        assert size is None or f"{size:,} B" in text
+    assert f"{len(found)} official numbers: agrees 2, not stored {len(found) - 3}, unknown 1." in text
+    assert "peak_memory_in_bytes: largest value of each allocation of a parameter, constant or output" in text
+    assert "rule known since libtpu 0.0.33; compared." in text
+    assert "generated_code_size_in_bytes: not known; machine code is no part of a buffer assignment." in text
+    assert "read in its source, not compared with what it shows" in text
+
+
+def test_a_compiler_that_nobody_says_is_said_so(told):
+    """What no rule is known of is unknown, and the page says how to tell the compiler."""
+    text = call("report", "program", "jit_decode_step", "--truth", "--warehouse", told).out
+    assert re.search(r"argument_size_in_bytes +– +– +unknown", text)
+    assert "Nothing says which compiler made the dump: bufferhouse runs set cpu-jaxlib-0.6.0 compiler=jaxlib" in text
+
+
+def test_json_has_the_rows_of_the_mart(told):
+    """The answer `program_truth`: a record for each number, bytes as numbers."""
+    outcome = call("report", "program", "jit_ma_scan", "--truth", "--format", "json", "--warehouse", told)
+    said = json.loads(outcome.out)
+    records = said["answers"]["program_truth"]
+    keys = ("said_by", "number_name", "computed_bytes", "verdict")
+    assert sorted(rows(told, NUMBERS.format(TPU)), key=str) == sorted(
+        (tuple(one[key] for key in keys) for one in records), key=str
+    )
+    assert (TPU, "jit_ma_scan") == (said["dump"]["run_name"], said["dump"]["program_name"])
+    assert {one["verdict"] for one in records} <= VERDICTS.keys()
+
+
+def test_markdown_and_the_page_say_the_same(told, tmp_path):
+    """Each rule is a sentence in both; the page embeds the records and asks nobody for anything."""
+    truth = read_truth(told, "jit_ma_scan")
+    page, markdown = truth_page(truth), truth_text(truth, "markdown")
+    for one in truth.answer.records:
+        assert one["number_name"].replace("_", "\\_") in markdown
+        assert one["number_name"] in page
+    assert "https://" not in page.replace("https://www.w3.org", "")
+    target = tmp_path / "truth.html"
+    outcome = call("report", "program", "jit_ma_scan", "--truth", "--warehouse", told, "--html", target)
+    assert (0, f"report: {target}") == (outcome.code, outcome.out.strip())
+    assert "<h2><bdi>XProf&#39;s memory viewer</bdi></h2>" in target.read_text()
+
+
+def test_a_message_is_on_the_page_of_its_program():
+    """As printed, beside the bytes of the dump; a figure that is not reproduced differs."""
+    outcome = call("report", "program", "jit_lm_head_loss", "--truth", "--from", FOLDER / "libtpu-0.0.33" / "xent")
+    assert re.search(r"used +22\.0 GiB +21\.97G +agrees", outcome.out)
+    assert "the program did not fit: where its compilation failed nobody could ask" in outcome.out
+    assert (
+        "used: temporaries of memory space 0; rule known since libtpu 0.0.8, not from libtpu 0.0.37 on" in outcome.out
+    )
+
+
+def test_a_wrong_program_is_answered_with_candidates(told):
+    """As the report of a program is."""
+    outcome = call("report", "program", "nothing", "--truth", "--warehouse", told)
+    assert (2, True) == (outcome.code, "there is no program 'nothing'; there are:" in outcome.err)
+
+
+def test_the_site_has_the_numbers_on_the_page_of_each_program(told, tmp_path):
+    """With their rules, and as records in the JSON beside the page."""
+    folder = tmp_path / "site"
+    with duckdb.connect(str(told), read_only=True) as con:
+        build_from(con, target_of(str(folder)), Wishes())
+    pages = list(folder.glob(f"programs/*/{TPU}.html"))
+    assert 1 == len(pages)
+    text = pages[0].read_text()
+    assert '<a href="#truth">Official numbers</a>' in text
+    assert f"{len(rows(told, NUMBERS.format(TPU)))} official numbers: agrees 2" in text
+    figures = json.loads(pages[0].with_suffix(".json").read_text())["answers"]["program_truth"]
+    assert len(rows(told, NUMBERS.format(TPU))) == len(figures["rows"])
+
+
+def test_names_that_would_do_harm_stay_text(tmp_path):
+    """A run whose name is a script is shown as it is written."""
+    path, folder = tmp_path / "w.duckdb", shutil.copytree(PROTOS / TPU, tmp_path / "dumps")
+    assert 0 == run_ingest([str(folder)], path, run_name=HOSTILE).exit_code
+    page = truth_page(read_truth(path, "jit_ma_scan"))
+    assert HOSTILE not in page
