@@ -101,7 +101,9 @@ SELECT
     CAST(s.size_bytes AS DOUBLE) * (s.end_position - s.start_position + 1)
         AS byte_steps,  -- Its slot times these positions: what freeing it earlier is worth.
     CAST(COALESCE(u.use_count, 0) AS BIGINT) AS use_count,  -- Uses as printed.
-    LEAST(u.first_user_position, s.end_position) AS first_use_position,  -- First position at which it is used; null without uses in the schedule.
+    CASE
+        WHEN u.first_user_position > s.end_position THEN s.end_position ELSE u.first_user_position
+    END AS first_use_position,  -- First position at which it is used; null without uses in the schedule.
     l.moment_position AS last_use_position,  -- Last position at which it is used.
     s.end_position - l.moment_position AS idle_position_count,  -- Positions it is kept after its last use.
     CASE
