@@ -22,6 +22,8 @@ from bufferhouse.whatif.space import read_space
 STRETCHES = 400  # of the schedule in the timeline: about one for each three pixels of a wide page
 MAP_VALUES = 20_000  # drawn in the allocation map
 PEAK_OWNERS = 10_000  # per memory space, in the table of values at the peak
+KEPT_OWNERS = 15  # per memory space, of which is told what keeps them alive
+COPIES = 15  # between memory spaces, those that are copied back first, then the largest
 _SHOWN_CANDIDATES = 12
 PARTS = {
     "element": "elements",
@@ -49,6 +51,7 @@ class Space:
     left_out_count: int
     largest_left_out_bytes: int | None
     savings: list[Record]
+    kept: list[Record]
 
     @property
     def has_live_ranges(self) -> bool:
@@ -132,6 +135,10 @@ def read_program(
         program_id, dumps, dump = find_dump(con, word, run)
         dump_id = dump["dump_id"]
         asked = asked_of(con, [dump_id])[dump_id]
+        lives = {
+            "program_kept": ask_each(con, "program_kept", [dump_id], owners=KEPT_OWNERS)[dump_id],
+            "program_copies": ask_each(con, "program_copies", [dump_id], copies=COPIES)[dump_id],
+        }
         trend = ask(con, "program_trend", program_id=program_id)
         capacity = ask(con, "program_capacity", run_id=dump["run_id"])
         # Of memory space 0, which people run out of.
@@ -141,7 +148,7 @@ def read_program(
         savings = savings_of(read_space(con, dump_id) if has_peak else None, mapped=mapped)
     answers = {"program_dumps": dumps, **asked, "program_trend": trend}
     answers["program_warnings"] = answers.pop("program_warnings")  # in the order of earlier releases
-    answers |= {"program_capacity": capacity, **savings}
+    answers |= {"program_capacity": capacity, **savings, **lives}
     return Program(name, datetime.now(UTC), note, dump, answers, spaces_of(answers))
 
 
@@ -260,6 +267,7 @@ def spaces_of(answers: dict[str, Answer]) -> list[Space]:
                 left_out_count=mapped.get("left_out_count", 0),
                 largest_left_out_bytes=mapped.get("largest_left_out_bytes"),
                 savings=of("program_savings", number),
+                kept=of("program_kept", number) if "program_kept" in answers else [],
             )
         )
     return spaces
