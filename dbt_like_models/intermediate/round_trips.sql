@@ -1,27 +1,8 @@
 -- Values that are moved out of a memory space and copied back into it, such as activations that are offloaded to the host,
 -- and the bytes that this takes off the occupied peak of the space: what would be occupied with the value where it was
--- while it is away, schedule and everything else kept, minus what is. A value that waits in a loop's state is not followed.
+-- while it is away, schedule and everything else kept, minus what is.
 -- grain: dump_id, value_id
-WITH returns AS (
-    SELECT
-        c.dump_id,
-        c.value_id,
-        c.source_value_id,
-        s.memory_space,
-        s.size_bytes,
-        s.end_position + 1 AS away_from_position,
-        r.value_id AS return_value_id,
-        b.instruction_name AS return_instruction_name,
-        b.start_position AS return_position,
-        ROW_NUMBER() OVER (PARTITION BY c.dump_id, c.value_id ORDER BY b.start_position ASC, r.value_id ASC) AS return_rank
-    FROM intermediate.space_copies AS c
-    INNER JOIN staging.hlo_values AS s ON c.dump_id = s.dump_id AND c.source_value_id = s.value_id
-    INNER JOIN intermediate.space_copies AS r ON c.dump_id = r.dump_id AND c.value_id = r.source_value_id
-    INNER JOIN staging.hlo_values AS b ON r.dump_id = b.dump_id AND r.value_id = b.value_id
-    WHERE s.memory_space = b.memory_space AND b.start_position IS NOT NULL
-),
-
-timeline AS (
+WITH timeline AS (
     SELECT
         dump_id,
         memory_space,
@@ -39,14 +20,14 @@ occupied AS (
         r.dump_id,
         r.value_id,
         MAX(t.occupied_bytes) AS occupied_bytes
-    FROM returns AS r
+    FROM intermediate.space_returns AS r
     INNER JOIN timeline AS t
         ON
             r.dump_id = t.dump_id
             AND r.memory_space = t.memory_space
             AND t.position_in_schedule < r.return_position
             AND t.next_position > r.away_from_position
-    WHERE r.return_rank = 1 AND r.away_from_position < r.return_position
+    WHERE r.away_from_position < r.return_position
     GROUP BY r.dump_id, r.value_id
 )
 
@@ -59,7 +40,6 @@ SELECT
     GREATEST(r.return_position - r.away_from_position, 0) AS away_position_count,  -- Positions at which it is in the other space alone.
     CAST(GREATEST(COALESCE(o.occupied_bytes + r.size_bytes - p.occupied_peak_bytes, 0), 0) AS BIGINT)
         AS saved_bytes  -- Bytes off the occupied peak of the space where it was.
-FROM returns AS r
+FROM intermediate.space_returns AS r
 INNER JOIN intermediate.peaks AS p ON r.dump_id = p.dump_id AND r.memory_space = p.memory_space
 LEFT JOIN occupied AS o ON r.dump_id = o.dump_id AND r.value_id = o.value_id
-WHERE r.return_rank = 1

@@ -1,31 +1,7 @@
--- Copies from one memory space to another: an instruction that only moves bytes, and reads its value in another space than
--- that of the one it defines. A slice brings a part, dynamic-update-slice writes a part. An asynchronous copy begins at
--- its start (copy-start, slice-start), at which the new value appears, and ends at its done, which hands it on.
+-- Copies from one memory space to another, with their time. An asynchronous copy begins at its start (copy-start,
+-- slice-start), at which the new value appears, and ends at its done, which hands it on.
 -- grain: dump_id, value_id, source_value_id
-WITH copies AS (
-    SELECT
-        v.dump_id,
-        v.value_id,
-        v.instruction_id,
-        v.instruction_name,
-        t.opcode,
-        u.value_id AS source_value_id
-    FROM staging.hlo_values AS v
-    INNER JOIN staging.instruction_texts AS t
-        ON v.dump_id = t.dump_id AND v.instruction_text_id = t.instruction_text_id
-    INNER JOIN staging.uses AS u ON v.dump_id = u.dump_id AND v.instruction_id = u.instruction_id
-    INNER JOIN staging.hlo_values AS s ON u.dump_id = s.dump_id AND u.value_id = s.value_id
-    WHERE
-        t.opcode IN ('copy', 'copy-start', 'slice', 'dynamic-slice', 'dynamic-update-slice')
-        AND u.operand_number = CASE WHEN t.opcode = 'dynamic-update-slice' THEN 1 ELSE 0 END
-        AND v.memory_space <> s.memory_space
-        AND NOT v.is_tuple
-        AND NOT s.is_tuple
-        -- The context of a copy-start, a sync flag, is no copy of anything.
-        AND COALESCE(v.shape_index, '{0}') = '{0}'
-),
-
-starts AS (
+WITH starts AS (
     SELECT
         c.dump_id,
         c.value_id,
@@ -33,7 +9,7 @@ starts AS (
         p.shape_index,
         t.schedule_position,
         ROW_NUMBER() OVER (PARTITION BY c.dump_id, c.value_id ORDER BY t.schedule_position) AS start_rank
-    FROM copies AS c
+    FROM intermediate.moved_values AS c
     INNER JOIN staging.positions AS p ON c.dump_id = p.dump_id AND c.value_id = p.value_id
     INNER JOIN staging.instruction_texts AS t ON p.dump_id = t.dump_id AND p.instruction_id = t.instruction_id
     WHERE t.opcode LIKE '%-start'
@@ -55,7 +31,7 @@ dones AS (
     GROUP BY s.dump_id, s.value_id
 )
 
-SELECT DISTINCT
+SELECT
     c.dump_id,  -- The dump.
     c.value_id,  -- The copy.
     c.source_value_id,  -- The value that is copied.
@@ -66,7 +42,7 @@ SELECT DISTINCT
     CASE
         WHEN s.instruction_id IS NULL THEN i.schedule_position ELSE d.done_position
     END AS done_position  -- Line at which it is there; that of the copy itself where it is not asynchronous.
-FROM copies AS c
+FROM intermediate.moved_values AS c
 INNER JOIN staging.instructions AS i ON c.dump_id = i.dump_id AND c.instruction_id = i.instruction_id
 LEFT JOIN starts AS s ON c.dump_id = s.dump_id AND c.value_id = s.value_id AND s.start_rank = 1
 LEFT JOIN dones AS d ON c.dump_id = d.dump_id AND c.value_id = d.value_id
