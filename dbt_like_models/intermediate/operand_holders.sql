@@ -31,15 +31,13 @@ SELECT
     u.dump_id,  -- The dump.
     u.instruction_id,  -- The user.
     u.operand_number,  -- Which of its operands, from 0.
-    p.instruction_id AS operand_instruction_id  -- An instruction that may be the operand; null where none is known.
+    p.instruction_id AS operand_instruction_id  -- An instruction that may be the operand.
 FROM unnamed_uses AS u
-LEFT JOIN placed AS p
-    ON
-        u.dump_id = p.dump_id
-        AND u.value_id = p.value_id
-        -- Uses and positions both print an index where the shape of the operand is a tuple.
-        AND COALESCE(u.operand_shape_index, '') = COALESCE(p.shape_index, '')
-        AND u.instruction_id <> p.instruction_id
-        AND (u.schedule_position IS NULL OR p.schedule_position IS NULL OR p.schedule_position < u.schedule_position)
+INNER JOIN placed AS p ON u.dump_id = p.dump_id AND u.value_id = p.value_id
+WHERE
+    -- Uses and positions both print an index where the shape of the operand is a tuple.
+    COALESCE(u.operand_shape_index, '') = COALESCE(p.shape_index, '')
+    AND u.instruction_id <> p.instruction_id
+    AND (u.schedule_position IS NULL OR p.schedule_position IS NULL OR p.schedule_position < u.schedule_position)
 GROUP BY u.dump_id, u.instruction_id, u.operand_number, u.use_count, p.instruction_id
 HAVING COUNT(*) = u.use_count

@@ -1,5 +1,5 @@
--- Values that are moved out of a memory space and copied back into it: the first copy that is made of each there. One that
--- waits in the state of a loop is not followed.
+-- Values that are moved out of a memory space and copied back into it, whole or by prefetches of slices: the first copy that
+-- is made of each there. One that waits in the state of a loop, or of which a program computes with a part, is not followed.
 -- grain: dump_id, value_id
 WITH ranked AS (
     SELECT
@@ -16,7 +16,12 @@ WITH ranked AS (
     INNER JOIN staging.hlo_values AS s ON c.dump_id = s.dump_id AND c.source_value_id = s.value_id
     INNER JOIN intermediate.space_copies AS r ON c.dump_id = r.dump_id AND c.value_id = r.source_value_id
     INNER JOIN staging.hlo_values AS b ON r.dump_id = b.dump_id AND r.value_id = b.value_id
-    WHERE s.memory_space = b.memory_space AND b.start_position IS NOT NULL AND s.end_position IS NOT NULL
+    WHERE
+        c.opcode IN ('copy', 'copy-start')
+        AND (r.opcode IN ('copy', 'copy-start') OR (r.opcode = 'slice' AND r.is_asynchronous))
+        AND s.memory_space = b.memory_space
+        AND b.start_position IS NOT NULL
+        AND s.end_position IS NOT NULL
 )
 
 SELECT

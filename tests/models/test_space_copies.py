@@ -113,7 +113,11 @@ def test_copies_are_those_of_the_proto():
 @pytest.mark.corpus
 @pytest.mark.parametrize(
     ("archive", "expected"),
-    [("proto", {"programs": 99}), ("whatif", {}), ("builds/tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", {})],
+    [
+        ("proto", {"programs": 99}),
+        ("whatif", {"saving": 10}),
+        ("builds/tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", {}),
+    ],
 )
 def test_copies_of_the_corpus(corpus, tmp_path, archive, expected):
     """All copies against protos where there are any, all times and all that is saved against brute force."""

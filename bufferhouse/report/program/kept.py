@@ -3,7 +3,7 @@
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.program.data import Program, Space
-from bufferhouse.report.text.figures import exact_bytes, space_title
+from bufferhouse.report.text.figures import exact_bytes, space_word
 
 _BEYOND = {
     "argument": "the caller, an argument",
@@ -56,18 +56,18 @@ def copy_records(program: Program) -> list[Record]:
     return [
         {
             **row,
-            "from_space": space_title(platform, row["source_memory_space"]),
-            "to_space": space_title(platform, row["memory_space"]),
+            "from_space": space_word(platform, row["source_memory_space"]),
+            "to_space": space_word(platform, row["memory_space"]),
         }
         for row in program.answers["program_copies"].records
     ]
 
 
-def copies_note(program: Program) -> str:
-    """Return the sentence about all copies, and which the table shows."""
-    rows = program.answers["program_copies"].records
-    count, moved = rows[0]["copy_count"], rows[0]["all_copied_bytes"]
+def copies_note(program: Program, shown: int) -> str:
+    """Return the sentences about all copies, and about those that a table of `shown` rows has."""
+    first = program.answers["program_copies"].records[0]
+    count, moved = first["copy_count"], first["all_copied_bytes"]
     line = f"{counted(count, 'copy')} of {exact_bytes(moved)}."
-    if count > len(rows):
-        line += f" {len(rows)} are shown: those that are copied back, then the largest."
+    if count > shown:
+        line += f" {shown} are shown: those that are copied back, then the largest."
     return f"{line} Off the peak: what the space where a value was would have more at its peak, had it stayed."

@@ -160,7 +160,7 @@ def program_page(program: Program) -> str:
         bar_width=BAR_WIDTH,
         run_count=len({row["run_id"] for row in program.trend}),
         copies=Section("Copies between memory spaces", (), _COPIES, copies, "copies") if copies else None,
-        copies_note=copies_note(program) if copies else "",
+        copies_note=copies_note(program, len(copies)) if copies else "",
         history=Section("History over runs", (), _HISTORY, program.trend, "history", "program_trend"),
         warnings=program.answers["program_warnings"].records,
     )

@@ -16,6 +16,7 @@ _BARS = 60  # of a timeline
 _SHOWN_OWNERS = 15
 _SHOWN_SAVINGS = 5
 _SHOWN_KEPT = 5
+_SHOWN_COPIES = 8
 _NAME = 28  # characters of a shape
 _LONG = 80  # of an op_name
 _SHOWN_RUNS = 20  # of each series, the newest
@@ -38,6 +39,7 @@ _TEXTS = (
     "to",
 )
 _KINDS = {**dict.fromkeys(_TEXTS, "text"), "change": "change"}
+_WHOLE = ("kept alive by", "copied value")
 _RANKS = {"op_name": 2, "shape": 1, "first found": 1, "between": 1}
 
 Bytes = Callable[..., str]  # human_bytes or exact_bytes
@@ -269,10 +271,10 @@ def _copies(program: Program, copies: Sequence[Record], shown: Bytes) -> Section
             _position(row["away_position_count"]),
             "" if row["saved_bytes"] is None else shown(row["saved_bytes"]),
         )
-        for row in copies
+        for row in copies[:_SHOWN_COPIES]
     ]
     headings = ("copied value", "from", "to", "bytes", "position", "both alive for", "away for", "off the peak")
-    return _section("Copies between memory spaces", [copies_note(program)], headings, rows)
+    return _section("Copies between memory spaces", [copies_note(program, len(rows))], headings, rows)
 
 
 def _savings(space: Space, heading: str, shown: Bytes) -> Section:
@@ -314,6 +316,13 @@ def _history(program: Program, space: Space, heading: str, shown: Bytes) -> list
 def _section(title: str, lines: Sequence[str], headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> Section:
     """Return a section of rows whose bytes are text already."""
     columns = [
-        Column(heading, heading, _KINDS.get(heading, "figure"), rank=_RANKS.get(heading, 0)) for heading in headings
+        Column(
+            heading,
+            heading,
+            _KINDS.get(heading, "figure"),
+            rank=_RANKS.get(heading, 0),
+            is_whole=heading in _WHOLE,
+        )
+        for heading in headings
     ]
     return Section(title, lines, columns, [dict(zip(headings, row, strict=True)) for row in rows])
