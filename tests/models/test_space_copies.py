@@ -86,9 +86,11 @@ def check_times(row: tuple, values: dict, lines: dict[str, int]) -> None:
     if is_asynchronous:
         assert begin < done
         [done_name] = [user for user, line in lines.items() if line == done]
-        assert done_name in at and "-done" in done_name
+        assert done_name in at
+        assert "-done" in done_name
     else:
-        assert begin == done == lines.get(name) and opcode != "copy-start"
+        assert begin == done == lines.get(name)
+        assert opcode != "copy-start"
     assert 0 < copied <= values[value_id]["size"] or opcode == "dynamic-update-slice"
 
 
@@ -107,7 +109,8 @@ def check_saved(row: tuple, values: dict, occupied: dict[int, list[tuple]]) -> N
 def test_copies_are_those_of_the_proto():
     """Three programs by three compilers; that of TPU copies between HBM and VMEM."""
     count = check(DATA)
-    assert 3 == count["programs"] and count["copies"]
+    assert 3 == count["programs"]
+    assert count["copies"]
 
 
 @pytest.mark.corpus
@@ -125,7 +128,8 @@ def test_copies_of_the_corpus(corpus, tmp_path, archive, expected):
         tar.extractall(tmp_path, filter="data")
     count = check(tmp_path)
     assert expected.items() <= count.items()
-    assert count["asynchronous"] and count["returned"]
+    assert count["asynchronous"]
+    assert count["returned"]
 
 
 @pytest.mark.corpus
@@ -156,4 +160,5 @@ def test_scoped_memory_is_what_the_texts_say(corpus, tmp_path):
                 expected.add((name, bool(mark), *numbers))
     with in_memory([str(tmp_path)]) as con:
         found = con.execute(SCOPED).fetchall()
-    assert found and expected == set(found)
+    assert found
+    assert expected == set(found)
