@@ -1,22 +1,20 @@
--- What some dumps copy between memory spaces, the largest first, and what is moved out and copied back before the rest.
--- grain: dump_id, value_id, source_value_id
--- parameters: dump_ids, copies (how many per dump)
+-- What a dump copies between memory spaces, the largest first, and what is moved out and copied back before the rest.
+-- grain: value_id, source_value_id
+-- parameters: dump_id, copies (how many)
 WITH ranked AS (
     SELECT
         *,
-        COUNT(*) OVER (PARTITION BY dump_id) AS copy_count,
-        SUM(copied_bytes) OVER (PARTITION BY dump_id) AS all_copied_bytes,
+        COUNT(*) OVER () AS copy_count,
+        SUM(copied_bytes) OVER () AS all_copied_bytes,
         ROW_NUMBER() OVER (
-            PARTITION BY dump_id
             ORDER BY
                 return_position IS NULL ASC, saved_bytes DESC, copied_bytes DESC, value_id ASC, source_value_id ASC
         ) AS copy_rank
     FROM marts.space_copies_v1
-    WHERE dump_id IN ($dump_ids)
+    WHERE dump_id = $dump_id
 )
 
 SELECT
-    dump_id,  -- The dump.
     copy_rank,  -- Place in this list, from 1.
     source_instruction_name,  -- Instruction that defines the value that is copied.
     source_memory_space,  -- Memory space that it is copied from.
@@ -35,4 +33,4 @@ SELECT
     CAST(all_copied_bytes AS BIGINT) AS all_copied_bytes  -- Bytes that they move.
 FROM ranked
 WHERE copy_rank <= $copies
-ORDER BY dump_id ASC, copy_rank ASC
+ORDER BY copy_rank ASC

@@ -1,24 +1,24 @@
--- What keeps the largest values at the occupied peak of each memory space of some dumps alive.
--- grain: dump_id, value_id
--- parameters: dump_ids, owners (how many per memory space)
+-- What keeps the largest values at the occupied peak of each memory space of a dump alive. One dump: DuckDB
+-- carries an equality through the joins of the mart, but no list.
+-- grain: value_id
+-- parameters: dump_id, owners (how many per memory space)
 WITH ranked AS (
     SELECT
         dump_id,
         memory_space,
         value_id,
         owned_bytes,
-        ROW_NUMBER() OVER (PARTITION BY dump_id, memory_space ORDER BY owned_bytes DESC, value_id ASC) AS owner_rank
+        ROW_NUMBER() OVER (PARTITION BY memory_space ORDER BY owned_bytes DESC, value_id ASC) AS owner_rank
     FROM marts.peak_buffers_v1
-    WHERE dump_id IN ($dump_ids) AND owned_bytes > 0
+    WHERE dump_id = $dump_id AND owned_bytes > 0
 ),
 
 kept AS (
     SELECT * FROM marts.buffer_lifetimes_v2
-    WHERE dump_id IN ($dump_ids)
+    WHERE dump_id = $dump_id
 )
 
 SELECT
-    r.dump_id,  -- The dump.
     r.memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     r.owner_rank,  -- Place among the owners, from 1.
     r.value_id,  -- The value.
@@ -43,4 +43,4 @@ SELECT
 FROM ranked AS r
 INNER JOIN kept AS k ON r.dump_id = k.dump_id AND r.value_id = k.value_id
 WHERE r.owner_rank <= $owners
-ORDER BY r.dump_id ASC, r.memory_space ASC, r.owner_rank ASC
+ORDER BY r.memory_space ASC, r.owner_rank ASC

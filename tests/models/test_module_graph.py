@@ -119,7 +119,7 @@ def test_the_graph_is_that_of_the_proto():
 
 @pytest.mark.corpus
 def test_the_graph_is_that_of_every_proto_of_the_corpus(corpus, tmp_path):
-    """99 programs of three compilers. Not told are operands of calls and branches, and of several bitcasts of one value."""
+    """99 programs of three compilers. Not told are some operands of calls, branches and bitcasts."""
     with tarfile.open(corpus / "proto.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     count = check_protos(tmp_path)

@@ -89,6 +89,8 @@ def test_embedded_figures_are_those_of_the_statements(example_warehouse: Path, t
                 answer = ask(con, name, program_id=program_id)
             elif name == "program_capacity":
                 answer = ask(con, name, run_id=transformer.dump["run_id"])
+            elif name in ("program_kept", "program_copies"):
+                answer = ask(con, name, dump_id=transformer.dump["dump_id"], **more[name])
             else:
                 dump_id = transformer.dump["dump_id"]
                 answer = ask_each(con, name, [dump_id], **more.get(name, {}))[dump_id]

@@ -136,8 +136,8 @@ def read_program(
         dump_id = dump["dump_id"]
         asked = asked_of(con, [dump_id])[dump_id]
         lives = {
-            "program_kept": ask_each(con, "program_kept", [dump_id], owners=KEPT_OWNERS)[dump_id],
-            "program_copies": ask_each(con, "program_copies", [dump_id], copies=COPIES)[dump_id],
+            "program_kept": ask(con, "program_kept", dump_id=dump_id, owners=KEPT_OWNERS),
+            "program_copies": ask(con, "program_copies", dump_id=dump_id, copies=COPIES),
         }
         trend = ask(con, "program_trend", program_id=program_id)
         capacity = ask(con, "program_capacity", run_id=dump["run_id"])
