@@ -41,7 +41,11 @@ SELECT
     instruction_text_id,  -- The instruction.
     is_used,  -- Whether it is taken, or what may be taken.
     ordinal,  -- Place in the list, from 0.
-    COALESCE(TRY_CAST(REGEXP_EXTRACT(entry, '"memory_space":"?([0-9]+)', 1) AS BIGINT), 0) AS memory_space,  -- Memory space; 0 is the default.
+    CASE
+        WHEN CONTAINS(entry, '"memory_space":')
+            THEN TRY_CAST(REGEXP_EXTRACT(entry, '"memory_space":"?([0-9]+)', 1) AS BIGINT)
+        ELSE 0
+    END AS memory_space,  -- Memory space; 0 is the default and may not be printed.
     TRY_CAST(REGEXP_EXTRACT(entry, '"offset":"?([0-9]+)', 1) AS BIGINT) AS offset_bytes,  -- Where it begins.
     TRY_CAST(REGEXP_EXTRACT(entry, '"size":"?([0-9]+)', 1) AS BIGINT) AS size_bytes  -- Its bytes.
 FROM entries

@@ -12,6 +12,7 @@ from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.proto import hlo_pb2
 from bufferhouse.proto.assignment import opened_proto
 from tests import oracle
+from tests.command_line import CHECKOUT
 from tests.models.brute_force import figures
 from tests.models.readings import by_dump
 from tests.models.test_module_graph import DATA, texts
@@ -162,3 +163,22 @@ def test_scoped_memory_is_what_the_texts_say(corpus, tmp_path):
         found = con.execute(SCOPED).fetchall()
     assert found
     assert expected == set(found)
+
+
+def test_a_hostile_backend_config_is_unknown_and_stops_nothing(tmp_path):
+    """Numbers too large, a sign, an entry that is none, the words in a name: what cannot be read is null or no row."""
+    entries = (
+        '{"memory_space":"1","offset":"64","size":"4096"},{"memory_space":"99999999999999999999","size":"-5"},'
+        '{"size":"99999999999999999999"},"no entry"'
+    )
+    words = '", backend_config={\\"scoped_memory_configs\\":[{}]}"'
+    config = f'{{"scoped_memory_configs":[],"x":{words},"used_scoped_memory_configs":[{entries}]}}'
+    text = (CHECKOUT / "examples" / "fleet" / "seeds" / "000_f7d316536d8a2672.txt").read_text()
+    changed, count = re.subn(r"( from instruction: ?%dynamic-slice[^\n]*)\n", rf"\1, backend_config={config}\n", text)
+    assert count
+    (tmp_path / "000.txt").write_text(changed)
+    with in_memory([str(tmp_path)]) as con:
+        found = con.execute(f"{SCOPED} ORDER BY ordinal").fetchall()
+        assert [] == con.execute("SELECT * FROM raw.rejects").fetchall()
+    expected = {(True, 1, 64, 4096), (True, None, None, None), (True, 0, None, None)}
+    assert expected == {row[1:] for row in found}
