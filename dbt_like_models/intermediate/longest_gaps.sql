@@ -7,12 +7,12 @@ WITH gaps AS (
         u.value_id,
         u.moment_position,
         u.instruction_name,
-        LAG(u.moment_position, 1, s.start_position) OVER before AS previous_position,
-        LAG(u.instruction_name, 1, v.instruction_name) OVER before AS previous_instruction_name
+        LAG(u.moment_position, 1, s.start_position) OVER in_order AS previous_position,
+        LAG(u.instruction_name, 1, v.instruction_name) OVER in_order AS previous_instruction_name
     FROM intermediate.value_uses AS u
     INNER JOIN intermediate.slots AS s ON u.dump_id = s.dump_id AND u.value_id = s.value_id
     INNER JOIN staging.hlo_values AS v ON u.dump_id = v.dump_id AND u.value_id = v.value_id
-    WINDOW before AS (PARTITION BY u.dump_id, u.value_id ORDER BY u.moment_position)
+    WINDOW in_order AS (PARTITION BY u.dump_id, u.value_id ORDER BY u.moment_position)
 ),
 
 ranked AS (

@@ -4,9 +4,10 @@
 WITH ranked AS (
     SELECT
         *,
-        COUNT(*) OVER () AS copy_count,
-        SUM(copied_bytes) OVER () AS all_copied_bytes,
+        COUNT(*) OVER (PARTITION BY dump_id) AS copy_count,
+        SUM(copied_bytes) OVER (PARTITION BY dump_id) AS all_copied_bytes,
         ROW_NUMBER() OVER (
+            PARTITION BY dump_id
             ORDER BY
                 return_position IS NULL ASC, saved_bytes DESC, copied_bytes DESC, value_id ASC, source_value_id ASC
         ) AS copy_rank
