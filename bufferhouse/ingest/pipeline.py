@@ -30,7 +30,6 @@ from bufferhouse.warehouse.load import Loaded, load
 from bufferhouse.warehouse.warehouse import Warehouse
 
 T = TypeVar("T")
-_LOADS_BETWEEN_EVICTIONS = 4  # else memory grows with the warehouse
 RunStep = Callable[..., Any]
 """Runs a step: takes its title, such as `load batch 3`, a function and its arguments; returns what that returns."""
 
@@ -163,6 +162,8 @@ def _load_all(
         number, batch, summary = begun.number, begun.batch, begun.job.summary
         parsed = put_together(batch, [*run(f"parse batch {number}", begun.contents.result), *settle(writer, batch)])
         interrupts.check()
+        if number > 1:
+            writer.evict()  # else memory grows with the warehouse
         try:
             loaded = run(f"load batch {number}", load, writer, parsed, begun.job.seen.discovery.runs, begun.started_at)
         except BaseException:
@@ -174,8 +175,6 @@ def _load_all(
         done += len(batch.sightings) + len(batch.unreadable)
         tell(Progress(number, begun.job.source.name, parsed, loaded, done, total))
         batch.clear()  # the next one is read before the names here stand for it
-        if number % _LOADS_BETWEEN_EVICTIONS == 0:
-            writer.evict()
     return number
 
 

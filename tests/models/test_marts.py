@@ -209,8 +209,10 @@ LARGE = {
     "allocation_balance_v1",
     "allocation_map_v1",
     "buffer_lifetimes_v1",
+    "buffer_lifetimes_v2",
     "memory_timeline_v1",
     "official_numbers_v1",
+    "operands_v1",
     "padding_by_source_v1",
     "peak_buffers_v1",
 }

@@ -12,7 +12,15 @@ import pytest
 
 from bufferhouse.query.statements import ask, ask_each
 from bufferhouse.report.html.page import FIRST_ROWS
-from bufferhouse.report.program.data import MAP_VALUES, PEAK_OWNERS, STRETCHES, Program, read_program
+from bufferhouse.report.program.data import (
+    COPIES,
+    KEPT_OWNERS,
+    MAP_VALUES,
+    PEAK_OWNERS,
+    STRETCHES,
+    Program,
+    read_program,
+)
 from bufferhouse.report.program.page import program_page, shares
 from bufferhouse.report.program.savings import MAPPED, SAVINGS
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
@@ -68,6 +76,7 @@ def test_embedded_figures_are_those_of_the_statements(example_warehouse: Path, t
 
     more = {"program_map": {"values": MAP_VALUES}, "program_map_spaces": {"values": MAP_VALUES}}
     more |= {"program_timeline": {"stretches": STRETCHES}, "program_peak": {"owners": PEAK_OWNERS}}
+    more |= {"program_kept": {"owners": KEPT_OWNERS}, "program_copies": {"copies": COPIES}}
     with duckdb.connect(str(example_warehouse), read_only=True) as con:
         con.execute("SET TimeZone = 'UTC'")
         (program_id,) = con.execute(
@@ -83,6 +92,8 @@ def test_embedded_figures_are_those_of_the_statements(example_warehouse: Path, t
             elif name == "program_donations":
                 dump = transformer.dump
                 answer = ask(con, name, run_id=dump["run_id"], dump_ids=[dump["dump_id"]])
+            elif name in ("program_kept", "program_copies"):
+                answer = ask(con, name, dump_id=transformer.dump["dump_id"], **more[name])
             else:
                 dump_id = transformer.dump["dump_id"]
                 answer = ask_each(con, name, [dump_id], **more.get(name, {}))[dump_id]

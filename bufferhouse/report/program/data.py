@@ -22,6 +22,8 @@ from bufferhouse.whatif.space import read_space
 STRETCHES = 400  # of the schedule in the timeline: about one for each three pixels of a wide page
 MAP_VALUES = 20_000  # drawn in the allocation map
 PEAK_OWNERS = 10_000  # per memory space, in the table of values at the peak
+KEPT_OWNERS = 15  # per memory space, of which is told what keeps them alive
+COPIES = 15  # between memory spaces, those that are copied back first, then the largest
 _SHOWN_CANDIDATES = 12
 PARTS = {
     "element": "elements",
@@ -49,6 +51,7 @@ class Space:
     left_out_count: int
     largest_left_out_bytes: int | None
     savings: list[Record]
+    kept: list[Record]
 
     @property
     def has_live_ranges(self) -> bool:
@@ -138,6 +141,10 @@ def read_program(
         program_id, dumps, dump = find_dump(con, word, run)
         dump_id = dump["dump_id"]
         asked = asked_of(con, [dump_id])[dump_id]
+        lives = {
+            "program_kept": ask(con, "program_kept", dump_id=dump_id, owners=KEPT_OWNERS),
+            "program_copies": ask(con, "program_copies", dump_id=dump_id, copies=COPIES),
+        }
         trend = ask(con, "program_trend", program_id=program_id)
         capacity = ask(con, "program_capacity", run_id=dump["run_id"])
         donations = ask(con, "program_donations", run_id=dump["run_id"], dump_ids=[dump_id])
@@ -148,7 +155,7 @@ def read_program(
         savings = savings_of(read_space(con, dump_id) if has_peak else None, mapped=mapped)
     answers = {"program_dumps": dumps, **asked, "program_trend": trend}
     answers["program_warnings"] = answers.pop("program_warnings")  # in the order of earlier releases
-    answers |= {"program_capacity": capacity, **savings, "program_donations": donations}
+    answers |= {"program_capacity": capacity, **savings, "program_donations": donations, **lives}
     return Program(name, datetime.now(UTC), note, dump, answers, spaces_of(answers))
 
 
@@ -267,6 +274,7 @@ def spaces_of(answers: dict[str, Answer]) -> list[Space]:
                 left_out_count=mapped.get("left_out_count", 0),
                 largest_left_out_bytes=mapped.get("largest_left_out_bytes"),
                 savings=of("program_savings", number),
+                kept=of("program_kept", number) if "program_kept" in answers else [],
             )
         )
     return spaces

@@ -19,6 +19,7 @@ from bufferhouse.report.html.charts import (
 )
 from bufferhouse.report.html.page import page
 from bufferhouse.report.program.data import MAP_VALUES, PARTS, Program, Space
+from bufferhouse.report.program.kept import copies_note, copy_records, kept_records
 from bufferhouse.report.program.text import (
     BalanceRow,
     balance_rows,
@@ -66,6 +67,29 @@ _SAVINGS = [
     Column("op_name", "op_name", limit=70),
     Column("source_place", "source", limit=40),
 ]
+_KEPT = [
+    Column("value_name", "value"),
+    Column("owned_bytes", "owned", "bytes"),
+    Column("kept", "kept alive by", limit=80),
+    Column("end_position", "until", "count"),
+    Column("idle", "idle for", limit=24),
+    Column("between", "between", limit=80),
+    Column("last_user", "last user", limit=70),
+]
+_COPIES = [
+    Column("source_instruction_name", "copied value"),
+    Column("from_space", "from"),
+    Column("to_space", "to"),
+    Column("instruction_name", "copy"),
+    Column("shape_text", "shape", limit=40),
+    Column("copied_bytes", "bytes", "bytes"),
+    Column("copy_position", "begins", "count"),
+    Column("done_position", "done", "count"),
+    Column("both_alive_position_count", "both alive for", "count"),
+    Column("return_position", "back", "count"),
+    Column("away_position_count", "away for", "count"),
+    Column("saved_bytes", "off the peak", "bytes"),
+]
 _HISTORY = [
     Column("run_name", "run"),
     Column("compiler_version", "compiler", limit=30),
@@ -110,6 +134,7 @@ class _Shown:
     peak: Section | None
     peak_note: str
     savings: Section | None
+    kept: Section | None
     shares: Sequence[Share]
     balance: tuple[list[str], list[BalanceRow]]
     history: Chart | None
@@ -118,6 +143,7 @@ class _Shown:
 def program_page(program: Program) -> str:
     """Return the whole page."""
     has_map = any(space.mapped_count for space in program.spaces)
+    copies = copy_records(program)
     return page(
         "program.html",
         f"Program memory: {program.name}",
@@ -134,6 +160,8 @@ def program_page(program: Program) -> str:
         map_values=MAP_VALUES,
         bar_width=BAR_WIDTH,
         run_count=len({row["run_id"] for row in program.trend}),
+        copies=Section("Copies between memory spaces", (), _COPIES, copies, "copies") if copies else None,
+        copies_note=copies_note(program, len(copies)) if copies else "",
         history=Section("History over runs", (), _HISTORY, program.trend, "history", "program_trend"),
         donations=donation_section(program) if program.donations else None,
         warnings=program.answers["program_warnings"].records,
@@ -155,6 +183,7 @@ def _shown(program: Program, space: Space) -> _Shown:
         peak=peak_section(space, heading) if space.peak else None,
         peak_note=peak_note(space) if space.peak else "",
         savings=savings_section(space, heading) if space.savings else None,
+        kept=kept_section(space, heading) if space.kept else None,
         shares=shares_of(space),
         balance=balance_rows(space),
         history=history_chart(program, space, name),
@@ -173,6 +202,12 @@ def savings_section(space: Space, heading: str) -> Section:
     title, number = f"What a change is worth: {heading}", space.memory_space
     where = {"memory_space": number}
     return Section(title, (), _SAVINGS, space.savings, f"savings-{number}", "program_savings", where)
+
+
+def kept_section(space: Space, heading: str) -> Section:
+    """Return the table of what keeps the largest values at the peak alive."""
+    title = f"What keeps them alive: {heading}"
+    return Section(title, (), _KEPT, kept_records(space), f"kept-{space.memory_space}")
 
 
 def shares_of(space: Space) -> list[Share]:

@@ -6,6 +6,7 @@ from typing import Any
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.program.data import PARTS, Program, Space
+from bufferhouse.report.program.kept import copies_note, copy_records, kept_records
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
 from bufferhouse.report.text.screen import cut, terminal_text
@@ -14,6 +15,8 @@ from bufferhouse.report.text.sections import Section, json_text, markdown_text
 _BARS = 60  # of a timeline
 _SHOWN_OWNERS = 15
 _SHOWN_SAVINGS = 5
+_SHOWN_KEPT = 5
+_SHOWN_COPIES = 8
 _NAME = 28  # characters of a shape
 _LONG = 80  # of an op_name
 _SHOWN_RUNS = 20  # of each series, the newest
@@ -29,9 +32,15 @@ _TEXTS = (
     "rule",
     "first expected",
     "first found",
+    "kept alive by",
+    "between",
+    "copied value",
+    "from",
+    "to",
 )
 _KINDS = {**dict.fromkeys(_TEXTS, "text"), "change": "change"}
-_RANKS = {"op_name": 2, "shape": 1, "first found": 1}
+_WHOLE = ("kept alive by", "copied value")
+_RANKS = {"op_name": 2, "shape": 1, "first found": 1, "between": 1}
 
 Bytes = Callable[..., str]  # human_bytes or exact_bytes
 BalanceRow = tuple[str, int, list[int | None]]
@@ -160,6 +169,8 @@ def _sections(program: Program, shown: Bytes) -> list[Section]:
         sections.append(_balance(space, heading, shown))
         if space.peak:
             sections.append(_owners(space, heading, shown))
+        if space.kept:
+            sections.append(_kept(space, heading))
         if space.savings:
             sections.append(_savings(space, heading, shown))
         if line := map_note(program, space):
@@ -167,6 +178,8 @@ def _sections(program: Program, shown: Bytes) -> list[Section]:
         sections += _history(program, space, heading, shown)
     if program.donations:
         sections.append(donation_section(program))
+    if copies := copy_records(program):
+        sections.append(_copies(program, copies, shown))
     if warnings := program.answers["program_warnings"].records:
         rows = [
             (row["rule"], f"{row['occurrence_count']:,}", row["expected"][:80], row["found"][:80]) for row in warnings
@@ -252,6 +265,41 @@ def _owners(space: Space, heading: str, shown: Bytes) -> Section:
     return _section(f"{heading}: values at the peak", lines, ("value", "shape", "owned", "share", "op_name"), rows)
 
 
+def _kept(space: Space, heading: str) -> Section:
+    rows = [
+        (
+            printable(row["value_name"]),
+            printable(row["kept"]),
+            _position(row["end_position"]),
+            row["idle"],
+            printable(row["between"]),
+            cut(row["last_user"] or "", _LONG),
+        )
+        for row in kept_records(space)[:_SHOWN_KEPT]
+    ]
+    lines = ["The largest: by whom, up to which position, and the longest stretch of positions without a use."]
+    headings = ("value", "kept alive by", "until", "idle for", "between", "op_name")
+    return _section(f"{heading}: what keeps them alive", lines, headings, rows)
+
+
+def _copies(program: Program, copies: Sequence[Record], shown: Bytes) -> Section:
+    rows = [
+        (
+            printable(row["source_instruction_name"]),
+            row["from_space"],
+            row["to_space"],
+            shown(row["copied_bytes"]),
+            _position(row["copy_position"]),
+            _position(row["both_alive_position_count"]),
+            _position(row["away_position_count"]),
+            "" if row["saved_bytes"] is None else shown(row["saved_bytes"]),
+        )
+        for row in copies[:_SHOWN_COPIES]
+    ]
+    headings = ("copied value", "from", "to", "bytes", "position", "both alive for", "away for", "off the peak")
+    return _section("Copies between memory spaces", [copies_note(program, len(rows))], headings, rows)
+
+
 def _savings(space: Space, heading: str, shown: Bytes) -> Section:
     rows = [
         (
@@ -291,6 +339,13 @@ def _history(program: Program, space: Space, heading: str, shown: Bytes) -> list
 def _section(title: str, lines: Sequence[str], headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> Section:
     """Return a section of rows whose bytes are text already."""
     columns = [
-        Column(heading, heading, _KINDS.get(heading, "figure"), rank=_RANKS.get(heading, 0)) for heading in headings
+        Column(
+            heading,
+            heading,
+            _KINDS.get(heading, "figure"),
+            rank=_RANKS.get(heading, 0),
+            is_whole=heading in _WHOLE,
+        )
+        for heading in headings
     ]
     return Section(title, lines, columns, [dict(zip(headings, row, strict=True)) for row in rows])

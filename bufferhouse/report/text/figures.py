@@ -81,6 +81,11 @@ def space_title(platform: str | None, memory_space: int) -> str:
     return f"memory space {memory_space}" + (f" ({name})" if name else "")
 
 
+def space_word(platform: str | None, memory_space: int) -> str:
+    """Return the name of a memory space on the platform alone, VMEM, or its number where it has none."""
+    return _SPACE_NAMES.get((platform or "", memory_space), str(memory_space)).removeprefix("default: ")
+
+
 def space_heading(space: Record) -> str:
     """Return platform and memory space: tpu, memory space 1 (VMEM)."""
     return f"{space['platform'] or 'unknown platform'}, {space_title(space['platform'], space['memory_space'])}"
