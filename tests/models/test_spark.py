@@ -95,8 +95,8 @@ def test_a_portable_mart_has_the_same_rows_on_spark(spark, example, mart):
 
 
 def test_the_names_without_a_version_show_the_newest(spark, example):
-    """As in a warehouse: `marts.warnings` is `marts.warnings_v2`."""
-    assert spark.table("marts.warnings").columns == spark.table("marts.warnings_v2").columns
+    """As in a warehouse: `marts.warnings` is `marts.warnings_v3`."""
+    assert spark.table("marts.warnings").columns == spark.table("marts.warnings_v3").columns
     assert spark.table("marts.runs").count() == example.sql("SELECT COUNT(*) FROM marts.runs").fetchone()[0]
 
 
