@@ -7,12 +7,14 @@ would scan everything that is in it.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from threading import Condition, Thread
 from typing import NamedTuple
 
 import duckdb
 import polars as pl
 
-from bufferhouse.engine.sql import registered
+from bufferhouse.engine import interrupts
+from bufferhouse.engine.connection import settle
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models.project import LAYERS
 from bufferhouse.tabulate.batch import COLUMNS, Batch, Refusal, fault_of, without
@@ -30,13 +32,14 @@ REFUSING = (duckdb.DataError, duckdb.InvalidInputException)  # how DuckDB says t
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement of SQL, carried out after those before it.
+    """A statement of SQL, carried out after all that it `needs`; other names among these are there already.
 
     `given` is a frame that it reads by this name. Where all tables `of` are known to have fewer rows than
     `least` together, `otherwise` is carried out in its place, if there is such.
     """
 
     name: str
+    needs: Collection[str]
     sql: str
     given: pl.DataFrame | None = None
     of: Collection[str] = ()
@@ -80,7 +83,7 @@ def batch_catalog(
         for table in ("observations", *SETS, "packings"):
             # What a dump was seen with may be another tomorrow: nothing that is kept with the dump can depend on it.
             con.execute(f'CREATE TABLE raw.{table} AS FROM "{main}".raw.{table} LIMIT 0')
-        rows = run_statements(con, list(_statements(frames, built)))
+        rows = run_statements(con, list(_statements(frames, built)), catalog=CATALOG)
         con.execute(f'USE "{main}"')
         checks = [(row[0], row[2], rows[row[0]]) for row in built if row[2]]
         yield Names({row[0]: rows[row[0]] for row in built if row[1]}, checks)
@@ -98,7 +101,7 @@ def _statements(frames: Mapping[str, pl.DataFrame], built: list[tuple]) -> Itera
     """
     for table, frame in frames.items():
         sql = f"CREATE TABLE raw.{table} AS SELECT * FROM given"
-        yield Statement(f"raw.{table}", sql, given=frame)
+        yield Statement(f"raw.{table}", (), sql, given=frame)
     asked = _asked(built)
     kept = {name for name, is_incremental, severity, *_ in built if is_incremental or severity}
     stored = kept | {name for name, *_ in built if asked.get(name, 0) > 1}
@@ -107,14 +110,15 @@ def _statements(frames: Mapping[str, pl.DataFrame], built: list[tuple]) -> Itera
     last_reader = {table: name for name, *_ in models if name in stored for table in behind[name] - kept}
     for name, _, severity, reads, sql in models:
         if name not in stored:
-            yield Statement(name, f"CREATE VIEW {name} AS\n{sql}")
+            yield Statement(name, reads, f"CREATE VIEW {name} AS\n{sql}")
         elif severity:
             # Of empty tables a check finds nothing, and need not be planned.
-            yield Statement(name, f"CREATE TABLE {name} AS\n{sql}", of=reads, least=1, otherwise=_NOTHING % name)
+            yield Statement(name, reads, f"CREATE TABLE {name} AS\n{sql}", of=reads, least=1, otherwise=_NOTHING % name)
         else:
-            yield Statement(name, f"CREATE TABLE {name} AS\n{sql}")
+            yield Statement(name, reads, f"CREATE TABLE {name} AS\n{sql}")
         for table in [table for table, last in last_reader.items() if last == name]:
-            yield Statement(f"no {table}", f"DROP TABLE {table}", of=[table], least=_MANY_ROWS + 1)
+            readers = [other for other in stored & asked.keys() if table in behind[other]]
+            yield Statement(f"no {table}", readers, f"DROP TABLE {table}", of=[table], least=_MANY_ROWS + 1)
 
 
 def _behind(built: list[tuple], stored: set[str]) -> dict[str, set[str]]:
@@ -210,20 +214,96 @@ def copy_in(warehouse: Warehouse, bad: set[int], incremental: Mapping[str, int])
     return rows
 
 
-def run_statements(con: duckdb.DuckDBPyConnection, statements: Sequence[Statement]) -> dict[str, int]:
-    """Carry out statements one after the other; return how many rows each has made, where it makes a table."""
-    rows: dict[str, int] = {}
-    for statement in statements:
+def run_statements(con: duckdb.DuckDBPyConnection, statements: Sequence[Statement], *, catalog: str) -> dict[str, int]:
+    """Carry out statements on a connection and a second one beside it, which uses `catalog`; each commits by itself.
+
+    Return how many rows each has made, where it makes a table. What a statement needs must stand before it. After one
+    that fails no other is begun; its error is raised when none is under way any more.
+    """
+    queue = _Queue(statements)
+    with _beside(con, catalog) as other:
+        helper = Thread(target=queue.work, args=(other, con), daemon=True)
+        helper.start()
+        try:
+            queue.work(con, other)
+        finally:
+            helper.join()  # nothing may be under way when its connection is closed
+    if queue.failure is not None:
+        raise queue.failure
+    return queue.rows
+
+
+@contextmanager
+def _beside(con: duckdb.DuckDBPyConnection, catalog: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    other = con.cursor()
+    settle(other)
+    try:
+        other.execute(f"USE {catalog}")
+        yield other
+    finally:
+        interrupts.forget(other)
+        other.close()
+
+
+class _Queue:
+    """Statements that wait, those that are done with the rows they made, the first error; two are `working`."""
+
+    def __init__(self, statements: Sequence[Statement]) -> None:
+        names = {statement.name for statement in statements}
+        self.waiting = [(statement, names.intersection(statement.needs)) for statement in statements]
+        self.done: set[str] = set()
+        self.rows: dict[str, int] = {}
+        self.failure: BaseException | None = None
+        self.working = 2
+        self.changed = Condition()
+
+    def work(self, con: duckdb.DuckDBPyConnection, other: duckdb.DuckDBPyConnection) -> None:
+        """Carry out on a connection what `other` does not, until both are at the end."""
+        try:
+            while statement := self._next():
+                made = self._carry_out(statement, con)
+                with self.changed:
+                    self.rows.update(made)
+                    self.done.add(statement.name)
+                    self.changed.notify_all()
+        except BaseException as error:
+            con.interrupt()  # at Ctrl-C DuckDB gives up waiting for a statement, which goes on in its threads
+            with self.changed:
+                # A statement is stopped because of something else: Ctrl-C reaches both, and only one of them says so.
+                if self.failure is None or isinstance(self.failure, duckdb.InterruptException):
+                    self.failure = error
+        finally:
+            with self.changed:
+                self.working -= 1
+                self.changed.notify_all()
+        with self.changed:
+            while self.working:
+                if self.failure is not None:
+                    other.interrupt()  # again and again: its statement may have been about to begin
+                self.changed.wait(interrupts.AGAIN_SECONDS)
+
+    def _carry_out(self, statement: Statement, con: duckdb.DuckDBPyConnection) -> dict[str, int]:
         sql: str | None = statement.sql
-        if statement.of and all(table in rows for table in statement.of):
-            sql = sql if sum(map(rows.get, statement.of)) >= statement.least else statement.otherwise
+        if statement.of and all(table in self.rows for table in statement.of):
+            sql = sql if sum(map(self.rows.get, statement.of)) >= statement.least else statement.otherwise
         if sql is None:
-            continue
+            return {}
         if statement.given is None:
             made = con.execute(sql).fetchone()
         else:
-            with registered(con, "given", statement.given.to_arrow()):
+            con.register("given", statement.given.to_arrow())
+            try:
                 made = con.execute(sql).fetchone()
-        if made:
-            rows[statement.name] = made[0]
-    return rows
+            finally:
+                con.unregister("given")
+        return {statement.name: made[0]} if made else {}
+
+    def _next(self) -> Statement | None:
+        with self.changed:
+            while self.waiting and self.failure is None:
+                for place, (statement, needs) in enumerate(self.waiting):
+                    if needs <= self.done:
+                        del self.waiting[place]
+                        return statement
+                self.changed.wait()
+        return None

@@ -1,10 +1,19 @@
-"""The statements of a batch: what each has made, and what hangs on that."""
+"""The statements of a batch, on two connections: each when what it needs is done, and none after a failure."""
+
+import os
+import signal
+import threading
+import time
 
 import duckdb
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bufferhouse.warehouse.batch_catalog import Statement, run_statements
+
+ENDLESS = "SELECT SUM(range) FROM range(1000000000000000)"
 
 
 @pytest.fixture
@@ -13,27 +22,89 @@ def con():
         yield opened
 
 
+@st.composite
+def needs(draw) -> list[list[int]]:
+    """Draw for each statement some of those before it."""
+    count = draw(st.integers(0, 12))
+    return [draw(st.lists(st.integers(0, i - 1), max_size=3)) if i else [] for i in range(count)]
+
+
+@given(needs())
+@settings(max_examples=50, deadline=None)
+def test_each_finds_what_it_needs(graph):
+    """Every statement is carried out once, after those it needs; a name that is no statement is there already."""
+    statements = []
+    for i, above in enumerate(graph):
+        sums = " + ".join(["1", *(f"(SELECT SUM(n) FROM made_{other})" for other in above)])
+        needed = ["elsewhere", *(f"made_{other}" for other in above)]
+        statements.append(Statement(f"made_{i}", needed, f"CREATE TABLE made_{i} AS SELECT {sums} AS n"))
+    with duckdb.connect() as con:
+        rows = run_statements(con, statements, catalog="memory")
+        found = [con.execute(f"SELECT n FROM made_{i}").fetchone()[0] for i in range(len(graph))]
+    expected = []
+    for above in graph:
+        expected.append(1 + sum(expected[other] for other in above))
+    assert (expected, {f"made_{i}": 1 for i in range(len(graph))}) == (found, rows)
+
+
 @pytest.mark.parametrize(("count", "found"), [(0, "few"), (2, "few"), (3, "many")])
 def test_what_is_carried_out_hangs_on_rows(con, count, found):
     """Of tables that other statements have made: so many rows together, else the other statement, or none."""
-    filled = Statement("filled", f"CREATE TABLE filled AS SELECT * FROM range({count - count // 2})")
-    given = Statement("given", "CREATE TABLE more AS FROM given", given=pl.DataFrame({"x": range(count // 2)}))
-    of = {"of": ["filled", "given"], "least": 3}
+    filled = Statement("filled", (), f"CREATE TABLE filled AS SELECT * FROM range({count - count // 2})")
+    given = Statement("given", (), "CREATE TABLE more AS FROM given", given=pl.DataFrame({"x": range(count // 2)}))
+    of = {"needs": ["filled", "given"], "of": ["filled", "given"], "least": 3}
     told = Statement(
         "told", sql="CREATE TABLE told AS SELECT 'many' AS n", otherwise="CREATE TABLE told AS SELECT 'few' AS n", **of
     )
     gone = Statement("gone", sql="DROP TABLE filled", **of)
-    rows = run_statements(con, [filled, given, told, gone])
+    rows = run_statements(con, [filled, given, told, gone], catalog="memory")
     assert {"filled": count - count // 2, "given": count // 2, "told": 1} == rows
     assert [(found,)] == con.execute("FROM told").fetchall()
     left = con.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'filled'").fetchall()
     assert (found == "few") == bool(left)
 
 
-def test_after_what_fails_nothing_is_carried_out(con):
-    """The error comes out as it is."""
-    fails = Statement("fails", "SELECT CAST('x' AS INTEGER)")
-    later = Statement("later", "CREATE TABLE later (n INTEGER)")
-    with pytest.raises(duckdb.ConversionException):
-        run_statements(con, [fails, later])
+def test_two_are_under_way_at_once(con, tmp_path):
+    """Each of two waits for the other: one writes what the other reads, through a pipe."""
+    os.mkfifo(pipe := tmp_path / "pipe")
+    writes = Statement("writes", (), f"COPY (SELECT 7 AS n) TO '{pipe}' (FORMAT csv, HEADER false, USE_TMP_FILE false)")
+    reads = Statement(
+        "reads", (), f"CREATE TABLE reads AS SELECT * FROM read_csv('{pipe}', columns={{'n': 'INTEGER'}})"
+    )
+    for order in ([writes, reads], [reads, writes]):
+        assert {"writes": 1, "reads": 1} == run_statements(con, order, catalog="memory")
+        assert [(7,)] == con.execute("FROM reads").fetchall()
+        con.execute("DROP TABLE reads")
+
+
+def test_what_fails_stops_the_other_and_all_that_would_follow(con):
+    """The error comes out as it is, although the other statement would take for ever."""
+    fails = Statement("fails", (), "SELECT CAST('x' AS INTEGER)")
+    endless = Statement("endless", (), ENDLESS)
+    later = Statement("later", ["fails"], "CREATE TABLE later (n INTEGER)")
+    for order in ([fails, endless, later], [endless, fails, later]):
+        with pytest.raises(duckdb.ConversionException):
+            run_statements(con, order, catalog="memory")
     assert [] == con.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'later'").fetchall()
+
+
+def test_ctrl_c_stops_both(con, tmp_path):
+    """While both work on statements that would take for ever."""
+    names = ("one", "two")
+
+    def press() -> None:
+        while not all((tmp_path / name).exists() for name in names):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    statements = [
+        *(Statement(name, (), f"COPY (SELECT 1) TO '{tmp_path / name}' (FORMAT csv)") for name in names),
+        *(Statement(f"endless {name}", [name], ENDLESS) for name in names),
+    ]
+    pressing = threading.Thread(target=press)
+    pressing.start()
+    with pytest.raises((KeyboardInterrupt, RuntimeError)) as caught:
+        run_statements(con, statements, catalog="memory")
+    pressing.join()
+    assert isinstance(caught.value, KeyboardInterrupt) or isinstance(caught.value.__cause__, KeyboardInterrupt)
+    assert [(1,)] == con.execute("SELECT 1").fetchall()
