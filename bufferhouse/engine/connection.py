@@ -72,11 +72,18 @@ def evict(con: duckdb.DuckDBPyConnection, limit: str) -> None:
     """Give back the memory in which DuckDB keeps blocks of the file that it has read; `limit` is what it may take.
 
     It evicts them when it may take less (`BufferPool::SetLimit`), and may then take as much as before: to set it back
-    to its default would change what it says, and not what it takes.
+    to its default would change what it says, and not what it takes. Nothing is written to a disk meanwhile; where
+    statements have written to one already, all stays as it is.
     """
+    folder = con.execute("SELECT current_setting('temp_directory')").fetchone()[0]
+    try:
+        con.execute("SET temp_directory = ''")
+    except duckdb.Error:
+        return
     with suppress(duckdb.OutOfMemoryException):  # what is in use stays
         con.execute(f"SET memory_limit = '{_LITTLE}'")
     con.execute(f"SET memory_limit = '{limit}'")
+    con.execute("SET temp_directory = ?", [folder])
 
 
 def settle(con: duckdb.DuckDBPyConnection) -> None:

@@ -13,7 +13,6 @@ from bufferhouse.sources.discover import read
 from bufferhouse.sources.found import Found, FoundDumps
 from bufferhouse.tabulate.batch import Refusal, Sighting
 from bufferhouse.tabulate.contents import Work
-from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.observations import compile_flags_of, module_text_of, proto_of
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -165,7 +164,6 @@ class Reader:
         return None
 
 
-@collector_paused()
 def _sighting(dump: Found, files: Mapping[str, bytes]) -> Sighting:
     return Sighting(
         dump.run_name,

@@ -69,13 +69,15 @@ def test_evicting_gives_back_blocks_and_lets_it_take_as_much_as_before(tmp_path,
         con.execute("CREATE TABLE t AS SELECT hash(range) AS n FROM range(2_000_000)")
         con.execute("CHECKPOINT")
         if is_in_use:
-            con.execute("SET temp_directory = ''")  # what is in memory cannot go elsewhere
             con.execute("CREATE TEMP TABLE held AS FROM t")
         expected = con.execute("SELECT SUM(n) FROM t").fetchall()
         limit = con.execute("SELECT current_setting('memory_limit')").fetchone()[0]
         before = _blocks_mb(con)
+        folder = con.execute("SELECT current_setting('temp_directory')").fetchone()[0]
         evict(con, limit)
         after = _blocks_mb(con)
+        assert ["w.duckdb"] == [path.name for path in tmp_path.iterdir()]
+        assert folder == con.execute("SELECT current_setting('temp_directory')").fetchone()[0]
         # More than the little that it may take while it evicts.
         con.execute("CREATE TEMP TABLE large AS SELECT hash(range) AS n FROM range(12_000_000)")
         assert expected == con.execute("SELECT SUM(n) FROM t").fetchall()

@@ -110,7 +110,7 @@ def test_parquet(example_warehouse, tmp_path):
         ),
         (
             "SELECT p.opcode FROM peak_memory AS p",
-            "opcode is a column of marts.allocation_map, marts.call_stacks, marts.peak_buffers, ",
+            "opcode is a column of marts.allocation_map, marts.call_stacks, marts.operands, marts.peak_buffers, ",
         ),
         ("SELECT reserved_byte FROM peak_memory", '"reserved_bytes"'),
         ("FROM 'x.parquet'", "dumps that are in none can be asked with --from SOURCE"),

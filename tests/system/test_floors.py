@@ -7,7 +7,7 @@ import sys
 import pytest
 import sqlglot
 
-from bufferhouse.models.project import LAYERS, read
+from bufferhouse.models.project import LAYERS, Model, read
 from bufferhouse.paths import REPORTS
 from docs.house import MODULES, PICTURE, below, floors, imports, module_graph, picture, room, room_graph
 from tests.command_line import CHECKOUT, run
@@ -35,6 +35,12 @@ HEAVY = (
     *("duckdb", "polars", "pandera", "prefect", "sqlglot", "pyarrow", "altair", "vl_convert", "jinja2", "obstore"),
     *("zstandard", "mcp", "pydantic", "anyio", "google.protobuf"),
 )
+
+
+@pytest.fixture(scope="module")
+def known() -> list[Model]:
+    """All models, read once."""
+    return read()
 
 
 def package(name: str) -> str:
@@ -148,13 +154,13 @@ def test_help_loads_nothing_heavy():
     assert "loaded [] 0" == outcome.out.splitlines()[-1]
 
 
-def test_models_read_from_their_own_layer_and_below():
+def test_models_read_from_their_own_layer_and_below(known):
     """SQL has the same stairs: raw ← staging ← intermediate ← marts; raw is read by staging alone, and by checks.
 
     The mart that keeps the offenders of checks stands above them: marts.warnings, and no other.
     """
-    beside_the_stairs = {(model.name, "checks") for model in read() if model.name.startswith("marts.warnings_v")}
-    for model in read():
+    beside_the_stairs = {(model.name, "checks") for model in known if model.name.startswith("marts.warnings_v")}
+    for model in known:
         for table in model.reads:
             layer = table.split(".")[0]
             is_allowed = LAYERS.index(layer) <= LAYERS.index(model.layer) or (model.name, layer) in beside_the_stairs
@@ -163,7 +169,7 @@ def test_models_read_from_their_own_layer_and_below():
 
 
 @pytest.mark.parametrize("path", sorted(REPORTS.glob("*.sql")), ids=lambda path: path.stem)
-def test_reports_read_versions_of_marts_and_nothing_else(path):
+def test_reports_read_versions_of_marts_and_nothing_else(known, path):
     """What a report shows has a version in its name, whose meaning never changes.
 
     A statement may also read what another one answered, kept under its name.
@@ -172,5 +178,5 @@ def test_reports_read_versions_of_marts_and_nothing_else(path):
     common = {cte.alias for cte in found.find_all(sqlglot.exp.CTE)}
     tables = {f"{t.db}.{t.name}" for t in found.find_all(sqlglot.exp.Table) if t.db or t.name not in common}
     assert tables
-    marts = {model.name for model in read() if model.layer == "marts"}
+    marts = {model.name for model in known if model.layer == "marts"}
     assert tables <= marts | {f".{other.stem}" for other in REPORTS.glob("*.sql") if other != path}
