@@ -16,6 +16,7 @@ from typing import NamedTuple
 import duckdb
 
 from bufferhouse.compare.flags import Told, flags_of_files, told_value
+from bufferhouse.compare.pairing import Paths
 from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.query.statements import ask
 from bufferhouse.redaction import printable
@@ -30,13 +31,26 @@ _LONGEST = 300  # characters of a word that is shown
 _MOST_TRIED = 50  # flags of a set of which two are tried
 
 
+class File(NamedTuple):
+    """A file of a run, its program and its content."""
+
+    path: str
+    program_id: int
+    dump_id: int
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A run, or the dumps of some of its files: `paths`, None for all. `conditions` are the words that chose them."""
+    """A run, or some of its `files`; None for all. `conditions` are the words that chose them."""
 
     run_id: int
     conditions: str | None = None
-    paths: frozenset[str] | None = None
+    files: Sequence[File] | None = None
+
+    @property
+    def paths(self) -> Paths:
+        """The paths of its files; None for all of the run."""
+        return None if self.files is None else frozenset(file.path for file in self.files)
 
 
 class FlagSet(NamedTuple):
@@ -76,7 +90,7 @@ def both_flag_sets(
     compilations = _Compilations(con, run_id, run)
     found = compilations.flag_sets(program_ids)
     if len(found) == 2:
-        before, after = (Part(run_id, one.conditions, one.paths) for one in found)
+        before, after = (compilations.chosen(one.conditions, one.paths) for one in found)
         return before, after
     if found:
         raise UsageError(
@@ -90,22 +104,13 @@ def both_flag_sets(
     )
 
 
-def flag_sets(con: duckdb.DuckDBPyConnection, run_id: int, program_ids: Collection[int] | None = None) -> list[FlagSet]:
-    """Return the flag sets of a run, or of some programs of it, in the natural order of their first files.
-
-    Flags count that differ between two dumps of one program, told by one kind of file on both sides: what differs from
-    program to program only makes no set. A dump without such a file is in no set. There is none where no flag differs.
-    """
-    return _Compilations(con, run_id, "").flag_sets(program_ids)
-
-
 class _Compilations:
     """The files of a run, and what is told of the flags they were compiled with."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, run_id: int, run: str) -> None:
         self.run_id, self.run = run_id, run
         rows = ask(con, "compare_files", run_id=run_id).rows
-        self.files = sorted(((path, program_id) for path, program_id, *_ in rows), key=lambda file: _natural(file[0]))
+        self.files = sorted((File(*row[:3]) for row in rows), key=lambda file: _natural(file.path))
         self.told = flags_of_files(con, run_id)
 
     @cached_property
@@ -121,7 +126,7 @@ class _Compilations:
     def part(self, conditions: str) -> Part:
         """As `part_of`."""
         word = f"{self.run}@{conditions}"
-        paths = [path for path, _ in self.files]
+        paths = [file.path for file in self.files]
         for name, value in _parsed(conditions, {*self.kinds, FOLDER}):
             if name != FOLDER and name not in self.kinds:
                 hint = did_you_mean(name, sorted(self.kinds), 3)
@@ -133,7 +138,11 @@ class _Compilations:
             if not paths:
                 way_out = self.folders_said() if name == FOLDER else self.ways_out()
                 raise UsageError(f"{_said(word)}: there is no dump with {_said(f'{name}={value}')}{way_out}")
-        return Part(self.run_id, conditions, frozenset(paths))
+        return self.chosen(conditions, frozenset(paths))
+
+    def chosen(self, conditions: str, paths: Collection[str]) -> Part:
+        """Return the part of the run that some of its files are."""
+        return Part(self.run_id, conditions, [file for file in self.files if file.path in paths])
 
     def _has(self, path: str, name: str, value: str) -> bool:
         told = self.told.get(path, {})
@@ -146,9 +155,14 @@ class _Compilations:
         return "/" not in path if folder == _ROOT else path.startswith(f"{folder.rstrip('/')}/")
 
     def flag_sets(self, program_ids: Collection[int] | None = None) -> list[FlagSet]:
-        """As `flag_sets`."""
+        """Return the flag sets of the run, or of some programs of it, in the natural order of their first files.
+
+        Flags count that differ between two dumps of one program, told by one kind of file on both sides: what differs
+        from program to program only makes no set. A dump without such a file is in no set. There is none where no flag
+        differs.
+        """
         of_program: dict[int, list[str]] = {}
-        for path, program_id in self.files:
+        for path, program_id, _ in self.files:
             if path in self.told and (program_ids is None or program_id in program_ids):
                 of_program.setdefault(program_id, []).append(path)
         kinds: dict[str, set[str]] = {}
@@ -178,7 +192,7 @@ class _Compilations:
 
     def folders_said(self) -> str:
         """Return a line for each folder of the run, as the end of a message; nothing where there is one only."""
-        folders = Counter(path.rpartition("/")[0] or _ROOT for path, _ in self.files)
+        folders = Counter(file.path.rpartition("/")[0] or _ROOT for file in self.files)
         if len(folders) < 2:
             return ""
         return f"\nfolders of the run:{self._lines([(f'{FOLDER}={name}', count) for name, count in folders.items()])}"

@@ -171,7 +171,7 @@ def comparison_of(
     sides = ask(con, "compare_runs", **runs)
     within = WHOLE if parts is None else (parts[0].paths, parts[1].paths)
     if within != WHOLE:
-        sides = Answer.of([_of_part(con, side, part) for side, part in zip(sides.records, parts, strict=True)])
+        sides = Answer.of([_of_part(side, part) for side, part in zip(sides.records, parts, strict=True)])
     device_facts = _device_facts(con, sides.records)
     wanted = {"metric": metric, "program_ids": program_ids, "memory_space": memory_space}
     rows = compare_runs(con, **runs, **wanted, within=within)
@@ -188,17 +188,18 @@ def comparison_of(
     return Comparison(warehouse, datetime.now(UTC), note, metric, relevant, rows, answers, device_facts, *beside)
 
 
-def _of_part(con: duckdb.DuckDBPyConnection, side: Record, part: Part) -> Record:
+def _of_part(side: Record, part: Part) -> Record:
     """Return a record of `compare_runs` with the conditions of a part of the run, and the counts of its dumps.
 
     Rejects are those of the run: with which flags they were compiled is not known.
     """
-    if part.paths is None:
+    if part.files is None:
         return {**side, "part": None}
-    rows = ask(con, "compare_files", run_id=part.run_id).rows
-    files = [(program_id, dump_id) for path, program_id, dump_id, *_ in rows if path in part.paths]
-    programs, contents = ({key[place] for key in files} for place in (0, 1))
-    counts = {"dump_count": len(files), "content_count": len(contents), "program_count": len(programs)}
+    counts = {
+        "dump_count": len(part.files),
+        "content_count": len({file.dump_id for file in part.files}),
+        "program_count": len({file.program_id for file in part.files}),
+    }
     return {**side, **counts, "part": part.conditions}
 
 
