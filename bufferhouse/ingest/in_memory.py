@@ -24,6 +24,6 @@ def in_memory(sources: Sequence[str], *, with_logs: bool = True) -> Iterator[duc
         (summary,) = ingest([Source.named(sources, with_logs=with_logs)], nullcontext(warehouse)).values()
         if summary.error is not None:
             raise summary.error
-        for line in [*summary.reject_lines, *summary.unreadable, *summary.head_faults]:
+        for line in [*summary.reject_lines, *summary.unreadable, *summary.head_faults, *summary.log_notes]:
             print(f"bufferhouse: {line}", file=sys.stderr)
         yield warehouse.con

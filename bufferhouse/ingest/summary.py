@@ -11,6 +11,10 @@ _COUNTS = (
     *("seen", "new", "known", "ignored", "rejected", "known_rejected", "bytes", "late"),
     *("logs", "messages", "refused_messages"),
 )
+_LISTS = (
+    *("unreadable", "reject_lines", "head_faults", "log_notes"),
+    *("runs", "waiting", "archives", "undescribed"),
+)
 
 
 @dataclass(slots=True)
@@ -21,7 +25,8 @@ class Summary:
     a source could not be looked at, or not to its end; `error` is the exception. `archives` lie beside dumps, unopened.
     `other_names` gives for runs the name that their run.json says, `undescribed` are new runs without a compiler or a
     platform. `endings` counts by ending what was found where no dump was; elsewhere it is None. `logs` were read, and
-    hold new `messages` about programs that did not fit, and `refused_messages`, which are no dumps that were rejected.
+    hold new `messages` about programs that did not fit, and `refused_messages`, which are no dumps that were rejected;
+    `log_notes` are about what was left out of them.
     """
 
     seen: int = 0
@@ -34,6 +39,7 @@ class Summary:
     reject_lines: list[str] = field(default_factory=list)
     warnings: dict[str, int] = field(default_factory=dict)
     head_faults: list[str] = field(default_factory=list)
+    log_notes: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     bytes: int = 0
     seconds: float = 0.0
@@ -82,7 +88,7 @@ class Summary:
         self.refused_messages += len(loaded.rejects)
         self.reject_lines += loaded.rejects
         self.unreadable += loaded.unreadable
-        self.head_faults += loaded.notes
+        self.log_notes += loaded.notes
         for table, count in loaded.rows.items():
             self.rows[table] = self.rows.get(table, 0) + count
 
@@ -90,7 +96,7 @@ class Summary:
         """Count in what was done to another source."""
         for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("unreadable", "reject_lines", "head_faults", "runs", "waiting", "archives", "undescribed"):
+        for name in _LISTS:
             getattr(self, name).extend(getattr(other, name))
         self.add_tries(other)
         self.other_names.update(other.other_names)

@@ -45,6 +45,7 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
         result.append(f"warning: {line}")
     if len(summary.head_faults) > _SHOWN_REJECTS:
         result.append(f"… and {len(summary.head_faults) - _SHOWN_REJECTS} more, in marts.warnings")
+    result += [f"warning: {line}" for line in summary.log_notes]
     for name, other in summary.other_names.items():
         result.append(
             f"warning: the run.json of run {name} calls it {other}, and it stays {name}; to rename it: "
