@@ -1,7 +1,6 @@
 """What was seen beside what a dump holds: the files of runs, and what the files beside each say of its compilation."""
 
 from array import array
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -84,9 +83,6 @@ def module_text_of(dump: Found, files: Mapping[str, bytes]) -> ModuleText | None
     return found
 
 
-_frames: OrderedDict[bytes, tuple[list[StackFrame], int]] = OrderedDict()
-
-
 def _frames_of(head: bytes) -> tuple[list[StackFrame] | None, int | None]:
     """Return the stack frames at a head with their key; those of tables that were just read are kept.
 
@@ -94,17 +90,21 @@ def _frames_of(head: bytes) -> tuple[list[StackFrame] | None, int | None]:
     """
     tables = head[head.find(b"\n" + FIRST_TABLE) + 1 :]
     # Where a head is no UTF-8, its tables are read otherwise, too.
-    is_plain = head.startswith(b"HloModule ") and head.isascii() and 0 < len(tables) < min(len(head), _KEPT_BYTES)
-    if is_plain and tables in _frames:
-        _frames.move_to_end(tables)
-        return _frames[tables]
-    frames = read_stack_frames(head)
-    found = frames, key_of_rows(frames) if frames else None
-    if is_plain and frames:
-        _frames[tables] = found
-        if len(_frames) > _KEPT:
-            _frames.popitem(last=False)
-    return found
+    if head.startswith(b"HloModule ") and head.isascii() and 0 < len(tables) < min(len(head), _KEPT_BYTES):
+        try:
+            return _frames_of_tables(tables)
+        except DumpError:  # which is about a line of the tables, and is told again about one of the head
+            pass
+    return _with_key(read_stack_frames(head))
+
+
+@lru_cache(_KEPT)
+def _frames_of_tables(tables: bytes) -> tuple[list[StackFrame] | None, int | None]:
+    return _with_key(read_stack_frames(b"HloModule \n" + tables))
+
+
+def _with_key(frames: list[StackFrame] | None) -> tuple[list[StackFrame] | None, int | None]:
+    return frames, key_of_rows(frames) if frames else None
 
 
 def _head_of_proto(dump: Found, files: Mapping[str, bytes]) -> ModuleText | None:
@@ -141,7 +141,8 @@ def _read_proto(proto: Proto, data: bytes) -> Proto:
     from bufferhouse.proto.assignment import opened_proto
 
     try:
-        read = _read_assignment(opened_proto(data).buffer_assignment)
+        assignment = opened_proto(data).buffer_assignment
+        read = (_kept_assignment if len(assignment) <= _KEPT_BYTES else _read_assignment)(assignment)
     except ProtoError as error:
         proto.fault = str(error)
     except Exception as error:
@@ -151,27 +152,19 @@ def _read_proto(proto: Proto, data: bytes) -> Proto:
     return proto
 
 
-_read: OrderedDict[bytes, tuple] = OrderedDict()
-
-
 def _read_assignment(data: bytes) -> tuple:
-    """Return what a buffer assignment says, its events and its sets with their keys; what was just read is kept."""
+    """Return what a buffer assignment says, its events and its sets with their keys."""
     from bufferhouse.proto.alias_sets import alias_sets
     from bufferhouse.proto.assignment import read_assignment
     from bufferhouse.proto.heap import heap_events
 
-    if data in _read:
-        _read.move_to_end(data)
-        return _read[data]
     assignment = read_assignment(data)
     events, sets = heap_events(assignment), alias_sets(assignment)
     assignment.message, assignment.buffers = None, {}
-    found = assignment, events, sets, key_of_columns(events), key_of_columns(sets)
-    if len(data) <= _KEPT_BYTES:
-        _read[data] = found
-    if len(_read) > _KEPT:
-        _read.popitem(last=False)
-    return found
+    return assignment, events, sets, key_of_columns(events), key_of_columns(sets)
+
+
+_kept_assignment = lru_cache(_KEPT)(_read_assignment)
 
 
 def compile_flags_of(dump: Found) -> CompileFlags | None:
@@ -366,8 +359,9 @@ def _stand_ins(con: duckdb.DuckDBPyConnection, files: pl.DataFrame) -> list[tupl
     XLA writes the proto first: who ingests a directory that is being written may find it alone.
     """
     nothing = [(None, None)] * len(files)
-    # Nearly always there is neither, and to plan the statement takes longer.
-    if not any(con.execute(f"SELECT 1 FROM raw.{table} LIMIT 1").fetchone() for table in ("protos", "rejects")):
+    # Nearly always there is neither, and to plan the statement below takes longer.
+    any_alone = "SELECT EXISTS (FROM raw.protos) OR EXISTS (FROM raw.rejects WHERE role = 'proto' AND state = 'open')"
+    if not con.execute(any_alone).fetchone()[0]:
         return nothing
     of_these_runs = _condition(files["run_id"].unique())
     alone = con.execute(
