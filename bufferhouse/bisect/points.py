@@ -14,6 +14,7 @@ from typing import Any
 from bufferhouse.bisect.compile import LOG, Compiled, compile_into
 from bufferhouse.bisect.environments import CannotInstall, Environments
 from bufferhouse.bisect.search import BAD, GOOD, SKIPPED
+from bufferhouse.engine.literals import execute
 from bufferhouse.errors import UsageError
 from bufferhouse.query.statements import Connection, Record, ask
 from bufferhouse.sources.flags import effective_flags
@@ -218,7 +219,7 @@ class Points:
         if not has_dumps:
             return Point(name, SKIPPED, None, fault=f"left no dump: {log.read_text(errors='replace')[-100:].strip()}")
         with self._reading() as con:
-            (run_id,) = con.execute("SELECT run_id FROM raw.runs WHERE run_name = ?", [run_name]).fetchone()
+            (run_id,) = execute(con, "SELECT run_id FROM raw.runs WHERE run_name = $name", name=run_name).fetchone()
             row = self._row(con, run_id)
             if row is None:
                 rows = ask(con, "bisect_points", run_ids=[run_id], memory_space=0).records

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.engine import faults, interrupts, journal
+from bufferhouse.engine.literals import quoted
 from bufferhouse.errors import WarehouseBusy, WarehouseError, first_line
 
 _LAST_TASKS = 0.01  # seconds
@@ -83,7 +84,7 @@ def evict(con: duckdb.DuckDBPyConnection, limit: str) -> None:
     with suppress(duckdb.OutOfMemoryException):  # what is in use stays
         con.execute(f"SET memory_limit = '{_LITTLE}'")
     con.execute(f"SET memory_limit = '{limit}'")
-    con.execute("SET temp_directory = ?", [folder])
+    con.execute(f"SET temp_directory = {quoted(folder)}")
 
 
 def settle(con: duckdb.DuckDBPyConnection) -> None:

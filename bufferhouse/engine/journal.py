@@ -90,9 +90,10 @@ def _files(con) -> list[tuple[str, Path]]:
 
 def _keep(con, name: str, file: Path) -> Path:
     """Write the journal of a file, wait until it is on the disk, and return where it is."""
-    blocks = con.execute("SELECT block_id FROM pragma_metadata_info($name) WHERE free_blocks > 0", {"name": name})
+    named = "'" + name.replace("'", "''") + "'"  # by hand, as this file is a script, too
+    blocks = con.execute(f"SELECT block_id FROM pragma_metadata_info({named}) WHERE free_blocks > 0")
     numbers = [number for (number,) in blocks.fetchall()]
-    sizes = con.execute("SELECT block_size FROM pragma_database_size() WHERE database_name = $name", {"name": name})
+    sizes = con.execute(f"SELECT block_size FROM pragma_database_size() WHERE database_name = {named}")
     [(size,)] = sizes.fetchall()
     own = _descriptor(file)
     parts = [os.pread(own, HEADER_BYTES, 0)]

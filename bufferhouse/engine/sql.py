@@ -1,4 +1,4 @@
-"""What statements are made of: literals, tables that lie in memory, transactions."""
+"""What statements stand in: tables of memory that they read by name, and transactions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -6,20 +6,6 @@ from contextlib import contextmanager, suppress
 import duckdb
 
 from bufferhouse.engine.journal import commit
-
-
-def quoted(text: str) -> str:
-    """Return a text as a literal of SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def literal(value: str | int | float | bool | list | None) -> str:
-    """Return a value as a literal of SQL."""
-    if isinstance(value, str):
-        return quoted(value)
-    if isinstance(value, list):
-        return f"[{', '.join(map(literal, value))}]"
-    return "NULL" if value is None else str(value).lower()
 
 
 @contextmanager

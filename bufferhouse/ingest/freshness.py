@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import duckdb
 
 from bufferhouse.config.load import Config
+from bufferhouse.engine.literals import execute
 from bufferhouse.sources.directory import ARCHIVE_SUFFIXES
 
 _MAGIC = re.compile(r"[*?\[]")
@@ -50,12 +51,13 @@ def is_stale(quiet_seconds: float | None, threshold: float) -> bool:
 
 
 def _of(con: duckdb.DuckDBPyConnection, paths: list[str]) -> Freshness:
-    count, loaded_at, mtime_ns = con.execute(
+    count, loaded_at, mtime_ns = execute(
+        con,
         "SELECT COUNT(*), MAX(l.finished_at), MAX(o.source_mtime_ns)"
         " FROM raw.observations AS o JOIN raw.loads AS l USING (load_id)"
-        " WHERE EXISTS (SELECT 1 FROM (SELECT unnest(CAST(? AS VARCHAR[])) AS beginning)"
+        " WHERE EXISTS (SELECT 1 FROM (SELECT unnest(CAST($beginnings AS VARCHAR[])) AS beginning)"
         " WHERE starts_with(o.source_uri, beginning))",
-        [[_beginning(path) for path in paths]],
+        beginnings=[_beginning(path) for path in paths],
     ).fetchone()
     newest = None if mtime_ns is None else datetime.fromtimestamp(mtime_ns / 1e9, UTC)
     return Freshness(count, loaded_at and loaded_at.astimezone(UTC), newest)

@@ -13,6 +13,7 @@ from hashlib import sha256
 import polars as pl
 
 from bufferhouse.engine import interrupts
+from bufferhouse.engine.literals import execute, literal, literals
 from bufferhouse.errors import SourceUnavailable, UsageError, counted, told
 from bufferhouse.messages.join import dumps, join
 from bufferhouse.messages.message import DONATION, Message, Refused, read_messages
@@ -97,12 +98,15 @@ def unknown_logs(warehouse: Warehouse, logs: Sequence[Log]) -> list[Log]:
     names = {name for log in logs for name in log.places}
     known = {
         (run, path, size, mtime)
-        for run, path, size, mtime in warehouse.con.execute(
+        for run, path, size, mtime in execute(
+            warehouse.con,
             "SELECT r.run_name, l.relative_path, l.source_size_bytes, l.source_mtime_ns FROM staging.oom_logs AS l"
             " INNER JOIN raw.runs AS r USING (run_id) WHERE list_contains(CAST($names AS VARCHAR[]), r.run_name)"
             " AND NOT EXISTS (SELECT 1 FROM raw.rejects AS j WHERE j.run_id = l.run_id AND j.role = $role"
             " AND j.relative_path = l.relative_path AND j.state = 'open' AND j.parser_version <> $version)",
-            {"names": list(names), "role": ROLE, "version": __version__},
+            names=list(names),
+            role=ROLE,
+            version=__version__,
         ).fetchall()
     }
     return [
@@ -170,7 +174,7 @@ def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record]) -> l
 
 
 def _is_there(warehouse: Warehouse, run_name: str) -> bool:
-    return bool(warehouse.con.execute("SELECT 1 FROM raw.runs WHERE run_name = ?", [run_name]).fetchall())
+    return bool(execute(warehouse.con, "SELECT 1 FROM raw.runs WHERE run_name = $name", name=run_name).fetchall())
 
 
 def _message_count(read: Read) -> int:
@@ -239,10 +243,8 @@ def _store(warehouse: Warehouse, batch: Sequence[Read], started_at: datetime) ->
             done.rows[table] += insert(warehouse, table, types, of_table)
         done.rows["rejects"] += _reject(warehouse, fresh, load_id)
         _resolve(warehouse, found["oom_logs"], rejects)
-        warehouse.con.execute(
-            "INSERT INTO raw.loads VALUES (?, ?, ?, ?, 0, 0, 0, 0, ?)",
-            [load_id, started_at, datetime.now(UTC), __version__, done.text_bytes],
-        )
+        facts = [load_id, started_at, datetime.now(UTC), __version__, 0, 0, 0, 0, done.text_bytes]
+        warehouse.con.execute(f"INSERT INTO raw.loads VALUES ({literals(facts)})")
     dialect = list(CONTRACTS["oom_messages"].columns).index("dialect")
     done.message_count = sum(row[dialect] != DONATION for row in found["oom_messages"])
     done.rejects = [f"{entry.path}:{refusal}" for _, entry, refusal, _ in fresh]
@@ -272,10 +274,11 @@ def _rows_of(messages: Iterable[Message], place: tuple, refused: list[tuple[Refu
 
 def _newest(warehouse: Warehouse, runs: set[int]) -> dict[tuple[int, str], tuple[int, int]]:
     """Return the newest row of each log of some runs: its load, and the load that stored its messages."""
-    found = warehouse.con.execute(
+    found = execute(
+        warehouse.con,
         "SELECT run_id, relative_path, load_id, messages_load_id FROM staging.oom_logs"
-        " WHERE list_contains(CAST(? AS BIGINT[]), run_id)",
-        [list(runs)],
+        " WHERE list_contains(CAST($runs AS BIGINT[]), run_id)",
+        runs=list(runs),
     ).fetchall()
     return {(run, path): (load, messages) for run, path, load, messages in found}
 
@@ -286,12 +289,12 @@ def _said(kept: Mapping[str, list[Row]]) -> list[tuple]:
 
 
 def _said_before(warehouse: Warehouse, run_id: int, path: str, load_id: int) -> list[tuple]:
-    of_log = "WHERE run_id = ? AND relative_path = ? AND load_id = ?"
-    con, key = warehouse.con, [run_id, path, load_id]
+    con = warehouse.con
+    of_log = f"WHERE run_id = {run_id} AND relative_path = {literal(path)} AND load_id = {load_id}"
     messages = con.execute(
-        f"SELECT message_number, message_id, line_number, message_text FROM raw.oom_messages {of_log}", key
+        f"SELECT message_number, message_id, line_number, message_text FROM raw.oom_messages {of_log}"
     ).fetchall()
-    ranks = Counter(con.execute(f"SELECT message_number, rank_name FROM raw.oom_ranks {of_log}", key).fetchall())
+    ranks = Counter(con.execute(f"SELECT message_number, rank_name FROM raw.oom_ranks {of_log}").fetchall())
     return [sorted(messages), sorted(ranks.items())]
 
 
@@ -323,9 +326,8 @@ def _reject(warehouse: Warehouse, rejects: Sequence[tuple], load_id: int) -> int
 
 def _resolve(warehouse: Warehouse, logs: Sequence[Row], rejects: Sequence[tuple]) -> None:
     """Close the open rejects of logs in which what was refused does not stand any more, or is told anew."""
-    if not warehouse.con.execute(
-        "SELECT 1 FROM raw.rejects WHERE role = ? AND state = 'open' LIMIT 1", [ROLE]
-    ).fetchall():
+    open_ones = "SELECT 1 FROM raw.rejects WHERE role = $role AND state = 'open' LIMIT 1"
+    if not execute(warehouse.con, open_ones, role=ROLE).fetchall():
         return
     again = [f"{place[0]} {place[1]} {_hash(text)}" for place, _, _, text in rejects]
     warehouse.change_rejects(

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from bufferhouse.engine import interrupts
+from bufferhouse.engine.literals import execute
 from bufferhouse.errors import SourceUnavailable, UsageError
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.arrivals import Arrivals
@@ -261,10 +262,11 @@ def parse_batch(batch: ReadBatch) -> ParsedBatch:
 def _count_committed(writer: Warehouse, summary: Summary, last_load_id: int) -> None:
     """Count the load that an interrupt met between its commit and its count, if there is one."""
     with suppress(duckdb.Error):  # after a fatal error (a full disk) DuckDB answers nothing more
-        missed = writer.con.execute(
+        missed = execute(
+            writer.con,
             "SELECT new_count, known_count, (SELECT COUNT(*) FROM raw.rejects AS r WHERE r.load_id = l.load_id)"
-            " FROM raw.loads AS l WHERE load_id > ?",
-            [last_load_id],
+            " FROM raw.loads AS l WHERE load_id > $load_id",
+            load_id=last_load_id,
         ).fetchall()
         for new, known, rejected in missed:
             summary.new += new

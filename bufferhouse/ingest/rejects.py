@@ -10,6 +10,7 @@ import duckdb
 import zstandard
 
 from bufferhouse.dump.identity import content_of, read_file_name
+from bufferhouse.engine.literals import execute
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.logs import ROLE
 from bufferhouse.ingest.pipeline import parse_batch
@@ -26,10 +27,11 @@ COLUMNS = ("reject_id", "run_name", "relative_path", "rule", "line_number", "col
 
 def listed(con: duckdb.DuckDBPyConnection, *, every: bool = False) -> list[tuple]:
     """Return the open rejects, or all of them, as rows of COLUMNS."""
-    return con.execute(
+    return execute(
+        con,
         f"SELECT {', '.join(COLUMNS)} FROM raw.rejects JOIN raw.runs USING (run_id)"
         " WHERE $every OR state = 'open' ORDER BY reject_id",
-        {"every": every},
+        every=every,
     ).fetchall()
 
 
@@ -49,12 +51,16 @@ def chosen(
     """
     if not (reject_ids or rule or run or older_than_days is not None or every):
         raise UsageError("expected ids of rejects, --rule, --run, --older-than or --all")
-    rows = con.execute(
+    rows = execute(
+        con,
         f"SELECT {', '.join(COLUMNS)} FROM raw.rejects JOIN raw.runs USING (run_id)"
-        " WHERE (len($ids) = 0 OR list_contains($ids, reject_id)) AND ($rule IS NULL OR rule GLOB $rule)"
-        " AND ($run IS NULL OR run_name = $run)"
+        " WHERE (len($ids) = 0 OR list_contains(CAST($ids AS BIGINT[]), reject_id))"
+        " AND ($rule IS NULL OR rule GLOB $rule) AND ($run IS NULL OR run_name = $run)"
         " AND ($days IS NULL OR rejected_at < now() - to_hours(CAST(24 * $days AS INTEGER))) ORDER BY reject_id",
-        {"ids": list(reject_ids), "rule": rule, "run": run, "days": older_than_days},
+        ids=list(reject_ids),
+        rule=rule,
+        run=run,
+        days=older_than_days,
     ).fetchall()
     if missing := set(reject_ids) - {row[0] for row in rows}:
         raise UsageError(f"there is no reject {min(missing)} of that kind; see: bufferhouse rejects ls --all")
@@ -64,9 +70,10 @@ def chosen(
 def remove(warehouse: Warehouse, reject_ids: Sequence[int]) -> int:
     """Remove rejects with the bytes they keep; return how many. Their files are read again by the next ingest."""
     with warehouse.alone(), warehouse.transaction():
-        return warehouse.con.execute(
-            f"DELETE FROM {warehouse.stored('rejects')} WHERE list_contains(CAST(? AS BIGINT[]), reject_id)",
-            [list(reject_ids)],
+        return execute(
+            warehouse.con,
+            f"DELETE FROM {warehouse.stored('rejects')} WHERE list_contains(CAST($ids AS BIGINT[]), reject_id)",
+            ids=list(reject_ids),
         ).fetchone()[0]
 
 
@@ -76,7 +83,7 @@ def content(con: duckdb.DuckDBPyConnection, reject_id: int) -> dict[str, bytes]:
     Raises:
         UsageError: there is no such reject.
     """
-    row = con.execute("SELECT content, sha256, role FROM raw.rejects WHERE reject_id = ?", [reject_id]).fetchone()
+    row = execute(con, "SELECT content, sha256, role FROM raw.rejects WHERE reject_id = $id", id=reject_id).fetchone()
     if row is None:
         raise UsageError(f"there is no reject {reject_id}; see: bufferhouse rejects ls --all")
     return unpacked(*row)
@@ -94,10 +101,11 @@ def unpacked(packed: bytes, sha256: str, role: str) -> dict[str, bytes]:
 
 def explained(con: duckdb.DuckDBPyConnection, reject_id: int, files: Mapping[str, bytes]) -> str:
     """Return why a reject was refused, with the lines around the place."""
-    uri, role, rule, line, column, expected, found, state, version, moment = con.execute(
+    uri, role, rule, line, column, expected, found, state, version, moment = execute(
+        con,
         "SELECT source_uri, role, rule, line_number, column_number, expected, found, state, parser_version, rejected_at"
-        " FROM raw.rejects WHERE reject_id = ?",
-        [reject_id],
+        " FROM raw.rejects WHERE reject_id = $id",
+        id=reject_id,
     ).fetchone()
     place = f"{uri}:{line}:{column}" if line else uri
     text = [
@@ -170,10 +178,11 @@ def replay(
 
 def _sighting(con: duckdb.DuckDBPyConnection, reject_id: int) -> Sighting | str:
     """Return a reject as the file it was read from, or why it still cannot be read."""
-    run_name, path, uri, size, mtime, rule, role = con.execute(
+    run_name, path, uri, size, mtime, rule, role = execute(
+        con,
         "SELECT u.run_name, j.relative_path, j.source_uri, j.source_size_bytes, j.source_mtime_ns, j.rule, j.role"
-        " FROM raw.rejects AS j JOIN raw.runs AS u USING (run_id) WHERE j.reject_id = ?",
-        [reject_id],
+        " FROM raw.rejects AS j JOIN raw.runs AS u USING (run_id) WHERE j.reject_id = $id",
+        id=reject_id,
     ).fetchone()
     if role == ROLE:
         return "it is a line of a log: an ingest of the log by a newer bufferhouse reads it again"

@@ -11,6 +11,7 @@ from typing import Any
 
 from bufferhouse.config.load import FILE_NAME, Config
 from bufferhouse.dump.identity import Content, content_of
+from bufferhouse.engine.literals import execute
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.archive_listings import Listings
@@ -261,7 +262,8 @@ def _not_known(
     }
     with registered(warehouse.con, "asked", pa.table(columns)):
         # Of the rows of one file that of the last load stands.
-        rows = warehouse.con.execute(
+        rows = execute(
+            warehouse.con,
             "WITH told AS (SELECT run_id, relative_path, source_size_bytes, source_mtime_ns, load_id, $known AS state,"
             " dump_id, module_text_size_bytes, module_text_mtime_ns, did_not_fit,"
             " compile_flags_size_bytes, compile_flags_mtime_ns, proto_size_bytes, proto_mtime_ns"
@@ -284,13 +286,11 @@ def _not_known(
             " ELSE t.state END, t.load_id), $unseen) AS found, ARG_MAX(t.dump_id, t.load_id) AS dump_id"
             " FROM asked AS a LEFT JOIN told AS t USING (run_id, relative_path)"
             " GROUP BY a.number HAVING found <> $known ORDER BY a.number",
-            {
-                "version": __version__,
-                "unseen": _NEVER_SEEN,
-                "known": _KNOWN,
-                "refused": _REFUSED,
-                "other": _OTHER_FILES_BESIDE,
-            },
+            version=__version__,
+            unseen=_NEVER_SEEN,
+            known=_KNOWN,
+            refused=_REFUSED,
+            other=_OTHER_FILES_BESIDE,
         ).fetchall()
     return {number: (state, dump_id) for number, state, dump_id in rows}
 
@@ -388,8 +388,10 @@ def _part_strangers(warehouse: Warehouse, discovery: Discovery, roots: Mapping[s
 
 def _is_stranger(warehouse: Warehouse, discovery: Discovery, name: str) -> bool:
     """Return whether a run of the warehouse has contents, and none of the files of that name has one of these."""
-    rows = warehouse.con.execute(
-        "SELECT o.dump_id FROM raw.observations AS o JOIN raw.runs AS u USING (run_id) WHERE u.run_name = ?", [name]
+    rows = execute(
+        warehouse.con,
+        "SELECT o.dump_id FROM raw.observations AS o JOIN raw.runs AS u USING (run_id) WHERE u.run_name = $name",
+        name=name,
     ).fetchall()
     contents = {dump_id for (dump_id,) in rows}
     own = read([dump for dump in discovery.dumps if dump.run_name == name])

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from bufferhouse.engine.literals import execute
 from bufferhouse.messages.message import Message
 from bufferhouse.messages.rules import Parts, reproduce
 from bufferhouse.query.statements import Record, ask
@@ -76,4 +77,4 @@ def has_named(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) ->
         "SELECT 1 FROM staging.hlo_values WHERE dump_id = $dump_id AND COALESCE(instruction_name = $instruction, TRUE)"
         " AND COALESCE(starts_with(shape_text, $shape), TRUE) LIMIT 1"
     )
-    return con.execute(sql, {"dump_id": dump_id, "instruction": instruction, "shape": shape}).fetchone() is not None
+    return execute(con, sql, dump_id=dump_id, instruction=instruction, shape=shape).fetchone() is not None

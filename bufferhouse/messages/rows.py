@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 
 from bufferhouse.dump.identity import key_of
+from bufferhouse.engine.literals import execute
 from bufferhouse.messages.figures import Figure, bytes_shown, nominal
 from bufferhouse.messages.message import Allocation, Message, read_messages
 from bufferhouse.messages.rules import capacity_bytes, reproduce
@@ -81,12 +82,13 @@ def stored(con: duckdb.DuckDBPyConnection, run_id: int | None = None) -> list[Me
     """Return the messages of the newest reading of each log, of one run or of all, in the order of their logs."""
     of_run = "WHERE m.run_id = $run_id OR $run_id IS NULL"
     found: dict[tuple, Message] = {}
-    for row in con.execute(
+    for row in execute(
+        con,
         "SELECT m.run_id, m.relative_path, m.message_number, l.source_uri, m.line_number, m.message_text, m.dialect,"
         " m.memory_space_name, m.module_name, m.instruction_name, m.shape_text, m.tag, m.fault_text"
         " FROM staging.oom_messages AS m INNER JOIN staging.oom_logs AS l USING (run_id, relative_path)"
         f" {of_run} ORDER BY ALL",
-        {"run_id": run_id},
+        run_id=run_id,
     ).fetchall():
         run, path, number, log, line, text, dialect, space, module, instruction, shape, tag, faults = row
         found[run, path, number] = Message(
@@ -107,10 +109,11 @@ def stored(con: duckdb.DuckDBPyConnection, run_id: int | None = None) -> list[Me
 
 
 def _listed(con: duckdb.DuckDBPyConnection, table: str, columns: str, run_id: int | None) -> list[Row]:
-    return con.execute(
+    return execute(
+        con,
         f"SELECT run_id, relative_path, message_number, {columns} FROM staging.oom_{table}"
         " WHERE run_id = $run_id OR $run_id IS NULL ORDER BY run_id, relative_path, message_number, ordinal",
-        {"run_id": run_id},
+        run_id=run_id,
     ).fetchall()
 
 

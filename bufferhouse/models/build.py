@@ -12,7 +12,8 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.sql import literal, quoted, transaction
+from bufferhouse.engine.literals import literal, literals, quoted
+from bufferhouse.engine.sql import transaction
 from bufferhouse.models import project
 from bufferhouse.models.project import LAYERS, Model
 from bufferhouse.paths import MODELS
@@ -240,7 +241,6 @@ def _write_down(con: duckdb.DuckDBPyConnection, known: list[Model], current: str
     """Store the built models in the warehouse, so that a load can run their statements without reading a file."""
     deep = deep_fingerprints(known)
     con.execute("DELETE FROM meta.models")
-    # As literals: DuckDB tries to import pandas for every single parameter.
     rows = [
         (
             model.name, model.layer, ordinal, model.is_incremental, model.severity, model.purpose,
@@ -249,7 +249,7 @@ def _write_down(con: duckdb.DuckDBPyConnection, known: list[Model], current: str
         for ordinal, model in enumerate(known)
     ]  # fmt: skip
     if rows:
-        lines = (", ".join(map(literal, row)) for row in rows)
+        lines = map(literals, rows)
         con.execute(f"INSERT INTO meta.models VALUES {', '.join(f'({line}, now())' for line in lines)}")
     con.execute("DELETE FROM meta.settings WHERE name = 'models'")
-    con.execute("INSERT INTO meta.settings VALUES ('models', ?)", [current])
+    con.execute(f"INSERT INTO meta.settings VALUES ('models', {literal(current)})")

@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 
+from bufferhouse.engine.literals import quoted
 from bufferhouse.errors import UsageError
 
 _FUNCTIONS = Path(__file__).with_name("functions.txt")
@@ -128,7 +129,7 @@ def _check_tree(con: duckdb.DuckDBPyConnection, sql: str, others: frozenset[str]
 def _tree(con: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
     try:
         [(text,)] = con.execute(
-            "SELECT json_serialize_sql(?, skip_null := true, skip_empty := true, skip_default := true)", [sql]
+            f"SELECT json_serialize_sql({quoted(sql)}, skip_null := true, skip_empty := true, skip_default := true)"
         ).fetchall()
         tree = json.loads(text)
     except RecursionError:

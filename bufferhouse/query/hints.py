@@ -7,6 +7,7 @@ from difflib import get_close_matches
 import duckdb
 
 from bufferhouse.engine.faults import is_closed
+from bufferhouse.engine.literals import execute
 from bufferhouse.errors import counted
 
 _TABLE = re.compile(
@@ -95,7 +96,7 @@ def tables_like(con: duckdb.DuckDBPyConnection, name: str) -> list[str]:
 
 def tables_with(con: duckdb.DuckDBPyConnection, column: str) -> list[str]:
     """Return the tables and views that have a column, marts first; of a mart the name without its version."""
-    names = [row[0] for row in con.execute(_OF_A_COLUMN, {"column": column}).fetchall()]
+    names = [row[0] for row in execute(con, _OF_A_COLUMN, column=column).fetchall()]
     return [name for name in names if name.rpartition("_v")[0] not in names]
 
 
@@ -109,7 +110,7 @@ def why_empty(con: duckdb.DuckDBPyConnection, parameters: Mapping[str, object] |
         return f"no dump could be read, {counted(rejects, 'reject')}; list them with: {REJECTS}"
     for name, (sql, what, way_out) in _KNOWN.items():
         value = given.get(name)
-        if value is not None and not con.execute(sql, {"value": value}).fetchone():
+        if value is not None and not execute(con, sql, value=value).fetchone():
             return f"there is no {what} {value!r}; {way_out}"
     return ""
 

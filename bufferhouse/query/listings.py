@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import duckdb
 
+from bufferhouse.engine.literals import execute
 from bufferhouse.errors import UsageError
 from bufferhouse.query.guard import tables_of
 from bufferhouse.query.hints import tables_like
@@ -60,15 +61,15 @@ def described(con: duckdb.DuckDBPyConnection, word: str) -> Table:
         UsageError: there is none. The message names one with a similar name.
     """
     schema, name, columns = _named(con, word)
-    purpose = con.execute(_PURPOSE, {"schema": schema, "name": name}).fetchone()
-    model = con.execute(_MODEL, {"name": f"{schema}.{name}"}).fetchone() or (None, None, None)
+    purpose = execute(con, _PURPOSE, schema=schema, name=name).fetchone()
+    model = execute(con, _MODEL, name=f"{schema}.{name}").fetchone() or (None, None, None)
     return Table(schema, name, (purpose or ("",))[0] or "", columns, *model)
 
 
 def _named(con: duckdb.DuckDBPyConnection, word: str) -> tuple[str, str, list[tuple[str, str, str]]]:
     schema, _, name = word.lower().rpartition(".")
     for candidate in [schema] if schema else ["marts", "staging", "raw"]:
-        if columns := con.execute(_COLUMNS, {"schema": candidate, "name": name}).fetchall():
+        if columns := execute(con, _COLUMNS, schema=candidate, name=name).fetchall():
             return candidate, name, columns
     near = tables_like(con, word)
     raise UsageError(f"there is no table {word}; " + (f"did you mean {near[0]}?" if near else ".tables lists them"))

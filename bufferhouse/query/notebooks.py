@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.engine.faults import lacks_space
+from bufferhouse.engine.literals import quoted
 from bufferhouse.errors import UsageError, WarehouseFull, first_line
 from bufferhouse.paths import replacing
 from bufferhouse.query.door import SEARCH_PATH
@@ -55,8 +56,7 @@ def export_parquet(
         try:
             with replacing(target) as new:
                 con.execute(
-                    f"COPY (SELECT * FROM {name}{order}) TO $file (FORMAT parquet, COMPRESSION zstd)",
-                    {"file": str(new)},
+                    f"COPY (SELECT * FROM {name}{order}) TO {quoted(str(new))} (FORMAT parquet, COMPRESSION zstd)"
                 )
         except duckdb.Error as error:
             if lacks_space(error):

@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 
+from bufferhouse.engine.literals import execute
 from bufferhouse.errors import WarehouseError, first_line
 from bufferhouse.paths import REPORTS
 
@@ -90,7 +91,7 @@ def _statement(name: str) -> str:
 
 def _execute(con: Connection, sql: str, parameters: Mapping[str, int | str]) -> Connection:
     try:
-        return con.execute(sql, parameters)
+        return execute(con, sql, **parameters)
     except duckdb.CatalogException as error:
         raise WarehouseError(
             f"{first_line(error)} An older bufferhouse built it; renew it with: bufferhouse build"

@@ -11,6 +11,7 @@ import duckdb
 import polars as pl
 
 from bufferhouse.dump.identity import SUFFIXES
+from bufferhouse.engine.literals import execute
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.paths import replacing
@@ -42,12 +43,14 @@ def choose(con: duckdb.DuckDBPyConnection, *, dump_id: int | None = None, run: s
     run = None if run is None else find(con, run).run_name
     # A file that was modified in place has several contents: its newest is written, or the one that is asked for.
     newest = "staging.observations" if dump_id is None else "raw.observations"
-    rows = con.execute(
+    rows = execute(
+        con,
         f"SELECT DISTINCT o.dump_id, r.run_name, o.relative_path FROM {newest} AS o"
         " JOIN staging.runs AS r USING (run_id)"
         " WHERE ($dump_id IS NULL OR o.dump_id = $dump_id) AND ($run IS NULL OR r.run_name = $run)"
         " ORDER BY o.dump_id, r.run_name, o.relative_path",
-        {"dump_id": dump_id, "run": run},
+        dump_id=dump_id,
+        run=run,
     ).fetchall()
     if not rows and dump_id is not None:
         raise UsageError(f"there is no dump {dump_id} in the warehouse")

@@ -19,7 +19,8 @@ import duckdb
 from bufferhouse.engine.connection import close, close_writer, connect, evict, settle, tries
 from bufferhouse.engine.faults import no_space
 from bufferhouse.engine.journal import checkpoint, guard, journal_path, roll_back, unguard
-from bufferhouse.engine.sql import quoted, transaction
+from bufferhouse.engine.literals import execute, literal, quoted
+from bufferhouse.engine.sql import transaction
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress
@@ -226,11 +227,11 @@ class File(Warehouse):
         return list(range(first, first + len(names)))
 
     def change_run(self, name: str, changes: Mapping[str, object], *, is_whole: bool = True) -> None:
-        assignments = ", ".join(f"{column} = ?" for column in changes)
-        self.con.execute(f"UPDATE raw.runs SET {assignments} WHERE run_name = ?", [*changes.values(), name])
+        assignments = ", ".join(f"{column} = {literal(value)}" for column, value in changes.items())
+        self.con.execute(f"UPDATE raw.runs SET {assignments} WHERE run_name = {literal(name)}")
 
     def change_rejects(self, state: str, which: str, parameters: Mapping[str, object]) -> None:
-        self.con.execute(f"UPDATE raw.rejects AS r SET state = $state WHERE {which}", {**parameters, "state": state})
+        execute(self.con, f"UPDATE raw.rejects AS r SET state = $state WHERE {which}", state=state, **parameters)
 
     def evict(self) -> None:
         if self.path is None:
@@ -348,8 +349,8 @@ def _create(path: Path, *, from_blank: bool) -> bool:
 
 
 def _copy_rows(con: duckdb.DuckDBPyConnection, main: str) -> None:
-    tables = con.execute(
-        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $main ORDER BY ALL", {"main": main}
+    tables = execute(
+        con, "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $main ORDER BY ALL", main=main
     ).fetchall()
     for schema, table in tables:
         name = f'"{schema}"."{table}"'

@@ -17,6 +17,7 @@ import polars as pl
 import zstandard
 
 from bufferhouse.engine import interrupts
+from bufferhouse.engine.literals import literals
 from bufferhouse.engine.sql import registered
 from bufferhouse.sources.run import Run
 from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal, Sighting, breaches, without
@@ -169,13 +170,11 @@ def _load_whole(
             # Of a content seen several times in the batch only one sighting keeps the bytes.
             kept = {s.content.sha256: s.files for s in refused if s.files}
             result.rows["rejects"] = _reject(warehouse, result.rejects, kept, run_ids, load_id)
-            con.execute(
-                "INSERT INTO raw.loads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    load_id, started_at, datetime.now(UTC), __version__, len(parsed.sightings), result.new_count,
-                    result.known_count, len(refused), result.text_bytes,
-                ],
-            )  # fmt: skip
+            facts = [
+                load_id, started_at, datetime.now(UTC), __version__, len(parsed.sightings), result.new_count,
+                result.known_count, len(refused), result.text_bytes,
+            ]  # fmt: skip
+            con.execute(f"INSERT INTO raw.loads VALUES ({literals(facts)})")
             if is_trial:
                 raise Tried
     return result

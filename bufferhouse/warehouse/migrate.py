@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.engine.journal import checkpoint
+from bufferhouse.engine.literals import quoted
 from bufferhouse.engine.sql import transaction
 from bufferhouse.errors import WarehouseError
 from bufferhouse.paths import MIGRATIONS
@@ -66,7 +67,7 @@ def migrate(con: duckdb.DuckDBPyConnection, path: Path | None = None, directory:
     with transaction(con):
         for number in missing:
             con.execute(known[number].read_text())
-            con.execute("INSERT INTO meta.migrations VALUES (?, ?, now())", [number, known[number].stem[5:]])
+            con.execute(f"INSERT INTO meta.migrations VALUES ({number}, {quoted(known[number].stem[5:])}, now())")
     if copy is not None:
         copy.unlink()
     return missing

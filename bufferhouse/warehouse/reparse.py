@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 
 from bufferhouse.dump.identity import FACTS_OF_NAME, facts_of_name, read_file_name
+from bufferhouse.engine.literals import execute, literals
 from bufferhouse.engine.sql import registered, transaction
 from bufferhouse.tabulate.batch import Batch, breaches, without
 from bufferhouse.tabulate.contents import parse_contents
@@ -30,10 +31,12 @@ class Reparsed:
 
 def outdated(con: duckdb.DuckDBPyConnection, *, every: bool = False) -> list[int]:
     """Return the dumps that another version parsed, or all of them."""
-    rows = con.execute(
+    rows = execute(
+        con,
         "SELECT d.dump_id FROM raw.dumps AS d LEFT JOIN raw.loads AS l USING (load_id)"
         " WHERE $every OR l.parser_version IS DISTINCT FROM $version ORDER BY d.rowid",
-        {"every": every, "version": __version__},
+        every=every,
+        version=__version__,
     ).fetchall()
     return [dump_id for (dump_id,) in rows]
 
@@ -53,20 +56,19 @@ def dumps_of(
     Raises:
         UsageError: there is no run of one of the names.
     """
-    rows = con.execute(
+    rows = execute(
+        con,
         "SELECT d.dump_id FROM raw.dumps AS d LEFT JOIN raw.loads AS l USING (load_id)"
         " WHERE (NOT $outdated_only OR l.parser_version IS DISTINCT FROM $version)"
         " AND d.dump_id IN (SELECT o.dump_id FROM raw.observations AS o JOIN raw.runs AS r USING (run_id)"
-        "   WHERE (len($runs) = 0 OR list_contains($runs, r.run_id))"
+        "   WHERE (len($runs) = 0 OR list_contains(CAST($runs AS BIGINT[]), r.run_id))"
         "   AND r.started_at >= COALESCE($since, r.started_at)"
         "   AND ($until IS NULL OR r.started_at < $until)) ORDER BY d.rowid",
-        {
-            "outdated_only": outdated_only,
-            "version": __version__,
-            "runs": [run_id(con, name) for name in runs],
-            "since": _with_zone(since),
-            "until": _with_zone(until),
-        },
+        outdated_only=outdated_only,
+        version=__version__,
+        runs=[run_id(con, name) for name in runs],
+        since=_with_zone(since),
+        until=_with_zone(until),
     ).fetchall()
     return [dump_id for (dump_id,) in rows]
 
@@ -132,12 +134,8 @@ def _reparse(warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], result: R
             with warehouse.transaction():
                 _replace(warehouse, good, new, names, set(offenders))
                 _derive_again(con, good, parsed.signature_ids)
-                con.execute(
-                    "INSERT INTO raw.loads VALUES (?, ?, ?, ?, 0, ?, 0, ?, ?)",
-                    [
-                        load_id, started_at, datetime.now(UTC), __version__, len(good), len(refused), text_bytes,
-                    ],
-                )  # fmt: skip
+                facts = [load_id, started_at, datetime.now(UTC), __version__, 0, len(good), 0, len(refused), text_bytes]
+                con.execute(f"INSERT INTO raw.loads VALUES ({literals(facts)})")
     result.count += len(good)
 
 

@@ -11,6 +11,7 @@ from datetime import datetime
 
 import duckdb
 
+from bufferhouse.engine.literals import execute
 from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.redaction import printable
 
@@ -64,7 +65,7 @@ def _labels(text: str) -> dict[str, str]:
 
 def is_name(con: duckdb.DuckDBPyConnection, word: str) -> bool:
     """Say whether a run has exactly this name."""
-    return con.execute("SELECT 1 FROM staging.runs WHERE run_name = ? LIMIT 1", [word]).fetchone() is not None
+    return execute(con, "SELECT 1 FROM staging.runs WHERE run_name = $word LIMIT 1", word=word).fetchone() is not None
 
 
 def find(con: duckdb.DuckDBPyConnection, word: str) -> Named:

@@ -7,12 +7,12 @@ in the run's own directory.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 
 import duckdb
 
-from bufferhouse.engine.sql import registered, transaction
+from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import transaction
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, whole_number
 from bufferhouse.warehouse.run_names import find
@@ -21,6 +21,7 @@ from bufferhouse.warehouse.warehouse import Warehouse
 COMPLETED = "completed_at"
 _LABEL = "label."
 PINNED = "pinned"
+_OF_NAMES = "run_name IN (SELECT unnest(CAST($names AS VARCHAR[])))"
 
 
 def run_id(con: duckdb.DuckDBPyConnection, name: str) -> int:
@@ -34,15 +35,8 @@ def run_id(con: duckdb.DuckDBPyConnection, name: str) -> int:
 
 def run_ids(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> dict[str, int]:
     """Return the number of each run of these names that is in the warehouse."""
-    with _asked(con, names):
-        return dict(con.execute("SELECT run_name, run_id FROM raw.runs SEMI JOIN asked USING (run_name)").fetchall())
-
-
-def _asked(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> AbstractContextManager[None]:
-    # As a table: DuckDB tries to import pandas for every single text of a list.
-    import pyarrow as pa
-
-    return registered(con, "asked", pa.table({"run_name": pa.array(names, pa.string())}))
+    sql = f"SELECT run_name, run_id FROM raw.runs WHERE {_OF_NAMES}"
+    return dict(execute(con, sql, names=list(names)).fetchall())
 
 
 def rename(warehouse: Warehouse, name: str, new_name: str) -> None:
@@ -54,7 +48,7 @@ def rename(warehouse: Warehouse, name: str, new_name: str) -> None:
     name = find(warehouse.con, name).run_name
     if not new_name:
         raise UsageError("expected a name that is not empty")
-    if warehouse.con.execute("SELECT 1 FROM raw.runs WHERE run_name = ?", [new_name]).fetchone():
+    if execute(warehouse.con, "SELECT 1 FROM raw.runs WHERE run_name = $name", name=new_name).fetchone():
         raise UsageError(f"there is a run {new_name!r} already")
     warehouse.change_run(name, {"run_name": new_name})
 
@@ -91,7 +85,7 @@ def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
 
 def labels_of(con: duckdb.DuckDBPyConnection, number: int) -> dict[str, object]:
     """Return the labels of a run."""
-    return json.loads(con.execute("SELECT labels FROM raw.runs WHERE run_id = ?", [number]).fetchone()[0])
+    return json.loads(con.execute(f"SELECT labels FROM raw.runs WHERE run_id = {number}").fetchone()[0])
 
 
 def pin(warehouse: Warehouse, names: Sequence[str], *, is_pinned: bool = True) -> list[str]:
@@ -120,10 +114,8 @@ def complete_runs(warehouse: Warehouse, runs: Mapping[str, Run | None]) -> dict[
     if not runs:
         return {}
     columns = ("run_id", "run_name", "started_at", "started_at_source", "labels", *TEXTS, *NUMBERS)
-    with _asked(warehouse.con, runs):
-        rows = warehouse.con.execute(
-            f"SELECT {', '.join(columns)} FROM raw.runs SEMI JOIN asked USING (run_name)"
-        ).fetchall()
+    sql = f"SELECT {', '.join(columns)} FROM raw.runs WHERE {_OF_NAMES}"
+    rows = execute(warehouse.con, sql, names=list(runs)).fetchall()
     for row in rows:
         stored = dict(zip(columns, row, strict=True))
         run = runs.get(stored["run_name"])
@@ -163,7 +155,7 @@ def complete(warehouse: Warehouse, names: Sequence[str], moment: datetime | None
 
 def declared_complete(con: duckdb.DuckDBPyConnection) -> set[str]:
     """Return the names of the runs that are declared complete."""
-    rows = con.execute(
-        "SELECT run_name, labels FROM raw.runs WHERE contains(labels, $word)", {"word": f'"{COMPLETED}"'}
+    rows = execute(
+        con, "SELECT run_name, labels FROM raw.runs WHERE contains(labels, $word)", word=f'"{COMPLETED}"'
     ).fetchall()
     return {name for name, labels in rows if json.loads(labels).get(COMPLETED)}

@@ -12,6 +12,7 @@ import duckdb
 import polars as pl
 
 from bufferhouse.dump.identity import Content
+from bufferhouse.engine.literals import execute
 from bufferhouse.tabulate.batch import COLUMNS, SHAPE_COLUMNS, Batch
 from bufferhouse.tabulate.contents import parse_contents
 from bufferhouse.tabulate.memory import collector_paused
@@ -27,10 +28,11 @@ def chosen_dumps(con: duckdb.DuckDBPyConnection, *, sample: int | None = None, r
         UsageError: there is no such run, or several.
     """
     run = None if run is None else find(con, run).run_name
-    rows = con.execute(
+    rows = execute(
+        con,
         "SELECT dump_id FROM raw.dumps WHERE $run IS NULL OR dump_id IN (SELECT o.dump_id FROM staging.observations"
         " AS o JOIN raw.runs AS r USING (run_id) WHERE r.run_name = $run) ORDER BY rowid",
-        {"run": run},
+        run=run,
     ).fetchall()
     ids = [dump_id for (dump_id,) in rows]
     return ids if sample is None or sample >= len(ids) else random.sample(ids, sample)

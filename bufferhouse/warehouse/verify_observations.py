@@ -10,6 +10,7 @@ import duckdb
 import polars as pl
 
 from bufferhouse.dump.identity import FACTS_OF_NAME, facts_of_name, read_file_name
+from bufferhouse.engine.literals import execute
 from bufferhouse.engine.sql import registered
 from bufferhouse.sources.compression import SUFFIXES
 from bufferhouse.warehouse.restore import ORDER
@@ -100,9 +101,11 @@ def _sets_of(con: duckdb.DuckDBPyConnection, table: str) -> list[Fault]:
     ids = list(asked)
     for start in range(0, len(ids), _SETS_AT_ONCE):
         rows: dict[int, list[tuple]] = {}
-        for key, *row in con.execute(
-            f"SELECT {columns} FROM raw.{table} WHERE {table}_id IN (SELECT unnest(CAST(? AS BIGINT[]))) ORDER BY ALL",
-            [ids[start : start + _SETS_AT_ONCE]],
+        for key, *row in execute(
+            con,
+            f"SELECT {columns} FROM raw.{table}"
+            f" WHERE {table}_id IN (SELECT unnest(CAST($ids AS BIGINT[]))) ORDER BY ALL",
+            ids=ids[start : start + _SETS_AT_ONCE],
         ).fetchall():
             rows.setdefault(key, []).append(tuple(row))
         for key in ids[start : start + _SETS_AT_ONCE]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 
 from bufferhouse.engine.faults import no_space
+from bufferhouse.engine.literals import execute
 from bufferhouse.engine.sql import registered
 from bufferhouse.models.build import Progress
 from bufferhouse.warehouse.address import Address
@@ -246,11 +247,13 @@ class Warehouse(ABC):
 
     def known_refusals(self, hashes: Iterable[str], parser_version: str) -> set[tuple[str, str, str]]:
         """Return run name, relative path and SHA-256 of open refusals that this parser has already spoken."""
-        rows = self.con.execute(
+        rows = execute(
+            self.con,
             "SELECT u.run_name, r.relative_path, r.sha256 FROM raw.rejects AS r JOIN raw.runs AS u USING (run_id)"
-            " WHERE r.state = 'open' AND r.parser_version = ?"
-            " AND r.sha256 IN (SELECT unnest(CAST(? AS VARCHAR[])))",
-            [parser_version, list(set(hashes))],
+            " WHERE r.state = 'open' AND r.parser_version = $version"
+            " AND r.sha256 IN (SELECT unnest(CAST($hashes AS VARCHAR[])))",
+            version=parser_version,
+            hashes=list(set(hashes)),
         ).fetchall()
         return set(rows)
 
@@ -259,13 +262,15 @@ class Warehouse(ABC):
     ) -> dict[tuple[str, str], tuple[int, int | None, bool]]:
         """Return size, modification time and whether it was refused, as last seen, by run name and relative path."""
         # The rows of one file come in the order of their loads: the last one stands.
-        rows = self.con.execute(
+        rows = execute(
+            self.con,
             "WITH asked AS (SELECT run_id, run_name FROM raw.runs WHERE run_name IN (SELECT unnest($names::VARCHAR[])))"
             " SELECT run_name, relative_path, source_size_bytes, source_mtime_ns, FALSE, load_id"
             " FROM raw.observations JOIN asked USING (run_id)"
             " UNION ALL SELECT run_name, relative_path, source_size_bytes, source_mtime_ns, TRUE, load_id"
             " FROM raw.rejects JOIN asked USING (run_id)"
             " WHERE parser_version = $version AND state = 'open' ORDER BY load_id",
-            {"names": list(run_names), "version": parser_version},
+            names=list(run_names),
+            version=parser_version,
         ).fetchall()
         return {(run, path): (size, mtime, refused) for run, path, size, mtime, refused, _ in rows}

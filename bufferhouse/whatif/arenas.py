@@ -7,6 +7,7 @@ from typing import NamedTuple
 import duckdb
 import polars as pl
 
+from bufferhouse.engine.literals import execute
 from bufferhouse.engine.sql import registered, transaction
 from bufferhouse.warehouse.warehouse import Warehouse
 from bufferhouse.whatif.alignment import alignment_of
@@ -79,7 +80,7 @@ def _arenas(
     """Yield the key of each arena, its slots, and its alignment."""
     names = {"dump_id": pl.Int64, "allocation_index": pl.Int64}
     with registered(con, "chosen", pl.DataFrame(chosen, schema=names, orient="row").to_arrow()):
-        rows = con.execute(_SLOTS, {"first": chosen[0][0], "last": chosen[-1][0]}).fetchall()
+        rows = execute(con, _SLOTS, first=chosen[0][0], last=chosen[-1][0]).fetchall()
     for key, found in groupby(rows, key=lambda row: row[:2]):
         _, _, spaces, stricts, targets, offsets, sizes, starts, ends = map(list, zip(*found, strict=True))
         numbers = list(range(len(sizes)))

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import duckdb
 
 from bufferhouse.compare.signature import read_signature
+from bufferhouse.engine.literals import execute
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record, ask
 
@@ -25,7 +26,7 @@ _MOST = 200  # programs of one function that are compared with one another
 _SCHEDULES = """
 SELECT dump_id, md5(string_agg(regexp_replace(instruction_name, '[.][0-9.]*$', ''), ' ' ORDER BY schedule_position))
 FROM staging.schedule
-WHERE dump_id IN (SELECT unnest(CAST(? AS BIGINT[])))
+WHERE dump_id IN (SELECT unnest(CAST($ids AS BIGINT[])))
 GROUP BY dump_id
 """
 
@@ -117,7 +118,7 @@ def read_series(
         functions[row["program_name"], row["compile_target"]].append(row)
     chosen = {key: found[:_MOST] for key, found in functions.items() if len(found) > 1}
     ids = [row["dump_id"] for found in chosen.values() for row in found]
-    schedules = dict(con.execute(_SCHEDULES, [ids]).fetchall()) if ids else {}
+    schedules = dict(execute(con, _SCHEDULES, ids=ids).fetchall()) if ids else {}
     found = []
     for (name, target), programs in sorted(chosen.items()):
         for what, numbers in numbered([row["entry_signature"] for row in programs]):

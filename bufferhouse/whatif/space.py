@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from bufferhouse.engine.literals import execute
 from bufferhouse.whatif.alignment import alignment_of
 
 ARENA = "temp"  # the kind of the allocations that XLA fills by simulating a heap
@@ -127,7 +128,7 @@ def read_spaces(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], memory_
     listed = ", ".join(map(str, dump_ids))  # as literals: DuckDB then skips the blocks that have none of them
 
     def asked(sql: str, **parameters: int) -> list[tuple]:
-        return con.execute(sql.format(dump_ids=listed), parameters).fetchall()
+        return execute(con, sql.format(dump_ids=listed), **parameters).fetchall()
 
     values = _by_dump(asked(_VALUES, memory_space=memory_space))
     uses = _by_dump(asked(_USES))

@@ -154,6 +154,25 @@ def test_help_loads_nothing_heavy():
     assert "loaded [] 0" == outcome.out.splitlines()[-1]
 
 
+def test_what_reads_a_warehouse_imports_no_pandas(example_warehouse, tmp_path):
+    """It takes a second, and who has JAX nearly always has it: DuckDB imports it for every parameter of a statement."""
+    (tmp_path / "pandas.py").write_text("raise SystemExit('pandas was imported')\n")
+    verbs = [
+        "query 'SELECT 1'", "query 'FROM marts.peak_memory'", "report fleet", "report run jaxlib-0.9.0",
+        "report program jit_scan_rnn", "compare jaxlib-0.8.0 jaxlib-0.9.0", "blame jit_scan_rnn", "programs",
+        "savings jit_scan_rnn", "fits --chip v5e", "runs ls", "rejects", "stats", "check",
+    ]  # fmt: skip
+    code = (
+        "import shlex, sys\n"
+        f"sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from tests.command_line import call\n"
+        "for verb in sys.argv[2:]:\n"
+        "    print(verb, call(*shlex.split(verb), '--warehouse', sys.argv[1]).code)\n"
+    )
+    outcome = run(example_warehouse, *verbs, code=code)
+    assert (0, "".join(f"{verb} 0\n" for verb in verbs)) == (outcome.code, outcome.out), outcome.err
+
+
 def test_models_read_from_their_own_layer_and_below(known):
     """SQL has the same stairs: raw ← staging ← intermediate ← marts; raw is read by staging alone, and by checks.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from bufferhouse.engine.literals import execute
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.opening import opened
@@ -114,8 +115,10 @@ def _subject(
         _, _, dump = find_dump(con, word, run)
         space = read_space(con, dump["dump_id"], memory_space)
         if not space.allocations:
-            known = con.execute(
-                "SELECT DISTINCT memory_space FROM staging.allocations WHERE dump_id = ? ORDER BY 1", [dump["dump_id"]]
+            known = execute(
+                con,
+                "SELECT DISTINCT memory_space FROM staging.allocations WHERE dump_id = $dump_id ORDER BY 1",
+                dump_id=dump["dump_id"],
             ).fetchall()
             raise UsageError(
                 f"--memory-space: expected one of the program, {', '.join(str(one) for (one,) in known) or 'none'}; "

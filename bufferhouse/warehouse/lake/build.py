@@ -18,6 +18,7 @@ from pathlib import Path
 
 import duckdb
 
+from bufferhouse.engine.literals import literal, literals
 from bufferhouse.engine.sql import transaction
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.models import build
@@ -104,9 +105,9 @@ def _rebuild(
 def _note_place(con: duckdb.DuckDBPyConnection, names: list[str], ready: Mapping[str, str]) -> None:
     """Note which loads the models have that took the place of others, and let no load commit that read the others."""
     con.execute(f"COMMENT ON TABLE {MODEL_LOADS.name} IS '{MODEL_LOADS.comment}'")
-    con.execute(f"DELETE FROM {MODEL_LOADS.name} WHERE model_name IN (SELECT unnest(CAST(? AS VARCHAR[])))", [names])
+    con.execute(f"DELETE FROM {MODEL_LOADS.name} WHERE list_contains(CAST({literal(names)} AS VARCHAR[]), model_name)")
     for name, table in ready.items():
-        con.execute(f"UPDATE {MODEL_LOADS.name} SET model_name = ? WHERE model_name = ?", [name, table])
+        con.execute(f"UPDATE {MODEL_LOADS.name} SET model_name = {literal(name)} WHERE model_name = {literal(table)}")
 
 
 def _has_dumps(con: duckdb.DuckDBPyConnection) -> bool:
@@ -118,7 +119,7 @@ def _drop_others(con: duckdb.DuckDBPyConnection, wanted: Iterable[str]) -> None:
     for table in set(tables_beside(con)) - set(wanted):
         with transaction(con):
             con.execute(f"DROP TABLE {table}")
-            con.execute(f"DELETE FROM {MODEL_LOADS.name} WHERE model_name = ?", [table])
+            con.execute(f"DELETE FROM {MODEL_LOADS.name} WHERE model_name = {literal(table)}")
 
 
 def _fill(
@@ -135,19 +136,19 @@ def _fill(
     built = [(model.name, model.is_incremental, None, list(model.reads), model.sql) for model in known]
     done = dict.fromkeys(missing, 0)
     for load_id, names in _by_load(missing).items():
-        ids = con.execute("SELECT dump_id FROM raw.dumps WHERE load_id = ? ORDER BY rowid", [load_id]).fetchall()
+        ids = con.execute(f"SELECT dump_id FROM raw.dumps WHERE load_id = {load_id} ORDER BY rowid").fetchall()
         frames = stored_frames(con, [dump_id for (dump_id,) in ids])
         with batch_catalog(lake, frames, built=built), transaction(con):
             con.execute("UPDATE meta.settings SET value = value WHERE name = 'models'")
             there = con.execute(
-                f"SELECT model_name, fingerprint FROM {MODEL_LOADS.name} WHERE load_id = ?", [load_id]
+                f"SELECT model_name, fingerprint FROM {MODEL_LOADS.name} WHERE load_id = {load_id}"
             ).fetchall()
             for name in names:
                 if (tables[name], deep[name]) in there:
                     continue  # another worker was quicker
                 con.execute(f"CREATE TABLE IF NOT EXISTS {tables[name]} AS SELECT * FROM {CATALOG}.{name} LIMIT 0")
                 con.execute(f"INSERT INTO {tables[name]} BY NAME SELECT * FROM {CATALOG}.{name}")
-                con.execute(f"INSERT INTO {MODEL_LOADS.name} VALUES (?, ?, ?)", [tables[name], deep[name], load_id])
+                con.execute(f"INSERT INTO {MODEL_LOADS.name} VALUES ({literals([tables[name], deep[name], load_id])})")
         for name in names:
             done[name] += len(ids)
             if progress:

@@ -10,6 +10,7 @@ import duckdb
 
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.connection import tries
+from bufferhouse.engine.literals import quoted
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import ParsedBatch, without
 from bufferhouse.warehouse.batch_catalog import CATALOG
@@ -32,7 +33,7 @@ def fenced_transaction(con: duckdb.DuckDBPyConnection, claims: Claims) -> Iterat
     con.execute("BEGIN")
     try:
         yield
-        con.execute(f"CALL {LAKE}.set_commit_message('bufferhouse', 'load', extra_info => ?)", [token])
+        con.execute(f"CALL {LAKE}.set_commit_message('bufferhouse', 'load', extra_info => {quoted(token)})")
         with claims.commit_turn():
             con.execute("COMMIT")
     except BaseException as error:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import duckdb
 
 from bufferhouse.dump.identity import key_of
+from bufferhouse.engine.literals import execute, literal
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.warehouse.lake.schema import HISTORIES
 
@@ -49,26 +50,27 @@ def besides(table: str) -> str:
 
 def change_run(con: duckdb.DuckDBPyConnection, name: str, changes: Mapping[str, object], *, is_whole: bool) -> None:
     """Add a row that says more about a run; `is_whole` also takes back what it says no more."""
+    of_run = f"FROM raw.runs WHERE run_name = {literal(name)}"
     last = con.execute(
-        "SELECT COALESCE(MAX(changed_id), 0) FROM appended.runs"
-        " WHERE run_id IN (SELECT run_id FROM raw.runs WHERE run_name = ?)",
-        [name],
+        f"SELECT COALESCE(MAX(changed_id), 0) FROM appended.runs WHERE run_id IN (SELECT run_id {of_run})"
     ).fetchone()[0]
-    said = ", ".join(f"? AS {column}" for column in changes)
+    said = ", ".join(f"{literal(value)} AS {column}" for column, value in changes.items())
     con.execute(
-        f"INSERT INTO appended.runs BY NAME SELECT * REPLACE ({said}), CAST(? AS BIGINT) AS changed_id,"
-        " CAST(? AS BOOLEAN) AS is_whole FROM raw.runs WHERE run_name = ?",
-        [*changes.values(), moment_number(last), is_whole, name],
+        f"INSERT INTO appended.runs BY NAME SELECT * REPLACE ({said}),"
+        f" CAST({moment_number(last)} AS BIGINT) AS changed_id, {literal(is_whole)} AS is_whole {of_run}"
     )
 
 
 def change_rejects(con: duckdb.DuckDBPyConnection, state: str, which: str, parameters: Mapping[str, object]) -> None:
     """Add a change of state for each reject that a condition over `raw.rejects AS r` chooses."""
     last = con.execute("SELECT COALESCE(MAX(changed_id), 0) FROM appended.reject_states").fetchone()[0]
-    con.execute(
+    execute(
+        con,
         "INSERT INTO appended.reject_states (reject_id, state, changed_id)"
         f" SELECT r.reject_id, $state, $changed_id FROM raw.rejects AS r WHERE {which}",
-        {**parameters, "state": state, "changed_id": moment_number(last)},
+        state=state,
+        changed_id=moment_number(last),
+        **parameters,
     )
 
 

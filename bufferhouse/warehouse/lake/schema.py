@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import duckdb
 
-from bufferhouse.engine.sql import quoted, transaction
+from bufferhouse.engine.literals import execute, quoted
+from bufferhouse.engine.sql import transaction
 from bufferhouse.errors import WarehouseError
 from bufferhouse.paths import MIGRATIONS
 from bufferhouse.sources.run import SOURCES
@@ -106,10 +107,11 @@ def table_beside(model: str, fingerprint: str) -> str:
 
 def tables_beside(con: duckdb.DuckDBPyConnection) -> list[str]:
     """Return the tables that are to become models, half filled by a worker that is at it or was stopped."""
-    rows = con.execute(
+    rows = execute(
+        con,
         "SELECT schema_name || '.' || table_name FROM duckdb_tables() WHERE database_name = current_database()"
-        " AND schema_name NOT IN ('raw', 'meta', 'appended') AND contains(table_name, ?) ORDER BY 1",
-        [_BESIDE],
+        " AND schema_name NOT IN ('raw', 'meta', 'appended') AND contains(table_name, $word) ORDER BY 1",
+        word=_BESIDE,
     ).fetchall()
     return [name for (name,) in rows]
 
@@ -196,7 +198,7 @@ def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> list[int]:
             if version and own:
                 con.execute(own[0].read_text(encoding="utf-8"))
             title = migrations()[number].stem[5:]
-            con.execute("INSERT INTO meta.migrations VALUES (?, ?, now())", [number, title])
+            con.execute(f"INSERT INTO meta.migrations VALUES ({number}, {quoted(title)}, now())")
     if version == 0:
         # A few rows at a time lie in the catalog, until they are compacted; whole files that were refused may be large.
         where = "schema => 'appended', table_name => 'rejects'"
