@@ -160,7 +160,7 @@ def test_what_reads_a_warehouse_imports_no_pandas(example_warehouse, tmp_path):
     verbs = [
         "query 'SELECT 1'", "query 'FROM marts.peak_memory'", "report fleet", "report run jaxlib-0.9.0",
         "report program jit_scan_rnn", "compare jaxlib-0.8.0 jaxlib-0.9.0", "blame jit_scan_rnn", "programs",
-        "savings jit_scan_rnn", "fits --chip v5e", "runs ls", "rejects", "stats", "check",
+        "savings jit_scan_rnn", "runs ls", "rejects", "stats", "check",
     ]  # fmt: skip
     code = (
         "import shlex, sys\n"
