@@ -2,16 +2,27 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Protocol
 
 import duckdb
 
 from bufferhouse.engine.journal import commit
 
 
+class Rows(Protocol):
+    """What gives rows as a stream of Arrow: a frame of Polars, a table or a reader of PyArrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return a capsule with the stream."""
+
+
 @contextmanager
-def registered(con: duckdb.DuckDBPyConnection, name: str, table: object) -> Iterator[None]:
-    """Give a table of Arrow a name inside; afterwards it is free again, also where a statement failed."""
-    con.register(name, table)
+def streamed(con: duckdb.DuckDBPyConnection, name: str, rows: Rows) -> Iterator[None]:
+    """Give rows a name for one statement inside, which reads them once; they go through without a copy.
+
+    To be read more often DuckDB needs pyarrow.dataset, and that imports pandas where it is installed: a second.
+    """
+    con.register(name, rows.__arrow_c_stream__())
     try:
         yield
     except BaseException:
@@ -21,6 +32,18 @@ def registered(con: duckdb.DuckDBPyConnection, name: str, table: object) -> Iter
             con.execute(f"DROP VIEW IF EXISTS temp.main.{name}")
         raise
     con.unregister(name)
+
+
+@contextmanager
+def registered(con: duckdb.DuckDBPyConnection, name: str, rows: Rows) -> Iterator[None]:
+    """Give rows a name inside, as a temporary table; afterwards it is free again, also where a statement failed."""
+    with streamed(con, "rows_to_register", rows):
+        con.execute(f"CREATE TEMPORARY TABLE {name} AS FROM rows_to_register")
+    try:
+        yield
+    finally:
+        with suppress(duckdb.Error):  # in a transaction that is lost, and the table with it
+            con.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
 
 
 @contextmanager

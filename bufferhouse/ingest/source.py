@@ -12,7 +12,7 @@ from typing import Any
 from bufferhouse.config.load import FILE_NAME, Config
 from bufferhouse.dump.identity import Content, content_of
 from bufferhouse.engine.literals import execute
-from bufferhouse.engine.sql import registered
+from bufferhouse.engine.sql import streamed
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.arrivals import Arrivals, Rules, orphans
@@ -239,28 +239,27 @@ def _not_known(
 
     The rows of a run may be many: they are compared where they lie, and only what is different comes out.
     """
-    import pyarrow as pa
+    import polars as pl
 
     if not runs.keys() & {dump.run_name for dump in dumps}:
         return {dump.number: (_NEVER_SEEN, None) for dump in dumps}
     texts = [dump.module_text for dump in dumps]
     columns = {
-        "number": pa.array([dump.number for dump in dumps], pa.int64()),
-        "run_id": pa.array([runs.get(dump.run_name) for dump in dumps], pa.int64()),
-        "relative_path": pa.array([dump.relative_path for dump in dumps], pa.string()),
-        "size_bytes": pa.array([dump.size_bytes for dump in dumps], pa.int64()),
-        "mtime_ns": pa.array([dump.mtime_ns for dump in dumps], pa.int64()),
-        "text_size_bytes": pa.array([None if text is None else text.size_bytes for text in texts], pa.int64()),
-        "text_mtime_ns": pa.array([None if text is None else text.mtime_ns for text in texts], pa.int64()),
-        "did_not_fit": pa.array([dump.did_not_fit for dump in dumps], pa.bool_()),
-        "flags_size_bytes": pa.array([_sum_of_sizes(dump.flags.values()) for dump in dumps], pa.int64()),
-        "flags_mtime_ns": pa.array(
-            [max((entry.mtime_ns for entry in dump.flags.values()), default=None) for dump in dumps], pa.int64()
-        ),
-        "proto_size_bytes": pa.array([dump.proto and dump.proto.size_bytes for dump in dumps], pa.int64()),
-        "proto_mtime_ns": pa.array([dump.proto and dump.proto.mtime_ns for dump in dumps], pa.int64()),
+        "number": [dump.number for dump in dumps],
+        "run_id": [runs.get(dump.run_name) for dump in dumps],
+        "relative_path": [dump.relative_path for dump in dumps],
+        "size_bytes": [dump.size_bytes for dump in dumps],
+        "mtime_ns": [dump.mtime_ns for dump in dumps],
+        "text_size_bytes": [None if text is None else text.size_bytes for text in texts],
+        "text_mtime_ns": [None if text is None else text.mtime_ns for text in texts],
+        "did_not_fit": [dump.did_not_fit for dump in dumps],
+        "flags_size_bytes": [_sum_of_sizes(dump.flags.values()) for dump in dumps],
+        "flags_mtime_ns": [max((entry.mtime_ns for entry in dump.flags.values()), default=None) for dump in dumps],
+        "proto_size_bytes": [dump.proto and dump.proto.size_bytes for dump in dumps],
+        "proto_mtime_ns": [dump.proto and dump.proto.mtime_ns for dump in dumps],
     }
-    with registered(warehouse.con, "asked", pa.table(columns)):
+    kinds = dict.fromkeys(columns, pl.Int64) | {"relative_path": pl.String, "did_not_fit": pl.Boolean}
+    with streamed(warehouse.con, "asked", pl.DataFrame(columns, schema=kinds)):
         # Of the rows of one file that of the last load stands.
         rows = execute(
             warehouse.con,

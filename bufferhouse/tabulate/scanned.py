@@ -129,7 +129,7 @@ class Scanned:
                 told = pl.Series(getattr(said, name), dtype=cells[name].dtype)
                 cells[name] = cells[name].scatter(rows, told)
         ends = columns.arrow("instruction_texts.operands_end")
-        ends = pa.concat_arrays([pa.array([0], pa.int64()), ends])
+        ends = pa.concat_arrays([pl.Series([0]).to_arrow(), ends])
         operands = pa.LargeListArray.from_arrays(ends, columns.arrow("operands.instruction_id"))
         results = self._result_shape_ids(columns).gather(columns.numbers("instruction_texts.result_shape"))
         return [*cells.values(), results, pl.Series(operands), texts]
@@ -179,7 +179,7 @@ class _Columns:
         kind, address, rows, bits, absent = self.found.columns[name]
         dtype, width = _KINDS[kind]
         if not rows:
-            return pa.array([], dtype)
+            return pa.nulls(0, dtype)
         return pa.Array.from_buffers(
             dtype, rows, [bits and self._buffer(bits, (rows + 7) // 8), self._buffer(address, rows * width)], absent
         )
@@ -188,7 +188,7 @@ class _Columns:
         """Return the distinct texts of a list, in the order of their numbers."""
         if name not in self._texts:
             ends, count, data, size = self.found.words[name]
-            cells = pa.array([], pa.large_string())
+            cells = pa.nulls(0, pa.large_string())
             if count:
                 buffers = [None, self._buffer(ends, 8 * (count + 1)), self._buffer(data or ends, size)]
                 cells = pa.Array.from_buffers(pa.large_string(), count, buffers, 0)

@@ -390,9 +390,11 @@ class Tabulator:
 
 def shape_columns(shapes: Sequence[Shape]) -> Columns:
     """Return the columns of the table of shapes, numbered in this order."""
+    dims = [s.dims for s in shapes]
     return (
         range(len(shapes)), [s.shape_text for s in shapes], [s.element_type for s in shapes],
-        pl.Series(pa.array([s.dims for s in shapes], pa.large_list(pa.int64()))), [s.layout for s in shapes],
+        _lists(chain.from_iterable(filter(None, dims)), [len(d or ()) for d in dims], [d is None for d in dims]),
+        [s.layout for s in shapes],
         [s.tiles for s in shapes], [s.layout_memory_space for s in shapes], [s.element_bits for s in shapes],
         [s.logical_bytes for s in shapes], [s.physical_bytes for s in shapes], [s.tuple_arity for s in shapes],
     )  # fmt: skip
@@ -407,7 +409,13 @@ def _transposed(table: str, rows: Sequence[tuple]) -> Columns:
     return list(zip(*rows, strict=True)) or [()] * len(COLUMNS[table])
 
 
-def _lists(numbers: list[int], counts: Iterable[int]) -> pl.Series:
-    """Return a column of lists, which go through Arrow, because Polars would make a series of each."""
-    ends = pa.array(accumulate(counts, initial=0), pa.int64())
-    return pl.Series(pa.LargeListArray.from_arrays(ends, pa.array(numbers, pa.int64())))
+def _lists(numbers: Iterable[int], counts: Iterable[int], absent: list[bool] | None = None) -> pl.Series:
+    """Return a column of lists of numbers, null where they are `absent`.
+
+    They go through Arrow, because Polars would make a series of each; and to Arrow through Polars, because PyArrow
+    imports pandas to look at a list.
+    """
+    ends = pl.Series(list(accumulate(counts, initial=0)), dtype=pl.Int64).to_arrow()
+    items = pl.Series(list(numbers), dtype=pl.Int64).to_arrow()
+    mask = None if absent is None else pl.Series(absent, dtype=pl.Boolean).to_arrow()
+    return pl.Series(pa.LargeListArray.from_arrays(ends, items, mask=mask))

@@ -15,6 +15,7 @@ import polars as pl
 
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.connection import settle
+from bufferhouse.engine.sql import streamed
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models.project import LAYERS
 from bufferhouse.tabulate.batch import COLUMNS, Batch, Refusal, fault_of, without
@@ -291,11 +292,8 @@ class _Queue:
         if statement.given is None:
             made = con.execute(sql).fetchone()
         else:
-            con.register("given", statement.given.to_arrow())
-            try:
+            with streamed(con, "given", statement.given):
                 made = con.execute(sql).fetchone()
-            finally:
-                con.unregister("given")
         return {statement.name: made[0]} if made else {}
 
     def _next(self) -> Statement | None:

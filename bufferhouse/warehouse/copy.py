@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import duckdb
 
-from bufferhouse.engine.sql import registered
+from bufferhouse.engine.sql import streamed
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.models import build
 from bufferhouse.paths import MODELS
@@ -66,7 +66,7 @@ def _copy(reader: Warehouse, writer: Warehouse, name: str) -> int:
     into, besides = (writer.stored(table), writer.besides(table)) if schema == "raw" else (name, "")
     columns = [column[0] for column in old.execute(f"SELECT * FROM {name} LIMIT 0").description]
     told = old.execute(f"SELECT * FROM {name}").to_arrow_reader(_ROWS)
-    with registered(new, "rows_to_copy", told):
+    with streamed(new, "rows_to_copy", told):
         new.execute(f"INSERT INTO {into} BY NAME SELECT *{besides} FROM rows_to_copy")
     before, after = _fingerprint(old, name, columns), _fingerprint(new, name, columns)
     if before != after:

@@ -12,7 +12,7 @@ import polars as pl
 
 from bufferhouse.dump.identity import SUFFIXES
 from bufferhouse.engine.literals import execute
-from bufferhouse.engine.sql import registered
+from bufferhouse.engine.sql import streamed
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.paths import replacing
 from bufferhouse.sources.compression import plain_name
@@ -97,7 +97,7 @@ def export(
 
 def _places(con: duckdb.DuckDBPyConnection, chosen: list[tuple], done: Exported) -> dict[int, list[dict[str, str]]]:
     """Return by dump where its files go: for each observation a path for each role, no two of them alike."""
-    with registered(con, "exported", pl.DataFrame({"dump_id": [row[0] for row in chosen]}).to_arrow()):
+    with streamed(con, "exported", pl.DataFrame({"dump_id": [row[0] for row in chosen]})):
         rows = con.execute("SELECT dump_id, role FROM raw.dump_files SEMI JOIN exported USING (dump_id)").fetchall()
     roles: dict[int, list[str]] = {}
     for dump_id, role in rows:

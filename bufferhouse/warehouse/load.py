@@ -18,7 +18,7 @@ import zstandard
 
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.literals import literals
-from bufferhouse.engine.sql import registered
+from bufferhouse.engine.sql import streamed
 from bufferhouse.sources.run import Run
 from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal, Sighting, breaches, without
 from bufferhouse.version import __version__
@@ -232,7 +232,7 @@ def numbered(warehouse: Warehouse, batch: Batch, load_id: int) -> Batch:
 def _shape_ids(warehouse: Warehouse, shapes: pl.DataFrame) -> pl.Series:
     """Return the warehouse's number for each shape of a batch: the one it has, or the next free one."""
     con = warehouse.con
-    with registered(con, "batch_shapes", shapes.select("shape_id", "shape_text").to_arrow()):
+    with streamed(con, "batch_shapes", shapes.select("shape_id", "shape_text")):
         known = dict(
             con.execute(
                 "SELECT b.shape_id, s.shape_id FROM batch_shapes AS b JOIN raw.shapes AS s USING (shape_text)"

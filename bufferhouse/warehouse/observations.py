@@ -14,7 +14,7 @@ from bufferhouse.dump.compile_flags import read_compile_flags
 from bufferhouse.dump.identity import dump_of_proto, facts_of_name, is_proto
 from bufferhouse.dump.module_header import read_donations
 from bufferhouse.dump.stack_frames import FIRST_TABLE, StackFrame, read_stack_frames
-from bufferhouse.engine.sql import registered
+from bufferhouse.engine.sql import registered, streamed
 from bufferhouse.errors import told
 from bufferhouse.proto import ProtoError
 from bufferhouse.sources.compression import plain_name
@@ -234,7 +234,7 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
         )
         for i, s in enumerate(sightings)
     ]  # fmt: skip
-    with registered(con, "sightings", pl.DataFrame(rows, schema=_SIGHTINGS, orient="row").to_arrow()):
+    with registered(con, "sightings", pl.DataFrame(rows, schema=_SIGHTINGS, orient="row")):
         if not _are_told(con, "sightings", of_these_runs):
             return sightings, 0
         fresh = con.execute(
@@ -342,7 +342,7 @@ def _observations(
 def _newest_loads(con: duckdb.DuckDBPyConnection, files: pl.DataFrame) -> list[int | None]:
     """Return the load that saw each file last, given by run_id and path; None for those that were not seen before."""
     of_these_runs = _condition(files["run_id"].unique())
-    with registered(con, "files", files.to_arrow()):
+    with registered(con, "files", files):
         if not _are_told(con, "files", of_these_runs):
             return [None] * len(files)
         seen = con.execute(
@@ -436,7 +436,7 @@ def _frame(schema: Mapping[str, pl.DataType], columns: Iterable[list | pa.Array]
 
 def _insert(warehouse: Warehouse, table: str, frame: pl.DataFrame) -> int:
     if len(frame):
-        with registered(warehouse.con, "rows_to_add", frame.to_arrow()):
+        with streamed(warehouse.con, "rows_to_add", frame):
             warehouse.con.execute(
                 f"INSERT INTO {warehouse.stored(table)} BY NAME SELECT *{warehouse.besides(table)} FROM rows_to_add"
             )

@@ -9,7 +9,7 @@ import polars as pl
 
 from bufferhouse.dump.identity import FACTS_OF_NAME, facts_of_name, read_file_name
 from bufferhouse.engine.literals import execute, literals
-from bufferhouse.engine.sql import registered, transaction
+from bufferhouse.engine.sql import registered, streamed, transaction
 from bufferhouse.tabulate.batch import Batch, breaches, without
 from bufferhouse.tabulate.contents import parse_contents
 from bufferhouse.version import __version__
@@ -141,11 +141,11 @@ def _reparse(warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], result: R
 
 def _replace(warehouse: Warehouse, good: Iterable[int], new: Batch, names: Names, offenders: set[int]) -> None:
     con = warehouse.con
-    with registered(con, "good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64}).to_arrow()):
+    with registered(con, "good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64})):
         for table in [*(f"raw.{name}" for name in ORDER), *warehouse.model_tables()]:
             con.execute(f"DELETE FROM {table} WHERE dump_id IN (SELECT dump_id FROM good)")
     # What a shape means in bytes may be read in another way now, too.
-    with registered(con, "again", new.frames["shapes"].select("shape_id").to_arrow()):
+    with streamed(con, "again", new.frames["shapes"].select("shape_id")):
         con.execute(f"DELETE FROM {warehouse.stored('shapes')} WHERE shape_id IN (SELECT shape_id FROM again)")
     copy_in(warehouse, offenders, names.incremental)
     remove_unused_shapes(warehouse)
@@ -153,7 +153,7 @@ def _replace(warehouse: Warehouse, good: Iterable[int], new: Batch, names: Names
 
 def _derive_again(con: duckdb.DuckDBPyConnection, good: list[int], signature_ids: Mapping[int, int]) -> None:
     """Bring up to date what observations repeat of their dump and their path."""
-    with registered(con, "good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64}).to_arrow()):
+    with registered(con, "good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64})):
         rows = con.execute(
             "SELECT dump_id, relative_path FROM raw.observations SEMI JOIN good USING (dump_id) GROUP BY ALL"
         ).fetchall()
@@ -168,7 +168,7 @@ def _derive_again(con: duckdb.DuckDBPyConnection, good: list[int], signature_ids
         orient="row",
     )
     changes = ", ".join(f"{name} = f.{name}" for name in FACTS_OF_NAME)
-    with registered(con, "facts", facts.to_arrow()):
+    with streamed(con, "facts", facts):
         con.execute(
             f"UPDATE raw.observations AS o SET {changes} FROM facts AS f"
             " WHERE o.dump_id = f.dump_id AND o.relative_path = f.relative_path"
@@ -182,7 +182,7 @@ def rebuild(warehouse: Warehouse, dump_ids: list[int], *, progress: Callable[[in
     for frames in chunks(con, dump_ids):
         with batch_catalog(warehouse, frames) as names, transaction(con):
             ids = frames["dumps"].select(pl.col("dump_id").cast(pl.Int64))
-            with registered(con, "again", ids.to_arrow()):
+            with registered(con, "again", ids):
                 for name in names.incremental:
                     con.execute(f"DELETE FROM {name} WHERE dump_id IN (SELECT dump_id FROM again)")
                     con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}")

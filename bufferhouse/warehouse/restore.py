@@ -13,7 +13,7 @@ import polars as pl
 
 from bufferhouse.dump import Dump, render
 from bufferhouse.dump.identity import Content, content_of
-from bufferhouse.engine.sql import registered
+from bufferhouse.engine.sql import registered, streamed
 from bufferhouse.tabulate.batch import COLUMNS, SHAPE_COLUMNS
 
 # Tables with rows of a dump, in the order in which a dump's rows are sorted.
@@ -38,7 +38,7 @@ CHUNK_BYTES = 16 << 20
 
 def stored_frames(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> dict[str, pl.DataFrame]:
     """Return all rows of some dumps by table, sorted by key; `shapes` holds the shapes they mention."""
-    with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow()):
+    with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64})):
         frames = {
             table: con.execute(
                 f"SELECT {', '.join(COLUMNS[table])} FROM raw.{table} SEMI JOIN chosen USING (dump_id) ORDER BY {order}"
@@ -53,7 +53,7 @@ def stored_frames(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> dict[s
             if table in frames
         ]
     ).unique()
-    with registered(con, "chosen", pl.DataFrame({"shape_id": used}).to_arrow()):
+    with streamed(con, "chosen", pl.DataFrame({"shape_id": used})):
         frames["shapes"] = con.execute(
             f"SELECT {', '.join(COLUMNS['shapes'])} FROM raw.shapes SEMI JOIN chosen USING (shape_id)"
         ).pl()
@@ -203,7 +203,7 @@ def _live_range(dump: Dump, rows: Mapping[str, dict[str, list]], names: Mapping[
 
 def chunks(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> Iterator[dict[str, pl.DataFrame]]:
     """Yield the stored frames of many dumps, as many at a time as can lie in memory together."""
-    with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow()):
+    with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64})):
         cursor = con.execute("SELECT dump_id, text_bytes FROM raw.dumps SEMI JOIN chosen USING (dump_id)")
         sizes = dict(cursor.fetchall())
     chunk: list[int] = []

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import duckdb
 import polars as pl
 
-from bufferhouse.engine.sql import registered, transaction
+from bufferhouse.engine.sql import registered, streamed, transaction
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import SHAPE_COLUMNS
 from bufferhouse.warehouse.restore import ORDER
@@ -84,8 +84,8 @@ def kept(con: duckdb.DuckDBPyConnection) -> dict[int, tuple[str, str]]:
 
 def planned(con: duckdb.DuckDBPyConnection, runs: list[tuple[int, str]]) -> Pruned:
     """Return what `remove_runs` would remove."""
-    ids = pl.DataFrame({"run_id": [run_id for run_id, _ in runs]}, schema={"run_id": pl.Int64}).to_arrow()
-    with registered(con, "leaving", ids):
+    ids = pl.DataFrame({"run_id": [run_id for run_id, _ in runs]}, schema={"run_id": pl.Int64})
+    with streamed(con, "leaving", ids):
         seen, dumps = con.execute(
             "WITH seen AS (SELECT o.dump_id, l.run_id IS NOT NULL AS is_leaving FROM raw.observations AS o"
             " LEFT JOIN leaving AS l ON o.run_id = l.run_id),"
@@ -100,7 +100,7 @@ def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
     con = warehouse.con
     ids = [run_id for run_id, _ in runs]
     with warehouse.alone(), transaction(con):
-        with registered(con, "removed", pl.DataFrame({"run_id": ids}, schema={"run_id": pl.Int64}).to_arrow()):
+        with registered(con, "removed", pl.DataFrame({"run_id": ids}, schema={"run_id": pl.Int64})):
             removed = {
                 table: con.execute(
                     f"DELETE FROM {warehouse.stored(table)} WHERE run_id IN (SELECT run_id FROM removed)"

@@ -30,7 +30,7 @@ class Fault:
 
 def sighting_faults(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> list[Fault]:
     """Prove the observations and the loads of some dumps; where these are all, also whose rows are left."""
-    with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64}).to_arrow()):
+    with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64})):
         faults = _observations(con) + _loads(con) + _sets(con)
         if con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0] == len(dump_ids):
             faults += _strays(con) + _replaced(con) + _stand_ins(con)

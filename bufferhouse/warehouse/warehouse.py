@@ -15,7 +15,7 @@ import duckdb
 
 from bufferhouse.engine.faults import no_space
 from bufferhouse.engine.literals import execute
-from bufferhouse.engine.sql import registered
+from bufferhouse.engine.sql import streamed
 from bufferhouse.models.build import Progress
 from bufferhouse.warehouse.address import Address
 
@@ -235,9 +235,9 @@ class Warehouse(ABC):
         return self.persistently(lambda: self._known_contents(asked)) if asked else {}
 
     def _known_contents(self, dump_ids: list[int]) -> dict[int, tuple[str, int]]:
-        import pyarrow as pa
+        import polars as pl
 
-        with registered(self.con, "wanted", pa.table({"dump_id": pa.array(dump_ids, pa.int64())})):
+        with streamed(self.con, "wanted", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64})):
             rows = self.con.execute(
                 # Twice: of those that are not wanted, nearly all in a large warehouse, only the id is read.
                 "SELECT d.dump_id, d.sha256, d.signature_id FROM raw.dumps AS d SEMI JOIN"

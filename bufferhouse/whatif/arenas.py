@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from bufferhouse.engine.literals import execute
-from bufferhouse.engine.sql import registered, transaction
+from bufferhouse.engine.sql import streamed, transaction
 from bufferhouse.warehouse.warehouse import Warehouse
 from bufferhouse.whatif.alignment import alignment_of
 from bufferhouse.whatif.packing import pack
@@ -61,8 +61,8 @@ def pack_arenas(
     for start in range(0, len(waiting), _BATCH):
         chosen = waiting[start : start + _BATCH]
         rows = [row for key, slots, alignment in _arenas(con, chosen) for row in [_packed(key, slots, alignment, work)]]
-        frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row").to_arrow()
-        with warehouse.alone(), transaction(con), registered(con, "packings_to_add", frame):
+        frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
+        with warehouse.alone(), transaction(con), streamed(con, "packings_to_add", frame):
             con.execute(f"INSERT INTO {warehouse.stored('packings')} BY NAME SELECT * FROM packings_to_add")
         if progress:
             progress(start + len(chosen), len(waiting))
@@ -79,7 +79,7 @@ def _arenas(
 ) -> Iterator[tuple[tuple[int, int], Slots, int]]:
     """Yield the key of each arena, its slots, and its alignment."""
     names = {"dump_id": pl.Int64, "allocation_index": pl.Int64}
-    with registered(con, "chosen", pl.DataFrame(chosen, schema=names, orient="row").to_arrow()):
+    with streamed(con, "chosen", pl.DataFrame(chosen, schema=names, orient="row")):
         rows = execute(con, _SLOTS, first=chosen[0][0], last=chosen[-1][0]).fetchall()
     for key, found in groupby(rows, key=lambda row: row[:2]):
         _, _, spaces, stricts, targets, offsets, sizes, starts, ends = map(list, zip(*found, strict=True))

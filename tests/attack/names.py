@@ -73,7 +73,7 @@ def _rename(con: duckdb.DuckDBPyConnection, chance: random.Random) -> dict[int, 
     while len(paths) < len(ids):
         paths["/".join(chance.choice(_PARTS) for _ in range(chance.choice((1, 1, 2, 2, 3, 6))))] = None
     given = dict(zip(ids, chance.sample(list(paths), len(ids)), strict=True))
-    table = pl.DataFrame({"dump_id": list(given), "path": list(given.values())}).to_arrow()
+    table = pl.DataFrame({"dump_id": list(given), "path": list(given.values())})
     with registered(con, "given", table):
         con.execute(
             "UPDATE raw.observations AS o SET relative_path = g.path FROM given AS g WHERE o.dump_id = g.dump_id"

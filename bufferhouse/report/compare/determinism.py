@@ -52,16 +52,13 @@ def read_determinism(path: Path | None, *, sources: Sequence[str] = (), wait: fl
     Raises:
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
-    import pyarrow as pa
+    import polars as pl
 
     with opened(path, sources, wait) as (con, name, note):
         con.execute("SET TimeZone = 'UTC'")
         told = _told(con)
-        names = ("run_id", "dump_id", "effective_flags")
-        kinds = zip(names, (pa.int64(), pa.int64(), pa.string()), strict=True)
-        table = pa.table(dict(zip(names, map(list, zip(*told, strict=True)) if told else ([], [], []), strict=True)),
-                         schema=pa.schema(list(kinds)))  # fmt: skip
-        with registered(con, "determinism_flags", table):
+        kinds = {"run_id": pl.Int64, "dump_id": pl.Int64, "effective_flags": pl.String}
+        with registered(con, "determinism_flags", pl.DataFrame(told, schema=kinds, orient="row")):
             answers = {statement: ask(con, statement) for statement in ("determinism", "determinism_runs")}
     return Determinism(name, datetime.now(UTC), note, answers)
 
