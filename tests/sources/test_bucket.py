@@ -18,6 +18,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from bufferhouse.errors import UsageError
+from bufferhouse.paths import cache_folder
 from bufferhouse.sources import bucket
 from bufferhouse.sources.discover import discover, read
 from bufferhouse.sources.s3 import configuration
@@ -66,6 +67,7 @@ def environment(monkeypatch, tmp_path, server):
     for name in list(os.environ):
         if name.startswith("AWS_") or name.lower() in ("http_proxy", "https_proxy", "all_proxy"):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_folder().parent))  # where the blank warehouse lies
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("AWS_ENDPOINT_URL", server)
     monkeypatch.setenv("AWS_REGION", "us-east-1")
