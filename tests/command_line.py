@@ -6,11 +6,15 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 
-from typer.testing import CliRunner
+from typer import main, testing
 
 from bufferhouse import cli
 from bufferhouse.paths import CHECKOUT
+
+# The runner would make all commands anew for each call, which takes longer than what many of them do.
+testing._get_command = cache(main.get_command)
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Outcome:
 
 def call(*words: object, stdin: str = "") -> Outcome:
     """Run a command in this process."""
-    result = CliRunner().invoke(cli.app, [str(word) for word in words], input=stdin, catch_exceptions=False)
+    result = testing.CliRunner().invoke(cli.app, [str(word) for word in words], input=stdin, catch_exceptions=False)
     return Outcome(result.exit_code, result.stdout, result.stderr)
 
 

@@ -1,6 +1,6 @@
 """Blame over real compilers: the examples always, all builds of the corpus where they are.
 
-Every pair of neighbouring compilers is compared by every metric, forwards and backwards.
+Pairs of neighbouring compilers are compared by every metric, forwards and backwards; `make soak` compares all pairs.
 """
 
 import shutil
@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from bufferhouse.compare import causes as C
-from bufferhouse.compare.compare import Compared, compare_pairs, compare_runs
+from bufferhouse.compare.compare import Compared, compare_pairs, compare_runs, pairs_of_runs
 from bufferhouse.compare.pairing import CHANGES, Dump, pair_up
 from bufferhouse.compare.sizes import SizesOfDumps
 from bufferhouse.config.threshold import METRICS
@@ -30,6 +30,9 @@ TENSORFLOW = [f"tensorflow-{version}" for version in ("2.1.4", "2.5.3", "2.10.1"
 GPU = "gpu-sm90-jaxlib-0.10.2-userbuffers"
 EXAMPLES = [*pairwise(CPU), tuple(TPU), (CPU[-1], TPU[1]), (TPU[1], "seeds"), (CPU[0], CPU[0])]
 BUILDS = [*pairwise(CPU), *pairwise(TENSORFLOW), tuple(TPU), (CPU[-1], TPU[1]), (CPU[-1], GPU), (GPU, GPU)]
+# Each compiler, platform and layout of files once; the others differ from these only in the version.
+OF_A_KIND = {(CPU[0], CPU[1]), (CPU[-2], CPU[-1]), (TENSORFLOW[0], TENSORFLOW[1]), *BUILDS[-4:]}
+PAIRS_OF_BUILDS = [pytest.param(pair, marks=() if pair in OF_A_KIND else pytest.mark.soak) for pair in BUILDS]
 
 OTHER_WAY = {
     C.LIVES_TO_PEAK: C.FREED_BEFORE, C.FREED_BEFORE: C.LIVES_TO_PEAK, C.MOVED_IN: C.MOVED_OUT,
@@ -38,12 +41,21 @@ OTHER_WAY = {
 
 
 class Runs:
-    """Runs of a warehouse, and comparisons of them, each made once."""
+    """Runs of a warehouse, the figures of its marts, and comparisons of runs, each made once."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self.con = con
         self.ids = dict(con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
-        self.compare = cache(lambda *runs, metric: compare_runs(con, *map(self.ids.get, runs), metric=metric))
+        self.pairs = cache(lambda *runs: pairs_of_runs(con, *map(self.ids.get, runs)))
+        self.compare = cache(lambda *runs, metric: compare_pairs(con, *self.pairs(*runs), metric=metric))
+        self.marts = {
+            (dump_id, space): figures
+            for dump_id, space, *figures in con.execute(
+                "SELECT p.dump_id, p.memory_space, p.reserved_bytes, p.occupied_peak_bytes, f.temp_bytes,"
+                " p.reserved_bytes FROM marts.peak_memory_v1 AS p JOIN marts.footprint_v1 AS f"
+                " USING (dump_id, memory_space)"
+            ).fetchall()
+        }
 
 
 @pytest.fixture(scope="session")
@@ -73,13 +85,6 @@ def builds(builds_warehouse: Path) -> Iterator[Runs]:
 
 def assert_all_closes(runs: Runs, pair: tuple[str, str]) -> None:
     """Sizes are those of the marts, causes sum to the change, and turned round everything has the other sign."""
-    marts = {
-        (dump_id, space): figures
-        for dump_id, space, *figures in runs.con.execute(
-            "SELECT p.dump_id, p.memory_space, p.reserved_bytes, p.occupied_peak_bytes, f.temp_bytes, p.reserved_bytes"
-            " FROM marts.peak_memory_v1 AS p JOIN marts.footprint_v1 AS f USING (dump_id, memory_space)"
-        ).fetchall()
-    }
     for place, metric in enumerate(METRICS):
         rows, back = runs.compare(*pair, metric=metric), runs.compare(*pair[::-1], metric=metric)
         turned = {(_id(row.pair.after), _id(row.pair.before), row.memory_space): row for row in back}
@@ -90,7 +95,7 @@ def assert_all_closes(runs: Runs, pair: tuple[str, str]) -> None:
             for dump, size in ((row.pair.before, row.before_bytes), (row.pair.after, row.after_bytes)):
                 if dump is not None:
                     nothing = [0] * 4 if size is not None else [None] * 4
-                    assert marts.get((dump.dump_id, row.memory_space), nothing)[place] == size
+                    assert runs.marts.get((dump.dump_id, row.memory_space), nothing)[place] == size
             if row.delta_bytes is not None:
                 assert row.after_bytes - row.before_bytes == sum(cause.size_bytes for cause in row.causes)
                 assert row.delta_bytes == -other.delta_bytes
@@ -123,9 +128,19 @@ def test_a_run_differs_in_nothing_from_itself(examples: Runs):
         assert {("unchanged", 0, ())} == {(row.status, row.delta_bytes, tuple(row.causes)) for row in rows}
 
 
+def test_runs_are_compared_as_their_pairs(examples: Runs):
+    """Of the programs and the memory space that are asked for."""
+    before, after = map(examples.ids.get, TPU)
+    rows = examples.compare(*TPU, metric="occupied")
+    assert rows == compare_runs(examples.con, before, after, metric="occupied")
+    program_id = rows[0].pair.any.program_id
+    some = compare_runs(examples.con, before, after, metric="occupied", program_ids=[program_id], memory_space=1)
+    assert [row for row in rows if row.pair.any.program_id == program_id and row.memory_space == 1] == some != []
+
+
 @pytest.mark.corpus
 @pytest.mark.slow
-@pytest.mark.parametrize("pair", BUILDS, ids=" ".join)
+@pytest.mark.parametrize("pair", PAIRS_OF_BUILDS, ids=" ".join)
 def test_the_builds_close(builds: Runs, pair: tuple[str, str]):
     """Every program, space and metric of neighbours, also where platforms differ or live ranges are missing."""
     assert_all_closes(builds, pair)
@@ -133,7 +148,7 @@ def test_the_builds_close(builds: Runs, pair: tuple[str, str]):
 
 @pytest.mark.corpus
 @pytest.mark.slow
-@pytest.mark.parametrize("pair", BUILDS, ids=" ".join)
+@pytest.mark.parametrize("pair", PAIRS_OF_BUILDS, ids=" ".join)
 def test_pairs_of_two_programs_change_nothing_of_the_others(builds: Runs, pair: tuple[str, str]):
     """Programs of one signature have the rows that they have where nobody looks for reshaped ones, in their order."""
     before, after = map(builds.ids.get, pair)
