@@ -10,10 +10,14 @@ from bufferhouse.models.freeze import FLEET, LOCK, broken, fingerprints, locked
 
 
 def main(lock: Path = LOCK) -> int:
+    """Freeze the marts of this checkout; return what `release` returns."""
+    with in_memory([str(FLEET)]) as con:
+        return release(fingerprints(con), lock)
+
+
+def release(current: dict[str, dict[str, str]], lock: Path) -> int:
     """Add the marts that the lock file lacks; return 1 if a frozen mart has changed."""
     frozen = locked(lock)
-    with in_memory([str(FLEET)]) as con:
-        current = fingerprints(con)
     if sentences := broken(current, frozen):
         print("\n".join(sentences), file=sys.stderr)
         return 1

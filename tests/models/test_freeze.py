@@ -1,15 +1,16 @@
 """Frozen marts: what is released neither changes its SQL nor its result; a new version leaves the old one alone."""
 
+import io
 import json
 import shutil
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from bufferhouse.commands.freeze import main
+from bufferhouse.commands.freeze import main, release
 from bufferhouse.commands.ingest_run import run_ingest
-from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.models import build, freeze, project
 from bufferhouse.paths import MODELS
 
@@ -18,41 +19,73 @@ NAME = "marts.footprint_v1"
 
 
 @pytest.fixture(scope="module")
-def released(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> dict:
-    """The fingerprints of every mart over the example fleet, as a lock file keeps them."""
-    copy = shutil.copy(example_warehouse, tmp_path_factory.mktemp("released") / "released.duckdb")
+def released(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """The fingerprints of every mart over the example fleet, as a first release locks them."""
+    lock = tmp_path_factory.mktemp("lock") / "models.lock"
+    with redirect_stdout(io.StringIO()) as out:
+        assert 0 == main(lock)
+    found = freeze.locked(lock)
+    assert f"{len(found)} marts frozen; 0 were frozen before\n" == out.getvalue()
+    return found
+
+
+def copy_with(models: Path, example_warehouse: Path, *changes: tuple[str, str, str], **new: str) -> Path:
+    """A copy of the example warehouse with some marts and all beneath them, changed, and new marts.
+
+    Their files are put into `models`.
+    """
+    known = {model.name: model for model in project.read(MODELS)}
+    wanted = [NAME, "marts.peak_memory_v1", "marts.fleet_summary_v1"]
+    for name in wanted:
+        wanted += [table for table in known[name].reads if table in known and table not in wanted]
+        path = models / f"{name.replace('.', '/')}.sql"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(MODELS / path.relative_to(models), path)
+    for name, before, after in changes:
+        path = models / f"{name}.sql"
+        assert before in path.read_text()
+        path.write_text(path.read_text().replace(before, after))
+    for name, sql in new.items():
+        (models / "marts" / f"{name}.sql").write_text(sql)
+    copy = shutil.copy(example_warehouse, models.parent / "changed.duckdb")
     with duckdb.connect(copy) as con:
-        con.execute("SET TimeZone = 'UTC'")
-        lock = tmp_path_factory.mktemp("lock") / "models.lock"
-        lock.write_text(json.dumps(freeze.fingerprints(con)))
-    return freeze.locked(lock)
+        build.build(con, models)
+    return Path(copy)
 
 
-@pytest.fixture
-def changed(own_warehouse: Path, tmp_path: Path):
-    """A function that changes the models in a copy and gives the fingerprints of the marts that come of it."""
-
-    def fingerprints(*changes: tuple[str, str, str], **new: str) -> dict:
-        directory = tmp_path / "models"
-        shutil.copytree(MODELS, directory)
-        for name, before, after in changes:
-            path = directory / f"{name}.sql"
-            assert before in path.read_text()
-            path.write_text(path.read_text().replace(before, after))
-        for name, sql in new.items():
-            (directory / "marts" / f"{name}.sql").write_text(sql)
-        with duckdb.connect(str(own_warehouse)) as con:
-            con.execute("SET TimeZone = 'UTC'")
-            build.build(con, directory)
-            return freeze.fingerprints(con, directory)
-
-    return fingerprints
+@pytest.fixture(scope="module")
+def edited(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse whose models differ in what moves no result: comments and layout of `marts.peak_memory_v1`, another
+    way to what `staging.allocations` says, another condition in `marts.footprint_v1` and the next version of it."""
+    footprint = (MODELS / f"{MART}.sql").read_text().replace("-- Constants.", "-- Constants, all of them.")
+    return copy_with(
+        tmp_path_factory.mktemp("edited") / "models",
+        example_warehouse,
+        ("marts/peak_memory_v1", "    r.dump_id,  -- The dump.\n", "\n    r.dump_id,  -- Whose peak it is.\n\n"),
+        ("staging/allocations", "WHEN a.is_constant THEN", "WHEN a.is_constant = TRUE THEN"),
+        (MART, "kind = 'constant'", "kind IN ('constant', 'literal')"),
+        footprint_v2=footprint.replace("AS increment_bytes", "AS call_bytes"),
+    )
 
 
-def test_models_as_released_break_nothing(released):
-    """The same SQL over the same fleet has the same fingerprints, every mart of them, in memory as in a file."""
+@pytest.fixture(scope="module")
+def now(edited: Path) -> dict:
+    """The fingerprints of the marts of that warehouse."""
+    with duckdb.connect(str(edited), read_only=True) as con:
+        return freeze.fingerprints(con, edited.with_name("models"))
+
+
+def of_those(now: dict, released: dict) -> dict:
+    """What was released of the marts that are there now."""
+    return {name: prints for name, prints in released.items() if name in now}
+
+
+def test_models_as_released_break_nothing(released, example_warehouse):
+    """The same SQL over the same fleet has the same fingerprints, every mart of them, in a file as in memory, and
+    wherever its reader is: moments are compared in UTC."""
     assert {model.name for model in project.read() if model.layer == "marts"} == released.keys()
-    with in_memory([str(freeze.FLEET)]) as con:
+    with duckdb.connect(str(example_warehouse), read_only=True) as con:
+        con.execute("SET TimeZone = 'Asia/Tokyo'")
         now = freeze.fingerprints(con)
     assert released == now
     assert [] == freeze.broken(now, released)
@@ -73,54 +106,41 @@ def test_results_do_not_hang_on_how_the_fleet_was_loaded(released, fleet, tmp_pa
         assert released == freeze.fingerprints(con)
 
 
-def test_the_time_zone_of_a_reader_is_no_change(released, own_warehouse):
-    """Moments are compared in UTC."""
-    with duckdb.connect(str(own_warehouse)) as con:
-        con.execute("SET TimeZone = 'Asia/Tokyo'")
-        assert released == freeze.fingerprints(con)
-
-
-def test_a_comment_or_another_way_to_the_same_result_is_no_change(released, changed):
+def test_a_comment_or_another_way_to_the_same_result_is_no_change(released, now):
     """What people read may be put better, and what lies beneath a mart computed in another way."""
-    now = changed(
-        (MART, "-- Constants.", "-- What is known at compile time."),
-        (MART, "    dump_id,  -- The dump.\n    memory_space,", "\n    dump_id,  -- The dump.\n\n    memory_space,"),
-        ("staging/allocations", "WHEN a.is_constant THEN", "WHEN a.is_constant = TRUE THEN"),
-    )
-    assert released == now
+    for name in ("marts.peak_memory_v1", "marts.fleet_summary_v1"):
+        assert released[name] == now[name]
 
 
-def test_an_edited_mart_is_told_to_become_the_next_version(released, changed):
+def test_an_edited_mart_is_told_to_become_the_next_version(released, now):
     """Also where the result over the fleet stays what it was."""
-    now = changed((MART, "kind = 'constant'", "kind IN ('constant', 'literal')"))
     assert released[NAME]["result"] == now[NAME]["result"]
     assert ["marts.footprint_v1 is frozen and its SQL changed; write marts.footprint_v2 beside it"] == freeze.broken(
-        now, released
+        now, of_those(now, released)
     )
 
 
-def test_a_model_beneath_a_mart_that_moves_its_result_is_found(released, changed):
-    """The mart's own SQL is what it was, what it says of the fleet is not."""
-    now = changed(("staging/allocations", "THEN 'constant'", "THEN 'temp'"))
-    assert released[NAME]["sql"] == now[NAME]["sql"]
-    sentences = freeze.broken(now, released)
-    assert (
-        "marts.footprint_v1 is frozen and its result over examples/fleet changed; something beneath it did: "
-        "undo that, or write marts.footprint_v2"
-    ) in sentences
-    assert not any("fleet_summary" in sentence or "SQL changed" in sentence for sentence in sentences)
-
-
-def test_a_new_version_leaves_the_old_one_untouched(released, changed, own_warehouse):
+def test_a_new_version_leaves_the_old_one_untouched(released, now, edited):
     """The pointer moves to it; what is frozen still is what it was."""
-    sql = (MODELS / f"{MART}.sql").read_text().replace("-- Constants.", "-- Constants, all of them.")
-    now = changed(footprint_v2=sql.replace("AS increment_bytes", "AS call_bytes"))
-    assert [] == freeze.broken(now, released)
-    assert {*released, "marts.footprint_v2"} == now.keys()
-    with duckdb.connect(str(own_warehouse)) as con:
+    assert {*of_those(now, released), "marts.footprint_v2"} == now.keys()
+    assert released[NAME]["result"] == now[NAME]["result"]
+    with duckdb.connect(str(edited), read_only=True) as con:
         columns = [row[0] for row in con.execute("DESCRIBE marts.footprint").fetchall()]
         old = [row[0] for row in con.execute("DESCRIBE marts.footprint_v1").fetchall()]
     assert ("call_bytes", "increment_bytes") == (columns[-1], old[-1])
+
+
+def test_a_model_beneath_a_mart_that_moves_its_result_is_found(released, example_warehouse, tmp_path):
+    """The mart's own SQL is what it was, what it says of the fleet is not; a mart beside it is what it was."""
+    models = tmp_path / "models"
+    path = copy_with(models, example_warehouse, ("staging/allocations", "THEN 'constant'", "THEN 'temp'"))
+    with duckdb.connect(str(path), read_only=True) as con:
+        now = freeze.fingerprints(con, models)
+    assert released[NAME]["sql"] == now[NAME]["sql"]
+    assert [
+        "marts.footprint_v1 is frozen and its result over examples/fleet changed; something beneath it did: "
+        "undo that, or write marts.footprint_v2"
+    ] == freeze.broken(now, of_those(now, released))
 
 
 def test_a_frozen_mart_that_is_gone_is_missed(released):
@@ -149,15 +169,19 @@ def test_what_is_committed_as_frozen_is_unchanged(released):
 def test_a_release_adds_what_is_new_and_changes_nothing(released, tmp_path, capsys):
     """The first release locks every mart; a later one keeps their lines, and refuses when one has changed."""
     lock = tmp_path / "models.lock"
-    assert 0 == main(lock)
-    assert f"{len(released)} marts frozen; 0 were frozen before\n" == capsys.readouterr().out
+    older = dict(list(released.items())[3:])
+    assert 0 == release(older, lock)
+    assert older == json.loads(lock.read_text())
+    capsys.readouterr()
+    assert 0 == release(released, lock)
+    assert f"3 marts frozen; {len(older)} were frozen before\n" == capsys.readouterr().out
     first = lock.read_text()
     assert released == json.loads(first)
-    assert 0 == main(lock)
+    assert 0 == release(released, lock)
     assert f"0 marts frozen; {len(released)} were frozen before\n" == capsys.readouterr().out
     lock.write_text(first.replace(released[NAME]["sql"], "0" * 64))
     was = lock.read_text()
-    assert 1 == main(lock)
+    assert 1 == release(released, lock)
     assert (
         "marts.footprint_v1 is frozen and its SQL changed; write marts.footprint_v2 beside it\n"
         == capsys.readouterr().err
