@@ -57,6 +57,26 @@ def blank_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return path
 
 
+@pytest.fixture(scope="session")
+def blank_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a lake with all tables and models and no rows. To be copied (`lakes.moved`), never written."""
+    from tests.warehouse.lake.lakes import lake_in
+
+    folder = tmp_path_factory.mktemp("blank-lake")
+    with writing(lake_in(folder)):
+        return folder
+
+
+@pytest.fixture(scope="session")
+def bare_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As `blank_lake`, without the models, which take seconds to create."""
+    from tests.warehouse.lake.lakes import lake_in
+
+    folder = tmp_path_factory.mktemp("bare-lake")
+    with writing(lake_in(folder), build_models=False):
+        return folder
+
+
 @pytest.fixture
 def warehouse(blank_warehouse: Path, tmp_path: Path) -> Path:
     """A warehouse without rows that the test may change."""

@@ -1,4 +1,4 @@
-"""What statements stand in: tables of memory that they read by name, and transactions."""
+"""What statements stand in: names of tables, tables of memory that they read by name, and transactions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -7,6 +7,7 @@ from typing import Protocol
 import duckdb
 
 from bufferhouse.engine.journal import commit
+from bufferhouse.engine.literals import quoted
 
 
 class Rows(Protocol):
@@ -14,6 +15,24 @@ class Rows(Protocol):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a capsule with the stream."""
+
+
+def tables_of(con: duckdb.DuckDBPyConnection, schema: str) -> list[str]:
+    """Return the tables and views of a schema of the current database, in order, without the schema before them.
+
+    `duckdb_columns()` has them, too, but binds every view of the database before it answers: seconds in a lake.
+    """
+    where = f"WHERE schema_name = {quoted(schema)} AND database_name = current_database()"
+    found = con.execute(
+        f"SELECT table_name FROM duckdb_tables() {where}"
+        f" UNION ALL SELECT view_name FROM duckdb_views() {where} ORDER BY 1"
+    ).fetchall()
+    return [name for (name,) in found]
+
+
+def kinds_of(con: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
+    """Return the types of the columns of a table or view by their names, in order."""
+    return {name: kind for name, kind, *_ in con.execute(f"DESCRIBE {table}").fetchall()}
 
 
 @contextmanager

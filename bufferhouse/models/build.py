@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.engine.literals import literal, literals, quoted
-from bufferhouse.engine.sql import transaction
+from bufferhouse.engine.sql import kinds_of, tables_of, transaction
 from bufferhouse.models import project
 from bufferhouse.models.project import LAYERS, Model
 from bufferhouse.paths import MODELS
@@ -120,7 +120,7 @@ def is_current(con: duckdb.DuckDBPyConnection, directory: Path) -> bool:
 
 def read(con: duckdb.DuckDBPyConnection, directory: Path) -> list[Model]:
     """Return the models of `directory`, qualified against the tables of a warehouse, in the order of building."""
-    columns = tuple((table, tuple(kinds.items())) for table, kinds in _raw_columns(con).items())
+    columns = tuple((table, tuple(kinds_of(con, f"raw.{table}").items())) for table in tables_of(con, "raw"))
     return list(_qualified(directory, fingerprint(directory), columns))
 
 
@@ -155,16 +155,6 @@ def _steps(con: duckdb.DuckDBPyConnection, known: list[Model], *, force: bool) -
             continue
         steps.append(Step(model.name, model.is_incremental, reason, dumps if model.is_incremental else 0))
     return steps
-
-
-def _raw_columns(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
-    tables: dict[str, dict[str, str]] = {}
-    for table, column, kind in con.execute(
-        "SELECT table_name, column_name, data_type FROM duckdb_columns()"
-        " WHERE schema_name = 'raw' AND database_name = current_database() ORDER BY column_index"
-    ).fetchall():
-        tables.setdefault(table, {})[column] = kind
-    return tables
 
 
 def deep_fingerprints(known: list[Model]) -> dict[str, str]:

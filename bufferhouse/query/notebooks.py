@@ -9,6 +9,7 @@ import duckdb
 
 from bufferhouse.engine.faults import lacks_space
 from bufferhouse.engine.literals import quoted
+from bufferhouse.engine.sql import tables_of
 from bufferhouse.errors import UsageError, WarehouseFull, first_line
 from bufferhouse.paths import replacing
 from bufferhouse.query.door import SEARCH_PATH
@@ -42,12 +43,7 @@ def export_parquet(
             "SELECT model_name, array_to_string(grain, ', ') FROM meta.models WHERE layer = 'marts' ORDER BY model_name"
         ).fetchall()
     )
-    tables = con.execute(
-        # Some tables of raw are views in a lake.
-        "SELECT DISTINCT 'raw.' || table_name FROM duckdb_columns()"
-        " WHERE schema_name = 'raw' AND database_name = current_database() ORDER BY 1"
-    ).fetchall()
-    names = [*(name for (name,) in tables), *orders]
+    names = [*(f"raw.{table}" for table in tables_of(con, "raw")), *orders]  # some of raw are views in a lake
     written = []
     for number, name in enumerate(names, 1):
         target = directory.joinpath(*name.split(".")).with_suffix(".parquet")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import duckdb
 
-from bufferhouse.engine.sql import streamed
+from bufferhouse.engine.sql import streamed, tables_of
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.models import build
 from bufferhouse.paths import MODELS
@@ -53,11 +53,7 @@ def copy_warehouse(
 
 def _tables(warehouse: Warehouse) -> list[str]:
     """Return the names of what has rows of its own: the tables of raw, and the models that are stored."""
-    raw = warehouse.con.execute(
-        "SELECT DISTINCT 'raw.' || table_name FROM duckdb_columns()"
-        " WHERE schema_name = 'raw' AND database_name = current_database() ORDER BY 1"
-    ).fetchall()
-    return [*(name for (name,) in raw), *warehouse.models()]
+    return [*(f"raw.{table}" for table in tables_of(warehouse.con, "raw")), *warehouse.models()]
 
 
 def _copy(reader: Warehouse, writer: Warehouse, name: str) -> int:

@@ -16,7 +16,7 @@ from bufferhouse.warehouse.file import BLOCK_SIZE, WriterLock
 from bufferhouse.warehouse.open import open_reader, writing
 from tests.command_line import kill_group, run, start
 from tests.synthetic import small_dump
-from tests.warehouse.lake.lakes import answer, lake_in, needs_lake
+from tests.warehouse.lake.lakes import answer, moved, needs_lake
 from tests.warehouses import contents, load_texts
 
 pytestmark = pytest.mark.slow
@@ -220,9 +220,9 @@ def test_no_checkpoint_is_made_without_a_journal(left, tmp_path):
 
 
 @needs_lake
-def test_the_catalog_of_a_lake_that_is_a_file(tmp_path):
-    address = lake_in(tmp_path)
-    with writing(address) as writer:
+def test_the_catalog_of_a_lake_that_is_a_file(bare_lake, tmp_path):
+    address = moved(bare_lake, tmp_path / "lake")
+    with writing(address, build_models=False) as writer:
         load_texts(writer, [small_dump(1)])
     expected = answer(address, "FROM raw.dumps")
     catalog = Path(address.catalog)

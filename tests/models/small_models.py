@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from bufferhouse.paths import MODELS
+
 STAGING = """\
 -- Contents.
 -- grain: dump_id
@@ -38,6 +40,7 @@ SELECT
 FROM staging.contents
 WHERE text_bytes = 0
 """
+OBSERVATIONS = (MODELS / "staging" / "observations.sql").read_text()  # what loads ask
 ALL = {
     "staging/contents": STAGING, "intermediate/sizes": SIZES, "marts/sizes_v1": MART, "checks/not_empty": CHECK,
 }  # fmt: skip

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import duckdb
 
 from bufferhouse.engine.literals import execute, quoted
-from bufferhouse.engine.sql import transaction
+from bufferhouse.engine.sql import kinds_of, tables_of, transaction
 from bufferhouse.errors import WarehouseError
 from bufferhouse.paths import MIGRATIONS
 from bufferhouse.sources.run import SOURCES
@@ -220,14 +220,15 @@ def check_version(version: int, name: str, *, is_reader: bool) -> None:
 
 def _statements(con: duckdb.DuckDBPyConnection) -> list[str]:
     """Return what turns the tables that are there into those of this version."""
-    there = {table.name: {column.name for column in table.columns} for table in tables_in(con)}
+    there = {f"{schema}.{table}" for schema in ("raw", "meta", "appended") for table in tables_of(con, schema)}
     wanted = tables()
     statements = [f"CREATE SCHEMA IF NOT EXISTS {schema}" for schema in ("raw", "meta", "appended")]
     for table in wanted:
         if table.name not in there:
             statements += create(table)
             continue
-        new = [column for column in table.columns if column.name not in there[table.name]]
+        old = kinds_of(con, table.name)
+        new = [column for column in table.columns if column.name not in old]
         statements += [f"ALTER TABLE {table.name} ADD COLUMN {column.name} {column.kind}" for column in new]
         statements += comments(Table(table.name, None, new))
     return statements + views(wanted)

@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.models import build
-from bufferhouse.paths import MODELS
 from bufferhouse.warehouse import load as loading
 from bufferhouse.warehouse import retention
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.reparse import reparse
 from bufferhouse.warehouse.warehouse import Warehouse
-from tests.models.small_models import SIZES, write_models
+from tests.models.small_models import OBSERVATIONS, SIZES, write_models
 from tests.synthetic import small_dump
 from tests.warehouse.lake.lakes import needs_lake
 from tests.warehouses import load_parsed, parsed
@@ -33,7 +32,6 @@ pytest_plugins = ["tests.servers.lake_servers"]
 pytestmark = [needs_lake, pytest.mark.slow]
 
 SOAK = pytest.mark.soak  # ten seconds each: two of them are enough for every day
-OBSERVATIONS = (MODELS / "staging" / "observations.sql").read_text()  # which loads ask
 NONE = SIZES.replace("FROM staging.contents AS d", "FROM staging.contents AS d WHERE FALSE")
 TRIPLE = SIZES.replace("* 2", "* 3")
 # What becomes of the models: a stored one is another, is new, or has rows where it had none.
