@@ -32,7 +32,7 @@ from bufferhouse.cli import main
 main()
 """
 
-# `bufferhouse` that gets Ctrl-C when its main thread stands in one line for a second, as it does in a statement.
+# `bufferhouse` that gets Ctrl-C when its main thread stands in one line for half a second, as it does in a statement.
 MET_IN_A_STATEMENT = """
 import os, signal, sys, threading, time
 
@@ -44,7 +44,7 @@ def watch():
         place = (id(frame), frame.f_lasti) if "bufferhouse" in frame.f_code.co_filename else None
         if place is None or place != last:
             last, since = place, time.monotonic()
-        elif time.monotonic() - since > 1:
+        elif time.monotonic() - since > 0.5:
             os.kill(os.getpid(), signal.SIGINT)
             return
 
