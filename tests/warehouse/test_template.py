@@ -84,14 +84,16 @@ def test_a_copy_was_built_when_it_was_made(tmp_path: Path, cache: Path):
         assert before < warehouse.con.execute("SELECT MIN(applied_at) FROM meta.migrations").fetchone()
 
 
-@pytest.mark.parametrize("harm", [pytest.param("cut short", marks=pytest.mark.soak), "no warehouse", "one bit"])
+@pytest.mark.parametrize(
+    "harm", [*(pytest.param(one, marks=pytest.mark.soak) for one in ("cut short", "no warehouse")), "one bit"]
+)
 def test_a_damaged_blank_harms_nobody(nothing: list[tuple], tmp_path: Path, cache: Path, harm: str):
     """Where it is not what was made a new warehouse is made from nothing, and the next one finds a whole one."""
     [kept] = cache.glob("*")
     whole = kept.read_bytes()
     flipped = whole[:-1] + bytes([whole[-1] ^ 1])
     kept.write_bytes({"cut short": whole[:100_000], "no warehouse": b"", "one bit": flipped}[harm])
-    assert nothing == catalog(None if harm == "no warehouse" else tmp_path / "new.duckdb")
+    assert nothing == catalog(None if harm == "one bit" else tmp_path / "new.duckdb")
     assert [] == list(cache.glob("*"))
 
 
