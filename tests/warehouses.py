@@ -27,7 +27,8 @@ def published_path(path: Path) -> Path:
 
 
 @contextmanager
-def _asked(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def asked(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to a warehouse file that nobody has open."""
     # One thread: opening and closing is most of the work, and nothing is at work when it closes (`close`).
     with duckdb.connect(str(path), read_only=True, config={"threads": 1}) as con:
         con.execute("SET TimeZone = 'UTC'")
@@ -36,19 +37,19 @@ def _asked(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def rows(path: Path, sql: str, parameters: object = None) -> list[tuple]:
     """Ask a warehouse file that nobody has open."""
-    with _asked(path) as con:
+    with asked(path) as con:
         return con.execute(sql, parameters).fetchall()
 
 
 def counts(path: Path) -> dict[str, int]:
     """The number of rows of every table of raw."""
-    with _asked(path) as con:
+    with asked(path) as con:
         return {table: con.execute(f"SELECT COUNT(*) FROM raw.{table}").fetchall()[0][0] for table in TABLES}
 
 
 def contents(path: Path) -> dict[str, list[tuple]]:
     """The rows of every table of raw, shapes by their text and without what every load numbers anew."""
-    with _asked(path) as con:
+    with asked(path) as con:
         return {
             table: con.execute(
                 f"SELECT {', '.join(_column(name) for name in contract.columns if name not in _OF_THE_LOAD)}"

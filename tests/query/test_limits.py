@@ -59,7 +59,13 @@ def test_what_hears_no_interrupt_is_ended_with_its_process(example_warehouse, te
     assert "the statement was ended after 0.3 s" in outcome.err
 
 
-@pytest.mark.parametrize("name", TOO_LARGE)
+# A process each. One vector that is too large is stopped in this process below, and again where all are.
+SOAK = ("one list", "one string", "transformed list")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.soak] if name in SOAK else []) for name in TOO_LARGE]
+)
 def test_what_takes_too_much_memory_is_stopped(example_warehouse, temporary, name):
     """--memory bounds what DuckDB keeps, and the process beyond it; the message says how to give it more."""
     outcome = run("query", TOO_LARGE[name], "--warehouse", example_warehouse, "--memory", "200", "--timeout", "60")

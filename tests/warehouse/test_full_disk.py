@@ -43,7 +43,7 @@ def assert_full(outcome, warehouse: Path) -> None:
 @pytest.fixture
 def small_batches(monkeypatch) -> None:
     """So that some batches are in before the disk is full."""
-    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "10")
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "20")
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_a_full_disk_stops_an_ingest_that_goes_on_later(disk, fleet, example_war
     assert_whole(warehouse, 10)
     assert_full(run("ingest", fleet, "--warehouse", warehouse), warehouse)
     space(disk, "100m")
-    outcome = run("ingest", fleet, "--warehouse", warehouse)
+    outcome = call("ingest", fleet, "--warehouse", warehouse)
     assert 0 == outcome.code, outcome.err
     expected, found = contents(example_warehouse), contents(warehouse)
     for table in expected.keys() - {"loads"}:
@@ -70,7 +70,7 @@ def test_a_disk_that_is_full_already(disk, fleet):
     assert "o space left" in outcome.err
     assert "Traceback" not in outcome.err
     (disk / "other").unlink()
-    assert 0 == run("ingest", fleet / "seeds", "--warehouse", warehouse).code
+    assert 0 == call("ingest", fleet / "seeds", "--warehouse", warehouse).code
     assert 5 == counts(warehouse)["dumps"]
 
 
@@ -79,7 +79,7 @@ def test_a_copy_for_readers_that_does_not_fit(disk, example_warehouse, fleet):
     space(disk, "100m")
     warehouse = disk / "w.duckdb"
     shutil.copy(example_warehouse, warehouse)
-    assert 0 == run("publish", "--warehouse", warehouse).code
+    assert 0 == call("publish", "--warehouse", warehouse).code
     copy, before = published_path(warehouse).read_bytes(), contents(warehouse)
     free = os.statvfs(disk)
     (disk / "other").write_bytes(b"x" * (free.f_bavail * free.f_frsize - (1 << 20)))
@@ -109,5 +109,5 @@ def test_a_limit_on_the_size_of_files(warehouse, fleet, monkeypatch):
     limit = warehouse.stat().st_size + 1_200_000
     assert_full(run(limit, "ingest", fleet, "--warehouse", warehouse, code=LIMITED), warehouse)
     assert_whole(warehouse, 10)
-    assert 0 == run("ingest", fleet, "--warehouse", warehouse).code
+    assert 0 == call("ingest", fleet, "--warehouse", warehouse).code
     assert 126 == counts(warehouse)["dumps"]
