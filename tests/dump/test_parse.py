@@ -29,7 +29,9 @@ BUILDS = (
     "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33",
 )
 # Each dialect and each layout of files once; `make soak` reads the others, too.
-OF_A_KIND = {name for name in BUILDS if not name.startswith(("jaxlib-0.4.25", "jaxlib-0.6", "jaxlib-0.7", "jaxlib-0.8"))}
+OF_A_KIND = {
+    name for name in BUILDS if not name.startswith(("jaxlib-0.4.25", "jaxlib-0.6", "jaxlib-0.7", "jaxlib-0.8"))
+}
 
 
 def read(text: str) -> Dump:
