@@ -29,11 +29,10 @@ RUNS = {run: list(samples) for run, samples in groupby(of_fleet(), lambda sample
 ARCHIVES = [path for folder in ("builds", "fleet", "large") for path in sorted((CORPUS / folder).glob("*.tar.gz"))]
 DUMPS = [path for path in ARCHIVES if not path.name.endswith("-hlo.tar.gz")]
 # Each dialect and each layout of files once; `make soak` reads the others, too.
-OF_A_KIND = (
-    "gpu-sm90", "jaxlib-0.10.0.", "jaxlib-0.4.13.", "jaxlib-0.4.38.", "jaxlib-0.9.0.", "large-jaxlib-0.4.30.",
-    "tensorflow-1.15", "tensorflow-2.1.", "tensorflow-2.10", "tensorflow-2.21", "tpu-v5e-jaxlib-0.8.3",
+OTHERS = (
+    "gpu-sm80", "jaxlib-0.6.0.", "jaxlib-0.8.0.", "large-jaxlib-0.10.2", "tensorflow-2.5.3", "tpu-v5e-jaxlib-0.4.38",
 )  # fmt: skip
-PARTED = [pytest.param(path, marks=() if path.name.startswith(OF_A_KIND) else pytest.mark.soak) for path in DUMPS]
+PARTED = [pytest.param(path, marks=pytest.mark.soak if path.name.startswith(OTHERS) else ()) for path in DUMPS]
 # Dialects that are left to Python: without instruction texts, without live ranges, or refused.
 LEFT = ("tensorflow-1.15", "tensorflow-2.1.", "tensorflow-2.5.")
 
