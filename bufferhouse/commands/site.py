@@ -69,12 +69,11 @@ def open_site(
     Example: bufferhouse open --port 8000
     """
     from bufferhouse.config.load import find, load
-    from bufferhouse.paths import cache_folder
     from bufferhouse.report.site.server import site_server
 
     conf = load(find(config_file), flags=settings or ())
     path = warehouse_path(warehouse or (conf.warehouse if conf["warehouse"]["path"] else None), must_exist=True)
-    folder = cache_folder() / "sites" / hashlib.sha256(str(path).encode()).hexdigest()[:16]
+    folder = kept_in(path)
     with site_server(folder, port) as server:
         say(f"bufferhouse: {_built(path, str(folder), conf, wait, force)}")
         address = f"http://127.0.0.1:{server.server_address[1]}/index.html"
@@ -82,6 +81,13 @@ def open_site(
         if browser:
             webbrowser.open(address)
         server.serve_forever()
+
+
+def kept_in(warehouse: "Address | Path") -> Path:
+    """Return the folder of the cache in which `open` keeps the site of a warehouse."""
+    from bufferhouse.paths import cache_folder
+
+    return cache_folder() / "sites" / hashlib.sha256(str(warehouse).encode()).hexdigest()[:16]
 
 
 def _built(path: "Address", place: str, conf, wait: float, is_forced: bool) -> str:

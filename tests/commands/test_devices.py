@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,20 +14,24 @@ RUNS = CHECKOUT / "tests" / "data" / "reshaped"
 TPU = ("tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33")
 
 
-@pytest.fixture
-def two(tmp_path: Path):
-    """A function that ingests the step before and after, each as compiled for a device, and asks a command of them."""
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory):
+    """A function that asks a command of the step before and after, each as compiled for a device."""
 
-    def asked(*words: str, devices: tuple[str | None, str | None]) -> Outcome:
-        path = tmp_path / "warehouse.duckdb"
-        path.unlink(missing_ok=True)
+    @cache
+    def ingested(*devices: str | None) -> Path:
+        """Return a warehouse of both, which is only read."""
+        root = tmp_path_factory.mktemp("devices")
         for run, device in zip(("layers-4", "layers-6"), devices, strict=True):
-            folder = tmp_path / run
-            shutil.copytree(RUNS / run, folder, dirs_exist_ok=True)
+            folder = root / run
+            shutil.copytree(RUNS / run, folder)
             facts = json.loads((folder / "run.json").read_text())
             (folder / "run.json").write_text(json.dumps({**facts, "device_kind": device}))
-            assert 0 == run_ingest([str(folder)], path).exit_code
-        return call(*words, "--warehouse", path)
+            assert 0 == run_ingest([str(folder)], root / "warehouse.duckdb").exit_code
+        return root / "warehouse.duckdb"
+
+    def asked(*words: str, devices: tuple[str | None, str | None]) -> Outcome:
+        return call(*words, "--warehouse", ingested(*devices))
 
     return asked
 

@@ -1,6 +1,7 @@
 """A training step with more layers or a larger batch: every part of bufferhouse says so first, and the gate fails."""
 
 import json
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,16 @@ def changed(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@pytest.fixture(scope="module")
+def outcomes(warehouses: dict[str, Path]):
+    """A function that calls a command on the warehouse of a change, each command once: it only reads."""
+    return cache(lambda run, *words: call(*words, "--warehouse", warehouses[run]))
+
+
 @pytest.fixture
-def ask(warehouses: dict[str, Path], changed: str):
+def ask(outcomes, changed: str):
     """A function that calls a command on the warehouse of the change."""
-    return lambda *words: call(*words, "--warehouse", warehouses[changed])
+    return partial(outcomes, changed)
 
 
 def compare(ask, changed: str, *words: str) -> Outcome:
@@ -113,9 +120,9 @@ def test_the_gate_says_on_github_what_changed(ask, changed: str):
 
 def test_growth_of_a_model_can_be_accepted(ask, changed: str, tmp_path: Path):
     """By the name of the program, as any other growth; the bytes are those after."""
-    accept = tmp_path / "accept.toml"
     entry = '[[accept]]\nprogram = "{}"\nmemory_space = 0\nup_to_bytes = {}\nwhy = "agreed"\n'
     for up_to, code in ((GROWN[changed][1], 0), (GROWN[changed][1] - 1, 1)):
+        accept = tmp_path / f"{code}.toml"
         accept.write_text(entry.format(STEP, up_to))
         assert code == compare(ask, changed, "--fail-over", "5%,16MiB", "--accept", str(accept)).code
 
@@ -157,7 +164,7 @@ def test_blame_goes_on_where_the_signature_changed(ask, changed: str):
 def test_the_pages_hold_what_the_terminal_shows(ask, changed: str, tmp_path: Path):
     """Of a comparison, the fleet and a run."""
     for words in (("fleet",), ("run", changed), ("compare", FORMER, changed)):
-        page = tmp_path / "page.html"
+        page = tmp_path / f"{words[0]}.html"
         assert 0 == ask("report", *words, "--html", page).code
         assert SAID[changed].split(";")[0] in page.read_text()
 

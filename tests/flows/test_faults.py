@@ -23,7 +23,7 @@ def test_expired_credentials_fail_a_flow_run_at_once(prefect_server, warehouse, 
 
 def test_a_full_disk_fails_a_flow_run_and_the_next_one_ends_it(prefect_server, disk, fleet, monkeypatch):
     """What was committed is whole; with more space the next flow run loads the rest."""
-    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "10")
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "25")
     warehouse = disk / "w.duckdb"
     state = ingest([str(fleet)], warehouse=str(warehouse), publish_copy=False, return_state=True)
     assert "Failed" == state.name
@@ -31,5 +31,6 @@ def test_a_full_disk_fails_a_flow_run_and_the_next_one_ends_it(prefect_server, d
     space(disk, "200m")
     loaded = counts(warehouse)["dumps"]
     assert 0 < loaded < 126
+    monkeypatch.delenv("BUFFERHOUSE_BATCH_DUMPS")
     again = ingest([str(fleet)], warehouse=str(warehouse), publish_copy=False, return_state=True)
     assert f"{126 - loaded} new, {loaded} known" == again.message

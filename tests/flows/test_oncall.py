@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import threading
 from collections.abc import Iterator
@@ -14,9 +15,11 @@ from typing import Any
 import pytest
 
 from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.paths import cache_folder
 from bufferhouse.warehouse import file
 from tests.flows.clock import until
 from tests.ingests import write_dumps
+from tests.servers.postgres import give
 from tests.synthetic import small_dump
 from tests.system.image import ROOT
 from tests.system.stack import Stack, descendants, told
@@ -25,7 +28,7 @@ from tests.warehouses import contents, rows
 pytest_plugins = ["tests.system.stack_server"]
 pytestmark = pytest.mark.slow
 
-DUMPS = 100
+DUMPS = 60
 AUTOMATIONS = ROOT / "docs" / "automations.yaml"
 NO_BLOCK = "00000000-0000-0000-0000-000000000000"
 CONFIG = """
@@ -77,20 +80,29 @@ def inbox() -> Iterator[tuple[str, list[dict]]]:
 
 
 @pytest.fixture(scope="module")
-def services(stack, inbox) -> Stack:
-    """The whole stack: server, scheduler and worker, with the two automations of the documents."""
+def services(stack, inbox, blank_warehouse) -> Stack:
+    """Server and scheduler, with the two automations of the documents."""
     for source in ("drop", "quiet", "many"):
         (stack.root / "dumps" / source).mkdir()
     (stack.root / "config/bufferhouse.toml").write_text(CONFIG.format(dumps=stack.root / "dumps"))
     write_dumps(stack.root / "dumps/many/r1", range(DUMPS))
     # Many small batches, so that there is a middle.
     stack.variables |= {"BUFFERHOUSE_BATCH_DUMPS": "10", "PREFECT_LOGGING_HANDLERS_CONSOLE_FORMATTER": "json"}
+    # A new warehouse is copied from there: that it is made if need be, tests/warehouse/test_template.py says.
+    shutil.copytree(cache_folder(), give(stack.root / "tmp/.cache") / "bufferhouse")
     stack.before = files_of(stack.root / "app")
     stack.begin("scheduler", "--poll", "1")
     automate(stack, inbox[0])
-    stack.run("deploy")
-    stack.begin("worker")
+    until(lambda: stack.ask("deployments/count", {}), "the deployments of the scheduler")
     return stack
+
+
+@pytest.fixture(scope="module")
+def worker(services) -> Stack:
+    """The same with a worker beside the scheduler; what is deployed for it, tests/flows/test_serve.py runs, too."""
+    services.run("deploy")
+    services.begin("worker")
+    return services
 
 
 @pytest.fixture(scope="module")
@@ -153,26 +165,26 @@ def count_loaded(warehouse: Path) -> int:
 
 
 @pytest.mark.soak
-def test_a_killed_worker_and_restarts_of_server_and_postgresql(services, undisturbed):
+def test_a_killed_worker_and_restarts_of_server_and_postgresql(worker, undisturbed):
     """The worker is killed in mid-run; the next run, under restarts of PostgreSQL and the server, finishes its work.
 
     What was committed by the first is whole, and kept; in the end the rows are those of an undisturbed run.
     """
-    warehouse = services.root / "warehouse/killed.duckdb"
-    order_many(services, "ingest/worker", warehouse)
+    warehouse = worker.root / "warehouse/killed.duckdb"
+    order_many(worker, "ingest/worker", warehouse)
     until_in_the_middle(warehouse)
-    services.kill("worker")
+    worker.kill("worker")
     until(lambda: file.writer(warehouse) is None, "the end of the flow run's process")
     kept = count_loaded(warehouse)
     assert 0 < kept < DUMPS
-    services.begin("worker")
-    number = order_many(services, "ingest/worker", warehouse)
+    worker.begin("worker")
+    number = order_many(worker, "ingest/worker", warehouse)
     until(lambda: file.writer(warehouse), "the second run")
-    services.postgres.kill()
-    services.postgres.start()
-    services.kill("server")
-    services.begin_server()
-    run = services.ended(number)
+    worker.postgres.kill()
+    worker.postgres.start()
+    worker.kill("server")
+    worker.begin_server()
+    run = worker.ended(number)
     assert ("Completed", f"{DUMPS - kept} new, {kept} known") == (run["state_name"], run["state"]["message"])
     assert undisturbed == loaded(warehouse)
 
@@ -188,8 +200,10 @@ def is_asked_to_end(process: int) -> bool:
 
 
 @pytest.mark.parametrize("by", ["bufferhouse", pytest.param("worker", marks=pytest.mark.soak)])
-def test_a_cancelled_flow_run_ends_cleanly(services, undisturbed, by):
+def test_a_cancelled_flow_run_ends_cleanly(request, services, undisturbed, by):
     """Cancelled as the dashboard does it: no process, no lock and no leftover stays; what was committed is whole."""
+    if by == "worker":
+        request.getfixturevalue("worker")
     warehouse = services.root / f"warehouse/cancelled-{by}.duckdb"
     number = order_many(services, f"ingest/{by}", warehouse)
     until_in_the_middle(warehouse)
@@ -258,9 +272,19 @@ def test_health_checks_say_whether_the_server_answers(services):
         services.run("server", "python", "-m", "flows.health", "http://127.0.0.1:9/api")
 
 
-def test_nobody_is_root_and_the_image_stays_as_it_is(services):
-    """All services run as a user who is not root; the copy of the checkout, and the environment, are not written to."""
-    for name in ("server", "scheduler", "worker"):
-        for pid in (services.processes[name].pid, *descendants(services.processes[name].pid)):
+def check_users(stack: Stack, *names: str) -> None:
+    for name in names:
+        for pid in (stack.processes[name].pid, *descendants(stack.processes[name].pid)):
             assert 0 != Path(f"/proc/{pid}").stat().st_uid or os.geteuid() != 0
-    assert services.before == files_of(services.root / "app")
+    assert stack.before == files_of(stack.root / "app")
+
+
+def test_nobody_is_root_and_the_image_stays_as_it_is(services):
+    """The services run as a user who is not root; the copy of the checkout, and the environment, are not written to."""
+    check_users(services, "server", "scheduler")
+
+
+@pytest.mark.soak
+def test_the_worker_is_not_root_either(worker):
+    """Nor does it write to the copy of the checkout, or to the environment."""
+    check_users(worker, "worker")

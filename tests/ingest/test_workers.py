@@ -19,14 +19,15 @@ from tests.warehouses import contents, differences
 DAMAGED = small_dump(99)[:-200]
 
 
-@pytest.fixture
-def sources(tmp_path):
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
     """Contents that come again while they are on their way, among them one that is refused."""
     texts = [small_dump(n) for n in (0, 1, 2, 3, 0, 4, 1, 5, 6, 6)] + [DAMAGED] + [small_dump(n) for n in (7, 3, 8, 9)]
-    (tmp_path / "run").mkdir()
+    run = tmp_path_factory.mktemp("sources") / "run"
+    run.mkdir()
     for number, text in enumerate([*texts, DAMAGED]):
-        (tmp_path / "run" / name_of(number)).write_bytes(text)
-    return tmp_path / "run"
+        (run / name_of(number)).write_bytes(text)
+    return run
 
 
 class Late:
@@ -59,11 +60,17 @@ def ingested(path, sources, workers) -> Summary:
     return summary
 
 
-def test_batches_parsed_ahead_leave_the_same_warehouse(sources, tmp_path):
+@pytest.fixture(scope="module")
+def one_by_one(sources, tmp_path_factory):
+    """The warehouse of an ingest that parses one batch at a time, and its summary."""
+    path = tmp_path_factory.mktemp("one") / "one.duckdb"
+    return path, ingested(path, sources, Workers())
+
+
+def test_batches_parsed_ahead_leave_the_same_warehouse(sources, one_by_one, tmp_path):
     """With three batches on their way: each content once, each file seen, the refusal of two files told for both."""
-    one, two = tmp_path / "one.duckdb", tmp_path / "two.duckdb"
+    (one, by_one), two = one_by_one, tmp_path / "two.duckdb"
     heard: list[str] = []
-    by_one = ingested(one, sources, Workers())
     by_two = ingested(two, sources, Workers(partial(nullcontext, Late(2, heard))))
     assert (10, 4, 2) == (by_one.new, by_one.known, by_one.rejected)
     assert (10, 4, 2) == (by_two.new, by_two.known, by_two.rejected)
@@ -103,13 +110,12 @@ def test_who_says_how_many_workers_has_them_at_once(count, opened):
 
 
 @pytest.mark.parametrize(("share", "is_opened"), [(1, False), (0.25, True)])
-def test_new_text_alone_asks_for_a_pool(sources, tmp_path, share, is_opened):
+def test_new_text_alone_asks_for_a_pool(sources, one_by_one, tmp_path, share, is_opened):
     """Files that repeat a content do not; from whenever others parse, the warehouse is the same."""
     text_bytes = sum(path.stat().st_size for path in sources.iterdir())
-    one, two = tmp_path / "one.duckdb", tmp_path / "two.duckdb"
+    (one, by_one), two = one_by_one, tmp_path / "two.duckdb"
     workers = Workers(partial(nullcontext, Late(1, [])), worth_bytes=int(text_bytes * share))
     by_itself = ingested(two, sources, workers)
     assert is_opened == (workers.pool is not None)
-    by_one = ingested(one, sources, Workers())
     assert (by_one.new, by_one.known, by_one.rejected) == (by_itself.new, by_itself.known, by_itself.rejected)
     assert contents(one) == contents(two)

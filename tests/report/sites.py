@@ -4,6 +4,7 @@ import os
 import re
 import time
 from collections import deque
+from functools import lru_cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -37,6 +38,9 @@ class _Links(HTMLParser):
             self.inline += 1
 
 
+_links = lru_cache(maxsize=2000)(_Links)  # most pages are looked at more than once, and are the same in several sites
+
+
 def pages_of(folder: Path) -> set[str]:
     """Return the addresses of all pages that lie in a site, below its root."""
     return {str(path.relative_to(folder)) for path in folder.rglob("*.html") if "history" not in path.parts}
@@ -48,7 +52,7 @@ def led_to(folder: Path, address: str) -> set[str]:
     Raises:
         AssertionError: it has a script in its text.
     """
-    found = _Links((folder / address).read_text(encoding="utf-8"))
+    found = _links((folder / address).read_text(encoding="utf-8"))
     assert 0 == found.inline, address
     places = set()
     for link in (*found.pages, *found.files):

@@ -19,20 +19,26 @@ from hypothesis import strategies as st
 from moto.server import ThreadedMotoServer
 
 from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.commands.site import kept_in
 from bufferhouse.compare.gate import Accepted
 from bufferhouse.report.site.addresses import LONGEST, run_address, slug, step_address
 from bufferhouse.report.site.site import Wishes, build_from
 from bufferhouse.report.site.target import target_of
 from bufferhouse.whatif.ranking import rank
 from bufferhouse.whatif.space import read_space
-from tests.command_line import call, kill_group, start
+from tests.command_line import CHECKOUT, call, kill_group, start
 from tests.report.pages import HOSTILE
 from tests.report.sites import REMOTE, arrived, crawl, dead_links, go, led_to, pages_of, reached
+from tests.warehouses import rows
 
 pytestmark = pytest.mark.browser
 SOURCE_URL = "https://code.example/blob/main/{file}#L{line}"
 TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
 WISHES = Wishes(SOURCE_URL)
+LEFT_OUT = (
+    "jit_sort_pairs", "jit_while_simple", "jit_fft", "jit_cholesky_solve", "jit_donate*", "jit_dt_*",
+    "jit_transformer2_fwd",
+)  # fmt: skip
 PHONE = {"width": 375, "height": 720, "deviceScaleFactor": 1, "mobile": True}
 
 
@@ -132,17 +138,35 @@ def test_the_figures_lie_beside_each_page(site: Path, example: duckdb.DuckDBPyCo
     ) == told  # fmt: skip
 
 
+def test_official_numbers_are_on_the_page_of_each_program(warehouse: Path, tmp_path: Path):
+    """With their rules, and as records in the JSON beside the page."""
+    run = "tpu-v5e-libtpu-0.0.33"
+    assert 0 == run_ingest([str(CHECKOUT / "tests" / "data" / "protos" / run)], warehouse).exit_code
+    for fact in ("compiler=libtpu", "compiler_version=0.0.33"):
+        assert 0 == call("runs", "set", run, fact, "--warehouse", warehouse).code
+    count = len(rows(warehouse, "SELECT verdict FROM marts.official_numbers_v1"))
+    built(warehouse, tmp_path / "site")
+    [page] = (tmp_path / "site").glob(f"programs/*/{run}.html")
+    text = page.read_text()
+    assert '<a href="#truth">Official numbers</a>' in text
+    assert f"{count} official numbers: agrees 2" in text
+    assert count == len(json.loads(page.with_suffix(".json").read_text())["answers"]["program_truth"]["rows"]) > 0
+
+
 def test_a_second_build_writes_nothing_and_a_new_run_only_what_it_changes(fleet: Path, tmp_path: Path):
     """Not one file; then old pages of programs stay as they are. A removed run is said, and its address stays."""
     warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
     runs = ["jaxlib-0.4.38", "jaxlib-0.6.0", "jaxlib-0.7.0"]
+    for name in runs:
+        few = shutil.ignore_patterns(*(f"module_*.{one}.*" for one in LEFT_OUT))
+        shutil.copytree(fleet / name, tmp_path / "fleet" / name, ignore=few)
     for name in runs[:2]:
-        run_ingest([str(fleet / name)], warehouse)
+        run_ingest([str(tmp_path / "fleet" / name)], warehouse)
     assert built(warehouse, folder).is_new
     first = times(folder)
     again = built(warehouse, folder)
     assert (False, 0, first) == (again.is_new, again.file_count, times(folder))
-    run_ingest([str(fleet / runs[2])], warehouse)
+    run_ingest([str(tmp_path / "fleet" / runs[2])], warehouse)
     built(warehouse, folder)
     second = times(folder)
     touched = {name for name in first if first[name] != second[name]}
@@ -300,15 +324,18 @@ def test_an_accept_file_and_later_runs_decide_the_state_of_growth(example_wareho
     assert all(row["newest_bytes"] > row["before_bytes"] for row in states["new"])
 
 
-def test_open_serves_the_site_to_this_machine_only(blank_warehouse: Path, tmp_path: Path, monkeypatch):
-    """On 127.0.0.1, from a cache; who asks by another name is refused."""
+def test_open_serves_the_site_to_this_machine_only(blank_warehouse: Path, site: Path, tmp_path: Path, monkeypatch):
+    """On 127.0.0.1, from a cache, where only what has changed is made anew; who asks by another name is refused."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = Path(shutil.copytree(site, kept_in(blank_warehouse)))
+    before = times(folder)
     process = start("open", "--no-browser", "--warehouse", blank_warehouse)
     try:
         address = process.stdout.readline().strip()
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/index\.html", address)
         with urllib.request.urlopen(address) as answer:
             assert "The warehouse holds no runs yet." in answer.read().decode()
+        assert before["lineage/index.html"] == times(folder)["lineage/index.html"]
         for asked in (
             urllib.request.Request(address, headers={"Host": "evil.example"}),
             urllib.request.Request(address.replace("index.html", "assets/")),

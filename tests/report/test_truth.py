@@ -5,13 +5,10 @@ import re
 import shutil
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.report.program.truth import VERDICTS, read_truth, truth_page, truth_text
-from bufferhouse.report.site.site import Wishes, build_from
-from bufferhouse.report.site.target import target_of
 from tests.command_line import CHECKOUT, call
 from tests.oom.specimens import FOLDER
 from tests.report.pages import HOSTILE
@@ -98,20 +95,6 @@ def test_a_wrong_program_is_answered_with_candidates(told):
     """As the report of a program is."""
     outcome = call("report", "program", "nothing", "--truth", "--warehouse", told)
     assert (2, True) == (outcome.code, "there is no program 'nothing'; there are:" in outcome.err)
-
-
-def test_the_site_has_the_numbers_on_the_page_of_each_program(told, tmp_path):
-    """With their rules, and as records in the JSON beside the page."""
-    folder = tmp_path / "site"
-    with duckdb.connect(str(told), read_only=True) as con:
-        build_from(con, target_of(str(folder)), Wishes())
-    pages = list(folder.glob(f"programs/*/{TPU}.html"))
-    assert 1 == len(pages)
-    text = pages[0].read_text()
-    assert '<a href="#truth">Official numbers</a>' in text
-    assert f"{len(rows(told, NUMBERS.format(TPU)))} official numbers: agrees 2" in text
-    figures = json.loads(pages[0].with_suffix(".json").read_text())["answers"]["program_truth"]
-    assert len(rows(told, NUMBERS.format(TPU))) == len(figures["rows"])
 
 
 def test_names_that_would_do_harm_stay_text(tmp_path):
