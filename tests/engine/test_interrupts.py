@@ -110,7 +110,10 @@ def endless_warehouse(warehouse) -> Path:
     return warehouse
 
 
-@pytest.mark.parametrize("verb", VERBS)
+SOAK = ("list", "models", "stats")  # they ask as `query` and `report` do, and write nothing
+
+
+@pytest.mark.parametrize("verb", [pytest.param(one, marks=[pytest.mark.soak] if one in SOAK else []) for one in VERBS])
 def test_ctrl_c_ends_a_verb_in_its_statement(endless_warehouse, tmp_path, verb):
     """Exit 130 and one line, soon, and no half-written file stays."""
     outcome = run(*VERBS[verb], "--warehouse", endless_warehouse, code=MET_IN_A_STATEMENT, cwd=tmp_path)

@@ -50,11 +50,21 @@ def test_what_never_ends_is_stopped(example_warehouse, temporary, name):
     assert (2, "", message) == (outcome.code, outcome.out, outcome.err)
 
 
+# `bufferhouse` that gives up on what hears no interrupt after one second, not five.
+IMPATIENT = """
+from bufferhouse.engine import limits
+limits.GRACE_SECONDS = 1.0
+from bufferhouse.cli import main
+main()
+"""
+
+
 @pytest.mark.slow
 def test_what_hears_no_interrupt_is_ended_with_its_process(example_warehouse, temporary):
     """One vector may take minutes to make; the process ends all the same, cleaned up."""
     deaf = "SELECT list_sum(list_transform(range(100000000), lambda x: list_sum([x, x * 2, x * 3])))"
-    outcome = run("query", deaf, "--warehouse", example_warehouse, "--timeout", "0.3", "--memory", "8192")
+    words = ["query", deaf, "--warehouse", example_warehouse, "--timeout", "0.3", "--memory", "8192"]
+    outcome = run(*words, code=IMPATIENT)
     assert (2, "") == (outcome.code, outcome.out)
     assert "the statement was ended after 0.3 s" in outcome.err
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,58 +20,66 @@ from tests.warehouses import contents, counts, rows
 INCREMENTAL = "SELECT model_name FROM meta.models WHERE is_incremental"
 
 
-def three_runs(warehouse: Path, directory: Path) -> None:
-    """Runs of three days that share one content; one has a reject besides."""
+@pytest.fixture(scope="module")
+def three(blank_warehouse, tmp_path_factory) -> Path:
+    """A folder with runs of three days that share one content, one with a reject besides, and a warehouse of them."""
+    directory = tmp_path_factory.mktemp("three")
     for day, numbers in enumerate(([0, 1], [0, 2, 3], [0, 4]), 1):
         run = directory / f"day_{day}"
         write_dumps(run, numbers)
         (run / "run.json").write_text(json.dumps({"started_at": f"2026-01-0{day}T00:00:00Z"}))
     (directory / "day_1" / f"bad{SUFFIX}").write_bytes(b"BufferAssignment:\nnonsense\n")
-    ingest(warehouse, directory)
+    path = shutil.copy(blank_warehouse, tmp_path_factory.mktemp("of-three") / "w.duckdb")
+    ingest(path, directory)
+    shutil.move(path, directory)
+    return directory
+
+
+@pytest.fixture
+def three_runs(three, tmp_path) -> Path:
+    """A copy of that warehouse."""
+    return Path(shutil.copy(three / "w.duckdb", tmp_path / "warehouse.duckdb"))
 
 
 def runs_of(warehouse: Path) -> list[str]:
     return [name for (name,) in rows(warehouse, "SELECT run_name FROM raw.runs ORDER BY run_name")]
 
 
-def test_keep_runs_forgets_the_oldest_and_what_only_they_saw(warehouse, tmp_path):
+def test_keep_runs_forgets_the_oldest_and_what_only_they_saw(three_runs):
     """Runs, their observations and rejects go, then contents that nobody sees any more, in every table they are in."""
-    three_runs(warehouse, tmp_path / "all")
-    before = runs_of(warehouse)
-    outcome = call("prune", "--keep-runs", 2, "--yes", "--warehouse", warehouse)
-    assert (0, ["day_1", "day_2", "day_3"], ["day_2", "day_3"]) == (outcome.code, before, runs_of(warehouse))
+    before = runs_of(three_runs)
+    outcome = call("prune", "--keep-runs", 2, "--yes", "--warehouse", three_runs)
+    assert (0, ["day_1", "day_2", "day_3"], ["day_2", "day_3"]) == (outcome.code, before, runs_of(three_runs))
     assert "removing run day_1\n1 run, 2 observations and 1 dump removed" in outcome.out
-    tables = counts(warehouse)
+    tables = counts(three_runs)
     assert (4, 5, 0, 3) == (tables["dumps"], tables["observations"], tables["rejects"], tables["loads"] + 2)
-    for (name,) in [*rows(warehouse, INCREMENTAL), ("raw.hlo_values",), ("raw.live_ranges",), ("raw.dump_files",)]:
-        assert [(4,)] == rows(warehouse, f"SELECT COUNT(DISTINCT dump_id) FROM {name}"), name
-    assert 0 == call("verify", "--warehouse", warehouse).code
-    assert 0 == call("check", "--warehouse", warehouse).code
+    for (name,) in [*rows(three_runs, INCREMENTAL), ("raw.hlo_values",), ("raw.live_ranges",), ("raw.dump_files",)]:
+        assert [(4,)] == rows(three_runs, f"SELECT COUNT(DISTINCT dump_id) FROM {name}"), name
+    assert 0 == call("verify", "--warehouse", three_runs).code
+    assert 0 == call("check", "--warehouse", three_runs).code
 
 
-def test_nothing_is_removed_before_somebody_agreed(warehouse, tmp_path):
+def test_nothing_is_removed_before_somebody_agreed(three_runs):
     """Without a terminal and without --yes a removal is refused; --plan shows what would go, and nothing goes."""
-    three_runs(warehouse, tmp_path / "all")
     for words in (["prune", "--keep-runs", 1], ["runs", "rm", "day_1"]):
-        refused = call(*words, "--warehouse", warehouse)
+        refused = call(*words, "--warehouse", three_runs)
         assert (2, "") == (refused.code, refused.out)
         assert "expected --yes" in refused.err
-        plan = call(*words, "--plan", "--warehouse", warehouse)
+        plan = call(*words, "--plan", "--warehouse", three_runs)
         assert (0, True) == (plan.code, "would remove run day_1\n" in plan.out)
     assert plan.out.endswith("1 run, 2 observations and 1 dump would be removed\n")
-    assert ["day_1", "day_2", "day_3"] == runs_of(warehouse)
+    assert ["day_1", "day_2", "day_3"] == runs_of(three_runs)
     assert (
         "1 run, 2 observations and 1 dump removed\n"
-        == call("runs", "rm", "day_1", "--yes", "--warehouse", warehouse).out
+        == call("runs", "rm", "day_1", "--yes", "--warehouse", three_runs).out
     )
 
 
 @pytest.mark.parametrize(("answer", "left"), [("y", ["day_2", "day_3"]), ("n", ["day_1", "day_2", "day_3"])])
-def test_on_a_terminal_a_removal_asks(warehouse, tmp_path, answer, left):
+def test_on_a_terminal_a_removal_asks(three_runs, answer, left):
     """It says what would go, and only yes removes it."""
-    three_runs(warehouse, tmp_path / "all")
     ours, theirs = os.openpty()
-    process = start("runs", "rm", "day_1", "--warehouse", warehouse, stdin=theirs, stderr=theirs)
+    process = start("runs", "rm", "day_1", "--warehouse", three_runs, stdin=theirs, stderr=theirs)
     os.write(ours, f"{answer}\n".encode())
     out, _ = process.communicate(timeout=60)
     asked = os.read(ours, 4096).decode()
@@ -78,21 +87,23 @@ def test_on_a_terminal_a_removal_asks(warehouse, tmp_path, answer, left):
     os.close(theirs)
     assert (0, "would remove run day_1") == (process.returncode, out.splitlines()[0])
     assert "1 run, 2 observations and 1 dump are to be removed. Remove them?" in asked
-    assert left == runs_of(warehouse)
+    assert left == runs_of(three_runs)
 
 
 def test_the_runs_of_one_platform_do_not_push_out_those_of_another(warehouse, tmp_path):
     """--keep-runs counts per platform and track; baselines and pinned runs stay, until they are let go."""
-    for number, (name, words) in enumerate(
+    for number, (name, facts) in enumerate(
         {
-            "a1": ["platform=cpu", "track=nightly", "baseline=yes"], "a2": ["platform=cpu", "track=nightly"],
-            "a3": ["platform=cpu", "track=nightly"], "b1": ["platform=tpu", "track=nightly"],
-            "c1": ["platform=cpu", "track=release"], "c2": ["platform=cpu", "track=release"],
+            "a1": {"platform": "cpu", "track": "nightly", "labels": {"baseline": "yes"}},
+            "a2": {"platform": "cpu", "track": "nightly"}, "a3": {"platform": "cpu", "track": "nightly"},
+            "b1": {"platform": "tpu", "track": "nightly"}, "c1": {"platform": "cpu", "track": "release"},
+            "c2": {"platform": "cpu", "track": "release"},
         }.items(), 1
     ):  # fmt: skip
-        write_dumps(tmp_path / name, [number])
-        labels = [part for word in [f"started_at=2026-01-0{number}", *words] for part in ("--label", word)]
-        ingest(warehouse, tmp_path / name, *labels)
+        write_dumps(tmp_path / "all" / name, [number])
+        facts["started_at"] = f"2026-01-0{number}"
+        (tmp_path / "all" / name / "run.json").write_text(json.dumps(facts))
+    ingest(warehouse, tmp_path / "all")
     assert "c1 is pinned\n" == call("runs", "pin", "c1", "--warehouse", warehouse).out
     plan = call("prune", "--keep-runs", 1, "--plan", "--warehouse", warehouse).out
     assert "keeping run a1: label baseline\nkeeping run c1: label pinned\nwould remove run a2\n" in plan
@@ -103,13 +114,12 @@ def test_the_runs_of_one_platform_do_not_push_out_those_of_another(warehouse, tm
     assert ["a1", "a3", "b1", "c2"] == runs_of(warehouse)
 
 
-def test_what_is_left_is_what_only_the_others_would_have_loaded(warehouse, blank_warehouse, tmp_path):
+def test_what_is_left_is_what_only_the_others_would_have_loaded(three_runs, three, tmp_path):
     """After a prune and a new look at the rest, every table is as if the old run had never been."""
-    three_runs(warehouse, tmp_path / "all")
-    call("prune", "--keep-runs", 1, "--yes", "--warehouse", warehouse)
+    call("prune", "--keep-runs", 1, "--yes", "--warehouse", three_runs)
     other = tmp_path / "other.duckdb"
-    ingest(other, tmp_path / "all" / "day_3")
-    expected, found = contents(other), contents(warehouse)
+    ingest(other, three / "day_3")
+    expected, found = contents(other), contents(three_runs)
     for table in expected.keys() - {"loads"}:
         assert expected[table] == found[table], table
 
@@ -202,10 +212,9 @@ def test_a_name_with_a_quote(blank_warehouse, tmp_path):
     assert {"it's.duckdb", "it's.duckdb.lock"} == {found.name for found in tmp_path.iterdir()}
 
 
-def test_stats_say_what_is_there(warehouse, tmp_path):
+def test_stats_say_what_is_there(three_runs):
     """Rows and bytes per table, dumps per run, the share of repeats, rejects by rule and state."""
-    three_runs(warehouse, tmp_path / "all")
-    outcome = call("stats", "--format", "json", "--warehouse", warehouse)
+    outcome = call("stats", "--format", "json", "--warehouse", three_runs)
     found = json.loads(outcome.out)
     assert (0, 7, 5, {"day_1": 2, "day_2": 3, "day_3": 2}) == (
         outcome.code, found["observations"], found["dumps"], found["runs"],
@@ -213,14 +222,14 @@ def test_stats_say_what_is_there(warehouse, tmp_path):
     assert round(2 / 7, 4) == found["repeat_share"]
     assert sum(len(small_dump(number)) for number in range(5)) == found["text_bytes"]
     assert [{"rule": "grammar", "state": "open", "count": 1}] == found["rejects"]
-    expected = {f"raw.{table}": count for table, count in counts(warehouse).items()}
+    expected = {f"raw.{table}": count for table, count in counts(three_runs).items()}
     assert expected == {name: row["rows"] for name, row in found["tables"].items() if name.startswith("raw.")}
-    assert warehouse.stat().st_size == found["file_bytes"]
+    assert three_runs.stat().st_size == found["file_bytes"]
     assert all(
         row["bytes"] % BLOCK_SIZE == 0 and row["bytes"] <= found["file_bytes"] for row in found["tables"].values()
     )
     assert found["tables"]["raw.hlo_values"]["bytes"] > 0
-    text = call("stats", "--warehouse", warehouse).out
+    text = call("stats", "--warehouse", three_runs).out
     for part in ("7 dumps seen, 5 contents, 28.6% repeats", "raw.hlo_values", "day_2", "grammar"):
         assert part in text
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,14 +22,32 @@ def facts_of(warehouse: Path, *columns: str) -> tuple:
     return row
 
 
-@pytest.fixture
-def run(warehouse, tmp_path) -> Path:
-    """A run in the warehouse of which nothing is known but its files, which are of 2020."""
-    directory = tmp_path / "nightly"
+def write_nightly(directory: Path) -> Path:
+    """Write the files of a run, which are of 2020, and nothing else into a directory."""
+    shutil.rmtree(directory, ignore_errors=True)
     for path in write_dumps(directory, [1, 2]):
         os.utime(path, (1_600_000_000, 1_600_000_000))
-    ingest(warehouse, directory)
     return directory
+
+
+@pytest.fixture(scope="module")
+def nightly(blank_warehouse, tmp_path_factory) -> Path:
+    """A folder with a run and a warehouse in which it is, and of which nothing is known but its files."""
+    folder = tmp_path_factory.mktemp("runs")
+    ingest(shutil.copy(blank_warehouse, folder / "w.duckdb"), write_nightly(folder / "nightly"))
+    return folder
+
+
+@pytest.fixture
+def run(nightly) -> Path:
+    """The directory of that run."""
+    return write_nightly(nightly / "nightly")
+
+
+@pytest.fixture
+def warehouse(nightly, tmp_path) -> Path:
+    """A copy of that warehouse."""
+    return Path(shutil.copy(nightly / "w.duckdb", tmp_path / "warehouse.duckdb"))
 
 
 MOMENT = "started_at::VARCHAR"
@@ -130,9 +149,10 @@ def test_set_writes_columns_and_labels(warehouse, run):
     assert (None, "{}") == facts_of(warehouse, "platform", "labels")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
+def test_a_wrong_set_changes_nothing(warehouse, run):
+    """Exit 2, what was expected, and the way out."""
+    before = contents(warehouse)
+    for words, message in (
         (["nihgtly", "platform=gpu"], "did you mean 'nightly'?"),
         (["nightly", "platform"], "expected K=V"),
         (["nightly", "=gpu"], "expected K=V"),
@@ -143,14 +163,10 @@ def test_set_writes_columns_and_labels(warehouse, run):
         (["nightly", "run_name=x"], "bufferhouse runs rename"),
         (["nightly", "platfrom=tpu"], "'platfrom' is no fact of a run; did you mean 'platform'?"),
         (["nightly", "shift=night"], "for a label of your own: label.shift=night"),
-    ],
-)
-def test_a_wrong_set_changes_nothing(warehouse, run, words, message):
-    """Exit 2, what was expected, and the way out."""
-    before = contents(warehouse)
-    outcome = call("runs", "set", *words, "--warehouse", warehouse)
-    assert (2, "") == (outcome.code, outcome.out)
-    assert message in outcome.err
+    ):
+        outcome = call("runs", "set", *words, "--warehouse", warehouse)
+        assert (2, "") == (outcome.code, outcome.out)
+        assert message in outcome.err
     assert before == contents(warehouse)
 
 
