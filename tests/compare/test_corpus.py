@@ -29,6 +29,8 @@ TPU = ["tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33
 TENSORFLOW = [f"tensorflow-{version}" for version in ("2.1.4", "2.5.3", "2.10.1", "2.21.0")]
 GPU = "gpu-sm90-jaxlib-0.10.2-userbuffers"
 EXAMPLES = [*pairwise(CPU), tuple(TPU), (CPU[-1], TPU[1]), (TPU[1], "seeds"), (CPU[0], CPU[0])]
+SAME_DIALECT = {(CPU[3], CPU[4]), (CPU[5], CPU[6])}  # as their neighbours
+PAIRS_OF_EXAMPLES = [pytest.param(pair, marks=pytest.mark.soak if pair in SAME_DIALECT else ()) for pair in EXAMPLES]
 BUILDS = [*pairwise(CPU), *pairwise(TENSORFLOW), tuple(TPU), (CPU[-1], TPU[1]), (CPU[-1], GPU), (GPU, GPU)]
 # Each compiler, platform and layout of files once; the others differ from these only in the version.
 OF_A_KIND = {(CPU[0], CPU[1]), (CPU[-2], CPU[-1]), (TENSORFLOW[0], TENSORFLOW[1]), *BUILDS[-4:]}
@@ -115,7 +117,7 @@ def sums(row: Compared) -> Counter[str]:
     return Counter({cause: size for cause, size in found.items() if size})
 
 
-@pytest.mark.parametrize("pair", EXAMPLES, ids=" ".join)
+@pytest.mark.parametrize("pair", PAIRS_OF_EXAMPLES, ids=" ".join)
 def test_the_examples_close(examples: Runs, pair: tuple[str, str]):
     """Every program, memory space and metric."""
     assert_all_closes(examples, pair)

@@ -75,19 +75,17 @@ def test_the_tests_of_dbt_hold(written, example):
     (source,) = yaml.safe_load((written / "dbt" / "sources.yml").read_text())["sources"]
     asked = 0
     for table in source["tables"]:
-        of = f"FROM {source['schema']}.{table['name']} WHERE"
-        for test in table.get("data_tests", []):
-            column = test["unique"]["arguments"]["column_name"]
-            found = f"SELECT {column} {of} {column} IS NOT NULL GROUP BY 1 HAVING COUNT(*) > 1"
-            assert [] == example.execute(found).fetchall(), table["name"]
-            asked += 1
-        for column in table["columns"]:
-            for test in column.get("data_tests", []):
-                name = column["name"]
-                found = f"SELECT {name} {of} {name} IS NOT NULL GROUP BY 1 HAVING COUNT(*) > 1"
-                found = found if test == "unique" else f"SELECT {name} {of} {name} IS NULL"
-                assert [] == example.execute(found).fetchall(), (table["name"], name)
-                asked += 1
+        of = f"{source['schema']}.{table['name']}"
+        tests = [(column["name"], test) for column in table["columns"] for test in column.get("data_tests", [])]
+        unique = [test["unique"]["arguments"]["column_name"] for test in table.get("data_tests", [])]
+        unique += [name for name, test in tests if test == "unique"]
+        # dbt asks for each alone; a mart takes longer to plan than to read here.
+        found = [f"COUNT(*) FILTER ({name} IS NULL)" for name, test in tests if test != "unique"]
+        found += [f"COUNT({one}) - COUNT(DISTINCT {one})" for one in unique]
+        if found:
+            faults = example.execute(f"SELECT {', '.join(found)} FROM {of}").fetchone()
+            assert dict.fromkeys(found, 0) == dict(zip(found, faults, strict=True)), of
+        asked += len(found)
     assert asked > len(source["tables"])
 
 

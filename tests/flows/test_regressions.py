@@ -97,7 +97,8 @@ def test_a_wrong_limit_fails_with_a_message(prefect_server, warehouse):
     assert "expected a limit such as 5%, 16MiB or 5%,16MiB, found 'much'" in state.message
 
 
-@pytest.mark.parametrize("change", ["layers-6", "batch-64"])
+# tests/commands/test_reshaped.py compares both.
+@pytest.mark.parametrize("change", ["layers-6", pytest.param("batch-64", marks=pytest.mark.soak)])
 def test_a_larger_model_is_a_regression(prefect_server, tmp_path, told, change):
     """Two more layers, or twice the batch, are told first, with what changed in words; a warning is not told."""
     dumps = CHECKOUT / "tests" / "data" / "reshaped"
