@@ -14,7 +14,7 @@ from typing import Any
 from bufferhouse.bisect.compile import LOG, Compiled, compile_into
 from bufferhouse.bisect.environments import CannotInstall, Environments
 from bufferhouse.bisect.search import BAD, GOOD, SKIPPED
-from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError
 from bufferhouse.query.statements import Connection, Record, ask
 from bufferhouse.sources.flags import effective_flags

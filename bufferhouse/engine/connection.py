@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.engine import faults, interrupts, journal
-from bufferhouse.engine.literals import quoted
+from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import WarehouseBusy, WarehouseError, first_line
 
 _LAST_TASKS = 0.01  # seconds

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import duckdb
 
 from bufferhouse.config.load import Config
-from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import execute
 from bufferhouse.sources.directory import ARCHIVE_SUFFIXES
 
 _MAGIC = re.compile(r"[*?\[]")

@@ -13,7 +13,7 @@ from hashlib import sha256
 import polars as pl
 
 from bufferhouse.engine import interrupts
-from bufferhouse.engine.literals import execute, literal, literals
+from bufferhouse.engine.sql import execute, literal, literals
 from bufferhouse.errors import SourceUnavailable, UsageError, counted, told
 from bufferhouse.messages.join import dumps, join
 from bufferhouse.messages.message import DONATION, Message, Refused, read_messages

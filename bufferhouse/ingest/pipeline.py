@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from bufferhouse.engine import interrupts
-from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import execute
 from bufferhouse.errors import SourceUnavailable, UsageError
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.arrivals import Arrivals

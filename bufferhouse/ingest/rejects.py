@@ -10,7 +10,7 @@ import duckdb
 import zstandard
 
 from bufferhouse.dump.identity import content_of, read_file_name
-from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.logs import ROLE
 from bufferhouse.ingest.pipeline import parse_batch

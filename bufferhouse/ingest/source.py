@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from bufferhouse.config.load import FILE_NAME, Config
 from bufferhouse.dump.identity import Content, content_of
-from bufferhouse.engine.literals import execute
-from bufferhouse.engine.sql import streamed
+from bufferhouse.engine.sql import execute, streamed
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.arrivals import Arrivals, Rules, orphans

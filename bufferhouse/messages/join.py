@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import execute
 from bufferhouse.messages.message import Message
 from bufferhouse.messages.rules import Parts, reproduce
 from bufferhouse.query.statements import Record, ask

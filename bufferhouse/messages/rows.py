@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from bufferhouse.dump.identity import key_of
-from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import execute
 from bufferhouse.messages.figures import Figure, bytes_shown, nominal
 from bufferhouse.messages.message import Allocation, Message, read_messages
 from bufferhouse.messages.rules import capacity_bytes, reproduce

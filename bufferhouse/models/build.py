@@ -12,8 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.literals import literal, literals, quoted
-from bufferhouse.engine.sql import kinds_of, tables_of, transaction
+from bufferhouse.engine.sql import kinds_of, literal, literals, quoted, tables_of, transaction
 from bufferhouse.models import project
 from bufferhouse.models.project import LAYERS, Model
 from bufferhouse.paths import MODELS

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bufferhouse.engine.literals import literal
+from bufferhouse.engine.sql import literal
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.paths import QUERIES
 from bufferhouse.query.format import formatted

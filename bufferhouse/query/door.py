@@ -15,7 +15,7 @@ import duckdb
 
 from bufferhouse.engine import faults
 from bufferhouse.engine.limits import OUTSIDE_BYTES, Limits, bounded_memory, interrupted_after
-from bufferhouse.engine.literals import literal
+from bufferhouse.engine.sql import literal
 from bufferhouse.errors import UsageError
 from bufferhouse.query.guard import judged, other_databases
 from bufferhouse.query.hints import explained

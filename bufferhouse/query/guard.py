@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from bufferhouse.engine.literals import quoted
+from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError
 
 _FUNCTIONS = Path(__file__).with_name("functions.txt")

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 import duckdb
 
 from bufferhouse.engine.faults import is_closed
-from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import execute
 from bufferhouse.errors import counted
 
 _TABLE = re.compile(

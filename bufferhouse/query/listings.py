@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError
 from bufferhouse.query.guard import tables_of
 from bufferhouse.query.hints import tables_like

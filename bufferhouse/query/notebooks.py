@@ -8,8 +8,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.engine.faults import lacks_space
-from bufferhouse.engine.literals import quoted
-from bufferhouse.engine.sql import tables_of
+from bufferhouse.engine.sql import quoted, tables_of
 from bufferhouse.errors import UsageError, WarehouseFull, first_line
 from bufferhouse.paths import replacing
 from bufferhouse.query.door import SEARCH_PATH

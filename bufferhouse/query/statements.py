@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import execute
 from bufferhouse.errors import WarehouseError, first_line
 from bufferhouse.paths import REPORTS
 

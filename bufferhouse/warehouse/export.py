@@ -11,8 +11,7 @@ import duckdb
 import polars as pl
 
 from bufferhouse.dump.identity import SUFFIXES
-from bufferhouse.engine.literals import execute
-from bufferhouse.engine.sql import streamed
+from bufferhouse.engine.sql import execute, streamed
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.paths import replacing
 from bufferhouse.sources.compression import plain_name

@@ -19,8 +19,7 @@ import duckdb
 from bufferhouse.engine.connection import close, close_writer, connect, evict, settle, tries
 from bufferhouse.engine.faults import no_space
 from bufferhouse.engine.journal import checkpoint, guard, journal_path, roll_back, unguard
-from bufferhouse.engine.literals import execute, literal, quoted
-from bufferhouse.engine.sql import transaction
+from bufferhouse.engine.sql import execute, literal, quoted, transaction
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress

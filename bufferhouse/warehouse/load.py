@@ -17,8 +17,7 @@ import polars as pl
 import zstandard
 
 from bufferhouse.engine import interrupts
-from bufferhouse.engine.literals import literals
-from bufferhouse.engine.sql import streamed
+from bufferhouse.engine.sql import literals, streamed
 from bufferhouse.sources.run import Run
 from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal, Sighting, breaches, without
 from bufferhouse.version import __version__

@@ -6,8 +6,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.engine.journal import checkpoint
-from bufferhouse.engine.literals import quoted
-from bufferhouse.engine.sql import transaction
+from bufferhouse.engine.sql import quoted, transaction
 from bufferhouse.errors import WarehouseError
 from bufferhouse.paths import MIGRATIONS
 from bufferhouse.warehouse.file_copy import copy_file

@@ -8,8 +8,7 @@ import duckdb
 import polars as pl
 
 from bufferhouse.dump.identity import FACTS_OF_NAME, facts_of_name, read_file_name
-from bufferhouse.engine.literals import execute, literals
-from bufferhouse.engine.sql import registered, streamed, transaction
+from bufferhouse.engine.sql import execute, literals, registered, streamed, transaction
 from bufferhouse.tabulate.batch import Batch, breaches, without
 from bufferhouse.tabulate.contents import parse_contents
 from bufferhouse.version import __version__

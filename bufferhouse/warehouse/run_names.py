@@ -11,7 +11,7 @@ from datetime import datetime
 
 import duckdb
 
-from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.redaction import printable
 

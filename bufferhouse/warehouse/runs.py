@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 
 import duckdb
 
-from bufferhouse.engine.literals import execute
-from bufferhouse.engine.sql import transaction
+from bufferhouse.engine.sql import execute, transaction
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, whole_number
 from bufferhouse.warehouse.run_names import find

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.literals import quoted
+from bufferhouse.engine.sql import quoted
 from bufferhouse.models.build import fingerprint
 from bufferhouse.paths import MODELS, PACKAGE, cache_folder
 from bufferhouse.warehouse.migrate import migrations

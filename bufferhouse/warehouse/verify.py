@@ -12,7 +12,7 @@ import duckdb
 import polars as pl
 
 from bufferhouse.dump.identity import Content
-from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import execute
 from bufferhouse.tabulate.batch import COLUMNS, SHAPE_COLUMNS, Batch
 from bufferhouse.tabulate.contents import parse_contents
 from bufferhouse.tabulate.memory import collector_paused

@@ -10,8 +10,7 @@ import duckdb
 import polars as pl
 
 from bufferhouse.dump.identity import FACTS_OF_NAME, facts_of_name, read_file_name
-from bufferhouse.engine.literals import execute
-from bufferhouse.engine.sql import registered
+from bufferhouse.engine.sql import execute, registered
 from bufferhouse.sources.compression import SUFFIXES
 from bufferhouse.warehouse.restore import ORDER
 from bufferhouse.warehouse.stored_sets import SETS

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 
 from bufferhouse.engine.faults import no_space
-from bufferhouse.engine.literals import execute
-from bufferhouse.engine.sql import streamed
+from bufferhouse.engine.sql import execute, streamed
 from bufferhouse.models.build import Progress
 from bufferhouse.warehouse.address import Address
 

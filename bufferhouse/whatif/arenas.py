@@ -7,8 +7,7 @@ from typing import NamedTuple
 import duckdb
 import polars as pl
 
-from bufferhouse.engine.literals import execute
-from bufferhouse.engine.sql import streamed, transaction
+from bufferhouse.engine.sql import execute, streamed, transaction
 from bufferhouse.warehouse.warehouse import Warehouse
 from bufferhouse.whatif.alignment import alignment_of
 from bufferhouse.whatif.packing import pack

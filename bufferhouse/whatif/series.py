@@ -17,7 +17,7 @@ from typing import NamedTuple
 import duckdb
 
 from bufferhouse.compare.signature import read_signature
-from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import execute
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record, ask
 

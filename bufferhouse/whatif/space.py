@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import execute
 from bufferhouse.whatif.alignment import alignment_of
 
 ARENA = "temp"  # the kind of the allocations that XLA fills by simulating a heap

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.literals import execute
+from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.opening import opened

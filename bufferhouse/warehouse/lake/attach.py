@@ -10,7 +10,7 @@ import duckdb
 from bufferhouse.engine import faults
 from bufferhouse.engine.connection import tries
 from bufferhouse.engine.journal import guard, roll_back
-from bufferhouse.engine.literals import quoted
+from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.warehouse.address import ROOT, LakeAddress
 

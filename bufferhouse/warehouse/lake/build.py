@@ -18,8 +18,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.literals import literal, literals
-from bufferhouse.engine.sql import transaction
+from bufferhouse.engine.sql import literal, literals, transaction
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress

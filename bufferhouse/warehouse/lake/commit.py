@@ -10,7 +10,7 @@ import duckdb
 
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.connection import tries
-from bufferhouse.engine.literals import quoted
+from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import ParsedBatch, without
 from bufferhouse.warehouse.batch_catalog import CATALOG

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import duckdb
 
 from bufferhouse.dump.identity import key_of
-from bufferhouse.engine.literals import execute, literal
+from bufferhouse.engine.sql import execute, literal
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.warehouse.lake.schema import HISTORIES
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 
 from bufferhouse.engine.connection import close, close_writer, settle, tries
-from bufferhouse.engine.literals import quoted
-from bufferhouse.engine.sql import transaction
+from bufferhouse.engine.sql import quoted, transaction
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress

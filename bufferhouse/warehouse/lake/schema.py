@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from bufferhouse.engine.literals import execute, quoted
-from bufferhouse.engine.sql import kinds_of, tables_of, transaction
+from bufferhouse.engine.sql import execute, kinds_of, quoted, tables_of, transaction
 from bufferhouse.errors import WarehouseError
 from bufferhouse.paths import MIGRATIONS
 from bufferhouse.sources.run import SOURCES

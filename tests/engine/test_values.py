@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bufferhouse.engine.literals import execute, literal, quoted
+from bufferhouse.engine.sql import execute, literal, quoted
 
 MOMENTS = [
     datetime(2026, 4, 16, 23, 59, 59, 999999, tzinfo=UTC),
