@@ -1,4 +1,4 @@
-"""Values in statements: each means what it meant in Python.
+"""Values in statements: each means what it meant in Python."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
