@@ -18,14 +18,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from time import monotonic, process_time
 
 import duckdb
 
-from benchmarks.places import unpacked
+from benchmarks import naive
+from benchmarks.places import Places, unpacked
+from benchmarks.targets import Row, factor, times
+from benchmarks.turns import Spent, middle, ratio, spent
 from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.ingest.pipeline import ingest
+from bufferhouse.ingest.source import Source
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse.address import LakeAddress, address_of
 from bufferhouse.warehouse.lake.compact import compact
@@ -210,6 +215,28 @@ def table() -> str:
             *(f"| {query} | {own[query]:.3f} s | {before[query]:.3f} s | {after[query]:.3f} s |" for query in own),
         ]
         return "\n".join(lines)
+
+
+def load_row(places: Places, turns: int) -> Row:
+    """Return the row of a load of new contents into a lake on the disk, beside a file; both are open before."""
+    found: dict[str, list[Spent]] = {"file": [], "lake": []}
+    contents = sum(1 for _ in places.distinct.rglob(f"*{naive.SUFFIX}"))
+    with catalog_server() as postgres:
+        os.environ["PGPASSWORD"] = postgres.password
+        for turn in range(turns + 1):  # a first one for the caches
+            folder = places.scratch / f"lake {turn}"
+            lake = address_of(f"ducklake:postgres:{postgres.make_database()}").with_data_path(str(folder))
+            for name, place in (("file", places.scratch / f"beside {turn}.duckdb"), ("lake", lake)):
+                with writing(place) as warehouse:
+                    sources = [Source.named([str(places.distinct)])]
+                    took = spent(lambda: ingest(sources, nullcontext(warehouse)))  # noqa: B023 - called at once
+                found[name].append(took)
+    (file, lake), times_a_file = ([found[name][1:] for name in found], ratio(found["lake"][1:], found["file"][1:]))
+    return Row(
+        f"a load of {contents:,} new contents into a lake with PostgreSQL",
+        f"{middle(lake).processor / contents * 1000:.1f} ms a content: {times(middle(lake))}",
+        f"a file: {times(middle(file))}", factor(times_a_file), "≤ 2× a file", times_a_file.seconds <= 2,
+    )  # fmt: skip
 
 
 def _is_run(folder: Path) -> bool:

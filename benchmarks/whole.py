@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from benchmarks import answers, proof, rates, scaling, space, start
+from benchmarks import answers, lake, proof, rates, scaling, space, start
 from benchmarks.places import Places, unpacked
 from benchmarks.rates import Fresh
 from benchmarks.targets import Row, as_table, line
@@ -42,6 +42,7 @@ def table(*, turns: int = TURNS, observations: int = OBSERVATIONS, is_drawn: boo
 def _rows(places: Places, turns: int) -> Iterator[Row]:
     """Yield the rows, each as soon as it is measured."""
     yield from rates.rows(places, turns)
+    yield lake.load_row(places, turns)
     yield from space.memory_rows(places)
     yield space.size_row(places)
     yield proof.row(places, turns)

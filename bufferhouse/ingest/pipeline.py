@@ -21,7 +21,7 @@ from bufferhouse.ingest.arrivals import Arrivals
 from bufferhouse.ingest.claimed import claimed_batches
 from bufferhouse.ingest.logs import LoadedLogs, load_logs
 from bufferhouse.ingest.read import Limits, ReadBatch, Reader, read_batches
-from bufferhouse.ingest.source import Seen, Source, choose, look, ready_logs, unknown_files
+from bufferhouse.ingest.source import Seen, Source, choose, known_runs, look, ready_logs, unknown_files
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.ingest.workers import Pending, Workers
 from bufferhouse.tabulate.batch import ParsedBatch, merged
@@ -289,7 +289,9 @@ def plan(source: Source, warehouse: AbstractContextManager[Warehouse], *, rehash
         return summary
     taken: set[int] = set()
     with warehouse as reader:
-        reading = Reader(unknown_files(reader, discovery, summary, rehash=rehash), Limits.of_environment())
+        reading = Reader(
+            unknown_files(reader, discovery, known_runs(reader), summary, rehash=rehash), Limits.of_environment()
+        )
         for sightings in reading.chunks():
             taken |= reader.known_contents({s.content.dump_id for s in sightings} - taken).keys()
             spoken = reader.known_refusals((s.content.sha256 for s in sightings), __version__)

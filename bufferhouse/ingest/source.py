@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from bufferhouse.config.load import FILE_NAME, Config
 from bufferhouse.dump.identity import Content, content_of
@@ -155,9 +155,12 @@ def choose(warehouse: Warehouse, source: Source, seen: Seen, summary: Summary, *
         UsageError: as `unknown_files`.
     """
     discovery = seen.discovery
-    fresh = unknown_files(warehouse, discovery, summary, rehash=rehash)
+    known = known_runs(warehouse)
+    fresh = unknown_files(warehouse, discovery, known, summary, rehash=rehash)
+    are_any_known = bool(known.keys() & discovery.runs.keys())  # in a lake it takes long to ask for nothing
     complete = {name for name, run in discovery.runs.items() if run.labels.get(COMPLETED)}
-    complete |= declared_complete(warehouse.con)
+    if are_any_known:
+        complete |= declared_complete(warehouse.con)
     if source.is_configured:
         arrivals = Arrivals(source.rules, seen.now_ns, frozenset(complete), waiting=seen.waiting)
         roots = {run.run_name: run.directory.rstrip("/") or "/" for run in reversed(discovery.dumps.runs)}
@@ -168,7 +171,8 @@ def choose(warehouse: Warehouse, source: Source, seen: Seen, summary: Summary, *
             discovery.runs[name].labels.setdefault(COMPLETED, moment.isoformat(timespec="seconds"))
     else:
         arrivals = Arrivals(source.rules, seen.now_ns, ready=fresh)  # what is named is read as it is
-    complete_runs(warehouse, discovery.runs)
+    if are_any_known:
+        complete_runs(warehouse, discovery.runs)
     if complete & discovery.runs.keys():
         summary.late = sum(dump.run_name in complete for dump in arrivals.ready if dump.content is None)
     return arrivals
@@ -189,10 +193,31 @@ def ready_logs(
     return ready
 
 
-def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, *, rehash: bool = False) -> FoundDumps:
+class KnownRun(NamedTuple):
+    """A run that is in the warehouse: its number, and where it was found."""
+
+    run_id: int
+    root: str
+
+
+def known_runs(warehouse: Warehouse) -> dict[str, KnownRun]:
+    """Return the runs that are in a warehouse by their names, in the order of their numbers."""
+    rows = warehouse.con.execute("SELECT run_name, run_id, root FROM raw.runs ORDER BY run_id").fetchall()
+    return {name: KnownRun(*told) for name, *told in rows}
+
+
+def unknown_files(
+    warehouse: Warehouse,
+    discovery: Discovery,
+    runs: Mapping[str, KnownRun],
+    summary: Summary,
+    *,
+    rehash: bool = False,
+) -> FoundDumps:
     """Return the dumps whose path, size or modification time is new; count the others in `summary`.
 
-    Where only what lies beside it is new, the dump is returned with its known `content`: it need not be read again.
+    `runs` are those that are in the warehouse. Where only what lies beside a dump is new, it is returned with its known
+    `content`: it need not be read again.
 
     Raises:
         UsageError: a run of a given name is in the warehouse, from another root and with nothing in common.
@@ -201,14 +226,13 @@ def unknown_files(warehouse: Warehouse, discovery: Discovery, summary: Summary, 
     summary.seen = len(discovery.dumps)
     summary.ignored = discovery.ignored_count
     summary.unreadable += discovery.refused
-    roots = dict(warehouse.con.execute("SELECT run_name, root FROM raw.runs ORDER BY run_id").fetchall())
+    roots = {name: run.root for name, run in runs.items()}
     _follow_renames(warehouse, discovery, roots, summary)
     _part_strangers(warehouse, discovery, roots)
     summary.runs = list(discovery.runs)
     summary.undescribed = _undescribed(discovery, roots)
     if rehash:
         return discovery.dumps
-    runs = dict(warehouse.con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
     if not runs.keys() & discovery.runs.keys():
         return discovery.dumps
     fresh = array("L")
@@ -230,7 +254,7 @@ _NEVER_SEEN, _KNOWN, _REFUSED, _OTHER_FILES_BESIDE = range(4)
 
 
 def _not_known(
-    warehouse: Warehouse, runs: Mapping[str, int], dumps: Sequence[Found]
+    warehouse: Warehouse, runs: Mapping[str, KnownRun], dumps: Sequence[Found]
 ) -> dict[int, tuple[int, int | None]]:
     """Return the numbers of the dumps that are not as they were last seen: what they are, and the content seen then.
 
@@ -246,7 +270,7 @@ def _not_known(
     texts = [dump.module_text for dump in dumps]
     columns = {
         "number": [dump.number for dump in dumps],
-        "run_id": [runs.get(dump.run_name) for dump in dumps],
+        "run_id": [run and run.run_id for run in (runs.get(dump.run_name) for dump in dumps)],
         "relative_path": [dump.relative_path for dump in dumps],
         "size_bytes": [dump.size_bytes for dump in dumps],
         "mtime_ns": [dump.mtime_ns for dump in dumps],

@@ -297,7 +297,7 @@ def observe(
 ) -> dict[str, int]:
     """Write an observation per sighting, and what nobody has seen before beside a dump; return the rows by table."""
     texts = [s.module_text for s in sightings if s.module_text is not None]
-    rows = _observations(warehouse.con, sightings, run_ids, load_id, signature_ids)
+    rows = _observations(warehouse, sightings, run_ids, load_id, signature_ids)
     frames = {t.stack_frames_id: t.stack_frames for t in texts if t.stack_frames}
     donations = {t.donations_id: t.donations for t in texts if t.donations}
     flags = {key: rows for s in sightings if s.compile_flags for key, rows in s.compile_flags.sets.items()}
@@ -315,7 +315,7 @@ def observe(
 
 
 def _observations(
-    con: duckdb.DuckDBPyConnection,
+    warehouse: Warehouse,
     sightings: list[Sighting],
     run_ids: Mapping[str, int],
     load_id: int,
@@ -331,10 +331,10 @@ def _observations(
     columns = (
         *files, [s.content.dump_id for s in sightings], [load_id] * len(sightings), program_ids,
         [s.source_uri for s in sightings], *others, [s.size_bytes for s in sightings], [s.mtime_ns for s in sightings],
-        *zip(*map(_of_module_text, sightings), strict=True), _newest_loads(con, files),
+        *zip(*map(_of_module_text, sightings), strict=True), _newest_loads(warehouse.con, files),
         [s.did_not_fit for s in sightings], *zip(*map(_of_compile_flags, sightings), strict=True),
         [s.module_text.donations_id if s.module_text else None for s in sightings],
-        *zip(*map(_of_proto, sightings), strict=True), *zip(*_stand_ins(con, files), strict=True),
+        *zip(*map(_of_proto, sightings), strict=True), *zip(*_stand_ins(warehouse, files), strict=True),
     )  # fmt: skip
     return pl.DataFrame(dict(zip(OBSERVATIONS, columns, strict=True)), schema=OBSERVATIONS)
 
@@ -353,15 +353,17 @@ def _newest_loads(con: duckdb.DuckDBPyConnection, files: pl.DataFrame) -> list[i
     return [newest.get(file) for file in files.iter_rows()]
 
 
-def _stand_ins(con: duckdb.DuckDBPyConnection, files: pl.DataFrame) -> list[tuple[str | None, int | None]]:
+def _stand_ins(warehouse: Warehouse, files: pl.DataFrame) -> list[tuple[str | None, int | None]]:
     """Return the path and the load of the proto that was taken for each dump, or refused, before its text came.
 
     XLA writes the proto first: who ingests a directory that is being written may find it alone.
     """
     nothing = [(None, None)] * len(files)
     # Nearly always there is neither, and to plan the statement below takes longer.
-    any_alone = "SELECT EXISTS (FROM raw.protos) OR EXISTS (FROM raw.rejects WHERE role = 'proto' AND state = 'open')"
-    if not con.execute(any_alone).fetchone()[0]:
+    con, rejects = warehouse.con, warehouse.stored("rejects")
+    if not con.execute(f"SELECT EXISTS (FROM raw.protos) OR EXISTS (FROM {rejects} WHERE role = 'proto')").fetchone()[
+        0
+    ]:
         return nothing
     of_these_runs = _condition(files["run_id"].unique())
     alone = con.execute(
