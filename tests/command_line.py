@@ -8,13 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
-from typer import main, testing
+from typer.main import get_command
+from typer.testing import CliRunner
 
 from bufferhouse import cli
 from bufferhouse.paths import CHECKOUT
 
-# The runner would make all commands anew for each call, which takes longer than what many of them do.
-testing._get_command = cache(main.get_command)
+_command = cache(lambda: get_command(cli.app))
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,9 @@ class Outcome:
 
 def call(*words: object, stdin: str = "") -> Outcome:
     """Run a command in this process."""
-    result = testing.CliRunner().invoke(cli.app, [str(word) for word in words], input=stdin, catch_exceptions=False)
+    # Typer's own runner makes all commands anew for each call, which takes longer than what many of them do.
+    invoke = super(CliRunner, CliRunner()).invoke
+    result = invoke(_command(), [str(word) for word in words], input=stdin, catch_exceptions=False)
     return Outcome(result.exit_code, result.stdout, result.stderr)
 
 
