@@ -28,10 +28,18 @@ class Outcome:
 
 def call(*words: object, stdin: str = "") -> Outcome:
     """Run a command in this process."""
-    # Typer's own runner makes all commands anew for each call, which takes longer than what many of them do.
-    invoke = super(CliRunner, CliRunner()).invoke
-    result = invoke(_command(), [str(word) for word in words], input=stdin, catch_exceptions=False)
-    return Outcome(result.exit_code, result.stdout, result.stderr)
+    runner, code = CliRunner(), 0
+    with runner.isolation(input=stdin) as (out, err, _):
+        # The runner's `invoke` makes all commands anew for each call, which takes longer than what many of them do.
+        try:
+            _command().main([str(word) for word in words], prog_name=_command().name)
+        except SystemExit as end:
+            code = end.code
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        said = [stream.getvalue().decode().replace("\r\n", "\n") for stream in (out, err)]
+    return Outcome(code or 0, *said)
 
 
 def start(*words: object, code: str | None = None, **options) -> subprocess.Popen:
