@@ -225,6 +225,9 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
     if not told:
         return sightings, 0
     of_these_runs = _condition(told.values())
+    with streamed(con, "files", pl.DataFrame({"relative_path": [s.relative_path for s in sightings]})):
+        if not _are_told(con, "files", of_these_runs):
+            return sightings, 0
     rows = [
         (
             i, s.run_name, s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns,
@@ -234,9 +237,7 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
         )
         for i, s in enumerate(sightings)
     ]  # fmt: skip
-    with registered(con, "sightings", pl.DataFrame(rows, schema=_SIGHTINGS, orient="row")):
-        if not _are_told(con, "sightings", of_these_runs):
-            return sightings, 0
+    with streamed(con, "sightings", pl.DataFrame(rows, schema=_SIGHTINGS, orient="row")):
         fresh = con.execute(
             "SELECT s.number FROM sightings AS s ANTI JOIN ("
             " SELECT r.run_name, o.* FROM staging.observations AS o JOIN raw.runs AS r USING (run_id)"
@@ -331,12 +332,18 @@ def _observations(
     columns = (
         *files, [s.content.dump_id for s in sightings], [load_id] * len(sightings), program_ids,
         [s.source_uri for s in sightings], *others, [s.size_bytes for s in sightings], [s.mtime_ns for s in sightings],
-        *zip(*map(_of_module_text, sightings), strict=True), _newest_loads(warehouse.con, files),
-        [s.did_not_fit for s in sightings], *zip(*map(_of_compile_flags, sightings), strict=True),
+        *_columns(map(_of_module_text, sightings), _NO_MODULE_TEXT), _newest_loads(warehouse.con, files),
+        [s.did_not_fit for s in sightings], *_columns(map(_of_compile_flags, sightings), _NO_COMPILE_FLAGS),
         [s.module_text.donations_id if s.module_text else None for s in sightings],
-        *zip(*map(_of_proto, sightings), strict=True), *zip(*_stand_ins(warehouse, files), strict=True),
+        *_columns(map(_of_proto, sightings), _NO_PROTO), *_columns(_stand_ins(warehouse, files), _NO_STAND_IN),
     )  # fmt: skip
     return pl.DataFrame(dict(zip(OBSERVATIONS, columns, strict=True)), schema=OBSERVATIONS)
+
+
+def _columns(rows: Iterable[tuple], nothing: tuple) -> Iterable[Sequence | None]:
+    """Return rows as columns, None for each where they all are `nothing`: of most dumps nothing lies beside them."""
+    rows = list(rows)
+    return nothing if all(row is nothing for row in rows) else zip(*rows, strict=True)
 
 
 def _newest_loads(con: duckdb.DuckDBPyConnection, files: pl.DataFrame) -> list[int | None]:
@@ -353,12 +360,15 @@ def _newest_loads(con: duckdb.DuckDBPyConnection, files: pl.DataFrame) -> list[i
     return [newest.get(file) for file in files.iter_rows()]
 
 
+_NO_STAND_IN = (None, None)
+
+
 def _stand_ins(warehouse: Warehouse, files: pl.DataFrame) -> list[tuple[str | None, int | None]]:
     """Return the path and the load of the proto that was taken for each dump, or refused, before its text came.
 
     XLA writes the proto first: who ingests a directory that is being written may find it alone.
     """
-    nothing = [(None, None)] * len(files)
+    nothing = [_NO_STAND_IN] * len(files)
     # Nearly always there is neither, and to plan the statement below takes longer.
     con, rejects = warehouse.con, warehouse.stored("rejects")
     if not con.execute(f"SELECT EXISTS (FROM raw.protos) OR EXISTS (FROM {rejects} WHERE role = 'proto')").fetchone()[
@@ -378,7 +388,7 @@ def _stand_ins(warehouse: Warehouse, files: pl.DataFrame) -> list[tuple[str | No
         for run_id, path, load_id in alone
         if is_proto(plain_name(path))
     }
-    return [taken.get((run_id, plain_name(path)), (None, None)) for run_id, path in files.iter_rows()]
+    return [taken.get((run_id, plain_name(path)), _NO_STAND_IN) for run_id, path in files.iter_rows()]
 
 
 def _condition(runs: Iterable[int]) -> str:
