@@ -154,6 +154,19 @@ def test_help_loads_nothing_heavy():
     assert "loaded [] 0" == outcome.out.splitlines()[-1]
 
 
+def test_statements_have_no_parameters():
+    """Values stand in them as literals (`engine.sql.execute`), but for those that a user gives, and for PostgreSQL."""
+    others = {"bufferhouse.query.door", "bufferhouse.warehouse.lake.claims", "bufferhouse.warehouse.lake.postgres"}
+    found = {
+        name
+        for name, path in MODULES.items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr == "execute" and len(node.args) > 1
+    }
+    assert others == found
+
+
 def test_pandas_is_not_imported(fleet, own_warehouse, tmp_path):
     """It takes a second, and many have it: DuckDB imports it for a parameter, PyArrow to make an array of a list."""
     (tmp_path / "pandas.py").write_text("raise SystemExit('pandas was imported')\n")
