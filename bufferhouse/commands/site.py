@@ -73,7 +73,7 @@ def open_site(
 
     conf = load(find(config_file), flags=settings or ())
     path = warehouse_path(warehouse or (conf.warehouse if conf["warehouse"]["path"] else None), must_exist=True)
-    folder = kept_in(path)
+    folder = site_folder(path)
     with site_server(folder, port) as server:
         say(f"bufferhouse: {_built(path, str(folder), conf, wait, force)}")
         address = f"http://127.0.0.1:{server.server_address[1]}/index.html"
@@ -83,7 +83,7 @@ def open_site(
         server.serve_forever()
 
 
-def kept_in(warehouse: "Address | Path") -> Path:
+def site_folder(warehouse: "Address | Path") -> Path:
     """Return the folder of the cache in which `open` keeps the site of a warehouse."""
     from bufferhouse.paths import cache_folder
 

@@ -68,7 +68,7 @@ class Rows(Protocol):
         """Return a capsule with the stream."""
 
 
-def tables_of(con: duckdb.DuckDBPyConnection, schema: str) -> list[str]:
+def table_names(con: duckdb.DuckDBPyConnection, schema: str) -> list[str]:
     """Return the tables and views of a schema of the current database, in order, without the schema before them.
 
     `duckdb_columns()` has them, too, but binds every view of the database before it answers: seconds in a lake.
@@ -81,7 +81,7 @@ def tables_of(con: duckdb.DuckDBPyConnection, schema: str) -> list[str]:
     return [name for (name,) in found]
 
 
-def kinds_of(con: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
+def column_types(con: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
     """Return the types of the columns of a table or view by their names, in order."""
     return {name: kind for name, kind, *_ in con.execute(f"DESCRIBE {table}").fetchall()}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.sql import kinds_of, literal, literals, quoted, tables_of, transaction
+from bufferhouse.engine.sql import column_types, literal, literals, quoted, table_names, transaction
 from bufferhouse.models import project
 from bufferhouse.models.project import LAYERS, Model
 from bufferhouse.paths import MODELS
@@ -119,7 +119,7 @@ def is_current(con: duckdb.DuckDBPyConnection, directory: Path) -> bool:
 
 def read(con: duckdb.DuckDBPyConnection, directory: Path) -> list[Model]:
     """Return the models of `directory`, qualified against the tables of a warehouse, in the order of building."""
-    columns = tuple((table, tuple(kinds_of(con, f"raw.{table}").items())) for table in tables_of(con, "raw"))
+    columns = tuple((table, tuple(column_types(con, f"raw.{table}").items())) for table in table_names(con, "raw"))
     return list(_qualified(directory, fingerprint(directory), columns))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.engine.faults import lacks_space
-from bufferhouse.engine.sql import quoted, tables_of
+from bufferhouse.engine.sql import quoted, table_names
 from bufferhouse.errors import UsageError, WarehouseFull, first_line
 from bufferhouse.paths import replacing
 from bufferhouse.query.door import SEARCH_PATH
@@ -42,7 +42,7 @@ def export_parquet(
             "SELECT model_name, array_to_string(grain, ', ') FROM meta.models WHERE layer = 'marts' ORDER BY model_name"
         ).fetchall()
     )
-    names = [*(f"raw.{table}" for table in tables_of(con, "raw")), *orders]  # some of raw are views in a lake
+    names = [*(f"raw.{table}" for table in table_names(con, "raw")), *orders]  # some of raw are views in a lake
     written = []
     for number, name in enumerate(names, 1):
         target = directory.joinpath(*name.split(".")).with_suffix(".parquet")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import duckdb
 
-from bufferhouse.engine.sql import streamed, tables_of
+from bufferhouse.engine.sql import streamed, table_names
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.models import build
 from bufferhouse.paths import MODELS
@@ -53,7 +53,7 @@ def copy_warehouse(
 
 def _tables(warehouse: Warehouse) -> list[str]:
     """Return the names of what has rows of its own: the tables of raw, and the models that are stored."""
-    return [*(f"raw.{table}" for table in tables_of(warehouse.con, "raw")), *warehouse.models()]
+    return [*(f"raw.{table}" for table in table_names(warehouse.con, "raw")), *warehouse.models()]
 
 
 def _copy(reader: Warehouse, writer: Warehouse, name: str) -> int:

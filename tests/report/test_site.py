@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from moto.server import ThreadedMotoServer
 
 from bufferhouse.commands.ingest_run import run_ingest
-from bufferhouse.commands.site import kept_in
+from bufferhouse.commands.site import site_folder
 from bufferhouse.compare.gate import Accepted
 from bufferhouse.report.site.addresses import LONGEST, run_address, slug, step_address
 from bufferhouse.report.site.site import Wishes, build_from
@@ -327,7 +327,7 @@ def test_an_accept_file_and_later_runs_decide_the_state_of_growth(example_wareho
 def test_open_serves_the_site_to_this_machine_only(blank_warehouse: Path, site: Path, tmp_path: Path, monkeypatch):
     """On 127.0.0.1, from a cache, where only what has changed is made anew; who asks by another name is refused."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folder = Path(shutil.copytree(site, kept_in(blank_warehouse)))
+    folder = Path(shutil.copytree(site, site_folder(blank_warehouse)))
     before = times(folder)
     process = start("open", "--no-browser", "--warehouse", blank_warehouse)
     try:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from bufferhouse.engine.sql import execute, kinds_of, quoted, tables_of, transaction
+from bufferhouse.engine.sql import column_types, execute, quoted, table_names, transaction
 from bufferhouse.errors import WarehouseError
 from bufferhouse.paths import MIGRATIONS
 from bufferhouse.sources.run import SOURCES
@@ -219,14 +219,14 @@ def check_version(version: int, name: str, *, is_reader: bool) -> None:
 
 def _statements(con: duckdb.DuckDBPyConnection) -> list[str]:
     """Return what turns the tables that are there into those of this version."""
-    there = {f"{schema}.{table}" for schema in ("raw", "meta", "appended") for table in tables_of(con, schema)}
+    there = {f"{schema}.{table}" for schema in ("raw", "meta", "appended") for table in table_names(con, schema)}
     wanted = tables()
     statements = [f"CREATE SCHEMA IF NOT EXISTS {schema}" for schema in ("raw", "meta", "appended")]
     for table in wanted:
         if table.name not in there:
             statements += create(table)
             continue
-        old = kinds_of(con, table.name)
+        old = column_types(con, table.name)
         new = [column for column in table.columns if column.name not in old]
         statements += [f"ALTER TABLE {table.name} ADD COLUMN {column.name} {column.kind}" for column in new]
         statements += comments(Table(table.name, None, new))
