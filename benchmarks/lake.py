@@ -19,6 +19,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from time import monotonic, process_time
 
@@ -228,9 +229,8 @@ def load_row(places: Places, turns: int) -> Row:
             lake = address_of(f"ducklake:postgres:{postgres.make_database()}").with_data_path(str(folder))
             for name, place in (("file", places.scratch / f"beside {turn}.duckdb"), ("lake", lake)):
                 with writing(place) as warehouse:
-                    sources = [Source.named([str(places.distinct)])]
-                    took = spent(lambda: ingest(sources, nullcontext(warehouse)))  # noqa: B023 - called at once
-                found[name].append(took)
+                    work = partial(ingest, [Source.named([str(places.distinct)])], nullcontext(warehouse))
+                    found[name].append(spent(work))
     (file, lake), times_a_file = ([found[name][1:] for name in found], ratio(found["lake"][1:], found["file"][1:]))
     return Row(
         f"a load of {contents:,} new contents into a lake with PostgreSQL",

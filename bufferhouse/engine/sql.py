@@ -18,7 +18,7 @@ from bufferhouse.engine.journal import commit
 Value = str | int | float | bool | datetime | Sequence | None
 
 # What stands in quotes or in a comment is passed over.
-_PLACE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\$([a-z_]+)""")
+_PLACE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\$([a-z_][a-z_0-9]*)""")
 
 
 def quoted(text: str) -> str:

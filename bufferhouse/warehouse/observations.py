@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 
@@ -91,10 +92,8 @@ def _frames_of(head: bytes) -> tuple[list[StackFrame] | None, int | None]:
     tables = head[head.find(b"\n" + FIRST_TABLE) + 1 :]
     # Where a head is no UTF-8, its tables are read otherwise, too.
     if head.startswith(b"HloModule ") and head.isascii() and 0 < len(tables) < min(len(head), _KEPT_BYTES):
-        try:
+        with suppress(DumpError):  # which is about a line of the tables, and is told again about one of the head
             return _frames_of_tables(tables)
-        except DumpError:  # which is about a line of the tables, and is told again about one of the head
-            pass
     return _with_key(read_stack_frames(head))
 
 
@@ -370,10 +369,10 @@ def _stand_ins(warehouse: Warehouse, files: pl.DataFrame) -> list[tuple[str | No
     """
     nothing = [_NO_STAND_IN] * len(files)
     # Nearly always there is neither, and to plan the statement below takes longer.
-    con, rejects = warehouse.con, warehouse.stored("rejects")
-    if not con.execute(f"SELECT EXISTS (FROM raw.protos) OR EXISTS (FROM {rejects} WHERE role = 'proto')").fetchone()[
-        0
-    ]:
+    con = warehouse.con
+    refused = f"FROM {warehouse.stored('rejects')} WHERE role = 'proto'"
+    [(is_there_any,)] = con.execute(f"SELECT EXISTS (FROM raw.protos) OR EXISTS ({refused})").fetchall()
+    if not is_there_any:
         return nothing
     of_these_runs = _condition(files["run_id"].unique())
     alone = con.execute(

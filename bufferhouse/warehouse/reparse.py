@@ -152,7 +152,7 @@ def _replace(warehouse: Warehouse, good: Iterable[int], new: Batch, names: Names
 
 def _derive_again(con: duckdb.DuckDBPyConnection, good: list[int], signature_ids: Mapping[int, int]) -> None:
     """Bring up to date what observations repeat of their dump and their path."""
-    with registered(con, "good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64})):
+    with streamed(con, "good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64})):
         rows = con.execute(
             "SELECT dump_id, relative_path FROM raw.observations SEMI JOIN good USING (dump_id) GROUP BY ALL"
         ).fetchall()

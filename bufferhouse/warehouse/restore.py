@@ -203,7 +203,7 @@ def _live_range(dump: Dump, rows: Mapping[str, dict[str, list]], names: Mapping[
 
 def chunks(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> Iterator[dict[str, pl.DataFrame]]:
     """Yield the stored frames of many dumps, as many at a time as can lie in memory together."""
-    with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64})):
+    with streamed(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64})):
         cursor = con.execute("SELECT dump_id, text_bytes FROM raw.dumps SEMI JOIN chosen USING (dump_id)")
         sizes = dict(cursor.fetchall())
     chunk: list[int] = []
