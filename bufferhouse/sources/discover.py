@@ -114,9 +114,9 @@ def grouped(entry: Entry, beside: Files, directory: str) -> Found:
     plain = compression.plain_name(entry.path) if has_some_beside or ".hlo" in entry.path else ""
     if is_proto(plain):
         flags = _flags(entry, plain, beside.flags)
-        return Found("", relative_path, {"proto": entry}, entry.size_bytes, entry.mtime_ns, flags=flags)
+        return Found.of(relative_path, {"proto": entry}, flags=flags)
     if not has_some_beside or not plain.endswith(SUFFIXES["allocations"]):
-        return Found("", relative_path, {"combined": entry}, entry.size_bytes, entry.mtime_ns)
+        return Found.of(relative_path, {"combined": entry})
     parts = {"allocations": entry}
     stem = plain.removesuffix(SUFFIXES["allocations"])
     own_kind = entry.path.removeprefix(plain)
@@ -130,13 +130,10 @@ def grouped(entry: Entry, beside: Files, directory: str) -> Found:
     module_text = _first(entry, texts, beside.module_texts)
     if module_text is not None:
         module_text.is_head_only = True
-    return Found(
-        "",
+    return Found.of(
         relative_path,
         parts if len(parts) > 1 else {"combined": entry},
-        sum(part.size_bytes for part in parts.values()),
-        max(part.mtime_ns for part in parts.values()),
-        module_text,
+        module_text=module_text,
         flags=_flags(entry, plain, beside.flags),
         proto=_proto(entry, plain, beside.protos),
     )
@@ -479,7 +476,7 @@ def _read_from(
             elif role == _PROTO:
                 dump.proto_bytes, part = _decompressed(entry.path, role, data), b""
             elif role in dump.flags:
-                dump.flag_texts[role], part = _decompressed(entry.path, role, data), b""
+                dump.flag_texts, part = {**dump.flag_texts, role: _decompressed(entry.path, role, data)}, b""
             else:
                 part = _decompressed(entry.path, role, data)
                 if len(dump.parts) == 1 and dump.module_text is dump.proto is None and not dump.flags:

@@ -2,15 +2,19 @@
 
 import marshal
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import count, repeat
+from types import MappingProxyType
+from typing import NamedTuple, Self
 
 from bufferhouse.dump.identity import Content, read_file_name
 from bufferhouse.sources.directory import Entry, Tree
 from bufferhouse.sources.spool import Place, Spool
 
 PORTION = 10_000  # files that are held at a time, about 1.7 KB each
+_NO_FLAGS: Mapping = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -34,16 +38,41 @@ class Found:
     head: bytes | Exception | None = None
     content: Content | None = None
     did_not_fit: bool | None = None
-    flags: dict[str, Entry] = field(default_factory=dict)
-    flag_texts: dict[str, bytes | Exception] = field(default_factory=dict)
+    flags: Mapping[str, Entry] = field(default_factory=lambda: _NO_FLAGS)
+    flag_texts: Mapping[str, bytes | Exception] = field(default_factory=lambda: _NO_FLAGS)
     proto: Entry | None = None
     proto_bytes: bytes | Exception | None = None
     number: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        relative_path: str,
+        parts: dict[str, Entry],
+        *,
+        module_text: Entry | None = None,
+        flags: Mapping[str, Entry] = _NO_FLAGS,
+        proto: Entry | None = None,
+    ) -> Self:
+        """Return a dump of some files: as large as all its parts, as young as the youngest."""
+        if len(parts) == 1:
+            (part,) = parts.values()
+            size_bytes, mtime_ns = part.size_bytes, part.mtime_ns
+        else:
+            size_bytes = sum(part.size_bytes for part in parts.values())
+            mtime_ns = max(part.mtime_ns for part in parts.values())
+        return cls("", relative_path, parts, size_bytes, mtime_ns, module_text, flags=flags, proto=proto)
 
     @property
     def uri(self) -> str:
         """Where the dump was found, for messages and for raw.observations; archive members as archive!member."""
         return next(iter(self.parts.values())).path
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All files of the dump: its parts, and those beside it."""
+        beside = (self.module_text, *self.flags.values(), self.proto)
+        return [*self.parts.values(), *(entry for entry in beside if entry is not None)]
 
 
 @dataclass(slots=True)
@@ -80,61 +109,99 @@ class FoundRun:
             self.oldest_dumped_at = stamp
 
 
+class _Make(NamedTuple):
+    """What many dumps have in common: which files they have, in the order of `Found.entries`, and whether they fit."""
+
+    roles: tuple[str, ...]
+    has_module_text: bool
+    flag_kinds: tuple[str, ...]
+    has_proto: bool
+    did_not_fit: bool | None
+
+
+class _Origin(NamedTuple):
+    """What many files have in common: all of an `Entry` but its path, size and time."""
+
+    tree: Tree
+    base: str
+    is_explicit: bool
+    begins_like_a_dump: bool | None
+    is_head_only: bool
+
+
 @dataclass(slots=True)
 class _Store:
-    """All dumps of a discovery: the last portion in memory, those before it in a file; runs and trees by number."""
+    """All dumps of a discovery: the last portion in memory, those before it in a file; runs by number.
+
+    In the file they are columns: objects would be written, read and walked over by Python's collector one by one.
+    """
 
     runs: list[FoundRun] = field(default_factory=list)
     run_of: array = field(default_factory=lambda: array("L"))
     places: list[Place] = field(default_factory=list)  # of the portions that are not in memory
     last: list[Found] = field(default_factory=list)
-    trees: list[Tree] = field(default_factory=list)
-    tree_numbers: dict[int, int] = field(default_factory=dict)
+    makes: list[_Make] = field(default_factory=list)
+    make_numbers: dict[tuple, int] = field(default_factory=dict)
+    origins: list[_Origin] = field(default_factory=list)
+    origin_numbers: dict[tuple, int] = field(default_factory=dict)
     contents: dict[int, Content] = field(default_factory=dict)
     spool: Spool = field(default_factory=Spool)
 
     def put_away(self) -> None:
         """Write the portion that is in memory into the file."""
-        self.places.append(self.spool.put(marshal.dumps([self._told(dump) for dump in self.last])))
+        dumps = self.last
+        entries = [entry for dump in dumps for entry in dump.entries]
+        columns = (
+            [dump.relative_path for dump in dumps],
+            [self._make_number(dump) for dump in dumps],
+            [entry.path for entry in entries],
+            [self._origin_number(entry) for entry in entries],
+            [entry.size_bytes for entry in entries],
+            [entry.mtime_ns for entry in entries],
+        )
+        self.places.append(self.spool.put(marshal.dumps(columns)))
         self.last = []
 
     def portions(self) -> Iterator[list[Found]]:
         number = 0
         for place in self.places:
-            told = marshal.loads(self.spool.take(place))
-            yield [self._restored(number + place, one) for place, one in enumerate(told)]
-            number += len(told)
+            relative_paths, makes, *columns = marshal.loads(self.spool.take(place))
+            entries = map(self._entry, *columns)
+            yield list(map(self._found, relative_paths, makes, repeat(entries), count(number)))
+            number += len(relative_paths)
         yield self.last
 
-    def _told(self, dump: Found) -> tuple:
-        parts = [(role, self._told_entry(entry)) for role, entry in dump.parts.items()]
-        text = dump.module_text and self._told_entry(dump.module_text)
-        flags = [(kind, self._told_entry(entry)) for kind, entry in dump.flags.items()]
-        proto = dump.proto and self._told_entry(dump.proto)
-        return dump.relative_path, parts, dump.size_bytes, dump.mtime_ns, text, dump.did_not_fit, flags, proto
+    def _make_number(self, dump: Found) -> int:
+        text, proto = dump.module_text, dump.proto
+        make = ((*dump.parts,), text is not None, (*dump.flags,), proto is not None, dump.did_not_fit)
+        number = self.make_numbers.get(make)
+        if number is None:
+            number = self.make_numbers[make] = len(self.makes)
+            self.makes.append(_Make(*make))
+        return number
 
-    def _restored(self, number: int, told: tuple) -> Found:
-        relative_path, parts, size_bytes, mtime_ns, text, did_not_fit, flags, proto = told
-        entries = {role: self._restored_entry(entry) for role, entry in parts}
-        module_text = text and self._restored_entry(text)
-        found = Found("", relative_path, entries, size_bytes, mtime_ns, module_text, number=number)
-        found.did_not_fit = did_not_fit
-        found.flags = {kind: self._restored_entry(entry) for kind, entry in flags}
-        found.proto = proto and self._restored_entry(proto)
+    def _origin_number(self, entry: Entry) -> int:
+        origin = (id(entry.tree), entry.base, entry.is_explicit, entry.begins_like_a_dump, entry.is_head_only)
+        number = self.origin_numbers.get(origin)
+        if number is None:
+            number = self.origin_numbers[origin] = len(self.origins)
+            self.origins.append(_Origin(entry.tree, *origin[1:]))
+        return number
+
+    def _entry(self, path: str, origin: int, size_bytes: int, mtime_ns: int) -> Entry:
+        tree, base, *facts = self.origins[origin]
+        return Entry(tree, path, base, size_bytes, mtime_ns, *facts)
+
+    def _found(self, relative_path: str, make: int, entries: Iterator[Entry], number: int) -> Found:
+        make = self.makes[make]
+        # What is first of a pair ends it: no entry is taken too many.
+        parts = dict(zip(make.roles, entries, strict=False))
+        text = next(entries) if make.has_module_text else None
+        flags = dict(zip(make.flag_kinds, entries, strict=False)) if make.flag_kinds else _NO_FLAGS
+        proto = next(entries) if make.has_proto else None
+        found = Found.of(relative_path, parts, module_text=text, flags=flags, proto=proto)
+        found.did_not_fit, found.number = make.did_not_fit, number
         return found
-
-    def _told_entry(self, entry: Entry) -> tuple:
-        tree = self.tree_numbers.get(id(entry.tree))
-        if tree is None:
-            tree = self.tree_numbers[id(entry.tree)] = len(self.trees)
-            self.trees.append(entry.tree)
-        return (
-            tree, entry.path, entry.base, entry.size_bytes, entry.mtime_ns, entry.is_explicit, entry.begins_like_a_dump,
-            entry.is_head_only,
-        )  # fmt: skip
-
-    def _restored_entry(self, told: tuple) -> Entry:
-        return Entry(self.trees[told[0]], *told[1:])
 
 
 class FoundDumps:
