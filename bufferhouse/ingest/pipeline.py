@@ -26,6 +26,7 @@ from bufferhouse.ingest.summary import Summary
 from bufferhouse.ingest.workers import Pending, Workers
 from bufferhouse.tabulate.batch import ParsedBatch, merged
 from bufferhouse.tabulate.contents import ParsedContents, parse_contents
+from bufferhouse.tabulate.memory import collect_young, collector_paused
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.load import Loaded, load
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -56,6 +57,7 @@ def silently(_progress: Progress) -> None:
     """Tell nobody how far an ingest is."""
 
 
+@collector_paused()
 def ingest(
     sources: Sequence[Source],
     warehouse: AbstractContextManager[Warehouse],
@@ -176,6 +178,7 @@ def _load_all(
         done += len(batch.sightings) + len(batch.unreadable)
         tell(Progress(number, begun.job.source.name, parsed, loaded, done, total))
         batch.clear()  # the next one is read before the names here stand for it
+        collect_young()
     return number
 
 
