@@ -42,7 +42,7 @@ OBSERVATIONS = {
     "proto_difference": pl.String, "stand_in_path": pl.String, "stand_in_load_id": pl.Int64,
 }  # fmt: skip
 _SIGHTINGS = {
-    "number": pl.Int64, "run_name": pl.String, "relative_path": pl.String, "dump_id": pl.Int64, "size_bytes": pl.Int64,
+    "number": pl.Int64, "run_id": pl.Int64, "relative_path": pl.String, "dump_id": pl.Int64, "size_bytes": pl.Int64,
     "mtime_ns": pl.Int64, "has_module_text": pl.Boolean, "module_text_size_bytes": pl.Int64,
     "module_text_mtime_ns": pl.Int64, "stack_frames_id": pl.Int64, "stack_frames_fault": pl.String,
     "did_not_fit": pl.Boolean, "has_compile_flags": pl.Boolean, "compile_flags_ids": pl.List(pl.Int64),
@@ -224,26 +224,27 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
     if not told:
         return sightings, 0
     of_these_runs = _condition(told.values())
-    with streamed(con, "files", pl.DataFrame({"relative_path": [s.relative_path for s in sightings]})):
+    of_known_runs = [(i, s) for i, s in enumerate(sightings) if s.run_name in told]
+    run_of, paths = [told[s.run_name] for _, s in of_known_runs], [s.relative_path for _, s in of_known_runs]
+    with streamed(con, "files", pl.DataFrame({"run_id": run_of, "relative_path": paths})):
         if not _are_told(con, "files", of_these_runs):
             return sightings, 0
     rows = [
         (
-            i, s.run_name, s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns,
+            i, told[s.run_name], s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns,
             s.module_text is not None and s.module_text.size_bytes is not None, *_of_module_text(s), s.did_not_fit,
             s.compile_flags is not None and s.compile_flags.size_bytes is not None, *_of_compile_flags(s),
             s.proto is not None and s.proto.size_bytes is not None, *_of_proto(s)[:2],
         )
-        for i, s in enumerate(sightings)
+        for i, s in of_known_runs
     ]  # fmt: skip
     with streamed(con, "sightings", pl.DataFrame(rows, schema=_SIGHTINGS, orient="row")):
-        fresh = con.execute(
-            "SELECT s.number FROM sightings AS s ANTI JOIN ("
-            " SELECT r.run_name, o.* FROM staging.observations AS o JOIN raw.runs AS r USING (run_id)"
-            f" WHERE {of_these_runs}"
+        again = con.execute(
+            "SELECT s.number FROM sightings AS s SEMI JOIN ("
+            f" SELECT o.* FROM staging.observations AS o WHERE {of_these_runs}"
             " AND (o.run_id, o.relative_path) NOT IN (SELECT (run_id, relative_path) FROM raw.rejects"
             " WHERE state = 'open')) AS o"
-            " ON s.run_name = o.run_name AND s.relative_path = o.relative_path AND s.dump_id = o.dump_id"
+            " ON s.run_id = o.run_id AND s.relative_path = o.relative_path AND s.dump_id = o.dump_id"
             " AND s.size_bytes = o.source_size_bytes AND s.mtime_ns IS NOT DISTINCT FROM o.source_mtime_ns"
             " AND (NOT s.has_module_text OR (s.module_text_size_bytes IS NOT DISTINCT FROM o.module_text_size_bytes"
             " AND s.module_text_mtime_ns IS NOT DISTINCT FROM o.module_text_mtime_ns"
@@ -256,9 +257,9 @@ def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[l
             " AND s.compile_flags_fault IS NOT DISTINCT FROM o.compile_flags_fault))"
             " AND (NOT s.has_proto OR (s.proto_size_bytes IS NOT DISTINCT FROM o.proto_size_bytes"
             " AND s.proto_mtime_ns IS NOT DISTINCT FROM o.proto_mtime_ns))"
-            " ORDER BY s.number"
         ).fetchall()
-    return [sightings[number] for (number,) in fresh], len(sightings) - len(fresh)
+    are_told = {number for (number,) in again}
+    return [s for i, s in enumerate(sightings) if i not in are_told], len(are_told)
 
 
 _NO_MODULE_TEXT = (None, None, None, None)
@@ -399,10 +400,11 @@ def _condition(runs: Iterable[int]) -> str:
 
 
 def _are_told(con: duckdb.DuckDBPyConnection, table: str, of_these_runs: str) -> bool:
-    """Say whether any path of a table was seen in some runs: most often none was, and what tells more is dear."""
+    """Say whether any file of a table was seen in some runs: most often none was, and what tells more is dear."""
     return bool(
         con.execute(
-            f"SELECT 1 FROM raw.observations AS o SEMI JOIN {table} USING (relative_path) WHERE {of_these_runs} LIMIT 1"
+            f"SELECT 1 FROM raw.observations AS o SEMI JOIN {table} USING (run_id, relative_path)"
+            f" WHERE {of_these_runs} LIMIT 1"
         ).fetchall()
     )
 
