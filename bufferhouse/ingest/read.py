@@ -37,13 +37,15 @@ class Limits:
         given = (os.environ.get("BUFFERHOUSE_BATCH_DUMPS"), os.environ.get("BUFFERHOUSE_BATCH_BYTES"))
         return cls(int(given[0] or cls.dumps), int(given[1] or cls.text_bytes))
 
-    @property
-    def of_a_chunk(self) -> "Limits":
-        """What is read before it is looked up which of it is new: small enough to hold."""
+    def of_a_chunk(self, batch: "ReadBatch") -> "Limits":
+        """What is read before it is looked up which of it is new: what fills the batch, if all is; a quarter at least.
+
+        To look up takes a lake a tenth of a second.
+        """
         return replace(
             self,
-            dumps=min(1000, self.dumps),
-            text_bytes=min(4 << 20, self.text_bytes),
+            dumps=max(self.dumps // 4, self.dumps - len(batch.new)),
+            text_bytes=max(self.text_bytes // 4, self.text_bytes - batch.new_bytes),
             sightings=min(10_000, self.sightings),
         )
 
@@ -127,7 +129,7 @@ class Reader:
         """Yield what was read, in pieces small enough to hold before it is known which of them are new."""
         chunk: list[Sighting] = []
         count = size = held = 0
-        limits = self.limits.of_a_chunk
+        limits = self.limits.of_a_chunk(self.batch)
         for dump, files in read(self.dumps):
             sighting = self._sighting(dump, files)
             if sighting is None:
@@ -142,6 +144,7 @@ class Reader:
             if limits.reached(count, size, len(chunk), held):
                 yield chunk
                 chunk, count, size, held = [], 0, 0, 0
+                limits = self.limits.of_a_chunk(self.batch)
         if chunk:
             yield chunk
 

@@ -156,12 +156,14 @@ def _load_whole(
         for sighting in taken:
             sighting.files = None  # only a reject keeps its bytes
         with warehouse.transaction():
-            run_ids = _add_runs(warehouse, runs, {s.run_name for s in parsed.sightings})
+            run_names = {s.run_name for s in parsed.sightings}
+            known_runs = complete_runs(warehouse, {name: run for name, run in runs.items() if name in run_names})
+            run_ids = known_runs | _add_runs(warehouse, runs, run_names - known_runs.keys())
             result.rows = copy_in(warehouse, set(offenders), names.incremental) if names.checks else {"dumps": 0}
             result.new_count = result.rows["dumps"]
             result.known_count = len(observed) + again - result.new_count
             result.text_bytes = sum(s.text_bytes for s in parsed.sightings)
-            result.rows.update(observe(warehouse, observed, run_ids, load_id, parsed.signature_ids))
+            result.rows.update(observe(warehouse, observed, run_ids, known_runs, load_id, parsed.signature_ids))
             if replayed is None:
                 _resolve(warehouse, load_id)
             elif closed:
@@ -241,16 +243,16 @@ def _shape_ids(warehouse: Warehouse, shapes: pl.DataFrame) -> pl.Series:
 
 
 def _add_runs(warehouse: Warehouse, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
-    """Add the runs a warehouse has not seen, complete those it has; return the id of each name."""
+    """Add the runs that a warehouse has not seen; return the number of each."""
     from schemas import RUNS
 
-    known = complete_runs(warehouse, {name: run for name, run in runs.items() if name in names})
-    new = sorted(names - known.keys(), key=list(runs).index)
-    if new:
-        known.update(zip(new, warehouse.run_numbers(new), strict=True))
-        rows = [tuple(runs[name].row(known[name]).values()) for name in new]
-        insert(warehouse, "runs", {name: column.dtype for name, column in RUNS.columns.items()}, rows)
-    return known
+    if not names:
+        return {}
+    new = sorted(names, key=list(runs).index)
+    numbers = dict(zip(new, warehouse.run_numbers(new), strict=True))
+    rows = [tuple(runs[name].row(number).values()) for name, number in numbers.items()]
+    insert(warehouse, "runs", {name: column.dtype for name, column in RUNS.columns.items()}, rows)
+    return numbers
 
 
 def _resolve(warehouse: Warehouse, load_id: int) -> None:

@@ -1,7 +1,7 @@
 """What was seen beside what a dump holds: the files of runs, and what the files beside each say of its compilation."""
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
@@ -293,12 +293,16 @@ def observe(
     warehouse: Warehouse,
     sightings: list[Sighting],
     run_ids: Mapping[str, int],
+    known_runs: Collection[str],
     load_id: int,
     signature_ids: Mapping[int, int],
 ) -> dict[str, int]:
-    """Write an observation per sighting, and what nobody has seen before beside a dump; return the rows by table."""
+    """Write an observation per sighting, and what nobody has seen before beside a dump; return the rows by table.
+
+    `known_runs` are the runs that were there before this load: of the files of all others nothing was seen.
+    """
     texts = [s.module_text for s in sightings if s.module_text is not None]
-    rows = _observations(warehouse, sightings, run_ids, load_id, signature_ids)
+    rows = _observations(warehouse, sightings, run_ids, {run_ids[name] for name in known_runs}, load_id, signature_ids)
     frames = {t.stack_frames_id: t.stack_frames for t in texts if t.stack_frames}
     donations = {t.donations_id: t.donations for t in texts if t.donations}
     flags = {key: rows for s in sightings if s.compile_flags for key, rows in s.compile_flags.sets.items()}
@@ -319,6 +323,7 @@ def _observations(
     warehouse: Warehouse,
     sightings: list[Sighting],
     run_ids: Mapping[str, int],
+    known_runs: Set[int],
     load_id: int,
     signature_ids: Mapping[int, int],
 ) -> pl.DataFrame:
@@ -332,10 +337,11 @@ def _observations(
     columns = (
         *files, [s.content.dump_id for s in sightings], [load_id] * len(sightings), program_ids,
         [s.source_uri for s in sightings], *others, [s.size_bytes for s in sightings], [s.mtime_ns for s in sightings],
-        *_columns(map(_of_module_text, sightings), _NO_MODULE_TEXT), _newest_loads(warehouse.con, files),
+        *_columns(map(_of_module_text, sightings), _NO_MODULE_TEXT), _newest_loads(warehouse.con, files, known_runs),
         [s.did_not_fit for s in sightings], *_columns(map(_of_compile_flags, sightings), _NO_COMPILE_FLAGS),
         [s.module_text.donations_id if s.module_text else None for s in sightings],
-        *_columns(map(_of_proto, sightings), _NO_PROTO), *_columns(_stand_ins(warehouse, files), _NO_STAND_IN),
+        *_columns(map(_of_proto, sightings), _NO_PROTO),
+        *_columns(_stand_ins(warehouse, files, known_runs), _NO_STAND_IN),
     )  # fmt: skip
     return pl.DataFrame(dict(zip(OBSERVATIONS, columns, strict=True)), schema=OBSERVATIONS)
 
@@ -346,9 +352,11 @@ def _columns(rows: Iterable[tuple], nothing: tuple) -> Iterable[Sequence | None]
     return nothing if all(row is nothing for row in rows) else zip(*rows, strict=True)
 
 
-def _newest_loads(con: duckdb.DuckDBPyConnection, files: pl.DataFrame) -> list[int | None]:
+def _newest_loads(con: duckdb.DuckDBPyConnection, files: pl.DataFrame, known_runs: Set[int]) -> list[int | None]:
     """Return the load that saw each file last, given by run_id and path; None for those that were not seen before."""
-    of_these_runs = _condition(files["run_id"].unique())
+    if not known_runs:
+        return [None] * len(files)
+    of_these_runs = _condition(known_runs)
     with registered(con, "files", files):
         if not _are_told(con, "files", of_these_runs):
             return [None] * len(files)
@@ -363,19 +371,21 @@ def _newest_loads(con: duckdb.DuckDBPyConnection, files: pl.DataFrame) -> list[i
 _NO_STAND_IN = (None, None)
 
 
-def _stand_ins(warehouse: Warehouse, files: pl.DataFrame) -> list[tuple[str | None, int | None]]:
+def _stand_ins(warehouse: Warehouse, files: pl.DataFrame, known_runs: Set[int]) -> list[tuple[str | None, int | None]]:
     """Return the path and the load of the proto that was taken for each dump, or refused, before its text came.
 
     XLA writes the proto first: who ingests a directory that is being written may find it alone.
     """
     nothing = [_NO_STAND_IN] * len(files)
+    if not known_runs:
+        return nothing
     # Nearly always there is neither, and to plan the statement below takes longer.
     con = warehouse.con
     refused = f"FROM {warehouse.stored('rejects')} WHERE role = 'proto'"
     [(is_there_any,)] = con.execute(f"SELECT EXISTS (FROM raw.protos) OR EXISTS ({refused})").fetchall()
     if not is_there_any:
         return nothing
-    of_these_runs = _condition(files["run_id"].unique())
+    of_these_runs = _condition(known_runs)
     alone = con.execute(
         "SELECT o.run_id, o.relative_path, o.load_id FROM staging.observations AS o SEMI JOIN raw.protos AS p"
         f" ON o.dump_id = p.dump_id WHERE {of_these_runs} UNION ALL SELECT o.run_id, o.relative_path, MAX(o.load_id)"
