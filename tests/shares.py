@@ -1,7 +1,7 @@
 """A plugin that deals the files of tests to the processes of a run, so that all end at about the same time.
 
-Files that take long are begun first. Those that use the Prefect server are one share: each process starts one of its own,
-which takes ten seconds.
+Files that take long are begun first. Those that use the Prefect server are one share: each process would start one of
+its own, which takes ten seconds.
 """
 
 import pytest
