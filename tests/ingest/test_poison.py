@@ -76,7 +76,7 @@ STEPS = {
     "noted": ("bufferhouse.warehouse.load.observe", of_sightings, None),
 }
 IN_PYTHON = ("parsed", "taken into a batch", "tabulated")  # steps that the native reader leaves out
-# The step behind each is in the same function, or the same loop: `given to a run`, `read`, `tabulated`.
+# Steps beside them, in the same part, stay: `given to a run`, `read`, `tabulated`.
 SOAK = ("looked at", "decompressed", "taken into a batch")
 
 
