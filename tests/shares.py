@@ -1,13 +1,14 @@
 """A plugin that deals the files of tests to the processes of a run, so that all end at about the same time.
 
-Files that take long are begun first. Those of flows are one share: they use one Prefect server, which takes a process
-ten seconds to start.
+Files that take long are begun first. Those that use the Prefect server are one share: each process would start one of
+its own, which takes ten seconds.
 """
 
 import pytest
 
 FLOWS = "tests/flows/"
 STACK = f"{FLOWS}test_oncall.py"  # has a server of its own
+DEMO = "tests/system/test_docker.py"  # asks for the server of the flows
 # Each takes ten seconds and more, the longest first; a folder stands for its files.
 LONGEST = (
     FLOWS,
@@ -40,7 +41,7 @@ LONGEST = (
 def share_of(nodeid: str) -> str:
     """Return what goes to one process together with a test."""
     file = nodeid.split("::", 1)[0]
-    return FLOWS if file.startswith(FLOWS) and file != STACK else file
+    return FLOWS if file == DEMO or (file.startswith(FLOWS) and file != STACK) else file
 
 
 def _place(nodeid: str) -> int:

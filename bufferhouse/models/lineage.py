@@ -88,7 +88,10 @@ class Lineage:
             )
             self.scopes[table] = expression, build_scope(expression)
         expression, scope = self.scopes[table]
-        node = traced(column, expression, scope=scope, dialect="duckdb", schema=self.mapping, trim_selects=False)
+        # With a scope the expression is only handed on, and to copy it took most of the time.
+        node = traced(
+            column, expression, scope=scope, dialect="duckdb", schema=self.mapping, trim_selects=False, copy=False
+        )
         found = set()
         for leaf in node.walk():
             if not leaf.downstream and isinstance(leaf.expression, exp.Table) and leaf.expression.db:

@@ -75,7 +75,7 @@ def test_the_corpus_becomes_the_same_tables(path: Path):
 
 @needs_it
 @given(st.lists(dumps(), min_size=1, max_size=4))
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 def test_generated_dumps_become_the_same_tables(generated: list[Dump]):
     """Whatever the grammar allows: the same tables, or it is left to Python."""
     assert offence(*[render(dump) for dump in generated]) is None
@@ -120,7 +120,7 @@ slots = st.builds(
 
 @needs_it
 @given(st.lists(slots, min_size=1, max_size=14))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_strict_overlaps_are_the_same(generated: list[Slot]):
     """Wherever values lie, and whenever they live."""
     headers = [", preallocated-temp"] * (1 + max(slot.allocation for slot in generated))
@@ -160,7 +160,7 @@ def test_damaged_dumps(seed, tmp_path):
 @needs_it
 def test_damaged_dumps_under_sanitizers():
     """No byte beyond the input is read, and nothing overflows."""
-    outcome = fuzz_native.sanitized(["--mutations", "300", "--seed", "9"])
+    outcome = fuzz_native.sanitized(["--mutations", "100", "--seed", "9"])
     if outcome is None:
         pytest.skip("the compiler has no sanitizers")
     assert 0 == outcome

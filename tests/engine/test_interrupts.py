@@ -110,7 +110,8 @@ def endless_warehouse(warehouse) -> Path:
     return warehouse
 
 
-SOAK = ("list", "models", "stats")  # they ask as `query` and `report` do, and write nothing
+# They ask as `query` and `report` do, and write nothing; `parquet` writes files as `export` does.
+SOAK = ("list", "models", "stats", "compare", "parquet")
 
 
 @pytest.mark.parametrize("verb", [pytest.param(one, marks=[pytest.mark.soak] if one in SOAK else []) for one in VERBS])
@@ -130,7 +131,7 @@ import bufferhouse
 
 con = bufferhouse.connect(sys.argv[1])
 try:
-    threading.Timer(1, os.kill, [os.getpid(), signal.SIGINT]).start()
+    threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
     try:
         con.sql(sys.argv[2]).fetchall()
     except Exception:  # of DuckDB, which comes first now and then
@@ -159,7 +160,7 @@ try:
     try:
         with reading(Path(sys.argv[1])) as opened:
             con = opened.con
-            threading.Timer(1, os.kill, [os.getpid(), signal.SIGTERM]).start()
+            threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGTERM]).start()
             con.execute(sys.argv[2])
     except Exception:  # of DuckDB, which comes first now and then
         time.sleep(1)

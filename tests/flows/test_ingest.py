@@ -35,7 +35,7 @@ from flows.parsers import chosen_workers
 from flows.steps import is_transient, step
 from tests.ingests import write_dumps
 from tests.synthetic import small_dump
-from tests.warehouses import published_path
+from tests.warehouses import counts, published_path
 
 pytest_plugins = ["tests.flows.prefect_server"]
 
@@ -113,12 +113,6 @@ def query(warehouse: Path, sql: str) -> list[tuple]:
         return con.execute(sql).fetchall()
 
 
-def raw_rows(warehouse: Path) -> dict[str, int]:
-    """Return the number of rows of each raw table."""
-    tables = query(warehouse, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw'")
-    return {table: query(warehouse, f"SELECT COUNT(*) FROM raw.{table}")[0][0] for (table,) in sorted(tables)}
-
-
 def artifact(state: State) -> str:
     """Return the Markdown of the summary of a flow run, beside which it leaves its progress."""
     with get_client(sync_client=True) as client:
@@ -141,19 +135,19 @@ def test_the_flow_loads_the_rows_that_the_command_line_loads(ingested, three_run
     """Flow and command line are one path: every raw table has the same rows, all but the moments of loading."""
     other = tmp_path / "warehouse.duckdb"
     run_ingest([str(three_runs)], other)
-    counts = raw_rows(ingested.warehouse)
+    loaded = counts(ingested.warehouse)
     different = {}
     with duckdb.connect() as con:
         con.execute(f"ATTACH '{ingested.warehouse}' AS by_flow (READ_ONLY)")
         con.execute(f"ATTACH '{other}' AS by_command (READ_ONLY)")
-        for table in counts:
+        for table in loaded:
             columns = "* EXCLUDE (started_at, finished_at)" if table == "loads" else "*"
             one, two = (f"(SELECT {columns} FROM {name}.raw.{table})" for name in ("by_flow", "by_command"))
             sql = f"SELECT COUNT(*) FROM (({one} EXCEPT ALL {two}) UNION ALL ({two} EXCEPT ALL {one}))"
             different[table] = con.execute(sql).fetchone()[0]
-    assert dict.fromkeys(counts, 0) == different
-    assert raw_rows(other) == counts
-    assert (31, 31, 1) == (counts["observations"], counts["dumps"], counts["loads"])
+    assert dict.fromkeys(loaded, 0) == different
+    assert counts(other) == loaded
+    assert (31, 31, 1) == (loaded["observations"], loaded["dumps"], loaded["loads"])
 
 
 def test_a_batch_is_one_task_and_a_dump_is_none(ingested):
@@ -189,7 +183,7 @@ def test_the_published_copy_has_what_was_loaded(ingested):
     """The flow publishes: beside the warehouse lies a copy for readers, with every row."""
     copy = published_path(ingested.warehouse)
     assert copy.is_file()
-    assert raw_rows(ingested.warehouse) == raw_rows(copy)
+    assert counts(ingested.warehouse) == counts(copy)
 
 
 def test_no_copy_is_published_when_none_is_wanted(prefect_server, tmp_path):
@@ -204,8 +198,8 @@ def test_no_copy_is_published_when_none_is_wanted(prefect_server, tmp_path):
 def test_the_artifact_says_what_was_done(ingested):
     """The artifact `ingest-summary` holds the figures of the run, as the warehouse has them."""
     said = figures(artifact(ingested.state))
-    counts = {name: int(said[name].replace(",", "")) for name in ("dumps seen", "new contents", "known", "rejected")}
-    assert {"dumps seen": 31, "new contents": 31, "known": 0, "rejected": 0} == counts
+    told = {name: int(said[name].replace(",", "")) for name in ("dumps seen", "new contents", "known", "rejected")}
+    assert {"dumps seen": 31, "new contents": 31, "known": 0, "rejected": 0} == told
     assert str(published_path(ingested.warehouse)) == said["published"]
 
 
@@ -214,16 +208,16 @@ def test_the_result_of_the_flow_is_the_summary(ingested):
     assert ("Completed", "31 new, 0 known") == (ingested.state.name, ingested.state.message)
     summary = ingested.state.result()
     assert (31, 31, set(RUNS)) == (summary["seen"], summary["new"], set(summary["runs"]))
-    counts = raw_rows(ingested.warehouse)
-    assert summary["rows"] == {table: counts[table] for table in summary["rows"]}
+    loaded = counts(ingested.warehouse)
+    assert summary["rows"] == {table: loaded[table] for table in summary["rows"]}
 
 
 def test_running_again_loads_nothing(ingested, three_runs):
     """Known by path, size and time: the second run parses, loads and publishes nothing, not even an empty load."""
-    before = raw_rows(ingested.warehouse)
+    before = counts(ingested.warehouse)
     state = ingest([str(three_runs)], warehouse=str(ingested.warehouse), return_state=True)
     assert ("Completed", "0 new, 31 known") == (state.name, state.message)
-    assert before == raw_rows(ingested.warehouse)
+    assert before == counts(ingested.warehouse)
     assert {"discover"} == set(map(task_name, task_runs(state, last="discover")))
 
 
@@ -359,7 +353,7 @@ def test_the_flow_waits_for_another_writer(prefect_server, tmp_path):
     waited = ingest(**call, wait_seconds=60)
     release.join()
     assert ("Failed", "Completed") == (refused.name, waited.name)
-    assert 1 == raw_rows(warehouse)["dumps"]
+    assert 1 == counts(warehouse)["dumps"]
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def services(stack, inbox, blank_warehouse) -> Stack:
 
 @pytest.fixture(scope="module")
 def worker(services) -> Stack:
-    """The same with a worker beside the scheduler; what is deployed for it, tests/flows/test_serve.py runs, too."""
+    """The same with a worker beside the scheduler; what is deployed for it, tests/flows/test_worker.py runs, too."""
     services.run("deploy")
     services.begin("worker")
     return services

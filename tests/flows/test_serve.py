@@ -1,14 +1,11 @@
-"""`bufferhouse serve` and a process worker on a real Prefect server: what is dropped into a folder comes out right."""
+"""`bufferhouse serve` on a real Prefect server: what is dropped into a folder comes out right."""
 
 import os
 import shutil
-import subprocess
-import sys
 import time
 from itertools import pairwise
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from tests.command_line import CHECKOUT
@@ -173,44 +170,6 @@ def test_reports_and_maintenance_run_when_they_are_asked_for(clock):
     assert "0" == figures(clock.artifacts(backfill)["backfill-summary"])["dumps chosen"]
 
 
-def test_deployments_of_prefect_yaml_on_a_worker_load_the_same_rows(clock, tmp_path):
-    """`prefect deploy --all` and a process worker: the warehouse has the dumps and the rejects that serve loaded."""
-    own = tmp_path / "worker.duckdb"
-    environment = {
-        **clock.environment,
-        "PREFECT_API_URL": clock.url,
-        "BUFFERHOUSE_HOME": str(CHECKOUT),
-        "BUFFERHOUSE_CONFIG": str(clock.config),
-        "BUFFERHOUSE_WAREHOUSE__PATH": str(own),
-    }
-
-    def prefect(*words):
-        command = [sys.executable, "-m", "prefect", "--no-prompt", *words]
-        done = subprocess.run(command, env=environment, cwd=CHECKOUT, capture_output=True, text=True, timeout=240)
-        assert 0 == done.returncode, done.stdout + done.stderr
-        return done.stdout
-
-    clock.ask("work_pools/", {"name": "bufferhouse", "type": "process"})
-    prefect("deploy", "--all")
-    for flow in ("ingest", "site", "fleet_report", "maintain", "backfill"):
-        assert "bufferhouse" == clock.ask(f"deployments/name/{flow}/worker")["work_pool_name"]
-    deployment = clock.ask("deployments/name/ingest/worker")
-    clock.ask(f"deployments/{deployment['id']}/create_flow_run", {"state": {"type": "SCHEDULED"}})
-    prefect("worker", "start", "--pool", "bufferhouse", "--run-once")
-    runs = until(
-        lambda: [run for run in clock.flow_runs("worker") if run["name"].startswith("ingest")], "the worker's flow run"
-    )
-    assert "Completed with rejects" == runs[0]["state_name"]
-    with duckdb.connect(str(own), read_only=True) as con:
-        for sql in (
-            "SELECT run_name, relative_path, dump_id FROM staging.observations JOIN raw.runs USING (run_id)"
-            " ORDER BY ALL",
-            "SELECT relative_path, sha256 FROM raw.rejects ORDER BY ALL",
-            "SELECT dump_id, value_id, size_bytes FROM raw.hlo_values ORDER BY ALL",
-        ):
-            assert clock.published(sql) == con.execute(sql).fetchall()
-
-
 def test_strangers_are_refused(clock):
     """Requests without the authentication string, to a foreign name or of a foreign page, and sockets, are refused."""
     assert [] == [what for what, is_held in answers(clock.port, clock.authentication) if not is_held]
@@ -220,19 +179,19 @@ def test_a_caller_may_choose_no_place(clock):
     """A flow run that names a place which is not configured fails, and says which is; figures may be chosen."""
     found = clock.ask("deployments/name/fleet_report/bufferhouse")
     numbers = []
-    for choice in (*PLACES["fleet_report"], {"history": False}):
+    for choice in (PLACES["fleet_report"][0], {"history": False}):  # `make attack` tries all of them
         asked = {"state": {"type": "SCHEDULED"}, "parameters": {**found["parameters"], **choice}}
         numbers.append(clock.ask(f"deployments/{found['id']}/create_flow_run", asked)["id"])
     ended = [until(lambda number=number: ended_run(clock, number), "the end of a flow run") for number in numbers]
-    assert ["FAILED", "FAILED", "FAILED", "COMPLETED"] == [run["state_type"] for run in ended]
+    assert ["FAILED", "COMPLETED"] == [run["state_type"] for run in ended]
     assert ended[0]["state"]["message"].startswith("target: expected report.target of the configuration, found s3://")
-    assert all("what is served decides that" in run["state"]["message"] for run in ended[:3])
+    assert "what is served decides that" in ended[0]["state"]["message"]
 
 
 def test_nothing_but_loopback_was_contacted(clock, prefect_server):
-    """Neither by the server, nor by what serves, flow runs, deploys or works: no telemetry leaves the machine."""
+    """Neither by the server, nor by what serves, nor by flow runs: no telemetry leaves the machine."""
     found = contacts(clock.contacts)
     commands = {" ".join(one["command"]) for one in found}
-    for part in ("bufferhouse.cli serve", "forkserver", "prefect --no-prompt deploy", "worker start"):
+    for part in ("bufferhouse.cli serve", "forkserver"):
         assert [] != [command for command in commands if part in command], f"{part} is not among {commands}"
     assert [] == strangers(found + contacts(prefect_server.contacts))

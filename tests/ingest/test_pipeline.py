@@ -385,19 +385,19 @@ def test_two_contents_with_one_dump_id_are_never_mixed(warehouse, tmp_path):
 
 def test_a_dump_that_no_model_can_compute_stops_only_itself(warehouse, tmp_path):
     """Slots far beyond their allocation are legal, and their sum may be more than a BIGINT: a reject, by `model`."""
-    paths = write_dumps(tmp_path / "run", range(6))
+    paths = write_dumps(tmp_path / "run", range(4))
     huge = dump_text([Slot(0, 1, 0, 8) for _ in range(1100)]).replace(b"(size=8,", b"(size=%d," % 2**53)
     paths[1].write_bytes(huge)
-    paths[4].write_bytes(huge.replace(b"v0", b"w0"))
+    paths[3].write_bytes(huge.replace(b"v0", b"w0"))
     code, summary = ingested(warehouse, tmp_path / "run")
-    assert (1, 4, 2) == (code, summary["new"], summary["rejected"])
+    assert (1, 2, 2) == (code, summary["new"], summary["rejected"])
     found = rows(warehouse, "SELECT relative_path, rule, found, content FROM raw.rejects ORDER BY relative_path")
-    assert [(paths[1].name, "model"), (paths[4].name, "model")] == [row[:2] for row in found]
+    assert [(paths[1].name, "model"), (paths[3].name, "model")] == [row[:2] for row in found]
     assert huge == zstandard.decompress(found[0][3])
     assert "out of range" in found[0][2]
-    assert 4 == rows(warehouse, "SELECT COUNT(DISTINCT dump_id) FROM intermediate.peaks")[0][0]
+    assert 2 == rows(warehouse, "SELECT COUNT(DISTINCT dump_id) FROM intermediate.peaks")[0][0]
     code, summary = ingested(warehouse, tmp_path / "run")
-    assert (0, 4, 2) == (code, summary["known"], summary["known_rejected"])
+    assert (0, 2, 2) == (code, summary["known"], summary["known_rejected"])
 
 
 @pytest.mark.slow
@@ -449,7 +449,8 @@ def interrupted(words: list, number: signal.Signals) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+# What kill -9 leaves, tests/system/test_crash.py says every day.
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.soak)])
 def test_an_interrupted_ingest_is_finished_by_the_same_command(warehouse, tmp_path, monkeypatch, number):
     """Ctrl-C ends with a line that says what is committed and exit 130; after it and after kill -9 the warehouse is
     whole, and the same command loads what is missing."""

@@ -192,22 +192,35 @@ def test_module_texts_lie_in_buckets(warehouse, fleet_bucket, server):
 def test_what_lies_beside_dumps_is_read_from_a_bucket(tmp_path, blank_warehouse, from_the_disk, fleet_bucket, server):
     """Protos, options and module texts, also compressed ones and the proto of a dump without a text: as on the disk.
 
-    Below a prefix, in an archive that lies in the bucket, and beside one object that is named.
+    Below a prefix, and beside one object that is named.
     """
     client = client_of(server)
     for name, data in files_beside().items():
         client.put_object(Bucket="dumps", Key=f"night/{name}", Body=data)
-    client.upload_file(str(archived(tmp_path / "night.tar.gz", files_beside())), "dumps", "packed/night.tar.gz")
-    below, packed, named = (shutil.copy(blank_warehouse, tmp_path / f"{number}.duckdb") for number in range(3))
-    for path, source in ((below, "night"), (packed, "packed/night.tar.gz")):
-        code, summary = ingest(path, f"{fleet_bucket}/{source}")
-        assert (0, 7, 7, 0) == (code, *(summary[name] for name in ("seen", "new", "ignored")))
-        assert from_the_disk[0] == told_beside(path)
-        assert 7 == ingest(path, f"{fleet_bucket}/{source}")[1]["known"]
+    below, named = (shutil.copy(blank_warehouse, tmp_path / f"{number}.duckdb") for number in range(2))
+    code, summary = ingest(below, f"{fleet_bucket}/night")
+    assert (0, 7, 7, 0) == (code, *(summary[name] for name in ("seen", "new", "ignored")))
+    assert from_the_disk[0] == told_beside(below)
+    assert 7 == ingest(below, f"{fleet_bucket}/night")[1]["known"]
     names = [name for name in files_beside() if name.endswith(SUFFIX) or name.startswith("alone/")]
     code, summary = ingest(named, *(f"{fleet_bucket}/night/{name}" for name in names))
     assert (0, 7, 7) == (code, summary["seen"], summary["new"])
     assert from_the_disk[0] == told_beside(named)
+
+
+# Archives on the disk hold the same every day, and below one is streamed from a bucket.
+@pytest.mark.soak
+def test_what_lies_beside_dumps_is_read_from_an_archive_in_a_bucket(
+    tmp_path, warehouse, from_the_disk, fleet_bucket, server
+):
+    """As below a prefix."""
+    client_of(server).upload_file(
+        str(archived(tmp_path / "night.tar.gz", files_beside())), "dumps", "packed/night.tar.gz"
+    )
+    code, summary = ingest(warehouse, f"{fleet_bucket}/packed/night.tar.gz")
+    assert (0, 7, 7, 0) == (code, *(summary[name] for name in ("seen", "new", "ignored")))
+    assert from_the_disk[0] == told_beside(warehouse)
+    assert 7 == ingest(warehouse, f"{fleet_bucket}/packed/night.tar.gz")[1]["known"]
 
 
 def test_a_proto_of_a_bucket_comes_late_or_is_damaged(warehouse, fleet_bucket, server):

@@ -177,7 +177,7 @@ class Kills:
 @pytest.mark.parametrize(
     "wanted",
     [
-        pytest.param(Kills(3, 3, 1, 1), id="a few"),
+        pytest.param(Kills(1, 2, 1, 1), id="a few"),
         pytest.param(Kills(13, 12, 4, 6), id="thirty", marks=pytest.mark.soak),
     ],
 )
@@ -225,11 +225,11 @@ def test_a_commit_that_broke_off_at_any_byte(dumps, undisturbed, tmp_path):
     assert killed(lambda: log.exists() and log.stat().st_size > 400_000, "ingest", dumps, "--warehouse", path)
     whole, written = path.read_bytes(), log.read_bytes()
     found = []
-    for number, length in enumerate(sorted(chance.sample(range(len(written)), 12))):
+    for number, length in enumerate(sorted(chance.sample(range(len(written)), 8))):
         path.write_bytes(whole)
         log.write_bytes(written[:length])
         found.append(assert_whole(path)[0])
-        if number == 7:
+        if number == 5:
             assert 1 == finished("ingest", dumps, "--warehouse", path).code
             assert undisturbed == tables(path)
     assert sorted(found) == found
@@ -238,7 +238,7 @@ def test_a_commit_that_broke_off_at_any_byte(dumps, undisturbed, tmp_path):
 
 def test_killed_while_it_is_made_a_warehouse_can_be_made(dumps, tmp_path):
     """From the first byte of a new file on, through all migrations and models."""
-    for number in range(3):
+    for number in range(2):
         path = tmp_path / f"w{number}.duckdb"
         begun = at_file(tmp_path, f".w{number}.duckdb.*.new")
         assert killed(behind(begun, 0.1 * number), "ingest", dumps / "run_9", "--warehouse", path)
@@ -250,7 +250,13 @@ def test_killed_while_it_is_made_a_warehouse_can_be_made(dumps, tmp_path):
 
 @pytest.mark.parametrize(
     "words",
-    [["compact"], ["prune", "--keep-runs", 0, "--yes"], ["ingest", "--reparse", "--rehash"], ["publish"]],
+    [
+        ["compact"],
+        ["ingest", "--reparse", "--rehash"],
+        # Above, an ingest is killed while it publishes; to prune changes rows as to parse again does.
+        pytest.param(["publish"], marks=pytest.mark.soak),
+        pytest.param(["prune", "--keep-runs", 0, "--yes"], marks=pytest.mark.soak),
+    ],
     ids=lambda words: words[0],
 )
 def test_other_commands_that_are_killed_leave_the_old_or_the_new(full, undisturbed, tmp_path, words):

@@ -289,6 +289,8 @@ def test_the_demo_runs_from_what_docker_gets(prefect_server, tmp_path):
         shutil.copy2(ROOT / file, app / file)
     (tmp_path / "warehouse").mkdir()
     (tmp_path / "reports").mkdir()
+    # As the image does when it is built.
+    subprocess.run([sys.executable, "-m", "compileall", "-q", "bufferhouse", "flows", "schemas"], cwd=app, check=True)
     before = sorted(app.rglob("*"))
 
     def placed(text: str) -> str:

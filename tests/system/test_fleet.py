@@ -59,15 +59,16 @@ def test_each_content_once_and_each_sighting(ingested):
     assert 0 == call("check", "--warehouse", path).code
 
 
-def test_again_it_is_known(ingested, archive):
+# Where every file is read again it is known, too: tests/ingest/test_pipeline.py says so of the example fleet.
+@pytest.mark.parametrize("words", [[], pytest.param(["--rehash"], marks=pytest.mark.soak)], ids=" ".join)
+def test_again_it_is_known(ingested, archive, words):
     """Nothing new, no row, not even one of raw.loads; also where every file is read again."""
     path, _ = ingested
     before = counts(path)
-    for words in ([], ["--rehash"]):
-        outcome = call("ingest", archive, *words, "--warehouse", path, "--format", "json")
-        summary = json.loads(outcome.out)
-        assert (0, 0, 14_603) == (outcome.code, summary["new"], summary["known"])
-        assert before == counts(path)
+    outcome = call("ingest", archive, *words, "--warehouse", path, "--format", "json")
+    summary = json.loads(outcome.out)
+    assert (0, 0, 14_603) == (outcome.code, summary["new"], summary["known"])
+    assert before == counts(path)
 
 
 def test_every_dump_is_proved(ingested):
@@ -75,6 +76,7 @@ def test_every_dump_is_proved(ingested):
     assert "1,903 of 1,903 dumps proved\n" == call("verify", "--warehouse", ingested[0]).out
 
 
+@pytest.mark.soak  # files of every layout and compression come back in tests/warehouse/test_export.py
 def test_the_archive_comes_back(ingested, archive, tmp_path):
     """`export --all` gives the archive's paths and hashes, run by run."""
     outcome = call("export", "--all", "-o", tmp_path, "--warehouse", ingested[0])

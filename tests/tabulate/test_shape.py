@@ -16,7 +16,7 @@ from bufferhouse.tabulate.shape import Shape, ShapeError, leaves, parse_shape, s
 
 BUILDS = CHECKOUT / ".." / "shared" / "corpus" / "builds"
 needs_builds = pytest.mark.skipif(not BUILDS.is_dir(), reason="the corpus of real dumps is absent")
-examples = settings(deadline=None)
+examples = settings(deadline=None, max_examples=50)
 # TPU builds with the number of different tiled slots, so that no test passes for want of slots.
 TILED_SLOTS = {"tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8": 184, "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33": 415}
 # CPU and GPU builds with the slots that are larger than their shape: those of larger alias sets.

@@ -30,7 +30,7 @@ def needs(draw) -> list[list[int]]:
 
 
 @given(needs())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_each_finds_what_it_needs(graph):
     """Every statement is carried out once, after those it needs; a name that is no statement is there already."""
     statements = []

@@ -170,21 +170,14 @@ def test_a_text_that_comes_takes_the_place_of_its_proto(warehouse, folder, tmp_p
     runs = "SELECT dump_count, content_count, program_count FROM marts.runs"
     assert [(1, 1, 1)] == rows(warehouse, runs)
     assert [(2,)] == rows(warehouse, "SELECT COUNT(*) FROM raw.observations")
-    assert (0, 1, 0) == (
-        *(ingest(warehouse, arriving)[1][name] for name in ("new", "known")),
-        sum_of_rows(warehouse, arriving),
-    )
+    _, summary = ingest(warehouse, arriving)
+    assert (0, 1, 0) == (summary["new"], summary["known"], sum(summary["rows"].values()))
     later(proto, proto.read_bytes())
     ingest(warehouse, arriving)
     assert [(path, 1)] == rows(warehouse, STANDS)
     assert 0 == call("verify", "--warehouse", warehouse).code
     assert 0 == call("ingest", "--reparse", "--rehash", "--warehouse", warehouse).code
     assert [(path, 1)] == rows(warehouse, STANDS)
-
-
-def sum_of_rows(warehouse, folder) -> int:
-    """What another ingest of a folder adds."""
-    return sum(ingest(warehouse, folder)[1]["rows"].values())
 
 
 def test_a_text_that_comes_closes_the_reject_of_its_half_proto(warehouse, folder, tmp_path):

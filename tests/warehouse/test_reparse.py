@@ -1,6 +1,8 @@
 """Dumps of an older version, parsed again from the tables themselves."""
 
 import json
+import shutil
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -11,6 +13,20 @@ from bufferhouse.warehouse.reparse import outdated, reparse
 from tests.command_line import call
 from tests.ingests import SUFFIX, ingest, write_dumps
 from tests.warehouses import asked, contents, counts, rows
+
+
+@pytest.fixture(scope="module")
+def of_seeds(blank_warehouse: Path, fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with the five seeds. To be copied, never written."""
+    path = Path(shutil.copy(blank_warehouse, tmp_path_factory.mktemp("seeds") / "seeds.duckdb"))
+    assert 0 == ingest(path, fleet / "seeds")[0]
+    return path
+
+
+@pytest.fixture
+def few(of_seeds: Path, tmp_path: Path) -> Path:
+    """A copy of it that the test may change."""
+    return Path(shutil.copy(of_seeds, tmp_path / "few.duckdb"))
 
 
 def as_if_older(path, *changes: str) -> None:
@@ -50,83 +66,79 @@ def test_rows_of_an_older_version_become_those_of_this_one(own_warehouse):
     assert 0 == call("check", "--warehouse", own_warehouse).code
 
 
-def test_each_batch_is_a_load_that_saw_no_file(own_warehouse, monkeypatch):
+def test_each_batch_is_a_load_that_saw_no_file(few, monkeypatch):
     """It counts the dumps it wrote anew, and they point at it; then nothing is outdated."""
     from bufferhouse.warehouse import restore
 
-    monkeypatch.setattr(restore, "CHUNK_DUMPS", 50)
-    as_if_older(own_warehouse)
-    with writing(own_warehouse) as warehouse:
+    monkeypatch.setattr(restore, "CHUNK_DUMPS", 2)
+    as_if_older(few)
+    with writing(few) as warehouse:
         ids = outdated(warehouse.con)
-        assert (126, []) == (reparse(warehouse, ids).count, outdated(warehouse.con))
-    assert [(0, 50, 0, 0), (0, 50, 0, 0), (0, 26, 0, 0)] == rows(
-        own_warehouse,
+        assert (5, []) == (reparse(warehouse, ids).count, outdated(warehouse.con))
+    assert [(0, 2, 0, 0), (0, 2, 0, 0), (0, 1, 0, 0)] == rows(
+        few,
         "SELECT seen_count, new_count, known_count, rejected_count FROM raw.loads WHERE parser_version = ?"
         " ORDER BY load_id",
         [__version__],
     )
-    assert [(50,), (50,), (26,)] == rows(
-        own_warehouse, "SELECT COUNT(*) FROM raw.dumps GROUP BY load_id ORDER BY load_id"
-    )
-    assert 0 == call("verify", "--warehouse", own_warehouse).code
+    assert [(2,), (2,), (1,)] == rows(few, "SELECT COUNT(*) FROM raw.dumps GROUP BY load_id ORDER BY load_id")
+    assert 0 == call("verify", "--warehouse", few).code
 
 
-def test_what_this_version_wrote_is_left_alone_unless_asked(own_warehouse):
+def test_what_this_version_wrote_is_left_alone_unless_asked(few):
     """Nothing to do, and not one row of raw.loads; with --rehash all is parsed again."""
-    before = counts(own_warehouse)
-    assert 0 == call("ingest", "--reparse", "--warehouse", own_warehouse).code
-    assert before == counts(own_warehouse)
-    expected = derived(own_warehouse)
-    assert 0 == call("ingest", "--reparse", "--rehash", "--warehouse", own_warehouse).code
-    assert expected == derived(own_warehouse)
-    assert {**before, "loads": before["loads"] + 1} == counts(own_warehouse)
+    before = counts(few)
+    assert 0 == call("ingest", "--reparse", "--warehouse", few).code
+    assert before == counts(few)
+    expected = derived(few)
+    assert 0 == call("ingest", "--reparse", "--rehash", "--warehouse", few).code
+    assert expected == derived(few)
+    assert {**before, "loads": before["loads"] + 1} == counts(few)
 
 
-def test_sources_may_be_ingested_along(own_warehouse, tmp_path):
+def test_sources_may_be_ingested_along(few, tmp_path):
     """First what is there is parsed again, then what is new is loaded."""
-    as_if_older(own_warehouse)
+    as_if_older(few)
     write_dumps(tmp_path / "more", [1, 2])
-    code, summary = ingest(own_warehouse, tmp_path / "more", "--reparse")
+    code, summary = ingest(few, tmp_path / "more", "--reparse")
     assert (0, 2, 2) == (code, summary["seen"], summary["new"])
-    assert [(1,), (126,), (2,)] == rows(
-        own_warehouse, "SELECT CASE load_id WHEN 1 THEN 1 ELSE new_count END FROM raw.loads ORDER BY load_id"
+    assert [(1,), (5,), (2,)] == rows(
+        few, "SELECT CASE load_id WHEN 1 THEN 1 ELSE new_count END FROM raw.loads ORDER BY load_id"
     )
 
 
-def test_a_dump_that_does_not_prove_itself_keeps_its_rows(own_warehouse):
+def test_a_dump_that_does_not_prove_itself_keeps_its_rows(few):
     """It is named with its fault, exit 1; the others are parsed again."""
-    as_if_older(own_warehouse, "UPDATE raw.hlo_values SET offset_bytes = offset_bytes + 1 WHERE rowid = 5")
-    [(dump_id,)] = rows(own_warehouse, "SELECT dump_id FROM raw.hlo_values WHERE rowid = 5")
-    outcome = call("ingest", "--reparse", "--format", "json", "--warehouse", own_warehouse)
+    as_if_older(few, "UPDATE raw.hlo_values SET offset_bytes = offset_bytes + 1 WHERE rowid = 5")
+    [(dump_id,)] = rows(few, "SELECT dump_id FROM raw.hlo_values WHERE rowid = 5")
+    outcome = call("ingest", "--reparse", "--format", "json", "--warehouse", few)
     summary = json.loads(outcome.out)
     assert (1, 1) == (outcome.code, len(summary["unreadable"]))
     assert summary["unreadable"][0].startswith(f"dump {dump_id}: renders to ")
-    assert [(1, 1), (2, 125)] == rows(
-        own_warehouse, "SELECT load_id, COUNT(*) FROM raw.dumps GROUP BY load_id ORDER BY load_id"
-    )
-    with writing(own_warehouse) as warehouse:
+    assert [(1, 1), (2, 4)] == rows(few, "SELECT load_id, COUNT(*) FROM raw.dumps GROUP BY load_id ORDER BY load_id")
+    with writing(few) as warehouse:
         assert [dump_id] == outdated(warehouse.con)
 
 
-def test_a_dump_that_this_version_refuses_keeps_its_rows(own_warehouse):
+def test_a_dump_that_this_version_refuses_keeps_its_rows(few):
     """A check of severity error that an older version did not have stops only those that offend it."""
-    before = derived(own_warehouse)
-    as_if_older(own_warehouse)
-    with writing(own_warehouse) as warehouse:
+    before = derived(few)
+    as_if_older(few)
+    with writing(few) as warehouse:
         ids = outdated(warehouse.con)
         check = "SELECT dump_id, 'nothing' AS expected, 'it' AS found FROM raw.dumps WHERE dump_id IN ({}, {})"
         warehouse.con.execute(
             "UPDATE meta.models SET model_sql = ? WHERE model_name = 'checks.padding_closes'", [check.format(*ids[:2])]
         )
         result = reparse(warehouse, ids)
-    assert 124 == result.count
+    assert 3 == result.count
     assert [f"dump {dump_id}: expected nothing, found it" for dump_id in sorted(ids[:2])] == sorted(result.refused)
-    assert before == derived(own_warehouse)
+    assert before == derived(few)
 
 
 @pytest.mark.parametrize("words", [["--reparse", "--plan"], []], ids=["plan", "nothing"])
-def test_wrong_calls(own_warehouse, words):
+def test_wrong_calls(few, words):
     """A plan writes nothing, and something must be asked for."""
-    outcome = call("ingest", *words, "--warehouse", own_warehouse)
+    outcome = call("ingest", *words, "--warehouse", few)
     assert (2, "") == (outcome.code, outcome.out)
-    assert 2 == call("ingest", "--reparse", "--warehouse", own_warehouse.with_name(f"none{SUFFIX}")).code
+    assert 2 == call("ingest", "--reparse", "--warehouse", few.with_name(f"none{SUFFIX}")).code

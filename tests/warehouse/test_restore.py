@@ -1,5 +1,8 @@
 """Rows back to dumps: whatever the dialect, the bytes that were read."""
 
+from collections.abc import Iterator
+
+import duckdb
 import pytest
 
 from bufferhouse.dump.identity import content_of
@@ -33,12 +36,18 @@ def test_the_example_fleet_renders_to_what_was_read(example, fleet):
     assert {"combined": seed.read_bytes()} == one.files
 
 
-@pytest.mark.parametrize("text", ODD, ids=["line feeds", "latin-1", "empty", "tuple", "allocations only"])
-def test_odd_dumps_render_to_what_was_read(text):
-    """What is rare is kept, too."""
+@pytest.fixture(scope="module")
+def loaded() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to a warehouse of odd dumps and a usual one, in one load."""
     with writing(None) as warehouse:
-        load_texts(warehouse, [text, small_dump(9)])
-        [one] = rendered(stored_frames(warehouse.con, [content_of({"combined": text}).dump_id]))
+        load_texts(warehouse, [*ODD, small_dump(9)])
+        yield warehouse.con
+
+
+@pytest.mark.parametrize("text", ODD, ids=["line feeds", "latin-1", "empty", "tuple", "allocations only"])
+def test_odd_dumps_render_to_what_was_read(loaded, text):
+    """What is rare is kept, too."""
+    [one] = rendered(stored_frames(loaded, [content_of({"combined": text}).dump_id]))
     assert {"combined": text} == one.files
 
 
@@ -55,13 +64,20 @@ def test_a_dump_that_cannot_be_rendered_says_why_and_stops_no_other():
     assert [{}, {}] == [found[ids[1]].files, found[ids[2]].files]
 
 
+@pytest.fixture(scope="module")
+def five() -> Iterator[tuple[duckdb.DuckDBPyConnection, list[int]]]:
+    """A connection to a warehouse of five dumps of about equal size, and their ids."""
+    with writing(None) as warehouse:
+        ids = load_texts(warehouse, [small_dump(number) for number in range(5)])
+        yield warehouse.con, ids
+
+
 @pytest.mark.parametrize(
     ("dumps", "size", "expected"), [(2, 1 << 20, [2, 2, 1]), (500, 1100, [2, 2, 1]), (500, 1, [1] * 5)]
 )
-def test_chunks_are_bounded_by_number_and_bytes(monkeypatch, dumps, size, expected):
+def test_chunks_are_bounded_by_number_and_bytes(five, monkeypatch, dumps, size, expected):
     """So many dumps, or so many bytes of text, whichever comes first; one at least."""
     monkeypatch.setattr(restore, "CHUNK_DUMPS", dumps)
     monkeypatch.setattr(restore, "CHUNK_BYTES", size)
-    with writing(None) as warehouse:
-        ids = load_texts(warehouse, [small_dump(number) for number in range(5)])
-        assert expected == [len(frames["dumps"]) for frames in chunks(warehouse.con, ids)]
+    con, ids = five
+    assert expected == [len(frames["dumps"]) for frames in chunks(con, ids)]

@@ -15,7 +15,7 @@ from bufferhouse.warehouse.retention import runs_to_prune
 from tests.command_line import call, start
 from tests.ingests import SUFFIX, ingest, name_of, write_dumps
 from tests.synthetic import small_dump
-from tests.warehouses import contents, counts, rows
+from tests.warehouses import asked, contents, counts, rows
 
 INCREMENTAL = "SELECT model_name FROM meta.models WHERE is_incremental"
 
@@ -53,8 +53,14 @@ def test_keep_runs_forgets_the_oldest_and_what_only_they_saw(three_runs):
     assert "removing run day_1\n1 run, 2 observations and 1 dump removed" in outcome.out
     tables = counts(three_runs)
     assert (4, 5, 0, 3) == (tables["dumps"], tables["observations"], tables["rejects"], tables["loads"] + 2)
-    for (name,) in [*rows(three_runs, INCREMENTAL), ("raw.hlo_values",), ("raw.live_ranges",), ("raw.dump_files",)]:
-        assert [(4,)] == rows(three_runs, f"SELECT COUNT(DISTINCT dump_id) FROM {name}"), name
+    names = [name for (name,) in rows(three_runs, INCREMENTAL)] + [
+        "raw.hlo_values",
+        "raw.live_ranges",
+        "raw.dump_files",
+    ]
+    with asked(three_runs) as con:
+        for name in names:
+            assert [(4,)] == con.execute(f"SELECT COUNT(DISTINCT dump_id) FROM {name}").fetchall(), name
     assert 0 == call("verify", "--warehouse", three_runs).code
     assert 0 == call("check", "--warehouse", three_runs).code
 

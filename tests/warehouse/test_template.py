@@ -9,7 +9,7 @@ import pytest
 from bufferhouse.warehouse import template
 from bufferhouse.warehouse.open import writing
 from tests.synthetic import small_dump
-from tests.warehouses import contents, load_texts
+from tests.warehouses import contents, load_texts, rows
 
 CATALOG = (
     "SELECT schema_name, view_name, sql, comment FROM duckdb_views() WHERE NOT internal"
@@ -97,11 +97,18 @@ def test_a_damaged_blank_harms_nobody(nothing: list[tuple], tmp_path: Path, cach
     assert [] == list(cache.glob("*"))
 
 
-def test_no_cache_is_needed(nothing: list[tuple], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Where none can be written a new warehouse is made all the same."""
+def make_little(path: Path) -> None:
+    """Make a database in the place of a blank warehouse, which takes seconds."""
+    with duckdb.connect(str(path)) as con:
+        con.execute("CREATE TABLE little AS SELECT 1 AS one")
+
+
+def test_no_cache_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Where none can be written nothing is copied, as where it is damaged: a new warehouse is made from nothing."""
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert nothing == catalog(tmp_path / "new.duckdb")
+    assert not template.copy_of_blank(make_little, tmp_path / "new.duckdb")
+    assert not (tmp_path / "new.duckdb").exists()
 
 
 def test_another_version_makes_its_own(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch):
@@ -111,7 +118,8 @@ def test_another_version_makes_its_own(tmp_path: Path, cache: Path, monkeypatch:
     monkeypatch.setattr(template, "MODELS", directory)
     template._fingerprint.cache_clear()
     try:
-        catalog(tmp_path / "second.duckdb")
+        assert template.copy_of_blank(make_little, tmp_path / "second.duckdb")
     finally:
         template._fingerprint.cache_clear()
+    assert [(1,)] == rows(tmp_path / "second.duckdb", "FROM little")
     assert 2 == len(list(cache.glob("*")))
