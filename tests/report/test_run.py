@@ -191,7 +191,8 @@ def rejects(warehouse: Path, tmp_path: Path) -> Path:
 def test_a_run_of_rejects_shows_why(rejects: Path, tmp_path: Path):
     """Where every dump was refused, report and page say so, where the faults are, and how to see all of them."""
     page = tmp_path / "broken.html"
-    assert 0 == call("report", "run", "broken", "--warehouse", rejects, "--html", page).code
+    said = call("report", "run", "broken", "--warehouse", rejects, "--html", page)
+    assert (0, f"report: {page}\n") == (said.code, said.out)
     said = call("report", "run", "broken", "--warehouse", rejects)
     assert "0 dumps, 0 contents, 0 programs, 12 rejects" in said.out
     assert "No dump of this run could be read" in said.out
