@@ -124,8 +124,6 @@ def test_forms_of_the_command_say_the_same():
 
 def test_the_order_is_the_same_in_every_process(monkeypatch):
     """It does not hang on how a process hashes texts."""
-    found = set()
-    for seed in ("1", "2"):
-        monkeypatch.setenv("PYTHONHASHSEED", seed)
-        found.add(run("lineage", "allocation_balance.element_bytes").out)
-    assert {"\n".join(origin("allocation_balance.element_bytes").lines()) + "\n"} == found
+    monkeypatch.setenv("PYTHONHASHSEED", "1")  # this process has another one
+    other = run("lineage", "allocation_balance.element_bytes").out
+    assert "\n".join(origin("allocation_balance.element_bytes").lines()) + "\n" == other
