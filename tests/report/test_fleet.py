@@ -91,9 +91,9 @@ def shaken(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture(scope="module")
-def fleets(example_warehouse: Path, shaken: Path) -> list[Fleet]:
+def fleets(example_fleet: Fleet, shaken: Path) -> list[Fleet]:
     """What the report has to say of both warehouses. To be read, never changed."""
-    return [read_fleet(example_warehouse), read_fleet(shaken)]
+    return [example_fleet, read_fleet(shaken)]
 
 
 def printed(path: Path, *words: object) -> str:
