@@ -224,16 +224,20 @@ OF_SOME_RUNS = """
 
 
 @pytest.fixture(scope="module")
-def columns_of() -> dict[str, list[str]]:
-    """The columns of each model, by its name."""
-    return {model.name: list(model.columns) for model in project.read()}
+def models() -> dict[str, project.Model]:
+    """All models by their names."""
+    return {model.name: model for model in project.read()}
 
 
 @pytest.mark.parametrize("mart", sorted(path.stem for path in MODELS.glob("marts/*.sql")))
-def test_results_over_the_fleet_are_as_committed(example, golden, columns_of, mart):
-    """What a mart says about the example fleet changes only on purpose."""
-    moments = {"loaded_at", "rejected_at"}.intersection(columns_of[f"marts.{mart}"])  # of the load that the test made
+def test_results_over_the_fleet_are_as_committed(example, golden, models, mart):
+    """What a mart says about the example fleet changes only on purpose, and its grain tells its rows apart."""
+    model = models[f"marts.{mart}"]
+    moments = {"loaded_at", "rejected_at"} & model.columns.keys()  # of the load that the test made
     shown = f"* EXCLUDE ({', '.join(moments)})" if moments else "*"
     cursor = example.execute(f"SELECT {shown} FROM marts.{mart} {OF_SOME_RUNS if mart in LARGE else ''} ORDER BY ALL")
     columns = [column[0] for column in cursor.description]
-    golden(f"marts/{mart}.csv", formatted(columns, cursor.fetchall(), "csv") + "\n")
+    rows = cursor.fetchall()
+    golden(f"marts/{mart}.csv", formatted(columns, rows, "csv") + "\n")
+    places = [columns.index(name) for name in model.grain]
+    assert len(rows) == len({tuple(row[place] for place in places) for row in rows})
