@@ -47,7 +47,7 @@ def plan(con: duckdb.DuckDBPyConnection, directory: Path = MODELS, *, force: boo
     """
     if is_current(con, directory) and not force:
         return []
-    return _steps(con, read(con, directory), force=force)
+    return steps_to(con, read(con, directory), force=force)
 
 
 def build(
@@ -86,7 +86,7 @@ def take_place(
     `comments_on_views` says whether columns of views can have comments.
     """
     by_name = {model.name: model for model in known}
-    steps = _steps(con, known, force=force)
+    steps = steps_to(con, known, force=force)
     for layer in LAYERS[1:]:
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {layer}")
     kinds = _kinds(con)
@@ -130,7 +130,8 @@ def _qualified(directory: Path, _fingerprint: str, columns: tuple[tuple[str, tup
     return tuple(known)
 
 
-def _steps(con: duckdb.DuckDBPyConnection, known: list[Model], *, force: bool) -> list[Step]:
+def steps_to(con: duckdb.DuckDBPyConnection, known: list[Model], *, force: bool = False) -> list[Step]:
+    """Return what `plan` does, for models that were read."""
     built = {
         name: (deep, hashlib.sha256(sql.encode()).hexdigest(), is_incremental)
         for name, deep, sql, is_incremental in con.execute(

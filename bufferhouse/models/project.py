@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -73,8 +74,7 @@ def read(directory: Path = MODELS) -> list[Model]:
 
 
 def _read_one(path: Path) -> Model:
-    import sqlglot  # takes 0.1 s, which only building and explaining models should cost
-    from sqlglot import exp
+    from sqlglot import exp  # takes 0.1 s, which only building and explaining models should cost
 
     sql = path.read_text()
     layer = path.parent.name
@@ -82,14 +82,7 @@ def _read_one(path: Path) -> Model:
         raise ModelError(f"{path}:1:1: expected a folder of {', '.join(LAYERS[1:])}, found {layer!r}")
     header = [line[2:].strip() for line in sql.split("\n") if line.startswith("--")]
     fields = {match[1]: match[2].strip() for line in header if (match := _HEADER_FIELD.match(line))}
-    try:
-        statements = sqlglot.parse(sql, dialect="duckdb")
-    except sqlglot.errors.ParseError as error:
-        place = error.errors[0]
-        raise ModelError(f"{path}:{place['line']}:{place['col']}: {place['description']}") from None
-    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        raise ModelError(f"{path}:1:1: expected one SELECT, found {len(statements)} statements")
-    expression = statements[0]
+    expression = _parsed(path, sql)
     common = {cte.alias for cte in expression.find_all(exp.CTE)}
     tables = [t for t in expression.find_all(exp.Table) if t.db or t.name not in common]
     model = Model(
@@ -108,6 +101,22 @@ def _read_one(path: Path) -> Model:
     )
     _check_header(model, fields)
     return model
+
+
+@lru_cache(maxsize=1024)  # a process may read the models again: to build them, for a catalog, for a lineage
+def _parsed(path: Path, sql: str) -> object:
+    """Return the SELECT of a file, which is the same for all who read it: to be copied, never changed."""
+    import sqlglot
+    from sqlglot import exp
+
+    try:
+        statements = sqlglot.parse(sql, dialect="duckdb")
+    except sqlglot.errors.ParseError as error:
+        place = error.errors[0]
+        raise ModelError(f"{path}:{place['line']}:{place['col']}: {place['description']}") from None
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        raise ModelError(f"{path}:1:1: expected one SELECT, found {len(statements)} statements")
+    return statements[0]
 
 
 def _first_field(header: list[str]) -> int:

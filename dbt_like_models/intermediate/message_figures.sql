@@ -4,13 +4,6 @@ WITH sums AS (
     SELECT DISTINCT rule FROM intermediate.oom_rules
 ),
 
-of_dump AS (  -- Where the main figure is a sum of bytes of the dump, what follows from it is, too.
-    SELECT f.run_id, f.message_id
-    FROM intermediate.oom_figures AS f
-    INNER JOIN sums AS s ON f.rule = s.rule
-    WHERE f.figure_name = 'used'
-),
-
 files AS (
     SELECT DISTINCT run_id, relative_path, dump_id FROM staging.observations
 )
@@ -18,7 +11,7 @@ files AS (
 SELECT
     o.run_id,  -- The run.
     o.relative_path,  -- The file of the dump.
-    o.dump_id,  -- Its content.
+    f.dump_id,  -- Its content.
     m.message_id,  -- What the message says.
     m.dialect,  -- Its form.
     m.fault_text,  -- Why its figures are not relied on; null where they are.
@@ -31,15 +24,17 @@ SELECT
     f.found_bytes,  -- What the rule gives where that is not printed so.
     f.rule,  -- Which bytes it is the sum of.
     f.is_reproduced,  -- Its bytes are printed as the figure is.
+    -- Where the main figure is a sum of bytes of the dump, what follows from it is, too.
     s.rule IS NOT NULL OR (
-        u.message_id IS NOT NULL AND f.rule IN ('used without the capacity', 'used and reserved')
+        f.rule IN ('used without the capacity', 'used and reserved')
+        AND BOOL_OR(s.rule IS NOT NULL AND f.figure_name = 'used') OVER (
+            PARTITION BY f.run_id, f.message_id, f.dump_id
+        )
     ) AS is_sum,  -- They are bytes of the dump, or follow from such.
     d.since_text,  -- First release that writes messages of this form.
     d.below_text  -- First release that writes others.
 FROM intermediate.oom_messages AS m
-INNER JOIN intermediate.oom_joined AS j ON m.run_id = j.run_id AND m.message_id = j.message_id
-INNER JOIN files AS o ON j.run_id = o.run_id AND j.dump_id = o.dump_id
 INNER JOIN intermediate.oom_figures AS f ON m.run_id = f.run_id AND m.message_id = f.message_id
+INNER JOIN files AS o ON f.run_id = o.run_id AND f.dump_id = o.dump_id
 LEFT JOIN sums AS s ON f.rule = s.rule
-LEFT JOIN of_dump AS u ON m.run_id = u.run_id AND m.message_id = u.message_id
 LEFT JOIN intermediate.oom_dialects AS d ON m.dialect = d.dialect

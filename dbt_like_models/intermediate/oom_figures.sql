@@ -39,6 +39,7 @@ judged AS (
 SELECT
     run_id,  -- The run.
     message_id,  -- The message.
+    dump_id,  -- The dump that it is about; null where none is known to be meant.
     ordinal,  -- Place of the figure in the message.
     figure_name,  -- What it is a figure of.
     printed_text,  -- The figure as printed.

@@ -3,6 +3,7 @@
 SELECT
     m.run_id,  -- The run.
     m.message_id,  -- The message.
+    j.dump_id,  -- The dump that it is about; null where none is known to be meant.
     f.ordinal,  -- Place of the figure in the message.
     f.figure_name,  -- What it is a figure of.
     f.printed_text,  -- The figure as printed.

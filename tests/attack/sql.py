@@ -23,12 +23,16 @@ from bufferhouse.query.guard import judged, known_functions, other_databases
 from bufferhouse.query.output import answer
 from bufferhouse.query.shell import Shell
 from bufferhouse.warehouse.address import ROOT, address_of
+from bufferhouse.warehouse.lake.attach import LAKE
+from bufferhouse.warehouse.lake.build import build_lake
 from bufferhouse.warehouse.lake.reader import bound_password
-from bufferhouse.warehouse.open import reading
+from bufferhouse.warehouse.open import reading, writing
 from tests.attack.counts import Count
 from tests.command_line import CHECKOUT
+from tests.models.small_models import OBSERVATIONS, write_models
 from tests.servers.lake_servers import Bucket
 from tests.servers.postgres import Postgres, postgres_folder
+from tests.warehouses import load_texts
 
 SEED = next((CHECKOUT / "examples" / "fleet" / "seeds").glob("000*"))
 METADATA = "__ducklake_metadata_bufferhouse_lake"
@@ -186,6 +190,7 @@ class Place:
     state: Callable[[], object] = lambda: None
     data: str = "/nowhere"
     folder: Path = field(default_factory=Path.cwd)
+    has_marts: bool = True
 
     def statements(self, texts: list[str]) -> list[str]:
         """Return texts with the names of files filled in."""
@@ -207,7 +212,8 @@ def attack(is_short: bool) -> Iterator[Count]:
                 yield from _asked(place, opened, is_short)
                 if not is_short or place.name == "file":
                     yield from _spaced(place, opened, is_short)
-                yield _parameters(place, opened)
+                if place.has_marts:
+                    yield _parameters(place, opened)
                 if place.name != "memory":  # what is in memory belongs to the process, and goes with it
                     yield _second_wall(place, opened, is_short)
                 unhurt = Count(f"{place.name}: the warehouse as it was")
@@ -329,10 +335,16 @@ def _places(folder: Path, stack: ExitStack, is_short: bool) -> Iterator[Place]:
     yield Place("file", lambda: file, lambda: _hashed(file), str(file), folder)
     yield Place("memory", lambda: None, folder=folder)
     lake = address_of(f"ducklake:{folder / 'lake.ducklake'}")
-    run_ingest([str(SEED)], lake)
+    if is_short:  # to make all models of a lake takes seconds; the questions of the cookbook are asked of the others
+        with writing(lake, build_models=False) as warehouse:
+            build_lake(warehouse, write_models(folder / "models", staging__observations=OBSERVATIONS))
+            load_texts(warehouse, [SEED.read_bytes()])
+            warehouse.con.execute(f"CALL ducklake_flush_inlined_data('{LAKE}')")  # few rows lie in the catalog
+    else:
+        run_ingest([str(SEED)], lake)
     data = folder / "lake.ducklake.files"
     of_lake = lambda: (_hashed(folder / "lake.ducklake"), _hashed(*sorted(p for p in data.rglob("*") if p.is_file())))  # noqa: E731
-    yield Place("lake in a folder", lambda: lake, of_lake, str(next(data.rglob("*.parquet"))), folder)
+    yield Place("lake in a folder", lambda: lake, of_lake, str(next(data.rglob("*.parquet"))), folder, not is_short)
     if not is_short:
         yield _place_with_servers(folder, stack)
 

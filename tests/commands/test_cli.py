@@ -109,11 +109,12 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(example_warehouse):
     assert (1, "") == (process.wait(60), errors)
 
 
-def test_build_names_what_it_built(own_warehouse):
+def test_build_names_what_it_built(warehouse, fleet):
     """Nothing after an ingest; everything with --force; the answers stay."""
-    ask = ("query", "SELECT SUM(reserved_bytes) FROM marts.peak_memory", "--warehouse", own_warehouse)
+    assert 0 == call("ingest", fleet / "seeds", "--warehouse", warehouse).code
+    ask = ("query", "SELECT SUM(reserved_bytes) FROM marts.peak_memory", "--warehouse", warehouse)
     before = call(*ask).out
-    assert "" == call("build", "--warehouse", own_warehouse).out
-    names = call("build", "--force", "--warehouse", own_warehouse).out.split()
+    assert "" == call("build", "--warehouse", warehouse).out
+    names = call("build", "--force", "--warehouse", warehouse).out.split()
     assert {"staging.dumps", "intermediate.peaks", "marts.peak_memory_v1", "checks.padding_closes"} <= set(names)
     assert before == call(*ask).out

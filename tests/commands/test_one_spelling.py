@@ -28,14 +28,6 @@ def test_a_page_does_not_hide_why_the_gate_failed(example_warehouse, tmp_path):
     assert f"report: {page}" == said.out.splitlines()[-1]
 
 
-@pytest.mark.parametrize("words", [["fleet"], ["run"], ["program", "jit_fft"]], ids=lambda words: words[0])
-def test_html_prints_one_line(example_warehouse, tmp_path, words):
-    """The page holds the report; the terminal is told where it is."""
-    page = tmp_path / "page.html"
-    said = call("report", *words, "--html", page, "--warehouse", example_warehouse)
-    assert (0, f"report: {page}\n") == (said.code, said.out)
-
-
 def test_a_question_is_asked_by_its_name(example_warehouse):
     """--ask NAME; the former --run NAME still answers the same, and says on standard error what to type."""
     words = ["--param", "rows=2", "--warehouse", example_warehouse]

@@ -18,7 +18,7 @@ SAID = {
 GROWN = {"layers-6": (152_093_236, 217_113_332), "batch-64": (152_093_236, 283_230_912)}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def warehouses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A warehouse for each of the changes: the run before, and the run after."""
     folder = tmp_path_factory.mktemp("reshaped")
@@ -27,10 +27,14 @@ def warehouses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {run: folder / f"{run}.duckdb" for run in SAID}
 
 
-@pytest.fixture(params=SAID)
+# What a larger batch changes otherwise than more layers do is compared in the suite; all else is said alike of both.
+@pytest.fixture(params=["layers-6", pytest.param("batch-64", marks=pytest.mark.soak)])
 def changed(request: pytest.FixtureRequest) -> str:
     """The run after: more layers, or a larger batch."""
     return request.param
+
+
+either = pytest.mark.parametrize("changed", SAID)
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +53,7 @@ def compare(ask, changed: str, *words: str) -> Outcome:
     return ask("compare", FORMER, changed, *words)
 
 
+@either
 def test_compare_does_not_say_that_nothing_moved(ask, changed: str):
     """The step is first, with its bytes and causes that sum to the change; it is neither gone nor new."""
     found = json.loads(compare(ask, changed, "--format", "json").out)
@@ -62,6 +67,7 @@ def test_compare_does_not_say_that_nothing_moved(ask, changed: str):
     assert ["unchanged"] == [one["status"] for one in others]
 
 
+@either
 def test_a_reshaped_program_is_not_mixed_with_the_others(ask, changed: str):
     """Totals are over programs of one signature, as they were; reshaped ones are counted beside them."""
     [total] = json.loads(compare(ask, changed, "--format", "json").out)["totals"]
@@ -81,6 +87,7 @@ def test_a_reader_sees_what_changed_in_the_model(ask, changed: str, form: str):
     assert said.index("Reshaped in cpu") < said.index("Why jit_train_step changed")
 
 
+@either
 def test_the_dimension_that_changed_takes_its_bytes(ask, changed: str):
     """A batch twice as large explains nine tenths of the growth; more layers show as parameters and as new buffers."""
     found = json.loads(compare(ask, changed, "--by", "parameter", "--format", "json").out)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import duckdb
+
 from bufferhouse.paths import MODELS
 
 STAGING = """\
@@ -56,6 +58,13 @@ def write_models(directory: Path, **changed: str | None) -> Path:
         else:
             path.write_text(sql)
     return directory
+
+
+def outdate(con: duckdb.DuckDBPyConnection, which: str = "is_incremental") -> int:
+    """Let the models of a warehouse that a condition names be of an older version; return how many there are."""
+    [(count,)] = con.execute(f"UPDATE meta.models SET fingerprint = 'older' WHERE {which}").fetchall()
+    con.execute("UPDATE meta.settings SET value = 'older' WHERE name = 'models'")
+    return count
 
 
 def add_dump(con, dump_id: int, text_bytes: int = 100) -> None:

@@ -11,7 +11,6 @@ from bufferhouse.models.lineage import Lineage, Origin
 from schemas import TABLES
 from schemas.ddl import sql_type
 from tests.command_line import call, run
-from tests.warehouses import rows as rows_of
 
 
 @cache
@@ -125,20 +124,6 @@ def test_forms_of_the_command_say_the_same():
 
 def test_the_order_is_the_same_in_every_process(monkeypatch):
     """It does not hang on how a process hashes texts."""
-    found = set()
-    for seed in ("1", "2"):
-        monkeypatch.setenv("PYTHONHASHSEED", seed)
-        found.add(run("lineage", "allocation_balance.element_bytes").out)
-    assert {"\n".join(origin("allocation_balance.element_bytes").lines()) + "\n"} == found
-
-
-def test_models_lists_what_is_built(example_warehouse):
-    """Every model with its kind, grain and number of rows, in the order in which they are built."""
-    rows = json.loads(call("models", "--warehouse", example_warehouse, "--format", "json").out)
-    assert [model.name for model in all_models()] == [row["model"] for row in rows]
-    found = {row["model"]: row for row in rows}
-    assert ("view", "dump_id, memory_space") == tuple(found["marts.peak_memory_v1"][key] for key in ("kind", "grain"))
-    assert ("table", "check") == (found["intermediate.peaks"]["kind"], found["checks.balances_close"]["kind"])
-    assert 0 == found["checks.balances_close"]["rows"]
-    dumps = rows_of(example_warehouse, "SELECT COUNT(*) FROM raw.dumps")
-    assert [(found["staging.dumps"]["rows"],)] == dumps
+    monkeypatch.setenv("PYTHONHASHSEED", "1")  # this process has another one
+    other = run("lineage", "allocation_balance.element_bytes").out
+    assert "\n".join(origin("allocation_balance.element_bytes").lines()) + "\n" == other

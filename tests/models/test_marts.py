@@ -154,10 +154,9 @@ def assert_as_brute_force(laboratory: Warehouse, texts: list[bytes]) -> None:
             assert oracle.occupied(dump, space) == timeline, text.decode()
 
 
-@pytest.mark.parametrize("name", SHARING)
-def test_shared_bytes_are_counted_once_and_owned_once(laboratory, name):
+def test_shared_bytes_are_counted_once_and_owned_once(laboratory):
     """However values of one allocation share bytes, the marts say what counting every byte says."""
-    assert_as_brute_force(laboratory, [dump_text(SHARING[name])])
+    assert_as_brute_force(laboratory, [dump_text(own) for own in SHARING.values()])
 
 
 def test_occupied_bytes_done_by_hand(laboratory):
@@ -224,12 +223,21 @@ OF_SOME_RUNS = """
 """
 
 
+@pytest.fixture(scope="module")
+def models() -> dict[str, project.Model]:
+    """All models by their names."""
+    return {model.name: model for model in project.read()}
+
+
 @pytest.mark.parametrize("mart", sorted(path.stem for path in MODELS.glob("marts/*.sql")))
-def test_results_over_the_fleet_are_as_committed(example, golden, mart):
-    """What a mart says about the example fleet changes only on purpose."""
-    [model] = [model for model in project.read() if model.name == f"marts.{mart}"]
+def test_results_over_the_fleet_are_as_committed(example, golden, models, mart):
+    """What a mart says about the example fleet changes only on purpose, and its grain tells its rows apart."""
+    model = models[f"marts.{mart}"]
     moments = {"loaded_at", "rejected_at"} & model.columns.keys()  # of the load that the test made
     shown = f"* EXCLUDE ({', '.join(moments)})" if moments else "*"
     cursor = example.execute(f"SELECT {shown} FROM marts.{mart} {OF_SOME_RUNS if mart in LARGE else ''} ORDER BY ALL")
     columns = [column[0] for column in cursor.description]
-    golden(f"marts/{mart}.csv", formatted(columns, cursor.fetchall(), "csv") + "\n")
+    rows = cursor.fetchall()
+    golden(f"marts/{mart}.csv", formatted(columns, rows, "csv") + "\n")
+    places = [columns.index(name) for name in model.grain]
+    assert len(rows) == len({tuple(row[place] for place in places) for row in rows})

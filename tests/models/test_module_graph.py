@@ -147,7 +147,15 @@ def operands_of_text(text: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.corpus
-@pytest.mark.parametrize("build", ["jaxlib-0.9.0", "jaxlib-0.10.0", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"])
+# A build for CPU and one for TPU stay in the suite.
+@pytest.mark.parametrize(
+    "build",
+    [
+        pytest.param("jaxlib-0.9.0", marks=pytest.mark.soak),
+        "jaxlib-0.10.0",
+        "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33",
+    ],
+)
 def test_the_graph_is_that_of_the_module_text(corpus, tmp_path, build):
     """Each edge of every program of three builds, CPU and TPU, against the module text beside the dump."""
     for part in (build, f"{build}-hlo"):

@@ -10,6 +10,7 @@ from sqlglot import exp
 from bufferhouse.models import build, project
 from tests.command_line import call
 from tests.ingests import ingest
+from tests.models.small_models import outdate
 from tests.models.soft_rules import BREACHES, LEGAL, files_of
 from tests.warehouses import rows
 
@@ -66,11 +67,22 @@ def test_every_rule_has_a_dump_that_breaks_it():
 
 
 def test_a_dump_that_breaks_a_rule_is_loaded_and_gives_this_warning_alone(warehouse, broken):
-    """Exit 0, the offences counted by rule, and a row with the first of them."""
+    """Exit 0, the offences counted by rule, and a row with the first of them, also where it is computed again later.
+
+    `bufferhouse check` counts the same offences, and warnings alone do not make it fail.
+    """
     code, summary = ingest(warehouse, broken)
     assert (0, len(BREACHES), 0) == (code, summary["new"], summary["rejected"])
     assert {rule: breach.count for rule, breach in BREACHES.items()} == summary["warnings"]
     assert EXPECTED == rows(warehouse, WARNINGS)
+    outcome = call("check", "--warehouse", warehouse, "--format", "json")
+    found = {row["check"]: row["offenders"] for row in json.loads(outcome.out) if row["offenders"]}
+    assert (0, summary["warnings"]) == (outcome.code, found)
+    with duckdb.connect(str(warehouse)) as con:
+        con.execute("DELETE FROM marts.warnings_v1")
+        outdate(con, "model_name = 'marts.warnings_v1'")
+        build.build(con)
+        assert EXPECTED == con.execute(WARNINGS).fetchall()
 
 
 def test_what_is_legal_gives_no_warning(warehouse, legal):
@@ -81,15 +93,6 @@ def test_what_is_legal_gives_no_warning(warehouse, legal):
     assert [] == rows(warehouse, WARNINGS)
 
 
-def test_warnings_are_back_filled(warehouse, broken):
-    """Computed again over the whole warehouse they are the rows that the load wrote."""
-    ingest(warehouse, broken)
-    with duckdb.connect(str(warehouse)) as con:
-        con.execute("DELETE FROM marts.warnings_v1")
-        build.build(con, force=True)
-        assert EXPECTED == con.execute(WARNINGS).fetchall()
-
-
 def test_warnings_go_with_their_dumps(warehouse, broken, legal):
     """Of a run that is removed nothing stays."""
     for directory in (broken, legal):
@@ -98,11 +101,3 @@ def test_warnings_go_with_their_dumps(warehouse, broken, legal):
     outcome = call("runs", "rm", "--yes", broken.name, "--warehouse", warehouse)
     assert 0 == outcome.code, outcome.err
     assert [] == rows(warehouse, "FROM marts.warnings")
-
-
-def test_a_check_over_the_warehouse_finds_what_the_mart_keeps(warehouse, broken):
-    """`bufferhouse check` counts the same offences, and warnings alone do not make it fail."""
-    ingest(warehouse, broken)
-    outcome = call("check", "--warehouse", warehouse, "--format", "json")
-    found = {row["check"]: row["offenders"] for row in json.loads(outcome.out) if row["offenders"]}
-    assert (0, {rule: breach.count for rule, breach in BREACHES.items()}) == (outcome.code, found)

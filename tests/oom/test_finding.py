@@ -17,18 +17,35 @@ from bufferhouse.messages.join import dumps
 from bufferhouse.messages.rules import RULES, Parts, reproduce
 from bufferhouse.oom.finding import Finding, explain
 from bufferhouse.oom.worth import worth
-from bufferhouse.query.statements import ask
+from bufferhouse.query.statements import Record, ask
 from tests.command_line import call
 from tests.compare.values import value
 from tests.oom.specimens import CORPUS, FITS, FOLDER, SAID, failures, log, unpacked
 
 
-@cache
-def found(name: str) -> Finding:
-    """The finding of a log with the dumps of its directory."""
-    with in_memory([str(log(name).parent)]) as con:
-        [finding] = explain(con, failures(log(name)), dumps(con))
-    return finding
+@pytest.fixture(scope="module")
+def con():
+    """The committed failures with their logs, in memory."""
+    with in_memory([str(FOLDER)]) as con:
+        yield con
+
+
+def held(con, *names: str) -> list[Record]:
+    """The dumps in the directories of some logs."""
+    folders = [f"{log(name).parent}/" for name in names]
+    return [one for one in dumps(con) if any(folder in one["source_uri"] for folder in folders)]
+
+
+@pytest.fixture(scope="module")
+def found(con):
+    """A function that returns the finding of a log with the dumps of its directory."""
+
+    @cache
+    def finding_of(name: str) -> Finding:
+        [finding] = explain(con, failures(log(name)), held(con, name))
+        return finding
+
+    return finding_of
 
 
 # The rule of each first figure; a figure of one value stands in the message to the byte.
@@ -47,7 +64,7 @@ RULE_OF = {
 
 
 @pytest.mark.parametrize("name", RULE_OF)
-def test_a_figure_is_the_sum_that_the_compiler_made(name: str):
+def test_a_figure_is_the_sum_that_the_compiler_made(found, name: str):
     """The rule of its dialect, and the bytes of the dump print as the figure does."""
     figure = SAID[name][2]
     [one] = [one for one in found(name).figures if one.figure.name == figure]
@@ -56,31 +73,29 @@ def test_a_figure_is_the_sum_that_the_compiler_made(name: str):
         assert one.figure.printed == printed(one.size_bytes)
 
 
-def test_the_report_in_the_log_proves_the_rule_to_the_byte():
+def test_the_report_in_the_log_proves_the_rule_to_the_byte(found):
     """libtpu 0.0.42.1 prints the bytes of its figure in the log: those of all allocations, constants among them."""
     finding = found("libtpu-0.0.42.1/outputs_wide")
     used = finding.message.figure("used")
     assert used.size_bytes == finding.needed_bytes == 34_376_567_296
 
 
-def test_of_several_dumps_the_one_is_taken_that_explains_the_message():
+def test_of_several_dumps_the_one_is_taken_that_explains_the_message(con):
     """By its bytes, or by the instruction that is named."""
     names = [name for name in SAID if name not in ("libtpu-0.0.8/abort_rnn_t1", "libtpu-0.0.37/args")]
-    with in_memory([str(log(name).parent) for name in names]) as con:
-        held = dumps(con)
-        for name in names:
-            [finding] = explain(con, failures(log(name)), held)
-            assert finding.dump is not None, (name, finding.reason)
-            assert str(log(name).parent) in finding.dump["source_uri"]
+    several = held(con, *names)
+    for name in names:
+        [finding] = explain(con, failures(log(name)), several)
+        assert finding.dump is not None, (name, finding.reason)
+        assert str(log(name).parent) in finding.dump["source_uri"]
 
 
-def test_a_dump_that_does_not_explain_a_message_is_not_taken():
+def test_a_dump_that_does_not_explain_a_message_is_not_taken(con):
     """Of two others none has such bytes; one other is shown with both numbers, and the figure is unknown."""
-    with in_memory([str(log(name).parent) for name in ("libtpu-0.0.33/kv", "libtpu-0.0.33/i8")]) as con:
-        [finding] = explain(con, failures(log("libtpu-0.0.33/xent")), dumps(con))
+    [message], others = failures(log("libtpu-0.0.33/xent")), ("libtpu-0.0.33/kv", "libtpu-0.0.33/i8")
+    [finding] = explain(con, [message], held(con, *others))
     assert (None, "no dump there has bytes that its figures are the sum of") == (finding.dump, finding.reason)
-    with in_memory([str(log("libtpu-0.0.33/kv").parent)]) as con:
-        [finding] = explain(con, failures(log("libtpu-0.0.33/xent")), dumps(con))
+    [finding] = explain(con, [message], held(con, others[0]))
     [used] = [one for one in finding.figures if one.figure.name == "used"]
     assert (None, None, False, 8_589_951_488) == (used.size_bytes, used.rule, used.is_reproduced, used.found_bytes)
 
@@ -101,10 +116,10 @@ def test_every_failure_of_the_corpus_is_joined_and_reproduced(tmp_path):
         pytest.skip(f"{CORPUS.name} is not beside the checkout")
     counts: Counter[str] = Counter()
     with in_memory([str(unpacked(tmp_path))]) as con:
-        held = dumps(con)
+        everything = dumps(con)
         for path in sorted((tmp_path / "oom").glob("*/*.stderr.txt")):
             folder = str(path).replace(".stderr.txt", ".dump/")
-            own = [one for one in held if folder in one["source_uri"]]
+            own = [one for one in everything if folder in one["source_uri"]]
             for finding in explain(con, failures(path), own):
                 names = ("used", "allocation", "words", "exceeded")
                 main = next(one for name in names for one in finding.figures if one.figure.name == name)
@@ -162,19 +177,18 @@ def peaks(values) -> dict[int, int]:
     return {position: len(slots) for position, slots in alive.items()}
 
 
-def test_the_values_are_those_of_the_peak():
+def test_the_values_are_those_of_the_peak(con, found):
     """The largest owners first, each with its source line; their bytes are those of the mart."""
     finding = found("libtpu-0.0.33/xent")
     assert ["fusion.2.remat", "fusion.25", "w.1"] == [one["instruction"] for one in finding.values[:3]]
     assert "/srv/train/train.py:183" == finding.values[0]["source"]
     assert all(one["worth_bytes"] <= one["size_bytes"] for one in finding.values)
-    with in_memory([str(log("libtpu-0.0.33/xent").parent)]) as con:
-        dump_id = finding.dump["dump_id"]
-        occupied = dict(ask(con, "oom_timeline", dump_id=dump_id, memory_space=0).rows)
-        here = [one for one in read_values(con, [dump_id])[dump_id] if one.memory_space == 0]
-        for one in finding.values[:3]:
-            [gone] = [value for value in here if value.value_id == one["value_id"]]
-            assert one["worth_bytes"] == worth(gone, here, occupied)
+    dump_id = finding.dump["dump_id"]
+    occupied = dict(ask(con, "oom_timeline", dump_id=dump_id, memory_space=0).rows)
+    here = [one for one in read_values(con, [dump_id])[dump_id] if one.memory_space == 0]
+    for one in finding.values[:3]:
+        [gone] = [value for value in here if value.value_id == one["value_id"]]
+        assert one["worth_bytes"] == worth(gone, here, occupied)
 
 
 def test_one_command_answers(tmp_path):
@@ -295,7 +309,7 @@ def test_a_compressed_log_that_is_damaged_is_named(tmp_path, suffix: str):
     assert f"{path}: expected compressed data that is whole, found: " in said.err
 
 
-def test_a_capacity_that_several_devices_print_is_unknown():
+def test_a_capacity_that_several_devices_print_is_unknown(found):
     """Without what is reserved 15.75G may be that of a v5e or of another chip: the figure has no bytes."""
     for name, expected in (("libtpu-0.0.33/xent", (16 << 30) - (258 << 20)), ("libtpu-0.0.42.1/outputs_wide", None)):
         [capacity] = [one for one in found(name).figures if one.figure.name == "capacity"]

@@ -35,7 +35,7 @@ def test_several_sources_of_any_kind(fleet, tmp_path):
 def test_a_report_needs_no_warehouse(example_warehouse, fleet, tmp_path, monkeypatch):
     """It says what it says of a warehouse with the same dumps, but for what it is called; the page is written."""
     monkeypatch.chdir(tmp_path)
-    assert "report: page.html\n" == call("report", "fleet", "--from", fleet, "--html", "page.html").out
+    assert "report: page.html\n" == call("report", "fleet", "--from", fleet / "seeds", "--html", "page.html").out
     outcome = call("report", "fleet", "--from", fleet)
     expected = call("report", "fleet", "--warehouse", example_warehouse)
     assert (0, 0) == (outcome.code, expected.code)

@@ -69,10 +69,13 @@ def test_importing_the_package_loads_nothing_heavy():
 
 @pytest.fixture(scope="module")
 def parquet(example_warehouse, tmp_path_factory) -> Path:
-    """The example fleet as Parquet files."""
+    """The example fleet as Parquet files, written where an earlier export and something else lay."""
     directory = tmp_path_factory.mktemp("parquet") / "out"
+    (directory / "marts").mkdir(parents=True)
+    (directory / "marts" / "peak_memory_v1.parquet").write_text("of an earlier export")
+    (directory / "mine.txt").write_text("kept")
     outcome = call("export", "--parquet", directory, "--warehouse", example_warehouse)
-    files = [path for path in directory.rglob("*") if path.is_file()]
+    files = [path for path in directory.rglob("*.parquet") if path.is_file()]
     assert (0, f"{len(files)} files written to {directory}\n") == (outcome.code, outcome.out)
     return directory
 
@@ -86,12 +89,17 @@ def test_every_table_of_raw_and_every_mart_is_a_file(parquet, example):
             " OR (table_schema = 'marts' AND regexp_matches(table_name, '_v[0-9]+$'))"
         ).fetchall()
     }
-    assert names == {f"{path.parent.name}.{path.stem}" for path in parquet.rglob("*") if path.is_file()}
+    assert names == {f"{path.parent.name}.{path.stem}" for path in parquet.rglob("*.parquet") if path.is_file()}
+    columns = dict(
+        example.execute(
+            "SELECT table_schema || '.' || table_name, LIST(column_name ORDER BY ordinal_position)"
+            " FROM information_schema.columns GROUP BY ALL"
+        ).fetchall()
+    )
     for name in names:
         table = pq.ParquetFile(parquet.joinpath(*name.split(".")).with_suffix(".parquet"))
-        relation = example.sql(f"FROM {name}")
-        assert relation.columns == table.schema_arrow.names, name
-        assert example.sql(f"SELECT COUNT(*) FROM {name}").fetchone()[0] == table.metadata.num_rows, name
+        assert columns[name] == table.schema_arrow.names, name
+        assert example.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] == table.metadata.num_rows, name
 
 
 def test_rows_are_those_of_the_warehouse(parquet, example):
@@ -107,13 +115,13 @@ def test_rows_are_those_of_the_warehouse(parquet, example):
     )
 
 
-def test_it_can_be_written_again(example_warehouse, tmp_path):
-    """Files are replaced, what else lies there stays."""
-    (tmp_path / "mine.txt").write_text("kept")
-    for _ in range(2):
-        assert 0 == call("export", "--parquet", tmp_path, "--warehouse", example_warehouse).code
-    assert "kept" == (tmp_path / "mine.txt").read_text()
-    assert [] == [path for path in tmp_path.rglob(".*")]
+def test_it_can_be_written_again(parquet, example):
+    """Files are replaced, what else lies there stays, and nothing of the writing is left."""
+    count = example.execute("SELECT COUNT(*) FROM marts.peak_memory_v1").fetchone()[0]
+    assert count == pq.read_metadata(parquet / "marts" / "peak_memory_v1.parquet").num_rows
+    assert "kept" == (parquet / "mine.txt").read_text()
+    assert {".parquet", ".txt"} == {path.suffix for path in parquet.rglob("*") if path.is_file()}
+    assert [] == [path for path in parquet.rglob(".*")]
 
 
 @pytest.mark.parametrize("words", [["--all"], ["1"], ["--run", "seeds"], ["-o", "out"]])

@@ -56,10 +56,15 @@ def test_parameters_have_to_match(example_warehouse, words, message):
     ],
 )
 def test_sql_may_begin_with_a_comment(example_warehouse, sql):
-    """A comment is no option, wherever the options stand, in a process of its own too."""
+    """A comment is no option, wherever the options stand."""
     for words in ([sql, "--warehouse", example_warehouse, "--format", "csv"], ["--format", "csv", sql]):
         given = words if "--warehouse" in words else ["--warehouse", example_warehouse, *words]
         assert (0, "one\n1\n") == (lambda found: (found.code, found.out))(call("query", *given))
+
+
+def test_sql_may_begin_with_a_comment_in_a_process_of_its_own(example_warehouse):
+    """Which begins with the words as they were typed, and hands them to a second one."""
+    sql = "--x --format json\nSELECT 1 AS one -- c"
     assert "one\n---\n  1\n" == run("query", sql, "--warehouse", example_warehouse).out
 
 

@@ -21,7 +21,12 @@ SMALL = 0.05  # of the size of a page: enough to see what is there
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("name", PAGES)
+# Of hostile names that of a program stays, and of hostile columns all pages: tests/report/test_hostile_columns.py.
+HOSTILE = ("hostile-fleet", "hostile-run", "hostile-compare")
+LOOKED_AT = [pytest.param(name, marks=pytest.mark.soak if name in HOSTILE else ()) for name in PAGES]
+
+
+@pytest.mark.parametrize("name", LOOKED_AT)
 def test_a_page_is_quiet_asks_for_nothing_and_can_be_read(
     opened: Callable, page_files, request: pytest.FixtureRequest, name: str
 ):

@@ -11,19 +11,19 @@ from tests.synthetic import small_dump
 from tests.warehouses import load_runs, rows
 
 
-def found(path: Path) -> list[dict]:
-    """The rows of the command's JSON."""
+def answers(path: Path) -> tuple[list[dict], tuple[int, int, int, int]]:
+    """The rows of the command's JSON, and how many programs and runs it says were judged, and how many were not."""
     said = call("determinism", "--warehouse", path, "--format", "json")
     assert 0 == said.code
-    return json.loads(said.out)["answers"]["determinism"]
+    told = json.loads(said.out)["answers"]
+    [facts] = told["determinism_runs"]
+    counts = tuple(facts[f"{state}_{noun}_count"] for state in ("judged", "unjudged") for noun in ("program", "run"))
+    return told["determinism"], counts
 
 
-def judged(path: Path) -> tuple[int, int, int, int]:
-    """How many programs and runs the command's JSON says were judged, and how many were not."""
-    [facts] = json.loads(call("determinism", "--warehouse", path, "--format", "json").out)["answers"][
-        "determinism_runs"
-    ]
-    return tuple(facts[f"{state}_{noun}_count"] for state in ("judged", "unjudged") for noun in ("program", "run"))
+def found(path: Path) -> list[dict]:
+    """The rows alone."""
+    return answers(path)[0]
 
 
 def test_runs_without_flags_are_not_called_determinate(example_warehouse: Path):
@@ -34,7 +34,7 @@ def test_runs_without_flags_are_not_called_determinate(example_warehouse: Path):
     assert "Judged: 0 of 28 programs and 0 of 11 runs" in said.out
     assert "11 runs without known flags: bufferhouse runs set RUN xla_flags=… adds them" in said.out
     assert "No program" not in said.out
-    assert (0, 0, 28, 11) == judged(example_warehouse)
+    assert ([], (0, 0, 28, 11)) == answers(example_warehouse)
 
 
 @pytest.fixture
@@ -75,12 +75,11 @@ def test_a_difference_is_not_hidden_by_the_directory_that_dumps_go_to(twice: Pat
             "UPDATE raw.runs SET xla_flags = '--xla_x --xla_dump_to=/d/' || run_name || ' --v=' || length(run_name)"
             " WHERE run_name IN ('jaxlib-0.4.38', 'jaxlib-0.6.0')"
         )
-    after = found(twice)
+    after, (programs, runs, unjudged_programs, unjudged_runs) = answers(twice)
     assert len(before) > 0
     assert [{**row, "xla_flags": None} for row in before] == after
     assert ["--xla_x"] * len(after) == [row["effective_flags"] for row in after]
     assert ["same flags"] * len(after) == [row["basis"] for row in after]
-    programs, runs, unjudged_programs, unjudged_runs = judged(twice)
     assert (28, 2, 9) == (programs + unjudged_programs, runs, unjudged_runs)
     assert f"Judged: {programs} of 28 programs and 2 of 11 runs" in call("determinism", "--warehouse", twice).out
 
@@ -91,8 +90,8 @@ def test_flags_that_nobody_recorded_equal_nothing(twice: Path):
         with writing(twice) as writer:
             for run_name, text in zip(("jaxlib-0.4.38", "jaxlib-0.6.0"), flags, strict=True):
                 writer.con.execute("UPDATE raw.runs SET xla_flags = ? WHERE run_name = ?", [text, run_name])
-        assert is_found == bool(found(twice))
-        assert is_found == bool(judged(twice)[0])
+        listed, (programs, *_) = answers(twice)
+        assert (is_found, is_found) == (bool(listed), bool(programs))
 
 
 def test_agreement_is_said_of_judged_programs_only(warehouse: Path):
@@ -105,7 +104,7 @@ def test_agreement_is_said_of_judged_programs_only(warehouse: Path):
     said = call("determinism", "--warehouse", warehouse).out
     assert "No program that could be judged differs in bytes." in said
     assert "1 run sharing no program with another run of the same compiler" in said
-    assert (1, 2, 0, 1) == judged(warehouse)
+    assert (1, 2, 0, 1) == answers(warehouse)[1]
 
 
 @pytest.mark.parametrize("column", ["xla_flags", "git_revision", "compiler_revision"])
@@ -126,10 +125,10 @@ def test_without_a_version_a_run_is_compared_with_itself(warehouse: Path):
     assert [] == found(warehouse)
     with writing(warehouse) as writer:
         load_runs(writer, {"c": [small, large], "d": [small, large]})
-    [row] = found(warehouse)
+    [row], (programs, *_) = answers(warehouse)
     [(spread,)] = rows(warehouse, "SELECT MAX(reserved_bytes) - MIN(reserved_bytes) FROM marts.peak_memory_v1")
     assert ("jit_f", spread, 2, 2, "one run") == (
         row["program_name"], row["reserved_spread_bytes"], row["run_count"], row["content_count"], row["basis"],
     )  # fmt: skip
-    assert 0 == judged(warehouse)[0]
+    assert 0 == programs
     assert "Different bytes within one run" in call("determinism", "--warehouse", warehouse).out

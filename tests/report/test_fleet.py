@@ -91,9 +91,9 @@ def shaken(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture(scope="module")
-def fleets(example_warehouse: Path, shaken: Path) -> list[Fleet]:
+def fleets(example_fleet: Fleet, shaken: Path) -> list[Fleet]:
     """What the report has to say of both warehouses. To be read, never changed."""
-    return [read_fleet(example_warehouse), read_fleet(shaken)]
+    return [example_fleet, read_fleet(shaken)]
 
 
 def printed(path: Path, *words: object) -> str:
@@ -140,7 +140,7 @@ def test_every_series_is_counted_once(shaken: Path, fleets: list[Fleet]):
         assert len(table) - len(space.series) == (int(said[1]) if said else 0)
 
 
-def test_columns_are_all_runs_in_the_order_of_the_series(shaken: Path):
+def test_columns_are_all_runs_in_the_order_of_the_series(shaken: Path, fleets: list[Fleet]):
     """A run stands in its table even where only programs that stood still were seen, in the order of the series."""
     expected = defaultdict(list)
     for *table, run_name in rows(
@@ -151,7 +151,7 @@ def test_columns_are_all_runs_in_the_order_of_the_series(shaken: Path):
         " ORDER BY r.started_at, r.natural_name, r.run_id",
     ):
         expected[tuple(table)].append(run_name)
-    spaces = read_fleet(shaken).spaces
+    spaces = fleets[1].spaces
     actual = {(s.platform, s.track, s.memory_space): [run["run_name"] for run in s.runs] for s in spaces}
     assert dict(expected) == actual
 
@@ -185,10 +185,12 @@ def test_the_report_fits_the_terminal(fleets: list[Fleet], width: int, monkeypat
         assert width < 160 or [line for line in lines if line.endswith("  net change  main cause")]
 
 
-def test_figures_in_the_columns_are_those_of_the_mart(example_warehouse: Path, monkeypatch: pytest.MonkeyPatch):
+def test_figures_in_the_columns_are_those_of_the_mart(
+    example_warehouse: Path, fleets: list[Fleet], monkeypatch: pytest.MonkeyPatch
+):
     """In a wide terminal all runs stand in order, each with its reserved bytes and which way they went."""
     monkeypatch.setenv("COLUMNS", "200")
-    out = printed(example_warehouse)
+    out = fleet_text(fleets[0], "table")
     lines = out.split("cpu · release · memory space 0 (default)\n")[1].split("\n\n")[0].splitlines()
     series = {name: runs for (name, _, _), runs in all_series(example_warehouse)["cpu", "release", 0].items()}
     assert ["program", *(run for run, _ in series["jit_fft"]), "trend", "net", "change", "main", "cause"] == (
@@ -208,10 +210,10 @@ def test_figures_in_the_columns_are_those_of_the_mart(example_warehouse: Path, m
     assert expected == actual
 
 
-def test_what_has_no_room_is_said(example_warehouse: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_has_no_room_is_said(fleets: list[Fleet], monkeypatch: pytest.MonkeyPatch):
     """Where not all runs fit, the newest do, and the report says how many of how many."""
     monkeypatch.setenv("COLUMNS", "80")
-    out = printed(example_warehouse)
+    out = fleet_text(fleets[0], "table")
     assert "reserved bytes: 10 of 13 programs moved, 3 unchanged; the newest 3 of 8 runs\n" in out
     assert "\n3 more programs unchanged\n" in out
     heading = out.split("the newest 3 of 8 runs\n")[1].splitlines()[:2]
@@ -238,32 +240,16 @@ def test_what_the_warehouse_holds(example_warehouse: Path, monkeypatch: pytest.M
     assert expected == printed(example_warehouse).splitlines()[:2]
 
 
-def test_colour_only_on_a_terminal_that_wants_it(example_warehouse: Path, monkeypatch: pytest.MonkeyPatch):
-    """A file gets no escape sequences; a terminal gets colours, unless NO_COLOR is set; the text is the same."""
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("COLUMNS", "80")
-    plain = printed(example_warehouse)
-    monkeypatch.setenv("FORCE_COLOR", "1")  # what stands for a terminal here
-    coloured = printed(example_warehouse)
-    monkeypatch.setenv("NO_COLOR", "1")
-    asked_not_to = printed(example_warehouse)
-    assert "\x1b[" not in plain
-    assert {"31", "32"} <= set(re.findall(r"\x1b\[([0-9]+)m", coloured))
-    assert plain == re.sub(r"\x1b\[[0-9;]*m", "", coloured)
-    assert plain == asked_not_to
-
-
 def test_names_give_the_terminal_no_orders(example_warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Names with escape sequences, turned text and 4,000 wide characters are shown, cut, within the width."""
     path = Path(shutil.copy(example_warehouse, tmp_path / "hostile.duckdb"))
     with duckdb.connect(str(path)) as con:
         con.execute("UPDATE raw.runs SET run_name = $1 || run_name, track = $1 || track", [HOSTILE])
         con.execute("UPDATE raw.observations SET program_name = $1 || program_name", [HOSTILE])
+    fleet = read_fleet(path)
     for width in (60, 160):
         monkeypatch.setenv("COLUMNS", str(width))
-        lines = printed(path).splitlines()
+        lines = fleet_text(fleet, "table").splitlines()
         assert [] == [line for line in lines if cell_len(line) > width or not line.isprintable()]
         assert any("_step" in line for line in lines)
 
@@ -328,16 +314,16 @@ def test_a_page_needs_its_folder(example_warehouse: Path, tmp_path: Path):
     assert f"the page cannot be written to {tmp_path}: Is a directory" in said.err
 
 
-def test_the_path_of_the_page_ends_the_output(example_warehouse: Path, tmp_path: Path):
-    """The last line on standard output is the path of the page, unbroken however long it is."""
+def test_the_path_of_the_page_is_the_output(example_warehouse: Path, tmp_path: Path):
+    """With a page the one line on standard output is its path, unbroken however long it is."""
     page = tmp_path / ("long-name" * 20 + ".html")
-    assert f"report: {page}" == printed(example_warehouse, "--html", page).splitlines()[-1]
+    assert f"report: {page}\n" == printed(example_warehouse, "--html", page)
     assert page.is_file()
 
 
-def test_moved_line_of_one_run(example_warehouse: Path):
+def test_moved_line_of_one_run(fleets: list[Fleet]):
     """A table of a single run speaks of no movement."""
-    spaces = {(s.track, s.memory_space): s for s in read_fleet(example_warehouse).spaces if s.platform is None}
+    spaces = {(s.track, s.memory_space): s for s in fleets[0].spaces if s.platform is None}
     assert "5 programs, one run" == moved_line(spaces["seeds", 0])
 
 

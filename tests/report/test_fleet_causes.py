@@ -9,7 +9,7 @@ import pytest
 from bufferhouse.compare.causes import former, short
 from bufferhouse.compare.compare import compare_runs
 from bufferhouse.query.statements import ask
-from bufferhouse.report.fleet.data import Fleet, read_fleet
+from bufferhouse.report.fleet.data import Fleet
 from bufferhouse.report.fleet.page import fleet_page
 from bufferhouse.report.fleet.text import fleet_text
 from bufferhouse.report.text.figures import exact_bytes, human_bytes
@@ -17,16 +17,10 @@ from tests.command_line import call
 from tests.report.pages import Parts
 
 
-@pytest.fixture(scope="module")
-def report(example_warehouse: Path) -> Fleet:
-    """The example fleet."""
-    return read_fleet(example_warehouse)
-
-
-def test_a_mover_has_the_biggest_cause_of_its_net_change(report: Fleet, example):
+def test_a_mover_has_the_biggest_cause_of_its_net_change(example_fleet: Fleet, example):
     """It is what comparing the first run of the series with its newest finds, and goes the way of the net change."""
     runs = {row["run_name"]: row["run_id"] for row in ask(example, "fleet_runs").records}
-    movers = [row for row in report.answers["fleet_movers"].records if row["net_change_bytes"]]
+    movers = [row for row in example_fleet.answers["fleet_movers"].records if row["net_change_bytes"]]
     assert len(movers) > 10
     for mover in movers:
         (row,) = compare_runs(
@@ -46,24 +40,26 @@ def test_a_mover_has_the_biggest_cause_of_its_net_change(report: Fleet, example)
         assert former(mover["main_cause_label"]) == mover["main_cause"]
 
 
-def test_what_came_back_has_no_cause(report: Fleet):
+def test_what_came_back_has_no_cause(example_fleet: Fleet):
     """A series without a net change has none, and neither has one of one run."""
-    for space in report.spaces:
+    for space in example_fleet.spaces:
         for series in space.series:
             assert bool(series.main_cause) == bool(series.has_moved and series.net_change_bytes)
 
 
-def test_every_form_names_the_causes(report: Fleet, example_warehouse: Path, monkeypatch: pytest.MonkeyPatch):
+def test_every_form_names_the_causes(example_fleet: Fleet, example_warehouse: Path, monkeypatch: pytest.MonkeyPatch):
     """Terminal, Markdown, page and JSON say the same; to the byte where that is asked for."""
     monkeypatch.setenv("COLUMNS", "200")
-    shown = {form: fleet_text(report, form) for form in ("table", "markdown")}
-    exact = {form: fleet_text(report, form, exact=True) for form in ("table", "markdown")}
-    cells = [cell for row in Parts(fleet_page(report)).rows for cell in row]
+    shown = {form: fleet_text(example_fleet, form) for form in ("table", "markdown")}
+    exact = {form: fleet_text(example_fleet, form, exact=True) for form in ("table", "markdown")}
+    cells = [cell for row in Parts(fleet_page(example_fleet)).rows for cell in row]
     said = call("report", "fleet", "--warehouse", example_warehouse, "--format", "json")
     movers = json.loads(said.out)["answers"]["fleet_movers"]
-    assert report.answers["fleet_movers"].records == movers
+    assert example_fleet.answers["fleet_movers"].records == movers
     causes = {(row["main_cause_label"], row["main_cause_bytes"]) for row in movers if row["main_cause"]}
-    assert causes == {series.main_cause for space in report.spaces for series in space.series if series.main_cause}
+    assert causes == {
+        series.main_cause for space in example_fleet.spaces for series in space.series if series.main_cause
+    }
     for cause, size in causes:
         rounded, whole = human_bytes(size, signed=True), exact_bytes(size, signed=True)
         assert (f"{short(cause)} {rounded}", whole) in cells

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.query.statements import ask, keep
-from bufferhouse.report.fleet.data import KEPT, read_fleet
+from bufferhouse.report.fleet.data import KEPT, Fleet, read_fleet
 from bufferhouse.report.fleet.tables import fleet_tables
 from tests.command_line import CHECKOUT
 
 FLEET = CHECKOUT / "examples" / "fleet"
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def kept(example) -> None:
     """What statements of the fleet report are made of, kept as the report does."""
     for name in KEPT:
@@ -97,9 +97,9 @@ def test_what_lacks_is_not_covered(tmp_path, cut):
     assert [(0, 1)] == [(row["covered_count"], row["total_count"]) for row in rows if row["figure"] == figure]
 
 
-def test_each_table_that_has_rows_is_in_the_report(example_warehouse: Path):
+def test_each_table_that_has_rows_is_in_the_report(example_fleet: Fleet):
     """All five over the example fleet; none over a warehouse without runs, which has its own words."""
-    titles = [section.title for section in fleet_tables(read_fleet(example_warehouse))]
+    titles = [section.title for section in fleet_tables(example_fleet)]
     assert [
         "Programs by size",
         "Padding by tiles",

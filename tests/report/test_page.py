@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bufferhouse.compare.causes import short
 from bufferhouse.query.statements import Answer, ask, keep
-from bufferhouse.report.fleet.data import KEPT, read_fleet
+from bufferhouse.report.fleet.data import KEPT, Fleet, read_fleet
 from bufferhouse.report.fleet.page import RUNS_BESIDE_CAUSES, fleet_page, trend_chart
 from bufferhouse.report.fleet.text import title
 from bufferhouse.report.html.charts import bytes_axis
@@ -25,9 +25,9 @@ from tests.report.pages import ATTRIBUTES, ELEMENTS, HOSTILE, Parts
 
 
 @pytest.fixture(scope="module")
-def example_page(example_warehouse: Path) -> str:
+def example_page(example_fleet: Fleet) -> str:
     """The page of the example fleet."""
-    return fleet_page(read_fleet(example_warehouse))
+    return fleet_page(example_fleet)
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +43,12 @@ def renamed(example_warehouse: Path, path: Path, prefix: str) -> str:
         con.execute("UPDATE raw.runs SET run_name = $1 || run_name, track = $1 || track, compiler = $1", [prefix])
         con.execute("UPDATE raw.observations SET program_name = $1 || program_name", [prefix])
     return fleet_page(read_fleet(path))
+
+
+@pytest.fixture(scope="module")
+def hostile(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of a fleet whose names would do harm."""
+    return renamed(example_warehouse, tmp_path_factory.mktemp("hostile") / "hostile.duckdb", HOSTILE)
 
 
 def test_nothing_is_asked_of_anybody(example_parts: Parts):
@@ -112,9 +118,9 @@ def test_embedded_trend_is_that_of_the_mart(example_warehouse: Path, example_par
     assert sorted(str([str(value) for value in row]) for runs in series for row in runs) == actual
 
 
-def test_cells_are_exact_to_the_byte(example_warehouse: Path, example_parts: Parts):
+def test_cells_are_exact_to_the_byte(example_fleet: Fleet, example_parts: Parts):
     """A cell shows bytes as people read them and holds the exact figure and change, equal to the mart's."""
-    space = read_fleet(example_warehouse).spaces[0]
+    space = example_fleet.spaces[0]
     runs = space.runs[-RUNS_BESIDE_CAUSES:]
     headings = ["program", *(run["run_name"] for run in runs), "trend", "net change", "main cause"]
     start = [[said for said, _ in row] for row in example_parts.rows].index(headings)
@@ -133,22 +139,20 @@ def test_cells_are_exact_to_the_byte(example_warehouse: Path, example_parts: Par
             assert said == f"{short(series.main_cause[0])} {human_bytes(series.main_cause[1], signed=True)}"
 
 
-def test_padding_parts_sum_to_the_occupied_bytes(example_warehouse: Path):
+def test_padding_parts_sum_to_the_occupied_bytes(example_fleet: Fleet):
     """The parts of a program's occupied peak close, and are those of its newest run."""
-    fleet = read_fleet(example_warehouse)
-    records = [record for space in fleet.spaces for record in space.padding]
+    records = [record for space in example_fleet.spaces for record in space.padding]
     assert records
     for record in records:
         parts = ("element_bytes", "layout_padding_bytes", "slack_bytes", "tuple_table_bytes")
         assert record["occupied_bytes"] == sum(record[part] for part in parts)
-    newest = {(s.platform, s.track, s.memory_space): s.runs[-1]["run_id"] for s in fleet.spaces}
+    newest = {(s.platform, s.track, s.memory_space): s.runs[-1]["run_id"] for s in example_fleet.spaces}
     assert {newest["tpu", "release", 0], newest[None, "seeds", 0]} == {record["run_id"] for record in records}
 
 
-def test_hostile_names_change_nothing_but_text(example_warehouse: Path, tmp_path: Path):
+def test_hostile_names_change_nothing_but_text(example_warehouse: Path, hostile: str, tmp_path: Path):
     """Names with markup, quotes, control characters and turned text give the same elements as harmless names."""
     harmless = renamed(example_warehouse, tmp_path / "harmless.duckdb", "x" * len(printable(HOSTILE)))
-    hostile = renamed(example_warehouse, tmp_path / "hostile.duckdb", HOSTILE)
     expected, actual = Parts(harmless), Parts(hostile)
     assert [(tag, [*names]) for tag, names in expected.elements] == [(tag, [*names]) for tag, names in actual.elements]
     without_data = [
@@ -161,10 +165,9 @@ def test_hostile_names_change_nothing_but_text(example_warehouse: Path, tmp_path
     assert any("alert(1)" in text for text in actual.texts)
 
 
-def test_hostile_names_are_kept_as_they_are_in_the_data(example_warehouse: Path, tmp_path: Path):
+def test_hostile_names_are_kept_as_they_are_in_the_data(hostile: str):
     """The embedded JSON holds names verbatim, in ASCII that no name can end or leave."""
-    written = renamed(example_warehouse, tmp_path / "hostile.duckdb", HOSTILE)
-    parts = Parts(written)
+    parts = Parts(hostile)
     runs = parts.embedded("answers")["fleet_runs"]
     names = [row[runs["columns"].index("run_name")] for row in runs["rows"]]
     assert HOSTILE + "jaxlib-0.4.13" == names[0]
@@ -179,14 +182,13 @@ def test_the_page_is_small(example_page: str):
     assert len(example_page.encode()) < 3_000_000
 
 
-def test_charts_can_be_drawn(example_warehouse: Path):
+def test_charts_can_be_drawn(example_fleet: Fleet):
     """Every table with movers has a chart that Vega draws from the page's rows, each mover with its line and label."""
-    fleet = read_fleet(example_warehouse)
-    charts = [(space, chart) for space in fleet.spaces if (chart := trend_chart(space, title(space)))]
-    assert [space for space in fleet.spaces if space.moved_count] == [space for space, _ in charts]
+    charts = [(space, chart) for space in example_fleet.spaces if (chart := trend_chart(space, title(space)))]
+    assert [space for space in example_fleet.spaces if space.moved_count] == [space for space, _ in charts]
     for space, chart in charts:
         rows = []
-        for record in fleet.answers[chart.source].records:
+        for record in example_fleet.answers[chart.source].records:
             if all(record[name] == value for name, value in chart.where.items()):
                 added = {name: texts.get(str(record[column])) for name, (column, texts) in chart.texts.items()}
                 kept = {name: value for name, value in record.items() if not isinstance(value, datetime)}

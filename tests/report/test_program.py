@@ -10,7 +10,7 @@ import pytest
 
 from bufferhouse.errors import UsageError
 from bufferhouse.report.program import data as reading
-from bufferhouse.report.program.data import PARTS, Program, read_program
+from bufferhouse.report.program.data import PARTS, Program, find_dump, read_program
 from bufferhouse.report.program.page import program_page
 from bufferhouse.report.program.text import program_text
 from bufferhouse.warehouse.open import writing
@@ -29,15 +29,11 @@ def transformer(example_warehouse: Path) -> Program:
 
 
 @pytest.mark.parametrize("word", ["jit_transformer2_fwd", "jit_tr", str(TRANSFORMER), "#28000985", "2800098501"])
-def test_a_program_is_found_by_name_by_id_and_by_the_beginning_of_either(example_warehouse: Path, word: str):
+def test_a_program_is_found_by_name_by_id_and_by_the_beginning_of_either(example, word: str):
     """Any word that fits one program only means it."""
-    assert (
-        TRANSFORMER
-        == rows(example_warehouse, PROGRAM_OF, [read_program(example_warehouse, word).dump["dump_id"]])[0][0]
-    )
-
-
-PROGRAM_OF = "SELECT DISTINCT program_id FROM raw.observations WHERE dump_id = $1"
+    program_id, _, dump = find_dump(example, word, None)
+    of_dump = f"SELECT DISTINCT program_id FROM raw.observations WHERE dump_id = {dump['dump_id']}"
+    assert [(TRANSFORMER,)] == [(program_id,)] == example.execute(of_dump).fetchall()
 
 
 @pytest.mark.parametrize(
@@ -55,25 +51,24 @@ def test_another_word_is_answered_with_candidates(example_warehouse: Path, word:
         read_program(example_warehouse, word)
 
 
-def test_a_name_is_meant_before_the_beginnings_of_others(example_warehouse: Path):
+def test_a_name_is_meant_before_the_beginnings_of_others(example):
     """jit_donate is no beginning of jit_donate_swap where a program is called so."""
-    assert "jit_donate1" == read_program(example_warehouse, "jit_donate1").name
-    assert "jit_while_simple" == read_program(example_warehouse, "jit_w").name
+    for word, name in (("jit_donate1", "jit_donate1"), ("jit_w", "jit_while_simple")):
+        assert name == find_dump(example, word, None)[2]["program_name"]
 
 
-def test_the_newest_run_is_shown_unless_another_is_named(example_warehouse: Path):
+def test_the_newest_run_is_shown_unless_another_is_named(example, transformer: Program):
     """Without --run the newest run with the program is meant; another run's dump is another."""
-    newest = rows(
-        example_warehouse,
+    newest = example.execute(
         "SELECT run_name, dump_id FROM marts.program_history_v1 JOIN marts.runs_v1 USING (run_id, run_name)"
-        " WHERE program_id = $1 ORDER BY run_order DESC LIMIT 1",
-        [TRANSFORMER],
-    )
-    found = read_program(example_warehouse, str(TRANSFORMER)).dump
+        f" WHERE program_id = {TRANSFORMER} ORDER BY run_order DESC LIMIT 1"
+    ).fetchall()
+    _, _, found = find_dump(example, str(TRANSFORMER), None)
     assert newest == [(found["run_name"], found["dump_id"])]
-    other = read_program(example_warehouse, str(TRANSFORMER), run="jaxlib-0.4.13").dump
+    _, _, other = find_dump(example, str(TRANSFORMER), "jaxlib-0.4.13")
     assert "jaxlib-0.4.13" == other["run_name"]
     assert found["dump_id"] != other["dump_id"]
+    assert TPU == transformer.dump["run_name"]
 
 
 def test_a_run_that_is_not_there_is_answered_with_names(example_warehouse: Path):
@@ -130,10 +125,10 @@ def test_json_has_the_answers_of_all_statements(transformer: Program):
 
 
 def test_the_command_prints_and_writes(example_warehouse: Path, tmp_path: Path):
-    """`report program` prints the report and the path of its page; JSON on standard output stays JSON."""
+    """`report program` prints the path of the page that holds the report; JSON on standard output stays JSON."""
     page = tmp_path / "page.html"
     said = call("report", "program", "jit_fft", "--warehouse", example_warehouse, "--html", page)
-    assert (0, f"report: {page}") == (said.code, said.out.splitlines()[-1])
+    assert (0, f"report: {page}\n") == (said.code, said.out)
     assert page.read_text().startswith("<!DOCTYPE html>")
     said = call("report", "program", "jit_fft", "--warehouse", example_warehouse, "--html", page, "--format", "json")
     assert "jit_fft" == json.loads(said.out)["dump"]["program_name"]
@@ -258,6 +253,7 @@ def test_names_do_nothing_on_a_terminal(example_warehouse: Path, tmp_path: Path)
     with writing(path) as warehouse:
         warehouse.con.execute("UPDATE raw.observations SET program_name = 'x' || chr(27) || '[31m' || chr(8238)")
         warehouse.con.execute("UPDATE raw.instruction_texts SET op_name = chr(27) || chr(8238) || repeat('模', 4000)")
+    program = read_program(path, str(TRANSFORMER), run=TPU)
     for form in ("table", "markdown"):
-        text = program_text(read_program(path, str(TRANSFORMER), run=TPU), form)
+        text = program_text(program, form)
         assert "" == "".join(char for char in text if not char.isprintable() and char != "\n")

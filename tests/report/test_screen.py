@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from bufferhouse.report.compare.data import read_comparison
 from bufferhouse.report.compare.text import compare_text
-from bufferhouse.report.fleet.data import read_fleet
+from bufferhouse.report.fleet.data import Fleet
 from bufferhouse.report.fleet.text import fleet_text
 from bufferhouse.report.program.data import read_program
 from bufferhouse.report.program.text import program_text
@@ -53,11 +53,11 @@ def printed(example_warehouse: Path):
 
 
 @pytest.fixture(scope="module")
-def told(example_warehouse: Path) -> dict[str, Callable[..., str]]:
+def told(example_warehouse: Path, example_fleet: Fleet) -> dict[str, Callable[..., str]]:
     """By report, a function that returns its text in a form, `exact` or not; each is read from the warehouse once."""
     path = example_warehouse
     return {
-        "fleet": partial(fleet_text, read_fleet(path)),
+        "fleet": partial(fleet_text, example_fleet),
         "program": partial(program_text, read_program(path, "jit_sort_pairs", run="jaxlib-0.6.0")),
         "run": partial(run_text, read_run(path, "jaxlib-0.6.0")),
         "compare": partial(compare_text, read_comparison(path, "jaxlib-0.4.38", "jaxlib-0.6.0")),
@@ -97,35 +97,35 @@ def test_bytes_are_exact_on_demand(printed, told, name: str):
     assert f"{exact}\n" == printed(name, "--format", form, "--bytes")
 
 
-def test_markdown_of_the_fleet_has_the_figures_of_the_marts(example_warehouse: Path):
+def test_markdown_of_the_fleet_has_the_figures_of_the_marts(example_fleet: Fleet):
     """Each series that is shown has its bytes run by run and its net change; padding and runs are there, too."""
-    fleet = read_fleet(example_warehouse)
-    text = fleet_text(fleet, "markdown", exact=True)
-    for space in fleet.spaces:
+    text = fleet_text(example_fleet, "markdown", exact=True)
+    for space in example_fleet.spaces:
         for series in space.series:
             cells = [marked(series.label)]
             figures = [series.by_run.get(run["run_id"], {}).get("reserved_bytes") for run in space.runs[-8:]]
             cells += map(exact_bytes, figures)
             assert f"| {' | '.join(cells)} |" in text
             assert not series.has_moved or f"{exact_bytes(series.net_change_bytes, signed=True)} |" in text
-    assert len(fleet.runs) == len(re.findall(r"^\| .* \| run\\\.json|^\| .* \| run.json \|", text, re.MULTILINE))
-    padded = sum(len(space.padding) for space in fleet.spaces)
+    assert len(example_fleet.runs) == len(
+        re.findall(r"^\| .* \| run\\\.json|^\| .* \| run.json \|", text, re.MULTILINE)
+    )
+    padded = sum(len(space.padding) for space in example_fleet.spaces)
     assert padded == sum(section.count("\n| ") - 2 for section in text.split("## ") if section.startswith("Padding: "))
 
 
-def test_json_of_the_fleet_has_the_answers(example_warehouse: Path, tmp_path: Path):
+def test_json_of_the_fleet_has_the_answers(example_warehouse: Path, example_fleet: Fleet, tmp_path: Path):
     """JSON is one object with every record of every statement; the path of a page goes to standard error."""
     page = tmp_path / "page.html"
     said = call("report", "fleet", "--warehouse", example_warehouse, "--format", "json", "--html", page)
     found = json.loads(said.out)["answers"]
-    fleet = read_fleet(example_warehouse)
-    assert fleet.answers.keys() == found.keys()
-    assert fleet.answers["fleet_trend"].records == found["fleet_trend"]
+    assert example_fleet.answers.keys() == found.keys()
+    assert example_fleet.answers["fleet_trend"].records == found["fleet_trend"]
     assert f"report: {page}\n" == said.err
 
 
 def test_what_has_no_room_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch):
-    """Columns give way in the order of their ranks, and the figures that stay are whole."""
+    """Columns give way in the order of their ranks, and the figures that stay are example_fleet."""
     record = {"name": "jit_" + "x" * 60, "most": 5 << 30, "change": -3 << 20, "word": "jit(f)/jit(main)/dot"}
     section = Section("title", ["line"], COLUMNS, [record])
     expected = {200: None, 60: "op_name", 32: "op_name"}

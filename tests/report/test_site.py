@@ -26,10 +26,9 @@ from bufferhouse.report.site.site import Wishes, build_from
 from bufferhouse.report.site.target import target_of
 from bufferhouse.whatif.ranking import rank
 from bufferhouse.whatif.space import read_space
-from tests.command_line import CHECKOUT, call, kill_group, start
+from tests.command_line import call, kill_group, start
 from tests.report.pages import HOSTILE
 from tests.report.sites import REMOTE, arrived, crawl, dead_links, go, led_to, pages_of, reached
-from tests.warehouses import rows
 
 pytestmark = pytest.mark.browser
 SOURCE_URL = "https://code.example/blob/main/{file}#L{line}"
@@ -138,15 +137,13 @@ def test_the_figures_lie_beside_each_page(site: Path, example: duckdb.DuckDBPyCo
     ) == told  # fmt: skip
 
 
-def test_official_numbers_are_on_the_page_of_each_program(warehouse: Path, tmp_path: Path):
+def test_official_numbers_are_on_the_page_of_each_program(site: Path, example: duckdb.DuckDBPyConnection):
     """With their rules, and as records in the JSON beside the page."""
-    run = "tpu-v5e-libtpu-0.0.33"
-    assert 0 == run_ingest([str(CHECKOUT / "tests" / "data" / "protos" / run)], warehouse).exit_code
-    for fact in ("compiler=libtpu", "compiler_version=0.0.33"):
-        assert 0 == call("runs", "set", run, fact, "--warehouse", warehouse).code
-    count = len(rows(warehouse, "SELECT verdict FROM marts.official_numbers_v1"))
-    built(warehouse, tmp_path / "site")
-    [page] = (tmp_path / "site").glob(f"programs/*/{run}.html")
+    program_id, count = example.sql(
+        "SELECT program_id, COUNT(*) FROM marts.official_numbers_v1"
+        f" WHERE program_name = 'jit_transformer2_fwd' AND run_name = '{TPU}' GROUP BY program_id"
+    ).fetchone()
+    page = site / f"programs/{program_id}/{TPU}.html"
     text = page.read_text()
     assert '<a href="#truth">Official numbers</a>' in text
     assert f"{count} official numbers: agrees 2" in text

@@ -83,7 +83,7 @@ def _rebuild(
         duckdb.TransactionException: a load came between, or another worker that builds.
     """
     con = lake.con
-    steps = build.plan(con, directory, force=force)
+    steps = build.steps_to(con, known, force=force)
     changed = {step.name for step in steps if step.is_incremental and step.reason != "gone"}
     ready = {name: table_beside(name, deep[name]) for name in sorted(changed)} if _has_dumps(con) else {}
     _drop_others(con, ready.values())

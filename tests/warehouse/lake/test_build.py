@@ -24,10 +24,19 @@ COVERED = (
 )
 
 
-@pytest.fixture
-def models(tmp_path) -> Path:
+@pytest.fixture(scope="module")
+def models(tmp_path_factory) -> Path:
     """Small models, one of which is stored."""
-    return write_models(tmp_path / "models", staging__observations=OBSERVATIONS)
+    return write_models(tmp_path_factory.mktemp("small") / "models", staging__observations=OBSERVATIONS)
+
+
+@pytest.fixture(scope="module")
+def small_lake(bare_lake, models, tmp_path_factory) -> Path:
+    """The folder of a lake without rows, with those models. To be copied, never written."""
+    folder = tmp_path_factory.mktemp("lake") / "small"
+    with writing(moved(bare_lake, folder), build_models=False) as warehouse:
+        build_lake(warehouse, models)
+    return folder
 
 
 @pytest.fixture
@@ -38,10 +47,9 @@ def changed(tmp_path) -> Path:
 
 
 @pytest.fixture
-def writer(bare_lake, models, tmp_path) -> Iterator[Warehouse]:
-    """A lake without rows, with those models."""
-    with writing(moved(bare_lake, tmp_path / "own"), build_models=False) as warehouse:
-        build_lake(warehouse, models)
+def writer(small_lake, tmp_path) -> Iterator[Warehouse]:
+    """A lake without rows, with those models, that the test may change."""
+    with writing(moved(small_lake, tmp_path / "own"), build_models=False) as warehouse:
         yield warehouse
 
 

@@ -140,7 +140,7 @@ def test_readers_of_postgres_only_read(postgres, bucket, fleet, tmp_path):
         con.execute(block.replace("DATABASE lake", f"DATABASE {database}").replace("ROLE bufferhouse", "ROLE prefect"))
         con.execute(f"ALTER ROLE reader PASSWORD '{postgres.password}'")
     reader = f"ducklake:postgres:{where.replace('user=prefect', 'user=reader')}"
-    outcome = run("query", "SELECT COUNT(*) AS n FROM raw.dumps", "--warehouse", reader, "--format", "csv")
+    outcome = call("query", "SELECT COUNT(*) AS n FROM raw.dumps", "--warehouse", reader, "--format", "csv")
     assert (0, "n\n1\n", "") == (outcome.code, outcome.out, outcome.err)
     refused = run("ingest", seed(fleet), "--warehouse", reader, "--run", "again")
     assert (True, True) == (refused.code != 0, "permission denied" in refused.err), refused.err
