@@ -55,8 +55,13 @@ class Claims:
         self._con: psycopg.Connection | None = None
 
     def __enter__(self) -> "Claims":
-        with answering():
-            self._session()
+        try:
+            with answering():
+                self._session()
+        except BaseException:
+            if self._con is not None:
+                self._con.close()
+            raise
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -35,21 +35,30 @@ def connect(catalog: str) -> "psycopg.Connection":
         # A worker whose host is gone is dead within a minute, and its claims are free.
         keepalives_idle=30, keepalives_interval=10, keepalives_count=3,
     )  # fmt: skip
-    _set_up(con)
+    try:
+        _set_up(con)
+    except BaseException:
+        con.close()
+        raise
     return con
 
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """Say of a session that has ended, or cannot begin, that trying again can help.
+    """Say of a session that has ended, or cannot begin, that trying again can help; of missing rights, who has some.
 
     Raises:
-        UsageError: psycopg is not installed.
+        UsageError: psycopg is not installed, or the role may only read.
         WarehouseBusy: PostgreSQL does not answer.
     """
     psycopg = psycopg_module()
     try:
         yield
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction) as error:
+        raise UsageError(
+            f"expected a role that may write to the catalog of the lake, found: {first_line(error)}; connect as the "
+            "role that ingests, whose tables these are (docs/lake.md)"
+        ) from None
     except psycopg.OperationalError as error:
         reason = first_line(error)
         raise WarehouseBusy(f"the catalog of the lake does not answer: {reason}; try again later") from None
