@@ -139,6 +139,21 @@ def is_written_beside(path: str) -> bool:
     return is_module_text(path) or path.endswith(_OTHERS)
 
 
+# By name alone: to look into every text beside dumps would cost more than the dumps do.
+_LOG = re.compile(
+    r"\.(?:log|err|out|stderr|stdout)(?:\.[0-9]{1,9})?|(?:^|[./!_-])(?:stderr|stdout|log|message|output|console)\.txt"
+)
+_LOG_ENDING = 24  # characters at the end of a name, that the pattern looks at
+
+
+def is_log(path: str) -> bool:
+    """Return whether a file is called like a log: `*.log`, `*.err`, `*.out`, `stderr.txt` and so on."""
+    found = _LOG.search(path, max(len(path) - _LOG_ENDING, 0))
+    while found and found.end() < len(path):
+        found = _LOG.search(path, found.start() + 1)
+    return found is not None
+
+
 def ending_of(path: str) -> str:
     """Return how a file's name ends, as people call its kind: `.hlo.pb`, `.ll`, `.txt`; `(no ending)` for none."""
     name = path.rsplit("/", 1)[-1]

@@ -20,11 +20,10 @@ from stat import S_ISLNK
 from typing import BinaryIO
 
 from bufferhouse.dump.compile_flags import ORIGINS
-from bufferhouse.dump.identity import SUFFIXES, is_module_text, is_proto
+from bufferhouse.dump.identity import SUFFIXES, is_log, is_module_text, is_proto
 from bufferhouse.errors import SourceUnavailable, UsageError, told
 from bufferhouse.sources import compression
 from bufferhouse.sources.directory import FIRST_BYTES, Entry, is_storable, storable, too_large
-from bufferhouse.sources.log_names import is_log
 from bufferhouse.sources.module_text import head_of
 from bufferhouse.sources.run import MOST_RUN_FILE_BYTES, RUN_FILE
 from bufferhouse.sources.spool import Place, Spool
@@ -100,7 +99,7 @@ class Archive:
             # Where the name says nothing, only the stream that just passes by can be looked into.
             looks = None if is_named else _first_bytes(member, len(FIRST_BYTES)) == FIRST_BYTES
             entry = Entry(self, path, base, member.size_bytes, member.mtime_ns, begins_like_a_dump=looks)
-            is_beside = is_module_text(plain) or is_log(name)
+            is_beside = is_module_text(plain) or is_log(plain)
             if is_named or looks or is_beside:
                 kept[path] = entry
                 self.ordinals[path] = ordinal
@@ -109,7 +108,7 @@ class Archive:
                 yield entry
         for path in [path for path in self.links if path not in kept]:
             target = kept.get(self.links[path])
-            if is_log(path):
+            if is_log(compression.plain_name(path)):
                 continue  # what it leads to is read where it lies
             if target is not None:
                 kept[path] = Entry(self, path, base, target.size_bytes, target.mtime_ns)

@@ -16,6 +16,7 @@ from bufferhouse.dump.identity import (
     dump_beside,
     dump_of_proto,
     ending_of,
+    is_log,
     is_module_text,
     is_proto,
     is_written_beside,
@@ -35,7 +36,6 @@ from bufferhouse.sources.directory import (
     split_at_archive,
 )
 from bufferhouse.sources.found import PORTION, Found, FoundDumps, FoundRun, portions_of
-from bufferhouse.sources.log_names import is_log
 from bufferhouse.sources.logs import Log, logs_of_runs
 from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, own_names, relative_to, root_of
 from bufferhouse.sources.spool import Place, Spool
@@ -550,7 +550,7 @@ def logs_in(source: str) -> tuple[list[Entry], bool]:
     """
     entries = [entry for tree in _trees(source) for entry in tree.entries()]
     is_one_log = len(entries) == 1 and entries[0].is_explicit and "buffer-assignment" not in entries[0].path
-    return [entry for entry in entries if is_log(entry.path) or is_one_log], not is_one_log
+    return [entry for entry in entries if is_log(compression.plain_name(entry.path)) or is_one_log], not is_one_log
 
 
 def _is_wanted(entry: Entry, include: Sequence[str], exclude: Sequence[str]) -> bool:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bufferhouse.dump.identity import is_log
 from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.messages.rows import faults, stored
-from bufferhouse.sources.log_names import is_log
+from bufferhouse.sources.compression import plain_name
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.retention import MESSAGES
 from tests.command_line import call
@@ -53,7 +54,7 @@ def messages(warehouse) -> list[tuple]:
 )  # fmt: skip
 def test_a_log_is_known_by_its_name(name: str, expected: bool):
     """What a logger or a shell writes, also compressed; nothing that XLA writes itself."""
-    assert expected == is_log(name)
+    assert expected == is_log(plain_name(name))
 
 
 @pytest.mark.parametrize("is_beside", [False, True], ids=["in the run", "beside it"])
