@@ -2,21 +2,26 @@
 
 import random
 
-from bufferhouse.sources.discover import discover, read
+from bufferhouse.dump.compile_flags import ORIGINS
+from bufferhouse.sources.discover import OOM_MARK, discover, read
 from tests.synthetic import small_dump
 
-SUFFIXES = ("-buffer-assignment.txt", "-buffer-assignment-values.txt", "-live-range.txt", ".txt")
+SUFFIXES = ("-buffer-assignment.txt", "-buffer-assignment-values.txt", "-live-range.txt", ".txt", ".hlo.pb")
+ENTRY = ("path", "base", "size_bytes", "mtime_ns", "is_explicit", "begins_like_a_dump", "is_head_only")
 FACTS = ("started_at", "started_at_source", "root", "labels", "is_named_by_place")
 
 
 def write_tree(root, rng):
-    """Write runs, one in another, of dumps in one to four files, orphans, notes and run files among them."""
+    """Write runs, one in another, of dumps in one to four files, with and without what may lie beside them."""
     for run in range(12):
         folder = root / "/".join(rng.choice("abc") for _ in range(rng.randint(1, 3))) / f"r{run % 5}"
         folder.mkdir(parents=True, exist_ok=True)
         for number in range(rng.randint(0, 6)):
             stamp = "1700000000000000." if rng.random() < 0.2 else ""
-            stem = f"{stamp}module_{number:04}.jit_f.{rng.choice(['cpu', 'gpu'])}_after_optimizations"
+            module = f"{stamp}module_{number:04}.jit_f"
+            stem = f"{module}.{rng.choice(['cpu', 'gpu'])}_after_optimizations"
+            for ending in rng.sample([*ORIGINS, f"{OOM_MARK}txt"], rng.choice([0, 0, 1, 2])):
+                (folder / f"{module}{ending}").write_text("")
             for suffix in rng.sample(SUFFIXES, rng.randint(1, 4)):
                 (folder / f"{stem}{suffix}").write_bytes(small_dump(number))
         (folder / "notes.md").write_text("no dump")
@@ -27,8 +32,9 @@ def write_tree(root, rng):
 def told(found):
     """Return all that a discovery says, in an order that does not depend on portions."""
     dumps = sorted(
-        (dump.run_name, dump.relative_path, dump.size_bytes, dump.mtime_ns, sorted(dump.parts), dump.uri,
-         dump.module_text and dump.module_text.path)
+        (dump.run_name, dump.relative_path, dump.size_bytes, dump.mtime_ns, dump.did_not_fit is True, [*dump.parts],
+         [*dump.flags], *(entry and [getattr(entry, name) for name in ENTRY] for entry in
+         (dump.module_text, dump.proto, *dump.entries)))
         for dump in found.dumps
     )  # fmt: skip
     runs = {name: [getattr(run, fact) for fact in FACTS] for name, run in sorted(found.runs.items())}
