@@ -26,7 +26,7 @@ class Limits:
     A third of a second goes into the transaction of each, however small. It is bytes that memory hangs on.
     """
 
-    dumps: int = 3000
+    dumps: int = 2000
     text_bytes: int = 16 << 20
     sightings: int = 50_000
     held_bytes: int = 64 << 20
