@@ -55,13 +55,8 @@ class Claims:
         self._con: psycopg.Connection | None = None
 
     def __enter__(self) -> "Claims":
-        try:
-            with answering():
-                self._session()
-        except BaseException:
-            if self._con is not None:
-                self._con.close()
-            raise
+        with answering():
+            self._session()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -229,9 +224,14 @@ class Claims:
     def _session(self) -> "psycopg.Connection":
         """Return the session; where it has ended, a new one, of a new worker."""
         if self._con is None or self._con.closed or self._con.broken:
-            self._con = connect(self.catalog)
-            self._con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
-            self._enrol(self._con)
+            con = connect(self.catalog)
+            try:
+                con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
+                self._enrol(con)
+            except BaseException:
+                con.close()
+                raise
+            self._con = con
         return self._con
 
     def _enrol(self, con: "psycopg.Connection") -> None:
