@@ -125,7 +125,7 @@ def test_json_of_the_fleet_has_the_answers(example_warehouse: Path, example_flee
 
 
 def test_what_has_no_room_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch):
-    """Columns give way in the order of their ranks, and the figures that stay are example_fleet."""
+    """Columns give way in the order of their ranks, and the figures that stay are whole."""
     record = {"name": "jit_" + "x" * 60, "most": 5 << 30, "change": -3 << 20, "word": "jit(f)/jit(main)/dot"}
     section = Section("title", ["line"], COLUMNS, [record])
     expected = {200: None, 60: "op_name", 32: "op_name"}
