@@ -5,6 +5,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from itertools import count, repeat
 from types import MappingProxyType
 from typing import NamedTuple, Self
@@ -140,10 +141,9 @@ class _Store:
     run_of: array = field(default_factory=lambda: array("L"))
     places: list[Place] = field(default_factory=list)  # of the portions that are not in memory
     last: list[Found] = field(default_factory=list)
-    makes: list[_Make] = field(default_factory=list)
-    make_numbers: dict[tuple, int] = field(default_factory=dict)
-    origins: list[_Origin] = field(default_factory=list)
-    origin_numbers: dict[tuple, int] = field(default_factory=dict)
+    makes: dict[tuple, int] = field(default_factory=dict)  # by number, as are origins, with the id of their tree
+    origins: dict[tuple, int] = field(default_factory=dict)
+    trees: dict[int, Tree] = field(default_factory=dict)
     contents: dict[int, Content] = field(default_factory=dict)
     spool: Spool = field(default_factory=Spool)
 
@@ -163,45 +163,43 @@ class _Store:
         self.last = []
 
     def portions(self) -> Iterator[list[Found]]:
+        makes = [_Make(*make) for make in self.makes]
+        origins = [_Origin(self.trees[tree], *others) for tree, *others in self.origins]
         number = 0
         for place in self.places:
-            relative_paths, makes, *columns = marshal.loads(self.spool.take(place))
-            entries = map(self._entry, *columns)
-            yield list(map(self._found, relative_paths, makes, repeat(entries), count(number)))
+            relative_paths, make_numbers, *columns = marshal.loads(self.spool.take(place))
+            entries = map(partial(_entry, origins), *columns)
+            of_dumps = map(makes.__getitem__, make_numbers)
+            yield list(map(_found, relative_paths, of_dumps, repeat(entries), count(number)))
             number += len(relative_paths)
         yield self.last
 
     def _make_number(self, dump: Found) -> int:
         text, proto = dump.module_text, dump.proto
         make = ((*dump.parts,), text is not None, (*dump.flags,), proto is not None, dump.did_not_fit)
-        number = self.make_numbers.get(make)
-        if number is None:
-            number = self.make_numbers[make] = len(self.makes)
-            self.makes.append(_Make(*make))
-        return number
+        return self.makes.setdefault(make, len(self.makes))
 
     def _origin_number(self, entry: Entry) -> int:
-        origin = (id(entry.tree), entry.base, entry.is_explicit, entry.begins_like_a_dump, entry.is_head_only)
-        number = self.origin_numbers.get(origin)
-        if number is None:
-            number = self.origin_numbers[origin] = len(self.origins)
-            self.origins.append(_Origin(entry.tree, *origin[1:]))
-        return number
+        tree = id(entry.tree)
+        self.trees[tree] = entry.tree
+        origin = (tree, entry.base, entry.is_explicit, entry.begins_like_a_dump, entry.is_head_only)
+        return self.origins.setdefault(origin, len(self.origins))
 
-    def _entry(self, path: str, origin: int, size_bytes: int, mtime_ns: int) -> Entry:
-        tree, base, *facts = self.origins[origin]
-        return Entry(tree, path, base, size_bytes, mtime_ns, *facts)
 
-    def _found(self, relative_path: str, make: int, entries: Iterator[Entry], number: int) -> Found:
-        make = self.makes[make]
-        # What is first of a pair ends it: no entry is taken too many.
-        parts = dict(zip(make.roles, entries, strict=False))
-        text = next(entries) if make.has_module_text else None
-        flags = dict(zip(make.flag_kinds, entries, strict=False)) if make.flag_kinds else _NO_FLAGS
-        proto = next(entries) if make.has_proto else None
-        found = Found.of(relative_path, parts, module_text=text, flags=flags, proto=proto)
-        found.did_not_fit, found.number = make.did_not_fit, number
-        return found
+def _entry(origins: Sequence[_Origin], path: str, origin: int, size_bytes: int, mtime_ns: int) -> Entry:
+    tree, base, *facts = origins[origin]
+    return Entry(tree, path, base, size_bytes, mtime_ns, *facts)
+
+
+def _found(relative_path: str, make: _Make, entries: Iterator[Entry], number: int) -> Found:
+    # What is first of a pair ends it: no entry is taken too many.
+    parts = dict(zip(make.roles, entries, strict=False))
+    text = next(entries) if make.has_module_text else None
+    flags = dict(zip(make.flag_kinds, entries, strict=False)) if make.flag_kinds else _NO_FLAGS
+    proto = next(entries) if make.has_proto else None
+    found = Found.of(relative_path, parts, module_text=text, flags=flags, proto=proto)
+    found.did_not_fit, found.number = make.did_not_fit, number
+    return found
 
 
 class FoundDumps:
