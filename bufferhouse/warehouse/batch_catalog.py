@@ -57,9 +57,12 @@ class Names:
 
 
 class Checked(NamedTuple):
-    """What is in the catalog, the offences that make rejects by dump_id, and offences per check that only warns."""
+    """What is in the catalog, the offences that make rejects by dump_id, and offences per check that only warns.
 
-    names: Names
+    `names` is None where nothing is new, and there is no catalog.
+    """
+
+    names: Names | None
     offenders: Mapping[int, Refusal]
     warnings: dict[str, int]
 

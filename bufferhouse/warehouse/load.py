@@ -24,7 +24,6 @@ from bufferhouse.version import __version__
 from bufferhouse.warehouse.agreement import note_differences
 from bufferhouse.warehouse.batch_catalog import (
     Checked,
-    Names,
     batch_catalog,
     copy_in,
     is_of_content,
@@ -159,7 +158,7 @@ def _load_whole(
             run_names = {s.run_name for s in parsed.sightings}
             known_runs = complete_runs(warehouse, {name: run for name, run in runs.items() if name in run_names})
             run_ids = known_runs | _add_runs(warehouse, runs, run_names - known_runs.keys())
-            result.rows = copy_in(warehouse, set(offenders), names.incremental) if names.checks else {"dumps": 0}
+            result.rows = copy_in(warehouse, set(offenders), names.incremental) if names else {"dumps": 0}
             result.new_count = result.rows["dumps"]
             result.known_count = len(observed) + again - result.new_count
             result.text_bytes = sum(s.text_bytes for s in parsed.sightings)
@@ -208,7 +207,7 @@ def _new_dumps(
                 raise
             refusals.update(bad)
             new = without(new, set(bad))
-    yield Checked(Names({}, []), {}, {})  # what is only seen again needs no catalog
+    yield Checked(None, {}, {})  # what is only seen again needs no catalog
 
 
 @contextmanager

@@ -142,6 +142,15 @@ def test_a_load_that_fails_leaves_nothing(warehouse):
     assert (1, 1, 2) == tuple(counts(warehouse)[table] for table in ("loads", "runs", "observations"))
 
 
+def test_dumps_are_loaded_where_no_model_and_no_check_was_built():
+    """They are rows of raw all the same, not sightings of nothing."""
+    with writing(None, build_models=False) as writer:
+        assert 1 == load_parsed(writer, parsed([small_dump(1)])).new_count
+        assert [(1, 1)] == writer.con.execute(
+            "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.observations)"
+        ).fetchall()
+
+
 def test_the_row_of_a_load_counts_what_it_brought(warehouse):
     """Seen, new, known, rejected and bytes stand in raw.loads, with the version of the parser."""
     from bufferhouse.version import __version__
