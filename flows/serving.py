@@ -28,7 +28,7 @@ from prefect.runner import Runner
 from prefect.schedules import Cron, Interval, Schedule
 from prefect.states import Cancelled
 
-from bufferhouse.config.load import Config, site_schedule
+from bufferhouse.config.load import Config, is_secret, site_schedule
 from flows import callers
 from flows.backfill import backfill
 from flows.fleet_report import fleet_report
@@ -45,11 +45,12 @@ SERVED = "bufferhouse-serve"  # a tag: flow runs of these deployments are ours t
 def deployments(conf: Config, settings: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Return a deployment of each flow, and one of `ingest` for each source that has a schedule of its own.
 
-    Each is what `Runner.add_flow` takes.
+    Each is what `Runner.add_flow` takes. Secrets among the settings reach flow runs by their environment alone: whoever
+    sees the server sees parameters.
     """
     parameters: dict[str, Any] = {"config": conf.path and str(Path(conf.path).absolute())}
-    if settings:
-        parameters["settings"] = list(settings)
+    if shown := [one for one in settings if not is_secret(one)]:
+        parameters["settings"] = shown
     when, zone = conf["schedule"], conf["schedule"]["timezone"]
     own = [source for source in conf.sources if source["schedule"] is not None]
     others = [source["name"] for source in conf.sources if source["schedule"] is None]

@@ -1,6 +1,5 @@
 """A gate for CI: which changes of a comparison are refused, and the file of accepted growth."""
 
-import tomllib
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import NamedTuple
 from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.threshold import Threshold
+from bufferhouse.config.toml_places import read_toml
 from bufferhouse.errors import UsageError
 
 _KEYS = {"program": str, "memory_space": int, "up_to_bytes": int, "why": str}
@@ -107,20 +107,20 @@ def read_accepted(path: Path) -> list[Accepted]:
     Raises:
         UsageError: the file cannot be read, or an entry is incomplete. The message says which.
     """
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    file = read_toml(path)
+    found = file.document
     entries = found.pop("accept", [])
     if found or not isinstance(entries, list):
         raise UsageError(f"{path}: expected tables [[accept]], found {', '.join(found) or 'another accept'}")
-    return [_accepted(path, number, entry) for number, entry in enumerate(entries, 1)]
+    return [
+        _accepted(f"{file.at('accept', number)}: entry {number + 1}", entry) for number, entry in enumerate(entries)
+    ]
 
 
-def _accepted(path: Path, number: int, entry: object) -> Accepted:
+def _accepted(place: str, entry: object) -> Accepted:
     keys = entry if isinstance(entry, dict) else {}
     wrong = [key for key, kind in _KEYS.items() if type(keys.get(key)) is not kind] + sorted(keys.keys() - _KEYS)
     if wrong or not keys["why"].strip():
         expected = ", ".join(f"{key} ({'text' if kind is str else 'a number'})" for key, kind in _KEYS.items())
-        raise UsageError(f"{path}: entry {number}: expected {expected}; look at {', '.join(wrong) or 'why'}")
+        raise UsageError(f"{place}: expected {expected}; look at {', '.join(wrong) or 'why'}")
     return Accepted(**keys)

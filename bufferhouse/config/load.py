@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bufferhouse.config.keys import SECTIONS, SOURCE, Key
-from bufferhouse.config.toml_places import place_of, places
+from bufferhouse.config.toml_places import TomlFile, read_toml
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.redaction import HIDDEN
 from bufferhouse.warehouse import Address, address_of
@@ -21,7 +21,6 @@ from bufferhouse.warehouse import Address, address_of
 FILE_NAME = "bufferhouse.toml"
 VARIABLE = "BUFFERHOUSE_CONFIG"
 _PREFIX = re.compile(r"BUFFERHOUSE_([A-Z0-9_]+?)__([A-Z0-9_]+)")
-_DECIMAL_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 
 
 class ConfigError(UsageError):
@@ -83,6 +82,13 @@ def find(given: str | Path | None = None) -> Path | None:
     return path if path.is_file() else None
 
 
+def is_secret(flag: str) -> bool:
+    """Say whether a flag `section.key=value` gives a value that nobody may see."""
+    section, _, key = flag.partition("=")[0].lower().rpartition(".")
+    known = SECTIONS.get(section, {}).get(key)
+    return known is not None and known.is_secret
+
+
 def load(path: Path | None, *, environment: Mapping[str, str] | None = None, flags: Iterable[str] = ()) -> Config:
     """Read a configuration; without a file it is the defaults, the environment and the flags.
 
@@ -115,29 +121,21 @@ class _Reading:
     def __init__(self, path: Path | None) -> None:
         self.config = Config(path)
         self.problems: list[str] = []
-        self.places: dict = {}
+        self.file: TomlFile | None = None
 
     def document(self) -> dict[str, Any]:
         """Return the TOML of the file as a dict."""
         if self.config.path is None:
             return {}
-        name = str(self.config.path)
         try:
-            text = self.config.path.read_bytes().decode("utf-8")
-            document = tomllib.loads(text)
-        except UnicodeDecodeError as error:
-            raise ConfigError([f"{name}: expected UTF-8, found byte {error.object[error.start]:#04x}"]) from None
-        except OSError as error:
-            raise ConfigError([f"{name}: {error.strerror}"]) from None
-        except tomllib.TOMLDecodeError as error:
-            raise ConfigError([_toml_problem(name, text, error)]) from None
-        self.places = places(text)
-        return document
+            self.file = read_toml(self.config.path)
+        except UsageError as error:
+            raise ConfigError([str(error)]) from None
+        return self.file.document
 
     def at(self, *path: str | int) -> str:
         """Return the place of a key of the file, as `file:line:column`."""
-        line, column = place_of(self.places, path)
-        return f"{self.config.path}:{line}:{column}"
+        return self.file.at(*path) if self.file else str(self.config.path)
 
     def sections(self, document: Mapping[str, Any]) -> None:
         """Read every section but the sources, with defaults for missing keys."""
@@ -235,14 +233,6 @@ def _from_text(key: Key, text: str) -> Any:
 def _spelt(name: str) -> str:
     """Return the name of a source as an environment variable spells it."""
     return name.lower().replace("-", "_")
-
-
-def _toml_problem(name: str, text: str, error: tomllib.TOMLDecodeError) -> str:
-    match = _DECIMAL_PLACE.fullmatch(str(error))
-    what = match[1] if match else str(error)
-    line = int(match[2]) if match and match[2] else text.count("\n") + 1
-    column = int(match[3]) if match and match[3] else len(text) - text.rfind("\n")
-    return f"{name}:{line}:{column}: expected TOML, found: {what}"
 
 
 def _shown(key: Key, value: Any) -> str:

@@ -1,15 +1,76 @@
-"""The line and column of each value in a TOML text: the standard library reads TOML, but keeps no places.
+"""TOML with the line and column of each value and of each fault: the standard library reads TOML, but keeps no places.
 
-Only for a text that `tomllib` has accepted: this reads no more of it than keys, headings, strings and brackets.
+`places` is for a text that `parsed` has accepted: it reads no more of it than keys, headings, strings and brackets.
 """
 
+import pathlib
 import re
+import tomllib
+from dataclasses import dataclass
+from typing import Any
 
+from bufferhouse.errors import UsageError
+
+_AT = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 _KEY_PART = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)\s*""")
 _SKIPPED = re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL)
 
 Path = tuple[str | int, ...]
 Place = tuple[int, int]
+
+
+class NoToml(ValueError):
+    """What is wrong in a text that is no TOML, with its `line` and `column`; the end where none is known."""
+
+    def __init__(self, text: str, error: Exception) -> None:
+        said = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "brackets or numbers beyond all measure"
+        match = _AT.fullmatch(said)
+        super().__init__(match[1] if match else said)
+        self.line = int(match[2]) if match and match[2] else text.count("\n") + 1
+        self.column = int(match[3]) if match and match[3] else len(text) - text.rfind("\n")
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """Return what a TOML text says.
+
+    Raises:
+        NoToml: it is none.
+    """
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise NoToml(text, error) from None
+
+
+@dataclass(frozen=True)
+class TomlFile:
+    """What a TOML file says, and where."""
+
+    path: pathlib.Path
+    document: dict[str, Any]
+    places: dict[Path, Place]
+
+    def at(self, *path: str | int) -> str:
+        """Return the place of a key as `file:line:column`."""
+        line, column = place_of(self.places, path)
+        return f"{self.path}:{line}:{column}"
+
+
+def read_toml(path: pathlib.Path) -> TomlFile:
+    """Read a TOML file.
+
+    Raises:
+        UsageError: it cannot be read, or is no TOML; the message has the line and the column.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8")
+        return TomlFile(path, parsed(text), places(text))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: expected UTF-8, found byte {error.object[error.start]:#04x}") from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except NoToml as error:
+        raise UsageError(f"{path}:{error.line}:{error.column}: expected TOML, found: {error}") from None
 
 
 def places(text: str) -> dict[Path, Place]:

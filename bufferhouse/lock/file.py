@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bufferhouse.config.toml_places import place_of, places
+from bufferhouse.config.toml_places import NoToml, parsed, place_of, places
 from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.lock.entry import FIGURES, PADDING_SITES, PEAK_SITES, Entry, Lock, Site, Space
 from bufferhouse.paths import replacing
@@ -28,7 +28,6 @@ _HEAD = """\
 # DUMPS` writes what moved and ends a merge conflict. It is no file to be changed by hand.
 """
 _KINDS = ("parameter", "output", "constant", "temp")
-_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 _GROUP = re.compile(r"(?:([1-9][0-9]*) × )?([a-z][a-z0-9]*\[[^\]]*\])")
 _CONFLICT = re.compile(r"^(<{7}|={7}|>{7}|\|{7})(?: |$)")
 _MOST_SHOWN = 20
@@ -265,8 +264,8 @@ class _Reading:
     def entries(self, *, is_whole: bool) -> list[Entry]:
         """Return the entries that have no fault; a piece of a file has no version and no chips."""
         try:
-            document = tomllib.loads(self.text)
-        except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+            document = parsed(self.text)
+        except NoToml as error:
             self._no_toml(error)
             return []
         if is_whole or "version" in document:
@@ -304,13 +303,9 @@ class _Reading:
             + (f"; {way_out}" if way_out else "")
         )
 
-    def _no_toml(self, error: Exception) -> None:
-        said = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "brackets or numbers beyond all measure"
-        match = _PLACE.fullmatch(said)
-        line = int(match[2]) if match and match[2] else self.text.count("\n") + 1
-        column = int(match[3]) if match and match[3] else len(self.text) - self.text.rfind("\n")
-        what = match[1] if match else said
-        problem = f"{self.name}:{line + self.first_line - 1}:{column}: expected TOML, found: {what}; {_WAY_OUT}"
+    def _no_toml(self, error: NoToml) -> None:
+        line = error.line + self.first_line - 1
+        problem = f"{self.name}:{line}:{error.column}: expected TOML, found: {error}; {_WAY_OUT}"
         self.problems.append(problem)
         self.broken.append((_key_in(self.text), problem))
 

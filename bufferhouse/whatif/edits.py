@@ -1,12 +1,12 @@
 """Edits of values, as people write them: `free:fusion.3`, `shrink:dot.1:bf16`, `shard:*:2@0`; or as a TOML file."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bufferhouse.config.toml_places import read_toml
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.whatif.space import Space
 
@@ -101,14 +101,12 @@ def read_edits_file(path: Path) -> list[Edit]:
     Raises:
         UsageError: it cannot be read, or a table is no edit; the message names the table.
     """
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path}: expected a TOML file of edits, found: {error}") from None
+    file = read_toml(path)
+    found = file.document
     tables = found.pop("edit", None)
     if found or not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
         raise UsageError(f"{path}: expected tables [[edit]] and nothing else, found {sorted(found) or tables!r}")
-    return [_of_table(f"{path}: edit {number}", one) for number, one in enumerate(tables, 1)]
+    return [_of_table(f"{file.at('edit', number)}: edit {number + 1}", one) for number, one in enumerate(tables)]
 
 
 def _of_table(place: str, table: dict[str, Any]) -> Edit:

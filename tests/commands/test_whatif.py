@@ -114,21 +114,21 @@ def test_what_cannot_be_answered_says_why(example_warehouse: Path, words: list[s
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = 1", "expected tables [[edit]] and nothing else, found ['x']"),
-        ("[[edit]", "expected a TOML file of edits, found:"),
-        ('[[edit]]\nkind = "fly"', "edit 1: kind: expected one of free, remove"),
-        ('[[edit]]\nkind = "free"', "edit 1: value: expected the name of one"),
-        ('[[edit]]\nkind = "shard"\nvalue = "*"\nparts = 0', "edit 1: parts: expected a number from 1, found 0"),
-        ('[[edit]]\nkind = "shrink"\nvalue = "*"', "edit 1: dtype: expected an element type such as bf16"),
-        ('[[edit]]\nkind = "free"\nvalue = "*"\nhow = 1', "edit 1: expected the keys dimension, dtype"),
+        ("x = 1", ": expected tables [[edit]] and nothing else, found ['x']"),
+        ("[[edit]", ":1:7: expected TOML, found: "),
+        ('[[edit]]\nkind = "fly"', ":1:1: edit 1: kind: expected one of free, remove"),
+        ('\n[[edit]]\nkind = "free"', ":2:1: edit 1: value: expected the name of one"),
+        ('[[edit]]\nkind = "shard"\nvalue = "*"\nparts = 0', ":1:1: edit 1: parts: expected a number from 1, found 0"),
+        ('[[edit]]\nkind = "shrink"\nvalue = "*"', ":1:1: edit 1: dtype: expected an element type such as bf16"),
+        ('[[edit]]\nkind = "free"\nvalue = "*"\nhow = 1', ":1:1: edit 1: expected the keys dimension, dtype"),
     ],
 )
 def test_a_file_of_edits_is_read_strictly(tmp_path: Path, text: str, message: str):
-    """The message names the file, and the table in it."""
+    """The message names the file, the place in it, and the table."""
     file = tmp_path / "edits.toml"
     file.write_text(text)
     outcome = call("whatif", PROGRAM, "--edits", file, "--from", CHECKOUT / "examples" / "fleet" / RUN)
-    assert (2, f"bufferhouse: {file}: {message}") == (outcome.code, outcome.err[: len(f"{file}: {message}") + 13])
+    assert (2, f"bufferhouse: {file}{message}") == (outcome.code, outcome.err[: len(f"{file}{message}") + 13])
 
 
 def test_a_dump_without_live_ranges_says_what_cannot_be_told(tmp_path: Path):

@@ -20,8 +20,9 @@ from prefect.events.worker import EventsWorker
 
 from bufferhouse.config.load import load
 from bufferhouse.errors import UsageError
-from flows import notices
+from flows import callers, notices
 from flows.events import emit_regression
+from flows.serving import deployments
 from tests.command_line import CHECKOUT, run
 from tests.flows.clock import until
 
@@ -188,3 +189,14 @@ def test_a_refused_message_is_an_error_that_tells_no_secret(conf, slack):
     with pytest.raises(UsageError, match=r"notify\.slack: the message was not taken: .*404") as caught:
         notices.send(conf(slack=slack[0].replace("services", "gone")), "a", "b")
     assert TOKEN not in str(caught.value)
+
+
+def test_no_secret_is_a_parameter_of_a_deployment(tmp_path):
+    """`serve --set notify.slack=…` hands it to flow runs by their environment; other settings are shown."""
+    (tmp_path / "bufferhouse.toml").write_text('[[sources]]\nname = "drop"\npaths = ["drop"]\n')
+    flags = [f"Notify.Slack=https://hooks.example.com/{TOKEN}", "warehouse.wait=5"]
+    conf = load(tmp_path / "bufferhouse.toml", flags=flags)
+    made = deployments(conf, flags)
+    assert [["warehouse.wait=5"]] * len(made) == [one["parameters"]["settings"] for one in made]
+    assert TOKEN not in repr(made)
+    assert flags == json.loads(callers.served(conf, flags))["settings"]
