@@ -223,8 +223,9 @@ def test_opening_an_older_warehouse_says_what_was_back_filled(outdated, fleet, v
     words = [verb, *([fleet] if verb == "ingest" else []), "--warehouse", path]
     first, again = call(*words), call(*words)
     assert (0, 0) == (first.code, again.code)
-    said = f"bufferhouse: {models} stored models back-filled for {dumps} dumps\n"
-    assert (said, "") == (first.err, again.err)
+    said = f"bufferhouse: {models} stored models back-filled for {dumps} dumps"
+    told = [[line for line in one.err.splitlines() if "dumps:" not in line] for one in (first, again)]
+    assert [[said], []] == told  # beside how far an ingest is
 
 
 def test_on_a_terminal_a_bar_says_how_far_it_is(outdated, monkeypatch):
