@@ -12,7 +12,7 @@ SELECT
     CAST(COUNT(*) FILTER (WHERE reserved_change_bytes = 0) AS BIGINT) AS same_count,
     MAX(reserved_change_bytes) AS largest_growth_bytes,
     MIN(reserved_change_bytes) AS largest_decline_bytes
-FROM marts.memory_space_trend_v1
+FROM marts.memory_space_trend_v2
 WHERE memory_space = $memory_space
 GROUP BY run_name, compiler, compiler_version, platform, started_at
 ORDER BY started_at, run_name, platform

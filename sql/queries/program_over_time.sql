@@ -13,7 +13,7 @@ SELECT
     reserved_change_bytes,
     occupied_peak_bytes,
     occupied_change_bytes
-FROM marts.memory_space_trend_v1
+FROM marts.memory_space_trend_v2
 WHERE program_name LIKE $program AND memory_space = $memory_space
-ORDER BY program_name, program_id, compile_target, platform, track, run_number
+ORDER BY program_name, program_id, compile_target, platform, track, device_kind, run_number
 LIMIT $rows
