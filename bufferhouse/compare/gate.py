@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.threshold import Threshold
-from bufferhouse.config.toml_places import read_toml
+from bufferhouse.config.toml import read_toml
 from bufferhouse.errors import UsageError
 
 _KEYS = {"program": str, "memory_space": int, "up_to_bytes": int, "why": str}

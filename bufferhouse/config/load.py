@@ -6,14 +6,13 @@ Keys of a source are named `sources.<name>.<key>`, in the environment in capital
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bufferhouse.config.keys import SECTIONS, SOURCE, Key
-from bufferhouse.config.toml_places import TomlFile, read_toml
+from bufferhouse.config.toml import NoToml, TomlFile, parsed, read_toml
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.redaction import HIDDEN
 from bufferhouse.warehouse import Address, address_of
@@ -84,9 +83,8 @@ def find(given: str | Path | None = None) -> Path | None:
 
 def is_secret(flag: str) -> bool:
     """Say whether a flag `section.key=value` gives a value that nobody may see."""
-    section, _, key = flag.partition("=")[0].lower().rpartition(".")
-    known = SECTIONS.get(section, {}).get(key)
-    return known is not None and known.is_secret
+    _section, keys, key = _named(flag.partition("=")[0])
+    return key in keys and keys[key].is_secret
 
 
 def load(path: Path | None, *, environment: Mapping[str, str] | None = None, flags: Iterable[str] = ()) -> Config:
@@ -191,12 +189,12 @@ class _Reading:
 
     def override(self, name: str, text: str, where: str) -> None:
         """Set one value from outside the file; `name` is section.key or sources.name.key, in any case of letters."""
-        section, _, key = name.lower().rpartition(".")
-        values, keys = self.config.sections.get(section), SECTIONS.get(section, {})
-        if section.startswith("sources."):
+        section, keys, key = _named(name)
+        values = self.config.sections.get(section)
+        if keys is SOURCE:
             spelt = _spelt(section.partition(".")[2])
             values = next((one for one in self.config.sources if one["name"] and _spelt(one["name"]) == spelt), None)
-            section, keys = f"sources.{values['name']}" if values else section, SOURCE
+            section = f"sources.{values['name']}" if values else section
         if values is None:
             known = [*SECTIONS, *(f"sources.{source['name']}" for source in self.config.sources)]
             self.problems.append(f"{where}: expected a section, one of {', '.join(known)}; found {section!r}")
@@ -218,11 +216,17 @@ class _Reading:
             self.problems.append(f"{origin}: expected keep_runs or older_than, found both")
 
 
+def _named(name: str) -> tuple[str, Mapping[str, Key], str]:
+    """Return the section of a name such as section.key or sources.name.key, the keys that one has, and the key."""
+    section, _, key = name.lower().rpartition(".")
+    return section, SOURCE if section.startswith("sources.") else SECTIONS.get(section, {}), key
+
+
 def _from_text(key: Key, text: str) -> Any:
     """Return a value from outside the file, where a text needs no quotes."""
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        value = parsed(f"value = {text}")["value"]
+    except NoToml:
         return key.kind(text)
     try:
         return key.kind(value)

@@ -8,7 +8,6 @@ import fcntl
 import json
 import os
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bufferhouse.config.toml_places import NoToml, parsed, place_of, places
+from bufferhouse.config.toml import NoToml, decoded, parsed, place_of, places
 from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.lock.entry import FIGURES, PADDING_SITES, PEAK_SITES, Entry, Lock, Site, Space
 from bufferhouse.paths import replacing
@@ -218,11 +217,9 @@ def _text(path: Path) -> str:
     if len(data) > _MOST_BYTES:
         raise LockFault(f"{path}:1:1: expected at most {_MOST_BYTES >> 20} MiB, found more")
     try:
-        return data.decode("utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        column = error.start - data.rfind(b"\n", 0, error.start)
-        raise LockFault(f"{path}:{line}:{column}: expected UTF-8, found byte {data[error.start]:#04x}") from None
+        return decoded(path, data).replace("\r\n", "\n")
+    except UsageError as error:
+        raise LockFault(str(error)) from None
 
 
 def _sides(text: str) -> list[str]:
@@ -242,8 +239,8 @@ def _sides(text: str) -> list[str]:
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
     """Yield a text in pieces that can be read alone, where it cannot be read at once: each with its first line."""
     try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        parsed(text)
+    except NoToml:
         lines = text.split("\n")
         starts = [0, *(at for at, line in enumerate(lines) if line.strip() in ("[[program]]", "[[chip]]"))]
         for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
@@ -440,8 +437,8 @@ def _key_in(text: str) -> tuple[str, str, int] | None:
         name = line.partition(" = ")[0]
         if name in ("function", "chip", "program_id"):
             try:
-                found.update(tomllib.loads(line))
-            except tomllib.TOMLDecodeError:
+                found.update(parsed(line))
+            except NoToml:
                 return None
     return _key_of(found)
 

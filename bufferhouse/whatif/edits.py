@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bufferhouse.config.toml_places import read_toml
+from bufferhouse.config.toml import read_toml
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.whatif.space import Space
 

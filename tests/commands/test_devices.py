@@ -45,16 +45,17 @@ def test_a_step_from_one_device_to_another_is_no_change_of_a_program(two):
         assert ([2] if steps else [1, 1]) == [row["run_count"] for row in series]
 
 
-def test_questions_take_no_other_device_for_a_step(two):
+@pytest.mark.parametrize(("devices", "steps"), [(("TPU v5e", "TPU v5e"), 1), (("TPU v5e", "TPU v5p"), 0)])
+def test_questions_take_no_other_device_for_a_step(two, devices: tuple[str, str], steps: int):
     """The first run of a device has nothing before it: no step of a program, and no program that is new."""
-    for devices, steps in ((("TPU v5e", "TPU v5e"), 1), (("TPU v5e", "TPU v5p"), 0)):
-        asked = lambda *words, devices=devices: json.loads(  # noqa: E731
-            two("query", "--format", "json", "--ask", *words, devices=devices).out
-        )
-        assert steps == sum(row["same_count"] for row in asked("changes_by_run"))
-        assert ["jit_train_step"] * steps == [row["program_name"] for row in asked("new_programs")]
-        path = asked("program_over_time", "--param", "program=jit_count")
-        assert [1, 1 + steps] == [row["run_number"] for row in path]
+
+    def asked(*words: str) -> list[dict]:
+        return json.loads(two("query", "--format", "json", "--ask", *words, devices=devices).out)
+
+    assert steps == sum(row["same_count"] for row in asked("changes_by_run"))
+    assert ["jit_train_step"] * steps == [row["program_name"] for row in asked("new_programs")]
+    path = asked("program_over_time", "--param", "program=jit_count")
+    assert [1, 1 + steps] == [row["run_number"] for row in path]
 
 
 def test_blame_keeps_devices_apart(two):

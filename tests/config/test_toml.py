@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from bufferhouse.config.toml_places import place_of, places
+from bufferhouse.config.toml import place_of, places
 
 TEXT = '''# a comment with [brackets] and "quotes
 top = 1

@@ -3,10 +3,10 @@
 `places` is for a text that `parsed` has accepted: it reads no more of it than keys, headings, strings and brackets.
 """
 
-import pathlib
 import re
 import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bufferhouse.errors import UsageError
@@ -15,7 +15,7 @@ _AT = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re
 _KEY_PART = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)\s*""")
 _SKIPPED = re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL)
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 Place = tuple[int, int]
 
 
@@ -38,7 +38,7 @@ def parsed(text: str) -> dict[str, Any]:
     """
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+    except (ValueError, RecursionError) as error:
         raise NoToml(text, error) from None
 
 
@@ -46,9 +46,9 @@ def parsed(text: str) -> dict[str, Any]:
 class TomlFile:
     """What a TOML file says, and where."""
 
-    path: pathlib.Path
+    path: Path
     document: dict[str, Any]
-    places: dict[Path, Place]
+    places: dict[KeyPath, Place]
 
     def at(self, *path: str | int) -> str:
         """Return the place of a key as `file:line:column`."""
@@ -56,31 +56,43 @@ class TomlFile:
         return f"{self.path}:{line}:{column}"
 
 
-def read_toml(path: pathlib.Path) -> TomlFile:
+def read_toml(path: Path) -> TomlFile:
     """Read a TOML file.
 
     Raises:
         UsageError: it cannot be read, or is no TOML; the message has the line and the column.
     """
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = decoded(path, path.read_bytes())
         return TomlFile(path, parsed(text), places(text))
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: expected UTF-8, found byte {error.object[error.start]:#04x}") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
     except NoToml as error:
         raise UsageError(f"{path}:{error.line}:{error.column}: expected TOML, found: {error}") from None
 
 
-def places(text: str) -> dict[Path, Place]:
+def decoded(path: Path, data: bytes) -> str:
+    """Return the text of a file.
+
+    Raises:
+        UsageError: it is not UTF-8; the message has the line and the column, in bytes.
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise UsageError(f"{path}:{line}:{column}: expected UTF-8, found byte {data[error.start]:#04x}") from None
+
+
+def places(text: str) -> dict[KeyPath, Place]:
     """Return line and column of each key and heading, by its path: names, and numbers from 0 in arrays of tables.
 
     Keys of inline tables are found too, and elements of arrays by their numbers from 0.
     """
-    found: dict[Path, Place] = {}
-    counts: dict[Path, int] = {}
-    heading: Path = ()
+    found: dict[KeyPath, Place] = {}
+    counts: dict[KeyPath, int] = {}
+    heading: KeyPath = ()
     at = 0
     while at < len(text):
         line_end = _end_of_line(text, at)
@@ -97,17 +109,17 @@ def places(text: str) -> dict[Path, Place]:
     return found
 
 
-def place_of(found: dict[Path, Place], path: Path) -> Place:
+def place_of(found: dict[KeyPath, Place], path: KeyPath) -> Place:
     """Return the place of a path, else of its nearest ancestor, else the beginning."""
     while path and path not in found:
         path = path[:-1]
     return found.get(path, (1, 1))
 
 
-def _heading(text: str, start: int, counts: dict[Path, int]) -> Path:
+def _heading(text: str, start: int, counts: dict[KeyPath, int]) -> KeyPath:
     is_array = text.startswith("[[", start)
     names, _ = _key(text, start + 1 + is_array)
-    path: Path = ()
+    path: KeyPath = ()
     for number, name in enumerate(names, 1):
         path = (*path, name)
         if is_array and number == len(names):
@@ -117,7 +129,7 @@ def _heading(text: str, start: int, counts: dict[Path, int]) -> Path:
     return path
 
 
-def _pair(text: str, start: int, parent: Path, found: dict[Path, Place]) -> int:
+def _pair(text: str, start: int, parent: KeyPath, found: dict[KeyPath, Place]) -> int:
     """Note the key at `start` and those inside its value; return where the value ends."""
     names, at = _key(text, start)
     path = (*parent, *names)
@@ -125,7 +137,7 @@ def _pair(text: str, start: int, parent: Path, found: dict[Path, Place]) -> int:
     return _value(text, at + 1, path, found)  # behind the equals sign
 
 
-def _value(text: str, at: int, path: Path, found: dict[Path, Place]) -> int:
+def _value(text: str, at: int, path: KeyPath, found: dict[KeyPath, Place]) -> int:
     while text[at] in " \t":
         at += 1
     if text[at] == "[":
@@ -141,7 +153,7 @@ def _value(text: str, at: int, path: Path, found: dict[Path, Place]) -> int:
         at = _pair(text, at, path, found)
 
 
-def _elements(text: str, at: int, path: Path, found: dict[Path, Place]) -> int:
+def _elements(text: str, at: int, path: KeyPath, found: dict[KeyPath, Place]) -> int:
     """Note the elements of an array and what is inside them; return where the array ends."""
     number = 0
     while True:
@@ -173,7 +185,7 @@ def _behind(text: str, at: int) -> int:
     return at
 
 
-def _key(text: str, at: int) -> tuple[Path, int]:
+def _key(text: str, at: int) -> tuple[KeyPath, int]:
     """Return the parts of a dotted key, and where it ends."""
     names: list[str | int] = []
     while match := _KEY_PART.match(text, at):
