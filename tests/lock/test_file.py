@@ -134,6 +134,14 @@ def test_what_is_no_text_is_refused(tmp_path: Path):
         read_lock(tmp_path)
 
 
+def test_brackets_beyond_all_measure_are_refused(path: Path):
+    """By a check and by an update: the standard library's reader recurses."""
+    path.write_text("version = 1\nx = " + "[" * 20_000)
+    with pytest.raises(LockFault, match=r"memory.lock:2:20005: expected TOML"):
+        read_lock(path)
+    assert [(None, True)] == [(key, "expected TOML" in said) for key, said in read_mendable(path).broken]
+
+
 def test_an_update_writes_what_moved_and_nothing_else(path: Path):
     """Programs that moved are written anew, others stay with their lines and reasons, also those without a dump."""
     lock = lock_of(TPU)
