@@ -61,8 +61,8 @@ def chosen(
         raise _refused("config", held["config"], config)
     more = [one for one in settings if one not in held["settings"]]
     for one in more:
-        if one.partition("=")[0].lower() not in _FREE:
-            raise _refused("settings", f"one of {', '.join(sorted(_FREE))}", one)
+        if (key := one.partition("=")[0]).lower() not in _FREE:  # what stands behind it may be a secret
+            raise _refused("settings", f"one of {', '.join(sorted(_FREE))}", key)
     conf = configuration.load(configuration.find(held["config"]), flags=[*held["settings"], *more])
     path = address_of(warehouse) if warehouse else conf.warehouse
     if path != conf.warehouse and not path.is_beside(conf.warehouse):
