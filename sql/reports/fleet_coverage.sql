@@ -1,4 +1,4 @@
--- What share of the fleet each figure covers: what lacks in a dump or a run cannot be counted, and is said here.
+-- What share of the fleet each figure covers. A figure leaves out the dumps and runs that do not have what it needs.
 -- grain: figure
 WITH contents AS (
     SELECT
