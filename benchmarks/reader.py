@@ -15,7 +15,7 @@ busy (for `wc -l` it is the time that passed).
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from time import perf_counter, process_time
 
@@ -87,14 +87,14 @@ def count_lines(dumps: list[Files]) -> None:
 READERS: tuple[Callable[[list[Files]], None], ...] = (ours, frames, plain, lean, count_lines)
 
 
-def measure() -> list[tuple[str, int, float, list[float]]]:
+def measure(found: Iterable[tuple[str, list[Files]]], turns: int = TURNS) -> list[tuple[str, int, float, list[float]]]:
     """Return per set: name, dumps, MB, and the least seconds of each reader."""
     rows = []
-    for name, dumps in sets():
+    for name, dumps in found:
         for files in dumps:
             _content(files)
         seconds: dict[str, list[float]] = {reader.__name__: [] for reader in READERS}
-        for _ in range(TURNS):
+        for _ in range(turns):
             for reader in READERS:
                 _parse_leaf.cache_clear()
                 clock = perf_counter if reader is count_lines else process_time
@@ -102,7 +102,7 @@ def measure() -> list[tuple[str, int, float, list[float]]]:
                 reader(dumps)
                 seconds[reader.__name__].append(clock() - start)
         size = sum(len(data) for files in dumps for data in files.values()) / 1e6
-        rows.append((name, len(dumps), size, [min(turns) for turns in seconds.values()]))
+        rows.append((name, len(dumps), size, [min(taken) for taken in seconds.values()]))
     return rows
 
 
@@ -125,7 +125,7 @@ def table() -> str:
         "| dumps | MB | ours | frames | plain | lean | `wc -l` | ours against plain | against lean |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for name, count, size, (mine, framed, other, least, wc) in measure():
+    for name, count, size, (mine, framed, other, least, wc) in measure(sets()):
         lines.append(
             f"| {name}: {count} | {size:.1f} | {mine:.2f} s ({size / mine:.0f} MB/s, {count / mine:,.0f} dumps/s) "
             f"| {framed:.2f} s | {other:.2f} s ({size / other:.0f} MB/s) | {least:.2f} s ({size / least:.0f} MB/s) "

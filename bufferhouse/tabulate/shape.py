@@ -215,7 +215,12 @@ def remembered(count: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]
 
     def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
         kept = lru_cache(count)(function)
-        return lambda text: kept(text) if len(text) <= _LONGEST_REMEMBERED else function(text)
+
+        def bounded(text: str) -> T:
+            return kept(text) if len(text) <= _LONGEST_REMEMBERED else function(text)
+
+        bounded.cache_clear = kept.cache_clear  # what measures readers has them begin alike
+        return bounded
 
     return decorate
 

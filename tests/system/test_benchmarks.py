@@ -7,8 +7,9 @@ import duckdb
 import pytest
 
 from benchmarks import __main__ as page
-from benchmarks import naive, rates, scaling, siblings
+from benchmarks import naive, rates, reader, scaling, siblings
 from benchmarks.big_fleet import write_big_fleet
+from benchmarks.corpus import dumps_of
 from benchmarks.places import Places
 from benchmarks.targets import HEAD, Row, as_table
 from bufferhouse.commands.ingest_run import run_ingest
@@ -28,6 +29,13 @@ def test_the_rates_are_measured(places):
     rows = list(rates.rows(places, turns=1))
     assert 4 == len(rows)
     assert {"ours", "bare", "naive"} == rates.cold(places.fleet, places.scratch, 1).keys()
+
+
+def test_every_reader_is_measured(places):
+    """Ours, its frames and the references read the same dumps, none of them with what another left in memory."""
+    dumps = dumps_of(places.fleet)
+    [(_, count, _, seconds)] = reader.measure([(places.name, dumps)], turns=1)
+    assert (len(dumps), len(reader.READERS)) == (count, len(seconds))
 
 
 def test_the_naive_ingest_reads_what_ours_reads(places, tmp_path):
