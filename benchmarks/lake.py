@@ -176,7 +176,7 @@ def table() -> str:
             folder for folder in [*files.iterdir(), *files.glob("*/*")] if folder.is_dir() and _is_run(folder)
         )[:: EVERY if places.name == "fleet" else 1]
         start = process_time()
-        run_ingest([str(run) for run in runs], path, workers=1)
+        run_ingest([str(run) for run in runs], path)
         alone = process_time() - start
 
         def lake_of() -> LakeAddress:
