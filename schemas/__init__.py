@@ -11,6 +11,7 @@ from schemas.cross_color_values import CROSS_COLOR_VALUES
 from schemas.donations import DONATIONS
 from schemas.dump_files import DUMP_FILES
 from schemas.dumps import DUMPS
+from schemas.further_positions import FURTHER_POSITIONS
 from schemas.heap_events import HEAP_EVENTS
 from schemas.hlo_values import HLO_VALUES
 from schemas.instruction_texts import INSTRUCTION_TEXTS
@@ -47,6 +48,7 @@ TABLES = {
         HLO_VALUES,
         CROSS_COLOR_VALUES,
         POSITIONS,
+        FURTHER_POSITIONS,
         USES,
         INSTRUCTIONS,
         INSTRUCTION_TEXTS,
@@ -69,3 +71,6 @@ TABLES = {
         REJECTS,
     )
 }
+
+# Views of raw: what other tables say already is not stored again.
+DERIVED = {name: contract.query for name, contract in TABLES.items() if contract.query is not None}

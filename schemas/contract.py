@@ -63,13 +63,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Contract:
-    """The table `raw.<name>`: `grain` says what a row is, `key` which columns tell rows apart."""
+    """The table `raw.<name>`: `grain` says what a row is, `key` which columns tell rows apart.
+
+    What other tables say already is not stored again: then `query` derives it from them, and `raw.<name>` is a view.
+    """
 
     name: str
     description: str
     grain: str
     key: tuple[str, ...]
     columns: Mapping[str, Column]
+    query: str | None = None
 
     @cached_property
     def schema(self) -> "pa.DataFrameSchema":
@@ -121,9 +125,17 @@ def column(
     return Column(dtype, description, nullable, minimum, None if one_of is None else tuple(one_of), matches)
 
 
-def table(name: str, description: str, *, grain: str, key: Sequence[str], columns: Mapping[str, Column]) -> Contract:
-    """Declare the table `raw.<name>`: `grain` says what a row is, `key` which columns tell rows apart."""
-    return Contract(name, description, grain, tuple(key), dict(columns))
+def table(
+    name: str,
+    description: str,
+    *,
+    grain: str,
+    key: Sequence[str],
+    columns: Mapping[str, Column],
+    query: str | None = None,
+) -> Contract:
+    """Declare the table `raw.<name>`, or the view of that name that `query` is."""
+    return Contract(name, description, grain, tuple(key), dict(columns), query)
 
 
 DUMP_ID = column(INTEGER, "The dump: the first 63 bits of its SHA-256.", minimum=0)

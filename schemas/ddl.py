@@ -28,10 +28,16 @@ def create_table(contract: Contract) -> str:
     return f"CREATE TABLE raw.{contract.name} (\n" + ",\n".join(columns) + "\n);"
 
 
+def create_view(contract: Contract) -> str:
+    """Return the statement that creates the view of a contract whose rows are derived."""
+    return f"CREATE VIEW raw.{contract.name} AS\n{contract.query};"
+
+
 def comments(contract: Contract) -> list[str]:
     """Return the statements that attach a contract's descriptions."""
     table = f"raw.{contract.name}"
-    statements = [f"COMMENT ON TABLE {table} IS {_literal(contract.description)};"]
+    kind = "TABLE" if contract.query is None else "VIEW"
+    statements = [f"COMMENT ON {kind} {table} IS {_literal(contract.description)};"]
     statements += [
         f"COMMENT ON COLUMN {table}.{name} IS {_literal(column.description)};"
         for name, column in contract.columns.items()

@@ -1,31 +1,20 @@
-"""raw.positions: one position of a value."""
+"""raw.positions: one position of a value; a view, since the first position is the value itself."""
 
-from schemas.contract import (
-    DUMP_ID,
-    INSTRUCTION_ID,
-    INTEGER,
-    SHAPE_INDEX_PATTERN,
-    TEXT,
-    VALUE_ID,
-    column,
-    table,
-)
+from schemas.contract import INTEGER, column, table
+from schemas.further_positions import FURTHER_POSITIONS
 
 POSITIONS = table(
     "positions",
     "Where a value appears; the first position is its definition (HloPosition).",
     grain="one position of a value",
-    key=["dump_id", "value_id", "ordinal"],
-    columns={
-        "dump_id": DUMP_ID,
-        "value_id": VALUE_ID,
-        "ordinal": column(INTEGER, "Line of the list, from 0.", minimum=0),
-        "instruction_id": INSTRUCTION_ID,
-        "shape_index": column(
-            TEXT,
-            "Which part of the instruction's result; null = not printed.",
-            nullable=True,
-            matches=SHAPE_INDEX_PATTERN,
-        ),
-    },
+    key=FURTHER_POSITIONS.key,
+    columns={**FURTHER_POSITIONS.columns, "ordinal": column(INTEGER, "Line of the list, from 0.", minimum=0)},
+    query="""
+SELECT dump_id, value_id, CAST(0 AS BIGINT) AS ordinal, instruction_id, shape_index
+FROM raw.hlo_values
+WHERE uses_state IS NOT NULL
+UNION ALL
+SELECT dump_id, value_id, ordinal, instruction_id, shape_index
+FROM raw.further_positions
+""".strip(),
 )

@@ -1,4 +1,4 @@
-"""raw.schedule: one line of the schedule."""
+"""raw.schedule: one line of the schedule; a view, since instructions know their line."""
 
 from schemas.contract import DUMP_ID, INSTRUCTION_ID, INTEGER, column, table
 
@@ -12,4 +12,9 @@ SCHEDULE = table(
         "schedule_position": column(INTEGER, "Line of the schedule, from 0.", minimum=0),
         "instruction_id": INSTRUCTION_ID,
     },
+    query="""
+SELECT dump_id, schedule_position, instruction_id
+FROM raw.instructions
+WHERE schedule_position IS NOT NULL
+""".strip(),
 )

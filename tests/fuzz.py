@@ -133,7 +133,8 @@ def used_values(*texts: str, glue: str = "\n", behind: str = "") -> bytes:
     """Return a dump of one allocation with a value v0, v1, … for each of the given instruction texts."""
     heads = [f"<{number} v{number} @0>" for number in range(len(texts))]
     blocks = [
-        f"{head}\n positions:\n  v\n uses:\n from instruction: {text}" for head, text in zip(heads, texts, strict=True)
+        f"{head}\n positions:\n  v{number}\n uses:\n from instruction: {text}"
+        for number, (head, text) in enumerate(zip(heads, texts, strict=True))
     ]
     lines = [f" value: {head} (size=0,offset=0): f32[]\n" for head in heads]
     return (
@@ -143,7 +144,7 @@ def used_values(*texts: str, glue: str = "\n", behind: str = "") -> bytes:
     ).encode()
 
 
-FAKE_HEAD = "\n<1 v1 @0>\n positions:\n  v\n uses:\n"
+FAKE_HEAD = "\n<1 v1 @0>\n positions:\n  v1\n uses:\n"
 FAKE_MARK = "\n\nHloLiveRange (max 0):\n"
 FAKE_SUFFIX = " (1.0%, total: 1 bytes, current: 1 bytes, remaining: 1 bytes)"
 TRACE = "  Stack trace breakdown for peak usage: 0 bytes\n    "

@@ -181,6 +181,13 @@ def lines_of_blocks(text: str, starts: Sequence[int], heads: Sequence[str], role
     return block(text, at, head, role)
 
 
+def first_position(text: str, at: int, head: str, role: str) -> DumpError:
+    """Return the error for the block at `at`, whose first position is not where the value `head` is defined."""
+    place = at + len(head) + len("\n positions:\n") + len("  ")
+    expected = f"the position at which value {head} is defined"
+    return error_at(text, place, expected, role=role, rule="positions")
+
+
 def mixed_empty_uses(text: str, starts: Sequence[int], uses: Sequence[str], role: str) -> DumpError:
     """Return the error for blocks at `starts` whose empty use lists are printed in two ways."""
     empty = [piece for piece in uses if piece in (grammar.USES, grammar.NO_USES)]

@@ -111,6 +111,8 @@ def _used_values(dump: Dump, text: str, start: int, heads: list[str], role: str)
     dump.has_instruction_space = cut.has_space
     if not used_values.fill(dump, cut):
         raise diagnose.lines_of_blocks(text, cut.starts(start, heads), heads, role)
+    if (row := used_values.defined_elsewhere(dump)) is not None:
+        raise diagnose.first_position(text, cut.starts(start, heads)[row], heads[row], role)
     empty = used_values.none_forms(cut.uses)
     if len(empty) > 1:
         raise diagnose.mixed_empty_uses(text, cut.starts(start, heads), cut.uses, role)

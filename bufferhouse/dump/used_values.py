@@ -93,6 +93,15 @@ def fill(dump: Dump, cut: Blocks) -> bool:
     return _fill_positions(dump.positions, cut.positions) and _fill_uses(dump, cut.uses)
 
 
+def defined_elsewhere(dump: Dump) -> int | None:
+    """Return the first value, by its row, whose first position is not the value itself (HloValue::defining_position)."""
+    v, p = dump.values, dump.positions
+    firsts = list(accumulate(p.count, initial=0))[:-1]
+    found = zip([p.instruction[row] for row in firsts], [p.shape_index[row] for row in firsts], strict=True)
+    own = zip(v.instruction, v.shape_index, strict=True)
+    return next((row for row, (one, other) in enumerate(zip(found, own, strict=True)) if one != other), None)
+
+
 def _fill_positions(table: Positions, pieces: Sequence[str]) -> bool:
     rows = grammar.POSITION.findall("".join(pieces))
     table.count = [piece.count("\n") for piece in pieces]

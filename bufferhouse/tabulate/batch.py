@@ -13,7 +13,7 @@ from bufferhouse.dump.identity import Content, FileName
 from bufferhouse.dump.module_header import Donation
 from bufferhouse.dump.stack_frames import StackFrame
 from bufferhouse.errors import told
-from schemas import TABLES
+from schemas import DERIVED, TABLES
 
 _ONLY_AT_LOAD = {
     *("runs", "loads", "observations", "stack_frames", "donations", "compile_flags", "packings", "rejects"),
@@ -24,7 +24,7 @@ _ONLY_AT_LOAD = {
 COLUMNS: dict[str, dict[str, Any]] = {
     table: {name: column.dtype for name, column in contract.columns.items()}
     for table, contract in TABLES.items()
-    if table not in _ONLY_AT_LOAD
+    if table not in _ONLY_AT_LOAD and table not in DERIVED
 }
 # Columns that hold a number of `shapes`.
 SHAPE_COLUMNS = {

@@ -63,11 +63,10 @@ class Scanned:
             "allocations": _all(columns, "allocations"),
             "hlo_values": self._hlo_values(columns),
             "cross_color_values": [[]] * len(COLUMNS["cross_color_values"]),
-            "positions": _all(columns, "positions"),
+            "further_positions": _all(columns, "further_positions"),
             "uses": _all(columns, "uses"),
             "instructions": _instructions(columns),
             "instruction_texts": self._instruction_texts(columns),
-            "schedule": _schedule(columns),
             "live_ranges": _all(columns, "live_ranges"),
             "peak_buffers": _all(columns, "peak_buffers"),
             "protos": [[]] * len(COLUMNS["protos"]),
@@ -246,8 +245,3 @@ def _instructions(columns: _Columns) -> list:
         columns["instructions.dump_id"], columns["instructions.instruction_id"], names,
         columns["instructions.schedule_position"],
     ]  # fmt: skip
-
-
-def _schedule(columns: _Columns) -> list:
-    positions = columns["schedule.schedule_position"]
-    return [columns["schedule.dump_id"], positions, positions]

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, chain, count, repeat
+from itertools import accumulate, chain, compress, count, repeat
 
 import polars as pl
 import pyarrow as pa
@@ -246,11 +246,10 @@ class Tabulator:
             "allocations": self._allocations(),
             "hlo_values": self._hlo_values(names, texts),
             "cross_color_values": self._cross_color_values(),
-            "positions": self._positions(names),
+            "further_positions": self._further_positions(names),
             "uses": self._uses(names),
             "instructions": self._instructions(names),
             "instruction_texts": self._instruction_texts(said, names, texts),
-            "schedule": self._schedule(),
             "live_ranges": self._live_ranges(names),
             "peak_buffers": self._peak_buffers(names),
             "protos": _transposed("protos", self.protos),
@@ -309,9 +308,11 @@ class Tabulator:
         value_ids = [own[row] for own, rows in values for row in rows]
         return self._keys(counts), c.allocation_index, _ordinals(blocks), value_ids, c.memory_space
 
-    def _positions(self, names: Names) -> Columns:
+    def _further_positions(self, names: Names) -> Columns:
         p = self.dumps.positions
-        return (*self._owned("positions", p.count), names.positions, p.shape_index)
+        columns = (*self._owned("positions", p.count), names.positions, p.shape_index)
+        is_further = [ordinal > 0 for ordinal in columns[2]]  # the first is the value itself
+        return tuple(list(compress(column, is_further)) for column in columns)
 
     def _uses(self, names: Names) -> Columns:
         u = self.dumps.uses
@@ -338,11 +339,6 @@ class Tabulator:
             *([cells[row] for row in texts.rows] for cells in read_once),
             _lists(names.operands, operand_counts), [texts.distinct[row] for row in texts.rows],
         )  # fmt: skip
-
-    def _schedule(self) -> Columns:
-        counts = self.dumps.rows["schedule"]
-        numbers = _ordinals(counts)
-        return self._keys(counts), numbers, numbers
 
     def _live_ranges(self, names: Names) -> Columns:
         r, counts = self.dumps.live_ranges, self.dumps.rows["live_ranges"]

@@ -21,6 +21,7 @@ from bufferhouse.models.project import LAYERS
 from bufferhouse.tabulate.batch import COLUMNS, Batch, Refusal, fault_of, without
 from bufferhouse.warehouse.stored_sets import SETS
 from bufferhouse.warehouse.warehouse import Warehouse
+from schemas import DERIVED
 
 CATALOG = "bufferhouse_batch"
 _BUILT = "SELECT model_name, is_incremental, severity, reads, model_sql FROM meta.models ORDER BY ordinal"
@@ -106,6 +107,8 @@ def _statements(frames: Mapping[str, pl.DataFrame], built: list[tuple]) -> Itera
     for table, frame in frames.items():
         sql = f"CREATE TABLE raw.{table} AS SELECT * FROM given"
         yield Statement(f"raw.{table}", (), sql, given=frame)
+    for table, query in DERIVED.items():
+        yield Statement(f"raw.{table}", query.split(), f"CREATE VIEW raw.{table} AS {query}")
     asked = _asked(built)
     kept = {name for name, is_incremental, severity, *_ in built if is_incremental or severity}
     stored = kept | {name for name, *_ in built if asked.get(name, 0) > 1}

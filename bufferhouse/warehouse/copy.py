@@ -11,6 +11,7 @@ from bufferhouse.paths import MODELS
 from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.open import Place, reading, writing
 from bufferhouse.warehouse.warehouse import Warehouse
+from schemas import DERIVED
 
 _ROWS = 100_000  # of a piece that lies in memory
 
@@ -53,7 +54,8 @@ def copy_warehouse(
 
 def _tables(warehouse: Warehouse) -> list[str]:
     """Return the names of what has rows of its own: the tables of raw, and the models that are stored."""
-    return [*(f"raw.{table}" for table in table_names(warehouse.con, "raw")), *warehouse.models()]
+    stored = [table for table in table_names(warehouse.con, "raw") if table not in DERIVED]
+    return [*(f"raw.{table}" for table in stored), *warehouse.models()]
 
 
 def _copy(reader: Warehouse, writer: Warehouse, name: str) -> int:

@@ -6,7 +6,7 @@ text the file itself is kept.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, islice
 
 import duckdb
 import polars as pl
@@ -23,11 +23,10 @@ ORDER = {
     "allocations": "dump_id, allocation_index",
     "hlo_values": "dump_id, value_id",
     "cross_color_values": "dump_id, allocation_index, ordinal",
-    "positions": "dump_id, value_id, ordinal",
+    "further_positions": "dump_id, value_id, ordinal",
     "uses": "dump_id, value_id, ordinal",
     "instructions": "dump_id, instruction_id",
     "instruction_texts": "dump_id, instruction_text_id",
-    "schedule": "dump_id, schedule_position",
     "live_ranges": "dump_id, ordinal",
     "peak_buffers": "dump_id, ordinal",
     "protos": "dump_id",
@@ -168,12 +167,10 @@ def _values(
 
 
 def _lists(dump: Dump, rows: Mapping[str, dict[str, list]], names: Mapping[int, str]) -> None:
-    v, p, u, c = dump.values, rows["positions"], rows["uses"], rows["cross_color_values"]
+    v, u, c = dump.values, rows["uses"], rows["cross_color_values"]
     if dump.has_used_values:
-        dump.positions.count = _counts(v.value_id, p["value_id"])
+        _positions(dump, rows["further_positions"], names)
         dump.uses.count = _counts(v.value_id, u["value_id"])
-    dump.positions.instruction = [names[i] for i in p["instruction_id"]]
-    dump.positions.shape_index = p["shape_index"]
     dump.uses.instruction = [names[i] for i in u["instruction_id"]]
     dump.uses.operand_number = u["operand_number"]
     dump.uses.operand_shape_index = u["operand_shape_index"]
@@ -183,6 +180,18 @@ def _lists(dump: Dump, rows: Mapping[str, dict[str, list]], names: Mapping[int, 
     dump.cross_color_values.memory_space = c["memory_space"]
 
 
+def _positions(dump: Dump, further: dict[str, list], names: Mapping[int, str]) -> None:
+    """Fill the positions: of each value itself, then the further ones that are stored."""
+    v, p = dump.values, dump.positions
+    more = iter(zip(map(names.__getitem__, further["instruction_id"]), further["shape_index"], strict=True))
+    p.count = [1 + count for count in _counts(v.value_id, further["value_id"])]
+    places: list[tuple[str, str | None]] = []
+    for count, *first in zip(p.count, v.instruction, v.shape_index, strict=True):
+        places += [tuple(first), *islice(more, count - 1)]
+    p.instruction = [name for name, _ in places]
+    p.shape_index = [shape_index for _, shape_index in places]
+
+
 def _counts(value_ids: list[int], listed: list[int]) -> list[int]:
     counts = {value_id: sum(1 for _ in rows) for value_id, rows in groupby(listed)}
     return [counts.get(value_id, 0) for value_id in value_ids]
@@ -190,7 +199,8 @@ def _counts(value_ids: list[int], listed: list[int]) -> list[int]:
 
 def _live_range(dump: Dump, rows: Mapping[str, dict[str, list]], names: Mapping[int, str]) -> None:
     r, k = rows["live_ranges"], rows["peak_buffers"]
-    dump.schedule = [names[i] for i in rows["schedule"]["instruction_id"]]
+    schedule = zip(rows["instructions"]["schedule_position"], rows["instructions"]["instruction_name"], strict=True)
+    dump.schedule = [name for _, name in sorted(line for line in schedule if line[0] is not None)]
     dump.live_ranges.instruction = [names[i] for i in r["instruction_id"]]
     dump.live_ranges.shape_index = r["shape_index"]
     dump.live_ranges.start_position = r["start_position"]

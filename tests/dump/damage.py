@@ -93,6 +93,12 @@ def _doubled(start: bytes, shows: int, below: int = 0) -> Callable[[list[bytes]]
     return edit
 
 
+def _first_position_elsewhere(lines: list[bytes]) -> Place:
+    row = _line_of(lines, b" positions:") + 1
+    lines[row] = b"  elsewhere"
+    return row + 1, 3
+
+
 DAMAGES: dict[str, Callable[[list[bytes]], Place]] = {
     "first line": _in_line(b"BufferAssignment:", b"BufferAssignment", b"BuferAssignment"),
     "header": _in_line(b"allocation ", b"allocation", b"alocation"),
@@ -115,6 +121,7 @@ DAMAGES: dict[str, Callable[[list[bytes]], Place]] = {
     "heading": _in_line(b"Used values:", b"Used values", b"Used valves"),
     "other value": _in_line(b"<", b"<", b"<9"),
     "positions": _in_line(b" positions:", b" positions:", b" position:"),
+    "first position": _first_position_elsewhere,
     "text behind": _in_line(b"HloLiveRange (max ", b"HloLiveRange (max ", b"HloLiveRange (maximum "),
     "schedule twice": _doubled(b"    0:", 5),
     "no range": _in_section(b"  BufferLiveRange:", b"}:", b"} ", 1),

@@ -183,7 +183,13 @@ def fill_used_values(draw, dump: Dump) -> None:
     n = len(dump.values.value_id)
     dump.has_used_values = True
     counts = filled(draw, n, st.integers(1, 3))
-    dump.positions = Positions(counts, filled(draw, sum(counts), NAMES), filled(draw, sum(counts), st.none() | INDICES))
+    positions = Positions(counts)
+    for count, *definition in zip(counts, dump.values.instruction, dump.values.shape_index, strict=True):
+        further = filled(draw, count - 1, st.tuples(NAMES, st.none() | INDICES))
+        for name, shape_index in [tuple(definition), *further]:
+            positions.instruction.append(name)
+            positions.shape_index.append(shape_index)
+    dump.positions = positions
     states = filled(draw, n, st.sampled_from(["listed", "listed", "empty", "uninitialized"]))
     counts = [draw(st.integers(1, 3)) if state == "listed" else 0 for state in states]
     total = sum(counts)

@@ -7,7 +7,7 @@ from bufferhouse.dump.instruction_text import attributes
 from tests.fuzz import used_values
 
 ADD = "%v = f32[2]{0} add(%a, %b)"
-FAKE_BLOCK = "\n<1 v1 @0>\n positions:\n  v\n uses:\n from instruction: %v = f32[] fake()\n"
+FAKE_BLOCK = "\n<1 v1 @0>\n positions:\n  v1\n uses:\n from instruction: %v = f32[] fake()\n"
 # Texts with line feeds of a user: raw configs that only look as if lines of the dump stood in them.
 RAW_CONFIGS = {
     "lines like those of a block": '{"body": "x' + FAKE_BLOCK + '"}',

@@ -258,9 +258,9 @@ def test_uses_that_are_unknown_are_not_uses_that_are_none():
 
 def test_nested_indices_of_positions_and_uses():
     """An index of any depth stands behind a space at positions and uses."""
-    text = FIRST_DIALECT.replace("  p\n", "  p {0,1,2}\n  q {}\n").replace("operand 0\n", "operand 3 {1,0}\n")
+    text = FIRST_DIALECT.replace("  p\n", "  p\n  q {0,1,2}\n  r {}\n").replace("operand 0\n", "operand 3 {1,0}\n")
     dump = read(text)
-    assert ["{0,1,2}", "{}", None] == dump.positions.shape_index
+    assert [None, "{0,1,2}", "{}", None] == dump.positions.shape_index
     assert ([3], ["{1,0}"]) == (dump.uses.operand_number, dump.uses.operand_shape_index)
 
 

@@ -46,13 +46,12 @@ enum { KIND_Number, KIND_Optional, KIND_Word, KIND_Flag };
     X(Number, dump_id) X(Number, value_id) X(Number, instruction_id) X(Word, shape_index) X(Flag, is_phi)            \
     X(Optional, memory_space) X(Number, shape_id) X(Number, allocation_index) X(Number, offset_bytes)                \
     X(Number, size_bytes) X(Flag, uses_state) X(Number, instruction_text_id)
-#define POSITIONS(X)                                                                                                 \
+#define FURTHER_POSITIONS(X)                                                                                         \
     X(Number, dump_id) X(Number, value_id) X(Number, ordinal) X(Number, instruction_id) X(Word, shape_index)
 #define USES(X)                                                                                                      \
     X(Number, dump_id) X(Number, value_id) X(Number, ordinal) X(Number, instruction_id)                              \
     X(Number, operand_number) X(Word, operand_shape_index)
 #define INSTRUCTIONS(X) X(Number, dump_id) X(Number, instruction_id) X(Optional, schedule_position)
-#define SCHEDULE(X) X(Number, dump_id) X(Number, schedule_position)
 #define TEXTS(X)                                                                                                     \
     X(Number, dump_id) X(Number, instruction_text_id) X(Number, instruction_id) X(Word, opcode)                      \
     X(Word, op_name) X(Word, source_file) X(Optional, source_line) X(Optional, stack_frame_id)                       \
@@ -72,9 +71,9 @@ enum { KIND_Number, KIND_Optional, KIND_Word, KIND_Flag };
     X(Number, trailing_live_range)
 
 #define TABLES(X)                                                                                                    \
-    X(ALLOCATIONS, allocations) X(VALUES, hlo_values) X(POSITIONS, positions) X(USES, uses)                          \
-    X(INSTRUCTIONS, instructions) X(SCHEDULE, schedule) X(TEXTS, instruction_texts) X(OPERANDS, operands)            \
-    X(LIVE_RANGES, live_ranges) X(PEAK_BUFFERS, peak_buffers) X(DUMPS, dumps)
+    X(ALLOCATIONS, allocations) X(VALUES, hlo_values) X(FURTHER_POSITIONS, further_positions) X(USES, uses)          \
+    X(INSTRUCTIONS, instructions) X(TEXTS, instruction_texts) X(OPERANDS, operands) X(LIVE_RANGES, live_ranges)      \
+    X(PEAK_BUFFERS, peak_buffers) X(DUMPS, dumps)
 
 /* Distinct texts, numbered from 0: those before `instruction_text` in the whole batch, the others in each dump. */
 #define WORD_LISTS(X)                                                                                                \
@@ -142,10 +141,9 @@ typedef struct {
      KIND_##kind},
 #define X_ALLOCATIONS(k, c) DESCRIBED(allocations, k, c)
 #define X_VALUES(k, c) DESCRIBED(hlo_values, k, c)
-#define X_POSITIONS(k, c) DESCRIBED(positions, k, c)
+#define X_FURTHER_POSITIONS(k, c) DESCRIBED(further_positions, k, c)
 #define X_USES(k, c) DESCRIBED(uses, k, c)
 #define X_INSTRUCTIONS(k, c) DESCRIBED(instructions, k, c)
-#define X_SCHEDULE(k, c) DESCRIBED(schedule, k, c)
 #define X_TEXTS(k, c) DESCRIBED(instruction_texts, k, c)
 #define X_OPERANDS(k, c) DESCRIBED(operands, k, c)
 #define X_LIVE_RANGES(k, c) DESCRIBED(live_ranges, k, c)
@@ -153,9 +151,9 @@ typedef struct {
 #define X_DUMPS(k, c) DESCRIBED(dumps, k, c)
 
 static const Column columns[] = {
-    ALLOCATIONS(X_ALLOCATIONS) VALUES(X_VALUES) POSITIONS(X_POSITIONS) USES(X_USES) INSTRUCTIONS(X_INSTRUCTIONS)
-    SCHEDULE(X_SCHEDULE) TEXTS(X_TEXTS) OPERANDS(X_OPERANDS) LIVE_RANGES(X_LIVE_RANGES) PEAK_BUFFERS(X_PEAK_BUFFERS)
-    DUMPS(X_DUMPS)
+    ALLOCATIONS(X_ALLOCATIONS) VALUES(X_VALUES) FURTHER_POSITIONS(X_FURTHER_POSITIONS) USES(X_USES)
+    INSTRUCTIONS(X_INSTRUCTIONS) TEXTS(X_TEXTS) OPERANDS(X_OPERANDS) LIVE_RANGES(X_LIVE_RANGES)
+    PEAK_BUFFERS(X_PEAK_BUFFERS) DUMPS(X_DUMPS)
 };
 #define COLUMN_COUNT ((int64_t)(sizeof columns / sizeof *columns))
 
@@ -816,18 +814,23 @@ static bool instruction_text(Scanner *s, Text t, int64_t instruction_id) {
 
 /* ---- Used values ------------------------------------------------------------------------------------------------ */
 
-static bool position_lines(Scanner *s, Text *t, int64_t value_id) {
+/* The first position is the value itself. */
+static bool position_lines(Scanner *s, Text *t, int64_t value) {
     int64_t ordinal = 0;
     for (; READS(t, "  "); ordinal++) {
         int64_t id;
         int32_t index;
-        if (!instruction(s, t, &id) || !spaced_shape_index(s, t, &index) || !READS(t, "\n") || !ROOM(positions))
-            return false;
-        int64_t row = s->positions.rows++;
-        s->positions.value_id[row] = value_id;
-        s->positions.ordinal[row] = ordinal;
-        s->positions.instruction_id[row] = id;
-        s->positions.shape_index[row] = index;
+        if (!instruction(s, t, &id) || !spaced_shape_index(s, t, &index) || !READS(t, "\n")) return false;
+        if (!ordinal) {
+            if (id != s->hlo_values.instruction_id[value] || index != s->hlo_values.shape_index[value]) return false;
+            continue;
+        }
+        if (!ROOM(further_positions)) return false;
+        int64_t row = s->further_positions.rows++;
+        s->further_positions.value_id[row] = s->hlo_values.value_id[value];
+        s->further_positions.ordinal[row] = ordinal;
+        s->further_positions.instruction_id[row] = id;
+        s->further_positions.shape_index[row] = index;
     }
     return ordinal > 0;
 }
@@ -899,7 +902,7 @@ static bool used_values(Scanner *s, Text *t, int64_t first, int64_t dump, bool i
             || h.shape_index != s->hlo_values.shape_index[row] || h.is_phi != s->hlo_values.is_phi[row]
             || h.memory_space != s->hlo_values.memory_space[row])
             return false;
-        if (!READS(t, "\n positions:\n") || !position_lines(s, t, value_id)
+        if (!READS(t, "\n positions:\n") || !position_lines(s, t, row)
             || !use_lines(s, t, value_id, &s->hlo_values.uses_state[row], &none_form)
             || !READS(t, " from instruction:"))
             return false;
@@ -921,9 +924,8 @@ static bool schedule(Scanner *s, Text *t, int64_t dump) {
     for (; READS(t, "    "); number++) {
         /* An instruction that stands here for the second time has a number already. */
         if (!integer(t, &printed) || printed != number || !READS(t, ":") || !instruction(s, t, &id) || id != number
-            || !READS(t, "\n") || !ROOM(schedule))
+            || !READS(t, "\n"))
             return false;
-        s->schedule.schedule_position[s->schedule.rows++] = number;
     }
     s->dumps.max_position[dump] = max;
     return number == max && READS(t, "  BufferLiveRange:\n");
@@ -1319,9 +1321,10 @@ static bool renumber(Scanner *s, const Mark *m, int64_t scheduled_count) {
     int64_t *ends = scratch(s, ORDER, others + 1, sizeof *ends);
     if (!number || !order || !copy || !ends) return false;
     for (int64_t i = 0; i < others; i++) number[i] = -1;
-    int64_t *const ids[] = {s->hlo_values.instruction_id, s->positions.instruction_id, s->uses.instruction_id,
-                            s->instruction_texts.instruction_id, s->operands.instruction_id};
-    const int tables[] = {TABLE_hlo_values, TABLE_positions, TABLE_uses, TABLE_instruction_texts, TABLE_operands};
+    int64_t *const ids[] = {s->hlo_values.instruction_id, s->further_positions.instruction_id,
+                            s->uses.instruction_id, s->instruction_texts.instruction_id, s->operands.instruction_id};
+    const int tables[] = {TABLE_hlo_values, TABLE_further_positions, TABLE_uses, TABLE_instruction_texts,
+                          TABLE_operands};
     for (int i = 0; i < 5; i++)
         for (int64_t row = m->rows[tables[i]]; row < counts(s, tables[i])[0]; row++) {
             if (ids[i][row] < scheduled_count) continue;
@@ -1358,7 +1361,7 @@ static bool instructions(Scanner *s, int64_t scheduled_count) {
     for (int64_t row = m->rows[TABLE_##table]; row < s->table.rows; row++) s->table.dump_id[row] = dump_id;
 
 static void keys(Scanner *s, const Mark *m, int64_t dump_id) {
-    FILL(allocations) FILL(hlo_values) FILL(positions) FILL(uses) FILL(instructions) FILL(schedule)
+    FILL(allocations) FILL(hlo_values) FILL(further_positions) FILL(uses) FILL(instructions)
     FILL(instruction_texts) FILL(live_ranges) FILL(peak_buffers) FILL(dumps)
     for (int64_t row = m->rows[TABLE_instruction_texts]; row < s->instruction_texts.rows; row++)
         s->instruction_texts.instruction_text_id[row] = row - m->rows[TABLE_instruction_texts];

@@ -5,8 +5,8 @@ changes in a file (facts of a run, the state of a reject), or must be there once
 in the schema `appended`, and `raw` has a view that tells how it stands.
 
 A new lake begins at the newest schema. An older one gets what is missing: tables, and columns, which are null in old
-rows. A migration that moves rows as well needs a file of the same number in `sql/migrations/lake/`, which is run behind
-it.
+rows. A migration that moves rows as well needs a file of the same number in `sql/migrations/lake/`, which is run when
+the tables are there, and before the views.
 """
 
 from collections.abc import Sequence
@@ -132,7 +132,9 @@ def comments(table: Table) -> list[str]:
 
 
 def views(stored: Sequence[Table]) -> list[str]:
-    """Return the statements that create the views of raw over the histories."""
+    """Return the statements that create the views of raw, over the histories and over what is stored once."""
+    from schemas import DERIVED  # and with it Polars, which a reader does without
+
     columns = {table.name: [column.name for column in table.columns] for table in stored}
     return [
         f"CREATE OR REPLACE VIEW raw.runs AS {_runs(columns['appended.runs'])}",
@@ -143,6 +145,7 @@ def views(stored: Sequence[Table]) -> list[str]:
             f" FROM appended.{name}"
             for name in _ONCE
         ),
+        *(f"CREATE OR REPLACE VIEW raw.{name} AS {query}" for name, query in DERIVED.items()),
     ]
 
 
@@ -192,10 +195,12 @@ def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> list[int]:
     with transaction(con):
         for statement in _statements(con):
             con.execute(statement)
+        for path in sorted(LAKE_MIGRATIONS.glob("*.sql")):
+            if 0 < version < int(path.name[:4]):
+                con.execute(path.read_text(encoding="utf-8"))
+        for statement in views(tables()):
+            con.execute(statement)
         for number in missing:
-            own = list(LAKE_MIGRATIONS.glob(f"{number:04}_*.sql"))
-            if version and own:
-                con.execute(own[0].read_text(encoding="utf-8"))
             title = migrations()[number].stem[5:]
             con.execute(f"INSERT INTO meta.migrations VALUES ({number}, {quoted(title)}, now())")
     if version == 0:
@@ -220,9 +225,8 @@ def check_version(version: int, name: str, *, is_reader: bool) -> None:
 def _statements(con: duckdb.DuckDBPyConnection) -> list[str]:
     """Return what turns the tables that are there into those of this version."""
     there = {f"{schema}.{table}" for schema in ("raw", "meta", "appended") for table in table_names(con, schema)}
-    wanted = tables()
     statements = [f"CREATE SCHEMA IF NOT EXISTS {schema}" for schema in ("raw", "meta", "appended")]
-    for table in wanted:
+    for table in tables():
         if table.name not in there:
             statements += create(table)
             continue
@@ -230,4 +234,4 @@ def _statements(con: duckdb.DuckDBPyConnection) -> list[str]:
         new = [column for column in table.columns if column.name not in old]
         statements += [f"ALTER TABLE {table.name} ADD COLUMN {column.name} {column.kind}" for column in new]
         statements += comments(Table(table.name, None, new))
-    return statements + views(wanted)
+    return statements
