@@ -66,7 +66,7 @@ BEFORE = {
     "slots_share_one_instant": ["UPDATE raw.allocations SET has_strict_overlap = TRUE"],
     "split_ranges_name_values": [
         "UPDATE raw.dumps SET file_layout = 'split'",
-        "DELETE FROM raw.positions",
+        "DELETE FROM raw.further_positions",
         "DELETE FROM raw.uses",
     ],
 }
@@ -142,7 +142,7 @@ def test_the_printed_peak_of_every_dump_with_texts_has_an_answer(example):
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("uses_point_at_values", "UPDATE raw.positions SET value_id = 999 WHERE dump_id = {} AND ordinal = 0"),
+        ("uses_point_at_values", "UPDATE raw.hlo_values SET value_id = value_id + 999 WHERE dump_id = {}"),
         ("cumulative_bytes_add_up", "UPDATE raw.peak_buffers SET listed_bytes = 0 WHERE dump_id = {} AND ordinal = 0"),
     ],
 )

@@ -13,7 +13,8 @@ from bufferhouse.sources.run import Run
 from bufferhouse.warehouse.load import REJECTS
 from bufferhouse.warehouse.observations import OBSERVATIONS
 from schemas import TABLES
-from schemas.ddl import comments, create_table, sql_type
+from schemas.contract import Contract
+from schemas.ddl import comments, create_table, create_view, sql_type
 
 COLUMNS = [(table, name, column) for table, contract in TABLES.items() for name, column in contract.columns.items()]
 # Words that need quotes somewhere in SQL. `rejects.content` is the one exception, which the design itself makes.
@@ -71,17 +72,34 @@ def migrated(blank_warehouse):
 
 
 def test_the_migrated_tables_are_those_of_the_contracts(migrated):
-    """Tables and their comments, in both directions: nothing is missing, nothing is there besides."""
-    found = migrated.execute("SELECT table_name, comment FROM duckdb_tables() WHERE schema_name = 'raw'").fetchall()
-    assert {table: contract.description for table, contract in TABLES.items()} == dict(found)
+    """Tables, views and their comments, in both directions: nothing is missing, nothing is there besides."""
+    found = migrated.execute(
+        "SELECT table_name, comment, NULL FROM duckdb_tables() WHERE schema_name = 'raw'"
+        " UNION ALL SELECT view_name, comment, sql FROM duckdb_views() WHERE schema_name = 'raw'"
+    ).fetchall()
+    expected = {(table, contract.description, view_sql(contract)) for table, contract in TABLES.items()}
+    assert expected == set(found)
     assert len(TABLES) == len(found)
+
+
+def view_sql(contract: Contract) -> str | None:
+    """The statement of the view of a contract as DuckDB keeps it; None of a table."""
+    if contract.query is None:
+        return None
+    with duckdb.connect() as con:
+        con.execute("CREATE SCHEMA raw")
+        for table in sorted(TABLES.values(), key=lambda table: table.query is not None):
+            con.execute(create_table(table) if table.query is None else create_view(table))
+        return con.execute(f"SELECT sql FROM duckdb_views() WHERE view_name = '{contract.name}'").fetchone()[0]
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_migrated_columns_are_those_of_the_contract(migrated, table):
-    """Names, order, types, nullability and comments of the catalog equal the declaration."""
+    """Names, order, types, nullability and comments of the catalog equal the declaration; a view's may be null."""
+    is_view = TABLES[table].query is not None
     expected = [
-        (name, sql_type(column), column.nullable, column.description) for name, column in TABLES[table].columns.items()
+        (name, sql_type(column), is_view or column.nullable, column.description)
+        for name, column in TABLES[table].columns.items()
     ]
     found = migrated.execute(
         "SELECT column_name, data_type, is_nullable, comment FROM duckdb_columns()"

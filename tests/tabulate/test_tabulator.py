@@ -92,14 +92,13 @@ def test_names_are_interned_with_the_schedule_first():
     batch = batch_of(BLOCKS.encode())
     expected = [(0, "pair", 0), (1, "add.3", 1), (2, "outer", None), (3, "reader", None), (4, "late", None)]
     assert expected == rows_of(batch, "instructions", "instruction_id", "instruction_name", "schedule_position")
-    assert [(0, 0), (1, 1)] == rows_of(batch, "schedule", "schedule_position", "instruction_id")
 
 
 def test_lists_belong_to_their_values_and_blocks_in_order():
-    """Positions, uses and cross-colour lines keep their order, their owner and what is not printed."""
+    """Further positions, uses and cross-colour lines keep their order, their owner and what is not printed."""
     batch = batch_of(BLOCKS.encode())
-    positions = rows_of(batch, "positions", "value_id", "ordinal", "instruction_id", "shape_index")
-    assert [(3, 0, 1, None), (5, 0, 0, "{0}"), (5, 1, 2, "{1,0}"), (7, 0, 0, "{1}")] == positions
+    positions = rows_of(batch, "further_positions", "value_id", "ordinal", "instruction_id", "shape_index")
+    assert [(5, 1, 2, "{1,0}")] == positions
     uses = rows_of(batch, "uses", "value_id", "ordinal", "instruction_id", "operand_number", "operand_shape_index")
     assert [(3, 0, 0, 0, None), (3, 1, 3, 1, "{0}")] == uses
     assert [("listed",), ("empty",), ("uninitialized",)] == rows_of(batch, "hlo_values", "uses_state")

@@ -15,6 +15,7 @@ from bufferhouse.warehouse.lake import compact, history
 from bufferhouse.warehouse.lake.attach import LAKE, snapshot_of
 from bufferhouse.warehouse.lake.build import build_lake
 from bufferhouse.warehouse.open import reading, writing
+from schemas import DERIVED
 from tests.command_line import call
 from tests.models.small_models import OBSERVATIONS, write_models
 from tests.synthetic import small_dump
@@ -293,16 +294,23 @@ def test_compacting_leaves_few_files_and_the_same_rows(bare_lake, tmp_path):
 
 
 def test_an_older_lake_is_brought_along(one):
-    """Readers refuse it with the way out; whoever writes adds what is missing, null in old rows."""
+    """Readers refuse it with the way out; whoever writes adds what is missing, null in old rows, and moves rows."""
+    derived = {name: answer(one, f"SELECT * FROM raw.{name} ORDER BY ALL") for name in DERIVED}
     with writing(one) as warehouse:
         warehouse.con.execute("DELETE FROM meta.migrations WHERE version > 1")
         warehouse.con.execute("ALTER TABLE raw.observations DROP COLUMN stack_frames_fault")
+        for name in DERIVED:
+            warehouse.con.execute(f"CREATE TABLE raw.stored_{name} AS FROM raw.{name}")
+            warehouse.con.execute(f"DROP VIEW raw.{name}")
+            warehouse.con.execute(f"ALTER TABLE raw.stored_{name} RENAME TO {name}")
+        warehouse.con.execute("DROP TABLE raw.further_positions")
     outcome = call("runs", "ls", "--warehouse", one)
     assert (2, "") == (outcome.code, outcome.out)
     assert "has schema version 1" in outcome.err
     assert "any ingest migrates it" in outcome.err
     with writing(one) as warehouse:
         assert [(None,)] == warehouse.con.execute("SELECT stack_frames_fault FROM staging.observations").fetchall()
+    assert derived == {name: answer(one, f"SELECT * FROM raw.{name} ORDER BY ALL") for name in DERIVED}
     assert 0 == call("verify", "--warehouse", one).code
 
 
