@@ -94,7 +94,7 @@ def fill(dump: Dump, cut: Blocks) -> bool:
 
 
 def defined_elsewhere(dump: Dump) -> int | None:
-    """Return the first value, by its row, whose first position is not the value itself (HloValue::defining_position)."""
+    """Return the row of the first value whose first position is another (HloValue::defining_position), if any."""
     v, p = dump.values, dump.positions
     firsts = list(accumulate(p.count, initial=0))[:-1]
     found = zip([p.instruction[row] for row in firsts], [p.shape_index[row] for row in firsts], strict=True)

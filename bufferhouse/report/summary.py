@@ -7,6 +7,7 @@ from bufferhouse.warehouse.observations import UNREADABLE
 
 _SHOWN_REJECTS = 20
 _SHOWN_ENDINGS = 6
+_NOT_LOADED = ("observations", "rejects", "further_positions")  # the last are among the positions
 
 
 def lines(summary: Summary, *, plan: bool = False) -> list[str]:
@@ -23,7 +24,7 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
     if runs:
         result.append(f"runs: {', '.join(runs)}")
     if not plan:
-        rows = sum(count for table, count in summary.rows.items() if table not in ("observations", "rejects"))
+        rows = sum(count for table, count in summary.rows.items() if table not in _NOT_LOADED)
         size = human_bytes(summary.bytes)
         result.append(f"loaded {counted(rows, 'row')} from {size} of text in {summary.seconds:.1f} s")
     if summary.logs:

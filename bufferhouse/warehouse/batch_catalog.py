@@ -204,7 +204,7 @@ def to_blame(warehouse: Warehouse, batch: Batch, check: Callable[[Batch], object
 
 
 def copy_in(warehouse: Warehouse, bad: set[int], incremental: Mapping[str, int]) -> dict[str, int]:
-    """Copy the batch into the warehouse but for some bad dumps; return the rows added by table."""
+    """Copy the batch into the warehouse but for some bad dumps; return the rows added by table, and by view of raw."""
     excluded = f" WHERE dump_id NOT IN ({', '.join(map(str, bad))})" if bad else ""
     con, rows = warehouse.con, {}
     for table, columns in COLUMNS.items():
@@ -215,6 +215,8 @@ def copy_in(warehouse: Warehouse, bad: set[int], incremental: Mapping[str, int])
         rows[table] = con.execute(
             f"INSERT INTO {warehouse.stored(table)} ({names}) SELECT {names} FROM {CATALOG}.raw.{table}{condition}"
         ).fetchone()[0]
+    for view in DERIVED:
+        rows[view] = con.execute(f"SELECT COUNT(*) FROM {CATALOG}.raw.{view}{excluded}").fetchone()[0]
     for name in (name for name, count in incremental.items() if count):
         con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}{excluded}")
     warehouse.end_batch(CATALOG)

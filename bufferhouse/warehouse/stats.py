@@ -5,17 +5,20 @@ from datetime import UTC, datetime
 import duckdb
 
 from bufferhouse.warehouse.warehouse import Warehouse
+from schemas import DERIVED
 
 
 def stats(warehouse: Warehouse) -> dict:
     """Return rows and bytes per table, dumps per run, the share of repeats, the last load, rejects by rule."""
     con = warehouse.con
-    tables = con.execute(
-        "SELECT schema_name || '.' || table_name, estimated_size FROM duckdb_tables()"
+    found = con.execute(
+        "SELECT schema_name || '.' || table_name FROM duckdb_tables()"
         " WHERE database_name = current_database() AND schema_name <> 'meta' ORDER BY 1"
     ).fetchall()
-    counted = {name: con.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name, _ in tables}
-    sizes = warehouse.sizes(counted)
+    tables = [name for (name,) in found]
+    sizes = warehouse.sizes(tables)
+    names = [*tables, *(f"raw.{view}" for view in DERIVED)]  # whose rows take no bytes
+    counted = {name: con.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in names}
     rows = {name: {"rows": count, "bytes": sizes.get(name, 0)} for name, count in counted.items()}
     observations = con.execute("SELECT COUNT(*), COUNT(DISTINCT dump_id) FROM staging.observations").fetchone()
     rejects = con.execute(
