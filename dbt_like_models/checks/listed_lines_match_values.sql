@@ -6,7 +6,7 @@ SELECT
     p.instruction_name || p.shape_index || ': ' || CAST(p.listed_bytes AS VARCHAR) AS found  -- The peak line.
 FROM staging.peak_buffers AS p
 INNER JOIN staging.dumps AS d ON p.dump_id = d.dump_id
-INNER JOIN staging.hlo_values AS v
+INNER JOIN staging.value_slots AS v
     ON
         p.dump_id = v.dump_id
         AND p.instruction_id = v.instruction_id

@@ -15,10 +15,10 @@ WITH arenas AS (
             'parameter', 'remainder', 'select', 'shift-left', 'shift-right-arithmetic', 'shift-right-logical',
             'subtract', 'while', 'xor'
         ) AS is_scalar_work
-    FROM staging.hlo_values AS v
+    FROM staging.value_slots AS v
     INNER JOIN staging.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
-    INNER JOIN staging.shapes AS s ON v.shape_text = s.shape_text
-    LEFT JOIN staging.instruction_texts AS t
+    INNER JOIN staging.shapes AS s ON v.shape_id = s.shape_id
+    LEFT JOIN staging.instruction_results AS t
         ON v.dump_id = t.dump_id AND v.instruction_text_id = t.instruction_text_id
     WHERE a.kind = 'temp' AND a.memory_space = 0 AND NOT v.is_tuple
 )

@@ -6,7 +6,7 @@
 -- materialized: incremental by dump_id
 WITH slots AS (
     SELECT dump_id, allocation_index, MAX(size_bytes) AS largest_bytes
-    FROM staging.hlo_values
+    FROM staging.value_slots
     GROUP BY dump_id, allocation_index
 ),
 

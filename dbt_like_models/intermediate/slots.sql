@@ -15,6 +15,6 @@ SELECT
     v.element_bytes,  -- Bytes of elements; 0 for a tuple.
     v.layout_padding_bytes,  -- Bytes that tiles add.
     v.tuple_table_bytes  -- Pointer table of a tuple.
-FROM staging.hlo_values AS v
+FROM staging.value_slots AS v
 INNER JOIN staging.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
 WHERE v.start_position IS NOT NULL AND NOT a.is_thread_local

@@ -3,7 +3,7 @@
 -- grain: dump_id
 WITH weights AS (
     SELECT dump_id, instruction_id, MAX(result_bytes) AS result_bytes
-    FROM staging.instruction_texts
+    FROM staging.instruction_results
     GROUP BY dump_id, instruction_id
 ),
 
