@@ -219,7 +219,7 @@ def copy_in(warehouse: Warehouse, bad: set[int], incremental: Mapping[str, int])
         rows[view] = con.execute(f"SELECT COUNT(*) FROM {CATALOG}.raw.{view}{excluded}").fetchone()[0]
     for name in (name for name, count in incremental.items() if count):
         con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}{excluded}")
-    warehouse.end_batch(CATALOG)
+    warehouse.end_batch(CATALOG, bad)
     return rows
 
 

@@ -4,7 +4,7 @@
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -189,8 +189,8 @@ class Warehouse(ABC):
     def begin_batch(self, catalog: str) -> None:  # noqa: B027 - most have nothing to do
         """Hear that the stored models are about to be computed for a batch in a catalog of its own."""
 
-    def end_batch(self, catalog: str) -> None:  # noqa: B027 - most have nothing to do
-        """Hear, in the transaction of a load, that the rows of a batch and of its models were copied."""
+    def end_batch(self, catalog: str, bad: Set[int]) -> None:  # noqa: B027 - most have nothing to do
+        """Hear, in the transaction of a load, that a batch and its models were copied, but for the `bad` dumps."""
 
     def end_copy(self) -> None:  # noqa: B027 - most have nothing to do
         """Hear, in a transaction, that the rows of all tables and models were copied from another warehouse."""

@@ -38,7 +38,8 @@ class Claims:
 
     `catalog` is a connection string of libpq, without a password. `conflicts` counts the commits that met another one
     and were tried again by DuckLake, `retries` the loads that were done anew after a fault; `turn_seconds` and
-    `waited_seconds` tell how long this worker committed, and how long it waited for others to do so.
+    `waited_seconds` tell how long this worker committed, and how long it waited for others to do so. `brought` are
+    the contents that the transaction under way adds, as its commit has to name them.
 
     Raises:
         UsageError: psycopg is not installed, or PostgreSQL refuses who connects.
@@ -49,6 +50,7 @@ class Claims:
         self.catalog = catalog
         self.worker_id = 0
         self.held: set[int] = set()
+        self.brought: list[str] = []
         self.conflicts = self.retries = 0
         self.turn_seconds = self.waited_seconds = 0.0
         self._token_count = 0
@@ -56,7 +58,7 @@ class Claims:
 
     def __enter__(self) -> "Claims":
         with answering():
-            self._session()
+            self.session()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -73,7 +75,7 @@ class Claims:
         """
         asked = set(wanted)
         with answering():
-            con = self._session()
+            con = self.session()
             # In one order everywhere: two workers that add the same rows wait in turn, never in a circle.
             numbers = sorted(asked - self.held)
             with con.transaction():
@@ -109,7 +111,7 @@ class Claims:
 
     def _of_others(self, cells: str, numbers: Iterable[int]) -> list[tuple]:
         with answering():
-            con = self._session()
+            con = self.session()
             with con.transaction():
                 self._forget_the_dead(con)
                 return con.execute(
@@ -122,7 +124,7 @@ class Claims:
         """Return the first of so many numbers in a row, from `least` on, of which no other worker is given one."""
         with answering():
             (last,) = (
-                self._session()
+                self.session()
                 .execute(
                     "UPDATE bufferhouse.numbers SET last_number = GREATEST(last_number, %s) + %s RETURNING last_number",
                     [least - 1, count],
@@ -159,7 +161,7 @@ class Claims:
         will be refused.
         """
         with answering():
-            self._enrol(self._session())
+            self._enrol(self.session())
             row = self._con.execute(
                 "SELECT 1 FROM public.ducklake_snapshot_changes WHERE commit_extra_info = %s", [token]
             ).fetchone()
@@ -176,7 +178,7 @@ class Claims:
 
         asked = time.monotonic()
         with answering():
-            con = self._session()
+            con = self.session()
             con.execute("SELECT pg_advisory_lock(%s, %s)", _COMMIT_LOCK)
             before = _attempt_count(con)
         begun = time.monotonic()
@@ -200,7 +202,7 @@ class Claims:
 
         seconds = max(wait, _LEAST_WAIT_SECONDS)
         with answering():
-            con = self._session()
+            con = self.session()
             con.execute("SELECT pg_advisory_unlock_shared(%s, %s)", _ALONE_LOCK)
             con.execute(f"SET lock_timeout = {int(seconds * 1000)}")
             try:
@@ -221,7 +223,7 @@ class Claims:
                 con.execute("SELECT pg_advisory_unlock(%s, %s)", _ALONE_LOCK)
                 con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
 
-    def _session(self) -> "psycopg.Connection":
+    def session(self) -> "psycopg.Connection":
         """Return the session; where it has ended, a new one, of a new worker."""
         if self._con is None or self._con.closed or self._con.broken:
             con = connect(self.catalog)

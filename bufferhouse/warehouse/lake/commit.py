@@ -30,10 +30,12 @@ def fenced_transaction(con: duckdb.DuckDBPyConnection, claims: Claims) -> Iterat
     Where the answer to a commit was lost it is asked whether it came through: then nothing is raised.
     """
     token = claims.token()
+    claims.brought = []
     con.execute("BEGIN")
     try:
         yield
-        con.execute(f"CALL {LAKE}.set_commit_message('bufferhouse', 'load', extra_info => {quoted(token)})")
+        said = quoted("\n".join([token, *claims.brought]))  # PostgreSQL keeps the token, and takes the contents out
+        con.execute(f"CALL {LAKE}.set_commit_message('bufferhouse', 'load', extra_info => {said})")
         with claims.commit_turn():
             con.execute("COMMIT")
     except BaseException as error:

@@ -1,6 +1,6 @@
 """A warehouse that is a lake: many may read and write it at once, and rows are only added."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +15,7 @@ from bufferhouse.paths import MODELS
 from bufferhouse.warehouse.address import ROOT, Address
 from bufferhouse.warehouse.lake import attach, compact, history, retry, schema
 from bufferhouse.warehouse.lake.claims import Claims
+from bufferhouse.warehouse.lake.contents import Contents, named
 from bufferhouse.warehouse.migrate import applied_version
 from bufferhouse.warehouse.warehouse import Compacted, Warehouse
 
@@ -38,6 +39,7 @@ class Lake(Warehouse):
         if self.address.is_postgres:
             # First of all: nobody removes rows while models are computed from them.
             self.claims = stack.enter_context(Claims(self.address.connection_string))
+            self.contents = Contents(self.con, self.claims)
         self._prepare()
         settle(self.con)
 
@@ -140,8 +142,10 @@ class Lake(Warehouse):
     def begin_batch(self, catalog: str) -> None:
         history.remember_models(self.con, catalog)
 
-    def end_batch(self, catalog: str) -> None:
+    def end_batch(self, catalog: str, bad: Set[int]) -> None:
         history.note_models(self.con, catalog)
+        if self.claims is not None:
+            self.claims.brought = named(self.con, catalog, bad)
 
     def end_copy(self) -> None:
         history.note_copy(self.con)
@@ -167,6 +171,13 @@ class Lake(Warehouse):
     @property
     def title(self) -> str:
         return f"{self.address.name}, snapshot {attach.snapshot_of(self.con)}"
+
+    def _known_contents(self, dump_ids: list[int]) -> dict[int, tuple[str, int]]:
+        if self.claims is not None:
+            known = self.contents.known(dump_ids)
+            if known is not None:
+                return known
+        return super()._known_contents(dump_ids)
 
     def state(self) -> dict[str, Any]:
         return {**super().state(), "snapshot": attach.snapshot_of(self.con)}

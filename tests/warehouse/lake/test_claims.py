@@ -25,6 +25,7 @@ CREATE TABLE ducklake_snapshot_changes (
 );
 CREATE TABLE ducklake_schema (schema_id BIGINT, schema_name VARCHAR);
 CREATE TABLE ducklake_table (table_id BIGINT, schema_id BIGINT, table_name VARCHAR, end_snapshot BIGINT);
+CREATE TABLE ducklake_table_stats (table_id BIGINT, next_row_id BIGINT);
 INSERT INTO ducklake_schema VALUES (7, 'raw');
 INSERT INTO ducklake_table VALUES (12, 7, 'dumps', NULL);
 """
@@ -103,6 +104,16 @@ def test_a_commit_ends_its_claims(catalog, ask):
         claims.ended()
         assert set() == claims.held
         assert [] == ask("SELECT claim_id FROM bufferhouse.claims")
+
+
+def test_a_commit_names_its_contents(catalog, ask):
+    """They are in the table of contents with it, and not in what it says of itself, by which it is found again."""
+    with Claims(catalog) as claims:
+        token = claims.token()
+        commit(catalog, 11, f"{token}\n5 0a0b 7\n6 0c0d -8")
+        assert claims.was_committed(token)
+        rows = ask("SELECT dump_id, encode(sha256, 'hex'), signature_id FROM bufferhouse.contents ORDER BY 1")
+        assert [(5, "0a0b", 7), (6, "0c0d", -8)] == rows
 
 
 def test_a_worker_that_lost_its_claims_cannot_commit(catalog, ask):
