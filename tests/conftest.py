@@ -1,7 +1,7 @@
 """Fixtures of the whole suite: the example fleet, a warehouse of it, the corpus, expected outputs."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from bufferhouse.warehouse import migrate
 from bufferhouse.warehouse.open import writing
 from tests.models.small_models import write_models
 from tests.report.browser import Browser, browsing
+from tests.shares import until_last_test
 
 pytest_plugins = ["tests.shares"]
 
@@ -99,10 +100,9 @@ def example(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def browser(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Browser:
     """One browser for all tests of this process: it takes a second to start."""
-    with browsing(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
+    return until_last_test(request).enter_context(browsing(tmp_path_factory.mktemp("profile")))
 
 
 @pytest.fixture(scope="session")

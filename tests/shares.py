@@ -1,24 +1,27 @@
 """A plugin that deals the files of tests to the processes of a run, so that all end at about the same time.
 
-Files that take long are begun first. Those that use the Prefect server are one share: each process would start one of
-its own, which takes ten seconds.
+Files that take long are begun first. Those that use the Prefect server are one share, and so are those that use the
+browser and its pages: each process would start one of its own, which takes ten seconds. Both end with their last test,
+since they work as long as they live.
 """
+
+from contextlib import ExitStack
 
 import pytest
 
 FLOWS = "tests/flows/"
+REPORTS = "tests/report/"
 STACK = f"{FLOWS}test_oncall.py"  # has a server of its own
 DEMO = "tests/system/test_docker.py"  # asks for the server of the flows
 # Each takes ten seconds and more, the longest first; a folder stands for its files.
 LONGEST = (
     FLOWS,
     STACK,
+    REPORTS,
     "tests/warehouse/lake/test_lake.py",
     "tests/compare/test_corpus.py",
     "tests/ingest/test_pipeline.py",
     "tests/system/test_crash.py",
-    "tests/report/test_site.py",
-    "tests/report/test_browser.py",
     "tests/attack/test_attack.py",
     "tests/warehouse/test_load.py",
     "tests/sources/test_archive.py",
@@ -30,17 +33,19 @@ LONGEST = (
     "tests/dump/test_native.py",
     "tests/dump/test_parse.py",
     "tests/query/test_door.py",
-    "tests/report/test_fleet.py",
     "tests/warehouse/lake/",
     "tests/models/test_freeze.py",
     "tests/system/test_fleet.py",
     "tests/warehouse/",
 )
+_ENDS = pytest.StashKey[dict[pytest.Item, ExitStack]]()
 
 
 def share_of(nodeid: str) -> str:
     """Return what goes to one process together with a test."""
     file = nodeid.split("::", 1)[0]
+    if file.startswith(REPORTS):
+        return REPORTS
     return FLOWS if file == DEMO or (file.startswith(FLOWS) and file != STACK) else file
 
 
@@ -49,6 +54,21 @@ def _place(nodeid: str) -> int:
     if share in LONGEST:
         return LONGEST.index(share)
     return next((place for place, one in enumerate(LONGEST) if share.startswith(one)), len(LONGEST))
+
+
+def until_last_test(request: pytest.FixtureRequest) -> ExitStack:
+    """Return what a fixture of the session enters: it ends behind the last test that asks for the fixture."""
+    last = [item for item in request.session.items if request.fixturename in item.fixturenames][-1]
+    stack = request.session.stash.setdefault(_ENDS, {}).setdefault(last, ExitStack())
+    request.addfinalizer(stack.close)  # another process may have run that test, or none
+    return stack
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """End what no later test asks for."""
+    if stack := item.session.stash.get(_ENDS, {}).pop(item, None):
+        stack.close()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.flows.clock import free_port
+from tests.shares import until_last_test
 from tests.system.heard import heard
 
 
@@ -37,8 +38,13 @@ class PrefectServer:
 
 
 @pytest.fixture(scope="session")
-def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
+def prefect_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> PrefectServer:
     """Start a server as `bufferhouse serve` does, once for the whole test run, and let Prefect use it."""
+    return until_last_test(request).enter_context(_served(tmp_path_factory.mktemp("prefect")))
+
+
+@contextmanager
+def _served(home: Path) -> Iterator[PrefectServer]:
     # Not at module top: `flows` sets the environment that Prefect reads when it is imported, which takes two seconds.
     import flows  # noqa: F401, I001
     from flows.server import server
@@ -46,7 +52,7 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prefect
     from prefect.logging.handlers import APILogWorker
     from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, PREFECT_HOME, temporary_settings
 
-    home, port = tmp_path_factory.mktemp("prefect"), free_port()
+    port = free_port()
     # Ending the heartbeat of a flow run takes up to a second.
     changed = {PREFECT_HOME: home, PREFECT_API_URL: None, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
     with pytest.MonkeyPatch.context() as outside, ExitStack() as stack:
