@@ -15,7 +15,6 @@ from bufferhouse.warehouse import migrate
 from bufferhouse.warehouse.open import writing
 from tests.models.small_models import write_models
 from tests.report.browser import Browser, browsing
-from tests.shares import until_last_test
 
 pytest_plugins = ["tests.shares"]
 
@@ -102,6 +101,8 @@ def example(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory):
 @pytest.fixture(scope="session")
 def browser(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Browser:
     """One browser for all tests of this process: it takes a second to start."""
+    from tests.shares import until_last_test  # a plugin: pytest imports it first
+
     return until_last_test(request).enter_context(browsing(tmp_path_factory.mktemp("profile")))
 
 
