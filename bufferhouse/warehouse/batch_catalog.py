@@ -288,7 +288,8 @@ class _Queue:
         with self.changed:
             while self.working:
                 if self.failure is not None:
-                    other.interrupt()  # again and again: its statement may have been about to begin
+                    with suppress(duckdb.ConnectionException):  # closed, where Ctrl-C came while one waited for us
+                        other.interrupt()  # again and again: its statement may have been about to begin
                 self.changed.wait(interrupts.AGAIN_SECONDS)
 
     def _carry_out(self, statement: Statement, con: duckdb.DuckDBPyConnection) -> dict[str, int]:
