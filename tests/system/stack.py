@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tests.flows.clock import Clock, until
 from tests.servers.postgres import Postgres, give, unprivileged
-from tests.system.image import ROOT, context, service_environment, words
+from tests.system.image import put_context, service_environment, words
 
 SECRETS = {
     "postgres_password": "it's a secret",
@@ -63,9 +63,7 @@ class Stack(Clock):
     def make(self) -> None:
         """Copy the build context, install as the image does, make the mounts and the secrets, start PostgreSQL."""
         app = self.root / "app"
-        for file in context():
-            (app / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / file, app / file)
+        put_context(app)
         venv = self.root / "venv"
         python = reachable_python(self.root)
         subprocess.run([python, "-m", "venv", "--without-pip", venv], check=True)
@@ -77,7 +75,6 @@ class Stack(Clock):
              venv / "bin" / "python", "--no-deps", "--no-build-isolation", "--editable", app],
             check=True, env={**os.environ, "PYTHONPATH": ""},
         )  # fmt: skip
-        subprocess.run([venv / "bin/python", "-m", "compileall", "-q", "bufferhouse", "flows", "schemas"], cwd=app)
         for name in ("dumps", "config", "run/secrets"):
             (self.root / name).mkdir(parents=True)
         for name in ("warehouse", "reports", "tmp"):

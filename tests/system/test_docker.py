@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from functools import cache
@@ -23,13 +22,13 @@ from tests.system.image import (
     ROOT,
     SERVICES,
     commands,
-    context,
     copied,
     image_environment,
     instructions,
     is_ignored,
     let_through,
     mounts,
+    put_context,
     service_environment,
 )
 
@@ -284,13 +283,9 @@ def test_the_demo_service_does_what_make_demo_does():
 def test_the_demo_runs_from_what_docker_gets(prefect_server, tmp_path):
     """From a copy of the build context alone the demo ingests the fleet, writes the page, and leaves /app as it is."""
     app = tmp_path / "app"
-    for file in context():
-        (app / file).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / file, app / file)
+    put_context(app)
     (tmp_path / "warehouse").mkdir()
     (tmp_path / "reports").mkdir()
-    # As the image does when it is built.
-    subprocess.run([sys.executable, "-m", "compileall", "-q", "bufferhouse", "flows", "schemas"], cwd=app, check=True)
     before = sorted(app.rglob("*"))
 
     def placed(text: str) -> str:
