@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shlex
 import sys
 
 import pytest
@@ -168,14 +169,16 @@ def test_statements_have_no_parameters():
     assert {"bufferhouse.query.door"} | of_postgres == found
 
 
-def test_pandas_is_not_imported(fleet, own_warehouse, tmp_path):
+def test_pandas_is_not_imported(fleet, tmp_path):
     """It takes a second, and many have it: DuckDB imports it for a parameter, PyArrow to make an array of a list."""
     (tmp_path / "pandas.py").write_text("raise SystemExit('pandas was imported')\n")
+    runs = [fleet / name for name in ("jaxlib-0.8.0", "jaxlib-0.9.0", "seeds")]
     verbs = [
-        "query 'SELECT 1'", "query 'FROM marts.peak_memory'", "report fleet", "report run jaxlib-0.9.0",
+        shlex.join(["ingest", *map(str, runs)]), "query 'SELECT 1'",
+        "query 'FROM marts.peak_memory'", "report fleet", "report run jaxlib-0.9.0",
         "report program jit_scan_rnn", "compare jaxlib-0.8.0 jaxlib-0.9.0", "blame jit_scan_rnn", "programs",
         "savings jit_scan_rnn", "determinism", "runs ls", "rejects", "stats", "check",
-        f"ingest {fleet}", f"ingest {fleet / 'jaxlib-0.9.0'} --run another", "verify", "pack", "compact",
+        f"ingest {runs[0]}", f"ingest {runs[1]} --run another", "verify", "pack", "compact",
     ]  # fmt: skip
     code = (
         "import shlex, sys\n"
@@ -184,7 +187,7 @@ def test_pandas_is_not_imported(fleet, own_warehouse, tmp_path):
         "for verb in sys.argv[2:]:\n"
         "    print(verb, call(*shlex.split(verb), '--warehouse', sys.argv[1]).code)\n"
     )
-    outcome = run(own_warehouse, *verbs, code=code)
+    outcome = run(tmp_path / "own.duckdb", *verbs, code=code)
     assert (0, "".join(f"{verb} 0\n" for verb in verbs)) == (outcome.code, outcome.out), outcome.err
 
 
