@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from bufferhouse.warehouse.address import LakeAddress, address_of
+from bufferhouse.warehouse.open import writing
 from tests.command_line import CHECKOUT
 from tests.flows.clock import free_port, until
 from tests.servers.postgres import Postgres, postgres_folder
@@ -118,3 +120,12 @@ def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
     """As `monkeypatch`, for a whole module."""
     with pytest.MonkeyPatch.context() as patch:
         yield patch
+
+
+@pytest.fixture(scope="module")
+def empty_lake(postgres, tmp_path_factory) -> LakeAddress:
+    """A lake without rows and models, to be copied; the files of all copies lie in one folder."""
+    address = address_of(f"ducklake:postgres:{postgres.make_database()}")
+    address = address.with_data_path(str(tmp_path_factory.mktemp("files")))
+    with writing(address, build_models=False):
+        return address

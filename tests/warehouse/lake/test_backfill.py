@@ -24,7 +24,7 @@ from tests.warehouses import load_parsed, parsed
 
 pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
-from bufferhouse.warehouse.address import LakeAddress, address_of
+from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.lake import build as lake_build
 from bufferhouse.warehouse.lake.claims import Claims
 
@@ -55,15 +55,6 @@ class Workers:
         self.count += 1
         name = f"run-{self.count}"
         load_parsed(self.loader, parsed([small_dump(self.count)], name), name)
-
-
-@pytest.fixture(scope="module")
-def empty_lake(postgres, tmp_path_factory) -> LakeAddress:
-    """A lake without rows and models, to be copied; the files of all copies lie in one folder."""
-    address = address_of(f"ducklake:postgres:{postgres.make_database()}")
-    address = address.with_data_path(str(tmp_path_factory.mktemp("files")))
-    with writing(address, build_models=False):
-        return address
 
 
 @pytest.fixture

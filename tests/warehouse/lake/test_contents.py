@@ -33,15 +33,6 @@ pytestmark = [needs_lake, pytest.mark.slow]
 ALL = range(60)
 
 
-@pytest.fixture(scope="module")
-def empty_lake(postgres, tmp_path_factory) -> LakeAddress:
-    """A lake without rows and models, to be copied; the files of all copies lie in one folder."""
-    address = address_of(f"ducklake:postgres:{postgres.make_database()}")
-    address = address.with_data_path(str(tmp_path_factory.mktemp("files")))
-    with writing(address, build_models=False):
-        return address
-
-
 @pytest.fixture
 def address(postgres, empty_lake) -> LakeAddress:
     """A lake of its own for each test."""
