@@ -104,12 +104,29 @@ class Contract:
         """Say whether `validate` would take the frame, a hundred times faster."""
         if list(frame.schema.items()) != [(name, column.dtype) for name, column in self.columns.items()]:
             return False
-        return frame.select(self._rules).item()
+        is_kept, is_in_order = frame.select(self._rules, self._is_in_order).row(0)
+        return is_kept and (is_in_order or frame.select(self.key).is_unique().all())
 
     @cached_property
     def _rules(self) -> pl.Expr:
-        rules = [rule for name, column in self.columns.items() for rule in column.rules(name)]
-        return pl.all_horizontal(*rules, pl.struct(self.key).n_unique() == pl.len())
+        rules = (rule for name, column in self.columns.items() for rule in column.rules(name))
+        return pl.all_horizontal(*rules).alias("is_kept")
+
+    @cached_property
+    def _is_in_order(self) -> pl.Expr:
+        """Whether rows of a dump stand together, each with a greater key than the one before it: then keys are unique.
+
+        Readers give nearly all tables so. To compare neighbours takes a twentieth of the processor that it takes to
+        look for every key among all others, and no memory.
+        """
+        first, *others = map(pl.col, self.key)
+        is_greater = pl.lit(False)
+        for cells in reversed(others):
+            before = cells.shift(1)
+            is_greater = (cells > before) | ((cells == before) & is_greater)
+        begins = first.ne_missing(first.shift(1))
+        beginnings = first.filter(begins)
+        return ((begins | is_greater).all() & (beginnings.n_unique() == beginnings.len())).alias("is_in_order")
 
 
 def column(

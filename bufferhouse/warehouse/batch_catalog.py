@@ -28,6 +28,7 @@ _BUILT = "SELECT model_name, is_incremental, severity, reads, model_sql FROM met
 _NOTHING = (
     "CREATE TABLE %s AS SELECT NULL::BIGINT AS dump_id, NULL::VARCHAR AS expected, NULL::VARCHAR AS found LIMIT 0"
 )
+_DUMPS = "raw.dumps"  # which dumps a batch has is asked at its end, too
 _MANY_ROWS = 10_000  # in a table: one that nobody reads any more is dropped for its memory
 REFUSING = (duckdb.DataError, duckdb.InvalidInputException)  # how DuckDB says that the numbers are to blame
 
@@ -60,10 +61,11 @@ class Names:
 class Checked(NamedTuple):
     """What is in the catalog, the offences that make rejects by dump_id, and offences per check that only warns.
 
-    `names` is None where nothing is new, and there is no catalog.
+    `frames` is None where nothing is new, and there is no catalog.
     """
 
-    names: Names | None
+    frames: Mapping[str, pl.DataFrame] | None
+    incremental: Mapping[str, int]
     offenders: Mapping[int, Refusal]
     warnings: dict[str, int]
 
@@ -100,21 +102,22 @@ def batch_catalog(
 
 
 def _statements(frames: Mapping[str, pl.DataFrame], built: list[tuple]) -> Iterator[Statement]:
-    """Yield what makes the tables of raw, then what builds the models that are asked for.
+    """Yield what makes the tables of raw that models read, then what builds the models that are asked for.
 
     A large table that no model reads any more is dropped for its memory.
     """
-    for table, frame in frames.items():
-        sql = f"CREATE TABLE raw.{table} AS SELECT * FROM given"
-        yield Statement(f"raw.{table}", (), sql, given=frame)
-    for table, query in DERIVED.items():
-        yield Statement(f"raw.{table}", query.split(), f"CREATE VIEW raw.{table} AS {query}")
+    built = [*((f"raw.{name}", False, None, query.split(), query) for name, query in DERIVED.items()), *built]
     asked = _asked(built)
-    kept = {name for name, is_incremental, severity, *_ in built if is_incremental or severity}
-    stored = kept | {name for name, *_ in built if asked.get(name, 0) > 1}
+    given = {f"raw.{table}": frame for table, frame in frames.items()}
+    kept = {_DUMPS, *(name for name, is_incremental, severity, *_ in built if is_incremental or severity)}
+    stored = kept | given.keys() | {name for name, *_ in built if asked.get(name, 0) > 1}
     behind = _behind(built, stored)
     models = [model for model in built if model[0] in asked]
-    last_reader = {table: name for name, *_ in models if name in stored for table in behind[name] - kept}
+    stored_models = [name for name, *_ in models if name in stored]
+    last_reader = {table: name for name in stored_models for table in behind[name] - kept}
+    for name, frame in given.items():
+        if name in asked or name in kept:
+            yield Statement(name, (), f"CREATE TABLE {name} AS SELECT * FROM given", given=frame)
     for name, _, severity, reads, sql in models:
         if name not in stored:
             yield Statement(name, reads, f"CREATE VIEW {name} AS\n{sql}")
@@ -124,7 +127,7 @@ def _statements(frames: Mapping[str, pl.DataFrame], built: list[tuple]) -> Itera
         else:
             yield Statement(name, reads, f"CREATE TABLE {name} AS\n{sql}")
         for table in [table for table, last in last_reader.items() if last == name]:
-            readers = [other for other in stored & asked.keys() if table in behind[other]]
+            readers = [other for other in stored_models if table in behind[other]]
             yield Statement(f"no {table}", readers, f"DROP TABLE {table}", of=[table], least=_MANY_ROWS + 1)
 
 
@@ -203,20 +206,30 @@ def to_blame(warehouse: Warehouse, batch: Batch, check: Callable[[Batch], object
     return {}
 
 
-def copy_in(warehouse: Warehouse, bad: set[int], incremental: Mapping[str, int]) -> dict[str, int]:
-    """Copy the batch into the warehouse but for some bad dumps; return the rows added by table, and by view of raw."""
+def copy_in(
+    warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], bad: set[int], incremental: Mapping[str, int]
+) -> dict[str, int]:
+    """Copy a batch into the warehouse but for some bad dumps: its frames, and what its catalog has of the models.
+
+    Return the rows added by table, and by view of raw.
+    """
     excluded = f" WHERE dump_id NOT IN ({', '.join(map(str, bad))})" if bad else ""
     con, rows = warehouse.con, {}
     for table, columns in COLUMNS.items():
+        rows[table] = 0
+        if frames[table].is_empty():
+            continue
         names = ", ".join(columns)
         condition = excluded
         if table == "shapes":
             condition = " WHERE shape_id NOT IN (SELECT shape_id FROM raw.shapes)"
-        rows[table] = con.execute(
-            f"INSERT INTO {warehouse.stored(table)} ({names}) SELECT {names} FROM {CATALOG}.raw.{table}{condition}"
-        ).fetchone()[0]
-    for view in DERIVED:
-        rows[view] = con.execute(f"SELECT COUNT(*) FROM {CATALOG}.raw.{view}{excluded}").fetchone()[0]
+        with streamed(con, "given", frames[table]):
+            rows[table] = con.execute(
+                f"INSERT INTO {warehouse.stored(table)} ({names}) SELECT {names} FROM given{condition}"
+            ).fetchone()[0]
+    of_frames = pl.SQLContext({f"raw.{table}": frame for table, frame in frames.items()}, eager=True)
+    for view, query in DERIVED.items():
+        rows[view] = of_frames.execute(f"SELECT COUNT(*) FROM ({query}) AS derived{excluded}").item()
     for name in (name for name, count in incremental.items() if count):
         con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}{excluded}")
     warehouse.end_batch(CATALOG, bad)

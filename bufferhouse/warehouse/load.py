@@ -135,12 +135,12 @@ def _load_whole(
     # Several threads share out every step of a statement: that takes up to a half more of the processor, and no less of
     # the clock, also for a dump of 37 MB, since the models are built on two connections as it is.
     con.execute("SET threads = 1")
-    with _new_dumps(warehouse, parsed, refusals, load_id) as (names, offenders, warnings):
-        refusals.update(offenders)
+    with _new_dumps(warehouse, parsed, refusals, load_id) as new:
+        refusals.update(new.offenders)
         taken = [s for s in parsed.sightings if s.content.dump_id not in refusals]
         note_differences(con, parsed.tables, taken)
         result.head_faults = faults_of(taken)
-        result.warnings = warnings | ({UNREADABLE: len(result.head_faults)} if result.head_faults else {})
+        result.warnings = new.warnings | ({UNREADABLE: len(result.head_faults)} if result.head_faults else {})
         observed, again = unseen(con, taken)
         refused = [s for s in parsed.sightings if s.content.dump_id in refusals]
         spoken = warehouse.known_refusals((s.content.sha256 for s in refused), __version__) if refused else set()
@@ -158,7 +158,9 @@ def _load_whole(
             run_names = {s.run_name for s in parsed.sightings}
             known_runs = complete_runs(warehouse, {name: run for name, run in runs.items() if name in run_names})
             run_ids = known_runs | _add_runs(warehouse, runs, run_names - known_runs.keys())
-            result.rows = copy_in(warehouse, set(offenders), names.incremental) if names else {"dumps": 0}
+            result.rows = {"dumps": 0}
+            if new.frames:
+                result.rows = copy_in(warehouse, new.frames, set(new.offenders), new.incremental)
             result.new_count = result.rows["dumps"]
             result.known_count = len(observed) + again - result.new_count
             result.text_bytes = sum(s.text_bytes for s in parsed.sightings)
@@ -207,13 +209,14 @@ def _new_dumps(
                 raise
             refusals.update(bad)
             new = without(new, set(bad))
-    yield Checked(None, {}, {})  # what is only seen again needs no catalog
+    yield Checked(None, {}, {}, {})  # what is only seen again needs no catalog
 
 
 @contextmanager
 def _checked(warehouse: Warehouse, new: Batch, load_id: int) -> Iterator[Checked]:
-    with batch_catalog(warehouse, numbered(warehouse, new, load_id).frames) as names:
-        yield Checked(names, *run_checks(warehouse.con, names.checks))
+    frames = numbered(warehouse, new, load_id).frames
+    with batch_catalog(warehouse, frames) as names:
+        yield Checked(frames, names.incremental, *run_checks(warehouse.con, names.checks))
 
 
 def _check(warehouse: Warehouse, load_id: int, new: Batch) -> None:

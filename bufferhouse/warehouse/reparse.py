@@ -146,7 +146,7 @@ def _replace(warehouse: Warehouse, good: Iterable[int], new: Batch, names: Names
     # What a shape means in bytes may be read in another way now, too.
     with streamed(con, "again", new.frames["shapes"].select("shape_id")):
         con.execute(f"DELETE FROM {warehouse.stored('shapes')} WHERE shape_id IN (SELECT shape_id FROM again)")
-    copy_in(warehouse, offenders, names.incremental)
+    copy_in(warehouse, new.frames, offenders, names.incremental)
     remove_unused_shapes(warehouse)
 
 

@@ -7,6 +7,8 @@ import duckdb
 import pandera.errors
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.sources.run import Run
@@ -193,6 +195,17 @@ def test_columns_are_neither_more_nor_fewer_nor_elsewhere():
 def test_a_key_that_comes_twice_is_refused():
     """Rows are told apart by the key."""
     assert {("live_ranges", "multiple_fields_uniqueness")} == set(refused(ordinal=[0, 0]))
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(1, 3)), max_size=6), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_keys_are_unique_in_any_order(keys, are_sorted):
+    """Rows in the order of their keys are looked at as neighbours, others among all: the answer is the same."""
+    keys = sorted(keys) if are_sorted else keys
+    cells = dict(zip(("dump_id", "value_id", "ordinal"), zip(*keys, strict=True) if keys else ([],) * 3, strict=True))
+    schema = {name: column.dtype for name, column in TABLES["further_positions"].columns.items()}
+    frame = pl.DataFrame({**cells, "instruction_id": [0] * len(keys), "shape_index": [None] * len(keys)}, schema=schema)
+    assert (len(set(keys)) == len(keys)) == TABLES["further_positions"].is_kept_by(frame)
 
 
 def test_only_listed_words_are_taken():

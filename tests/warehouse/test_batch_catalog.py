@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bufferhouse.warehouse.batch_catalog import Statement, run_statements
+from bufferhouse.warehouse.batch_catalog import CATALOG, Statement, batch_catalog, run_statements
+from bufferhouse.warehouse.open import writing
+from schemas import DERIVED, TABLES
 
 ENDLESS = "SELECT SUM(range) FROM range(1000000000000000)"
 
@@ -108,3 +110,25 @@ def test_ctrl_c_stops_both(con, tmp_path):
     pressing.join()
     assert isinstance(caught.value, KeyboardInterrupt) or isinstance(caught.value.__cause__, KeyboardInterrupt)
     assert [(1,)] == con.execute("SELECT 1").fetchall()
+
+
+def test_of_a_batch_only_what_a_model_reads_is_put_into_its_catalog():
+    """A table of raw, a view of raw with the tables behind it; which dumps there are is asked of every batch."""
+    frames = {
+        name: pl.DataFrame(schema={column: one.dtype for column, one in contract.columns.items()})
+        for name, contract in TABLES.items()
+        if name in ("dumps", "allocations", "hlo_values", "further_positions", "instructions", "uses")
+    }
+    model = "SELECT dump_id, COUNT(*) AS n FROM raw.{} GROUP BY dump_id"
+    for read, expected in (
+        ([], {"dumps"}),
+        (["allocations"], {"dumps", "allocations"}),
+        (["positions"], {"dumps", "hlo_values", "further_positions", "positions"}),
+    ):
+        built = [(f"intermediate.n_{name}", True, None, [f"raw.{name}"], model.format(name)) for name in read]
+        with writing(None, build_models=False) as warehouse, batch_catalog(warehouse, frames, built=built):
+            there = warehouse.con.execute(
+                "SELECT table_name FROM information_schema.tables"
+                f" WHERE table_catalog = '{CATALOG}' AND table_schema = 'raw'"
+            ).fetchall()
+        assert expected == {name for (name,) in there} & (frames.keys() | DERIVED.keys())
