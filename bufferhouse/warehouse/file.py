@@ -27,7 +27,7 @@ from bufferhouse.paths import cache_folder, remove_leftovers, replacing
 from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.file_copy import copy_file
 from bufferhouse.warehouse.migrate import applied_version, migrate, migrations
-from bufferhouse.warehouse.template import copy_of_blank, fill_from_blank, stamp
+from bufferhouse.warehouse.template import Blank, copy_of_blank, fill_from_blank, stamp
 from bufferhouse.warehouse.warehouse import Compacted, Warehouse
 
 _COPIES = 3  # of a file that is written to meanwhile
@@ -101,8 +101,8 @@ class File(Warehouse):
     def _open_to_write(self, stack: ExitStack) -> None:
         if self.path is None:
             self._connect(0.0)
-            if self.build_models and self.use_blank:
-                fill_from_blank(_make, self.con)
+            if self.use_blank:
+                fill_from_blank(self._blank(), self.con)
         else:
             if not self.path.absolute().parent.is_dir():
                 raise UsageError(f"the folder of the warehouse does not exist: {self.path.absolute().parent}")
@@ -116,7 +116,7 @@ class File(Warehouse):
 
     def _connect(self, wait: float) -> None:
         is_new = self.path is not None and not (self.path.exists() and self.path.stat().st_size)
-        self._is_copy = is_new and _create(self.path, from_blank=self.build_models and self.use_blank)
+        self._is_copy = is_new and _create(self.path, self._blank() if self.use_blank else None)
         if self.path is not None:
             _roll_back(self.path, wait)
         self.con = connect(self.path, read_only=False, wait=wait)
@@ -129,6 +129,13 @@ class File(Warehouse):
                 f"{self.path} has a second name, a hard link (find -samefile {self.path} names it): lock and log lie"
                 " beside one name, and who comes by the other does not see them; remove one, or make it a symbolic link"
             )
+
+    def _blank(self) -> Blank:
+        def make(path: Path) -> None:
+            with File(FileAddress(path), use_blank=False, build_models=self.build_models):
+                pass
+
+        return Blank("models" if self.build_models else "tables", make)
 
     def _prepare(self) -> None:
         try:
@@ -326,20 +333,15 @@ def _roll_back(path: Path, wait: float) -> None:
     raise WarehouseBusy(f"{path} is open in another process; try again later, or wait for it with --wait SECONDS")
 
 
-def _make(path: Path) -> None:
-    with File(FileAddress(path), use_blank=False):
-        pass
-
-
-def _create(path: Path, *, from_blank: bool) -> bool:
+def _create(path: Path, blank: Blank | None) -> bool:
     """Make a database, whole or not at all: DuckDB does not open a file whose first bytes were cut short.
 
-    Return whether it is a copy of the blank warehouse.
+    Return whether it is a copy of a blank warehouse.
     """
     config = {"storage_compatibility_version": _STORAGE_VERSION, "default_block_size": str(BLOCK_SIZE)}
     try:
         with replacing(path, is_flushed=True) as new:
-            is_copy = from_blank and copy_of_blank(_make, new)
+            is_copy = blank is not None and copy_of_blank(blank, new)
             if not is_copy:
                 duckdb.connect(str(new), config=config).close()
         return is_copy

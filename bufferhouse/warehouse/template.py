@@ -1,8 +1,9 @@
 """A new warehouse, made once for each version of bufferhouse and copied from then on.
 
-A hundred views over views take DuckDB seconds to create and a moment to copy. The blank warehouse is kept in a cache
-(`$XDG_CACHE_HOME/bufferhouse`); where none can be written, every new warehouse is made from nothing. Its name ends with
-a hash of its bytes: opening a file to see whether it is whole takes DuckDB fifty times as long.
+A hundred views over views take DuckDB seconds to create and a moment to copy, the tables alone a tenth of a second. There
+is a blank warehouse with models and one without, both kept in a cache (`$XDG_CACHE_HOME/bufferhouse`); where none can
+be written, every new warehouse is made from nothing. The name of a blank one ends with a hash of its bytes: opening a
+file to see whether it is whole takes DuckDB fifty times as long.
 """
 
 import hashlib
@@ -11,6 +12,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -26,29 +28,34 @@ _KEPT_SECONDS = 30 * 86400
 _MAKERS = ("models", "warehouse")  # the rooms whose code decides what a new warehouse is
 
 
-def copy_of_blank(make: Callable[[Path], None], target: Path) -> bool:
-    """Put a copy of the blank warehouse at `target`, to `stamp` when it is opened; return whether that was possible.
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """A kind of blank warehouse: its name, and what makes one from nothing at a path."""
 
-    `make` makes a warehouse from nothing at a path.
-    """
-    is_copied = _use(make, lambda blank: shutil.copyfile(blank, target))
+    kind: str
+    make: Callable[[Path], None]
+
+
+def copy_of_blank(blank: Blank, target: Path) -> bool:
+    """Put a copy of a blank warehouse at `target`, to `stamp` when it is opened; return whether that was possible."""
+    is_copied = _use(blank, lambda path: shutil.copyfile(path, target))
     if not is_copied:
         target.unlink(missing_ok=True)
     return is_copied
 
 
-def fill_from_blank(make: Callable[[Path], None], con: duckdb.DuckDBPyConnection) -> bool:
-    """Fill an empty database in memory from the blank warehouse; return whether that was possible."""
+def fill_from_blank(blank: Blank, con: duckdb.DuckDBPyConnection) -> bool:
+    """Fill an empty database in memory from a blank warehouse; return whether that was possible."""
 
-    def fill(blank: Path) -> None:
-        con.execute(f"ATTACH {quoted(str(blank))} AS bufferhouse_blank (READ_ONLY)")
+    def fill(path: Path) -> None:
+        con.execute(f"ATTACH {quoted(str(path))} AS bufferhouse_blank (READ_ONLY)")
         try:
             con.execute("COPY FROM DATABASE bufferhouse_blank TO memory")
         finally:
             con.execute("DETACH bufferhouse_blank")
         stamp(con)
 
-    return _use(make, fill)
+    return _use(blank, fill)
 
 
 def stamp(con: duckdb.DuckDBPyConnection) -> None:
@@ -56,31 +63,31 @@ def stamp(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("UPDATE meta.models SET built_at = now(); UPDATE meta.migrations SET applied_at = now()")
 
 
-def _use(make: Callable[[Path], None], use: Callable[[Path], object]) -> bool:
+def _use(blank: Blank, use: Callable[[Path], object]) -> bool:
     try:
-        blank = _blank(make)
-        if _hash(blank.read_bytes()) != blank.stem.rsplit("-", 1)[1]:
-            blank.unlink(missing_ok=True)  # it is damaged: whoever comes next makes it anew
+        path = _made(blank)
+        if _hash(path.read_bytes()) != path.stem.rsplit("-", 1)[1]:
+            path.unlink(missing_ok=True)  # it is damaged: whoever comes next makes it anew
             return False
-        use(blank)
+        use(path)
     except (OSError, RuntimeError):  # no cache, or a user without a home directory
         return False
     return True
 
 
-def _blank(make: Callable[[Path], None]) -> Path:
-    """Return where the blank warehouse lies, made if need be.
+def _made(blank: Blank) -> Path:
+    """Return where a blank warehouse lies, made if need be.
 
     Raises:
         OSError: the cache cannot be written to.
     """
-    folder, name = cache_folder(), f"{_PREFIX}{_fingerprint()}"
+    folder, name = cache_folder(), f"{_PREFIX}{blank.kind}-{_fingerprint()}"
     for path in folder.glob(f"{name}-*.duckdb"):
         return path
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=_PREFIX) as making:
         made = Path(making) / "blank.duckdb"
-        make(made)
+        blank.make(made)
         path = folder / f"{name}-{_hash(made.read_bytes())}.duckdb"
         os.replace(made, path)
     _forget_old(folder)

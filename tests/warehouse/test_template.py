@@ -50,9 +50,9 @@ def cache(blanks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return Path(shutil.copytree(blanks, tmp_path / "cache" / "bufferhouse"))
 
 
-def catalog(path: Path | None, *, use_blank: bool = True) -> list[tuple]:
+def catalog(path: Path | None, **options: bool) -> list[tuple]:
     """What a new warehouse is: tables, views, columns and what is said of them, and what it knows of itself."""
-    with writing(path, use_blank=use_blank) as warehouse:
+    with writing(path, **options) as warehouse:
         own = warehouse.con.execute("SELECT * EXCLUDE built_at FROM meta.models ORDER BY ordinal").fetchall()
         settings = warehouse.con.execute("SELECT name, value FROM meta.settings ORDER BY name").fetchall()
         return [*warehouse.con.execute(CATALOG).fetchall(), *own, *settings]
@@ -64,6 +64,15 @@ def test_a_copy_is_what_is_made_from_nothing(nothing: list[tuple], tmp_path: Pat
     assert 1 == len(kept)
     assert nothing == catalog(tmp_path / "copy.duckdb") == catalog(None)
     assert kept == list(cache.glob("*"))
+
+
+def test_one_without_models_is_a_copy_too(tmp_path: Path, cache: Path):
+    """Of a blank warehouse of its own: it has the tables, and no model."""
+    nothing = catalog(tmp_path / "nothing.duckdb", build_models=False, use_blank=False)
+    assert 1 == len(list(cache.glob("*")))
+    for path in (tmp_path / "first.duckdb", tmp_path / "second.duckdb", None):
+        assert nothing == catalog(path, build_models=False)
+        assert 2 == len(list(cache.glob("*")))
 
 
 def test_a_copy_takes_the_same_rows(made: Path, tmp_path: Path, cache: Path):
@@ -103,11 +112,14 @@ def make_little(path: Path) -> None:
         con.execute("CREATE TABLE little AS SELECT 1 AS one")
 
 
+LITTLE = template.Blank("models", make_little)
+
+
 def test_no_cache_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Where none can be written nothing is copied, as where it is damaged: a new warehouse is made from nothing."""
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert not template.copy_of_blank(make_little, tmp_path / "new.duckdb")
+    assert not template.copy_of_blank(LITTLE, tmp_path / "new.duckdb")
     assert not (tmp_path / "new.duckdb").exists()
 
 
@@ -118,7 +130,7 @@ def test_another_version_makes_its_own(tmp_path: Path, cache: Path, monkeypatch:
     monkeypatch.setattr(template, "MODELS", directory)
     template._fingerprint.cache_clear()
     try:
-        assert template.copy_of_blank(make_little, tmp_path / "second.duckdb")
+        assert template.copy_of_blank(LITTLE, tmp_path / "second.duckdb")
     finally:
         template._fingerprint.cache_clear()
     assert [(1,)] == rows(tmp_path / "second.duckdb", "FROM little")
