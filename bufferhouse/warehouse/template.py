@@ -1,6 +1,6 @@
 """A new warehouse, made once for each version of bufferhouse and copied from then on.
 
-A hundred views over views take DuckDB seconds to create and a moment to copy, the tables alone a tenth of a second. There
+A hundred views over views take DuckDB seconds to create and a moment to copy, tables alone a tenth of a second. There
 is a blank warehouse with models and one without, both kept in a cache (`$XDG_CACHE_HOME/bufferhouse`); where none can
 be written, every new warehouse is made from nothing. The name of a blank one ends with a hash of its bytes: opening a
 file to see whether it is whole takes DuckDB fifty times as long.

@@ -85,11 +85,11 @@ def test_what_the_door_closes(tmp_path):
 @needs_lake
 def test_a_catalog_without_a_lake_and_a_server_that_is_away(tmp_path):
     """The first is there and empty; nobody listens at the second's port."""
-    from bufferhouse.warehouse.lake import attach
+    from bufferhouse.warehouse.lake import extensions
 
     duckdb.connect(str(tmp_path / "x.ducklake")).close()
-    with duckdb.connect(config=attach._CONFIG) as con:
-        attach._load(con, "ducklake", "postgres_scanner")
+    with extensions.connect() as con:
+        extensions.load(con, "ducklake", "postgres_scanner")
         with pytest.raises(duckdb.Error) as caught:
             con.execute(f"ATTACH 'ducklake:{tmp_path / 'x.ducklake'}' AS lake (CREATE_IF_NOT_EXISTS false)")
         assert [faults.is_no_lake] == kinds(caught.value)

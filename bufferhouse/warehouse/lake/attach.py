@@ -1,8 +1,6 @@
 """Open a lake: attach its catalog, make it where there is none, and refuse one of another version."""
 
-import importlib.util
 import os
-from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -13,25 +11,13 @@ from bufferhouse.engine.journal import guard, roll_back
 from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.warehouse.address import ROOT, LakeAddress
+from bufferhouse.warehouse.lake import extensions
 
 LAKE = "bufferhouse_lake"  # the database of a lake in its connection
 _PAUSE_SECONDS = 0.1
 _BUCKET_TRIES = 9  # as bufferhouse.sources.s3 has it
-# Whatever a statement names, DuckDB neither looks for an extension by itself nor fetches one.
-_CONFIG = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "allow_community_extensions": "false",
-}
 # Appends of several writers are tried again by DuckLake itself: about a minute in all.
 _SETTINGS = {"ducklake_max_retry_count": 40, "ducklake_retry_wait_ms": 50, "ducklake_retry_backoff": 1.15}
-
-
-def are_installed() -> bool:
-    """Say whether the extra `lake` is installed."""
-    return all(
-        importlib.util.find_spec(f"duckdb_extension_{name}") for name in ("ducklake", "postgres_scanner", "httpfs")
-    )
 
 
 def data_path_of(con: duckdb.DuckDBPyConnection) -> str:
@@ -71,11 +57,11 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
         raise WarehouseBusy(
             f"{address} is open in another process; try again later, or wait for it with --wait SECONDS"
         )
-    con = duckdb.connect(config=_CONFIG)
+    con = extensions.connect()
     try:
         guard(con)
         con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
-        _load(con, "ducklake", *(["postgres_scanner"] if address.is_postgres else []))
+        _load_catalog(con, address)
         if read_only:
             _attach_snapshot(con, address, wait)
         else:
@@ -83,10 +69,15 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
             _open_bucket(con, data_path_of(con))
         for name, value in _SETTINGS.items():
             con.execute(f"SET {name} = {value}")
+        extensions.end_loading(con)
     except BaseException:
         con.close()
         raise
     return con
+
+
+def _load_catalog(con: duckdb.DuckDBPyConnection, address: LakeAddress) -> None:
+    extensions.load(con, "ducklake", *(["postgres_scanner"] if address.is_postgres else []))
 
 
 def _attach_snapshot(con: duckdb.DuckDBPyConnection, address: LakeAddress, wait: float) -> None:
@@ -127,8 +118,8 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
     if not address.is_postgres and not Path(address.catalog).absolute().parent.is_dir():
         raise UsageError(f"the folder of the lake's catalog does not exist: {Path(address.catalog).absolute().parent}")
     data_path = data_path or f"{Path(address.catalog).absolute()}.files/"
-    with duckdb.connect(config=_CONFIG) as con:
-        _load(con, "ducklake", *(["postgres_scanner"] if address.is_postgres else []))
+    with extensions.connect() as con:
+        _load_catalog(con, address)
         _open_bucket(con, data_path)
         if "://" not in data_path:
             os.makedirs(data_path, exist_ok=True)
@@ -171,7 +162,7 @@ def _attach_once(con: duckdb.DuckDBPyConnection, statement: str) -> None:
     except duckdb.Error as error:
         if not faults.wants_buckets(error):
             raise
-        _load(con, "httpfs")  # most of a tenth of a second, which a lake in a folder does without
+        extensions.load(con, "httpfs")  # most of a tenth of a second, which a lake in a folder does without
         con.execute(statement)
     con.execute(f"USE {LAKE}")
 
@@ -188,33 +179,6 @@ def _reason(text: str) -> str:
     return text.rpartition(" failed: ")[2].strip().split("\n", 1)[0]
 
 
-def _load(con: duckdb.DuckDBPyConnection, *names: str) -> None:
-    """Load extensions: ducklake, postgres_scanner, httpfs.
-
-    Raises:
-        UsageError: one is not installed, or its wheel is for another version of DuckDB.
-    """
-    for name in names:
-        con.execute(f"LOAD {quoted(str(_file(name)))}")
-
-
-@cache
-def _file(name: str) -> Path:
-    spec = importlib.util.find_spec(f"duckdb_extension_{name}")
-    if spec is None or spec.origin is None:
-        raise UsageError(
-            f"a lake needs the extension {name} of DuckDB, which is not installed; install bufferhouse with its extra: "
-            "pip install -e '.[lake]'"
-        )
-    file = Path(spec.origin).parent / "extensions" / f"v{duckdb.__version__}" / f"{name}.duckdb_extension"
-    if not file.exists():
-        raise UsageError(
-            f"the wheel of the extension {name} is not for DuckDB {duckdb.__version__}; install the one of the same "
-            "version: pip install -e '.[lake]'"
-        )
-    return file
-
-
 def _open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
     """Let a writer's connection read and write below an s3:// URL, with endpoint, region and keys of `sources.s3`.
 
@@ -226,7 +190,7 @@ def _open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
     from bufferhouse.warehouse.lake.files import check_bucket
 
     found = check_bucket(data_path)
-    _load(con, "httpfs")
+    extensions.load(con, "httpfs")
     con.execute(f"SET http_retries = {_BUCKET_TRIES - 1}")
     values = {
         "KEY_ID": found["access_key_id"],

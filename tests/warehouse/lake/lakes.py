@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from bufferhouse.warehouse.address import LakeAddress, address_of
-from bufferhouse.warehouse.lake.attach import are_installed
+from bufferhouse.warehouse.lake.extensions import are_installed
 from bufferhouse.warehouse.open import reading
 
 needs_lake = pytest.mark.skipif(not are_installed(), reason="the extra lake is not installed")
