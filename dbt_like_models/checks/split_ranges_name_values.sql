@@ -19,8 +19,10 @@ mentioned AS (
     WHERE dump_id IN (SELECT dump_id FROM stray)
     UNION
     SELECT dump_id, instruction_id FROM raw.uses
+    WHERE dump_id IN (SELECT dump_id FROM stray)
     UNION
     SELECT dump_id, instruction_id FROM raw.positions
+    WHERE dump_id IN (SELECT dump_id FROM stray)
 )
 
 SELECT

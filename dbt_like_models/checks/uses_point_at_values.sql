@@ -1,8 +1,8 @@
--- Every position and every use belongs to a value of its dump.
+-- Every position and every use belongs to a value of its dump. The first position of a value is the value itself.
 -- severity: error
 WITH strays AS (
     SELECT p.dump_id, p.value_id, p.instruction_id, 'a position in ' AS what
-    FROM raw.positions AS p
+    FROM raw.further_positions AS p
     WHERE NOT EXISTS (SELECT 1 FROM raw.hlo_values AS v WHERE p.dump_id = v.dump_id AND p.value_id = v.value_id)
     UNION ALL
     SELECT u.dump_id, u.value_id, u.instruction_id, 'a use by ' AS what

@@ -12,12 +12,15 @@ SELECT
     COALESCE(
         MAX(CASE WHEN v.start_position IS NOT NULL THEN v.offset_bytes + v.size_bytes END) OVER preceding, 0
     ) AS reached_ranged_bytes,  -- How far those of them reach that have a live range.
-    v.offset_bytes - MAX(v.offset_bytes) OVER preceding
+    v.offset_bytes - LAG(v.offset_bytes) OVER by_offset
         AS distance_bytes  -- From the offset before it; 0 where it begins at the same; null for the first.
-FROM staging.hlo_values AS v
+FROM staging.value_slots AS v
 WHERE v.size_bytes > 0
-WINDOW preceding AS (
-    PARTITION BY v.dump_id, v.allocation_index
-    ORDER BY v.offset_bytes, v.size_bytes, v.value_id
-    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-)
+WINDOW
+    by_offset AS (
+        PARTITION BY v.dump_id, v.allocation_index ORDER BY v.offset_bytes, v.size_bytes, v.value_id
+    ),
+    preceding AS (
+        PARTITION BY v.dump_id, v.allocation_index ORDER BY v.offset_bytes, v.size_bytes, v.value_id
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
