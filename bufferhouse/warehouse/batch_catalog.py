@@ -222,7 +222,7 @@ def copy_in(
         names = ", ".join(columns)
         condition = excluded
         if table == "shapes":
-            condition = " WHERE shape_id NOT IN (SELECT shape_id FROM raw.shapes)"
+            condition = f" WHERE shape_id NOT IN (SELECT shape_id FROM {warehouse.stored(table)})"
         with streamed(con, "given", frames[table]):
             rows[table] = con.execute(
                 f"INSERT INTO {warehouse.stored(table)} ({names}) SELECT {names} FROM given{condition}"

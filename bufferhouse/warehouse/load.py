@@ -141,7 +141,7 @@ def _load_whole(
         note_differences(con, parsed.tables, taken)
         result.head_faults = faults_of(taken)
         result.warnings = new.warnings | ({UNREADABLE: len(result.head_faults)} if result.head_faults else {})
-        observed, again = unseen(con, taken)
+        observed, again = unseen(warehouse, taken)
         refused = [s for s in parsed.sightings if s.content.dump_id in refusals]
         spoken = warehouse.known_refusals((s.content.sha256 for s in refused), __version__) if refused else set()
         fresh = [s for s in refused if (s.run_name, s.relative_path, s.content.sha256) not in spoken]
@@ -238,7 +238,8 @@ def _shape_ids(warehouse: Warehouse, shapes: pl.DataFrame) -> pl.Series:
     with streamed(con, "batch_shapes", shapes.select("shape_id", "shape_text")):
         known = dict(
             con.execute(
-                "SELECT b.shape_id, s.shape_id FROM batch_shapes AS b JOIN raw.shapes AS s USING (shape_text)"
+                "SELECT b.shape_id, s.shape_id FROM batch_shapes AS b"
+                f" JOIN {warehouse.stored('shapes')} AS s USING (shape_text)"
             ).fetchall()
         )
     return pl.Series(warehouse.shape_numbers(shapes["shape_text"].to_list(), known), dtype=pl.Int64)

@@ -213,14 +213,15 @@ def faults_of(sightings: Iterable[Sighting]) -> list[str]:
     ]
 
 
-def unseen(con: duckdb.DuckDBPyConnection, sightings: list[Sighting]) -> tuple[list[Sighting], int]:
+def unseen(warehouse: Warehouse, sightings: list[Sighting]) -> tuple[list[Sighting], int]:
     """Return the sightings that no observation tells already, and how many it does: same file, time and content.
 
     A file that was refused since it was seen, and is back as it was, is seen anew: that closes its reject. A module
     text that has come, or is another, makes a new sighting of its dump; one that is gone does not. So do
     files that say that it did not fit.
     """
-    told = run_ids(con, {s.run_name for s in sightings})
+    con = warehouse.con
+    told = run_ids(warehouse, {s.run_name for s in sightings})
     if not told:
         return sightings, 0
     of_these_runs = _condition(told.values())
