@@ -27,7 +27,8 @@ OBSERVATIONS = 1_000_000
 
 def table(*, turns: int = TURNS, observations: int = OBSERVATIONS, is_drawn: bool = True) -> str:
     """Return the table of targets as Markdown, and how cost grows with the fleet up to so many observations."""
-    sizes = [10**power for power in range(3, 9) if 10**power <= observations]
+    powers = [10**power for power in range(3, 9) if 10**power <= observations]
+    sizes = [*powers[:-1], powers[-1] // 2, powers[-1]]  # the last two show whether memory grows
     with unpacked() as places:
         rows = _told(_rows(places, turns))
         points, of_the_largest = scaling.measure(sizes, places.scratch, turns)

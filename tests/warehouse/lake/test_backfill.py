@@ -133,6 +133,14 @@ def no_turns(monkeypatch):
     monkeypatch.setattr(Claims, "commit_turn", no_turn)
 
 
+def test_models_that_come_after_dumps(workers, another):
+    """A lake may have dumps before it has any model: the first ones are built for all of them."""
+    workers.add()
+    workers.add()
+    bring(workers.builder, another[0])
+    assert_right(workers, another[0])
+
+
 # Where the builder is stopped: a function, and which call of it.
 SEAMS = {
     "while pieces are computed": (lake_build, "stored_frames", 1),
