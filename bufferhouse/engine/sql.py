@@ -104,6 +104,12 @@ def streamed(con: duckdb.DuckDBPyConnection, name: str, rows: Rows) -> Iterator[
     con.unregister(name)
 
 
+def execute_over(con: duckdb.DuckDBPyConnection, given: Rows, sql: str) -> tuple | None:
+    """Carry out a statement that reads rows once, by the name `given`; return the first row of what it answers."""
+    with streamed(con, "given", given):
+        return con.execute(sql).fetchone()
+
+
 @contextmanager
 def registered(con: duckdb.DuckDBPyConnection, name: str, rows: Rows) -> Iterator[None]:
     """Give rows a name inside, as a temporary table; afterwards it is free again, also where a statement failed."""

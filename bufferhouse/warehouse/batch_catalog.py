@@ -15,7 +15,7 @@ import polars as pl
 
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.connection import settle
-from bufferhouse.engine.sql import streamed
+from bufferhouse.engine.sql import execute_over
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models.project import LAYERS
 from bufferhouse.tabulate.batch import COLUMNS, Batch, Refusal, fault_of, without
@@ -214,19 +214,13 @@ def copy_in(
     Return the rows added by table, and by view of raw.
     """
     excluded = f" WHERE dump_id NOT IN ({', '.join(map(str, bad))})" if bad else ""
-    con, rows = warehouse.con, {}
-    for table, columns in COLUMNS.items():
-        rows[table] = 0
-        if frames[table].is_empty():
-            continue
-        names = ", ".join(columns)
-        condition = excluded
-        if table == "shapes":
-            condition = f" WHERE shape_id NOT IN (SELECT shape_id FROM {warehouse.stored(table)})"
-        with streamed(con, "given", frames[table]):
-            rows[table] = con.execute(
-                f"INSERT INTO {warehouse.stored(table)} ({names}) SELECT {names} FROM given{condition}"
-            ).fetchone()[0]
+    con, rows = warehouse.con, dict.fromkeys(COLUMNS, 0)
+    stored = {table: warehouse.stored(table) for table in COLUMNS if len(frames[table])}
+    for table, place in stored.items():
+        names = ", ".join(COLUMNS[table])
+        condition = f" WHERE shape_id NOT IN (SELECT shape_id FROM {place})" if table == "shapes" else excluded
+        sql = f"INSERT INTO {place} ({names}) SELECT {names} FROM given{condition}"
+        rows[table] = execute_over(con, frames[table], sql)[0]
     of_frames = pl.SQLContext({f"raw.{table}": frame for table, frame in frames.items()}, eager=True)
     for view, query in DERIVED.items():
         rows[view] = of_frames.execute(f"SELECT COUNT(*) FROM ({query}) AS derived{excluded}").item()
@@ -311,11 +305,7 @@ class _Queue:
             sql = sql if sum(map(self.rows.get, statement.of)) >= statement.least else statement.otherwise
         if sql is None:
             return {}
-        if statement.given is None:
-            made = con.execute(sql).fetchone()
-        else:
-            with streamed(con, "given", statement.given):
-                made = con.execute(sql).fetchone()
+        made = con.execute(sql).fetchone() if statement.given is None else execute_over(con, statement.given, sql)
         return {statement.name: made[0]} if made else {}
 
     def _next(self) -> Statement | None:
