@@ -87,8 +87,7 @@ def take_place(
     """
     by_name = {model.name: model for model in known}
     steps = steps_to(con, known, force=force)
-    for layer in LAYERS[1:]:
-        con.execute(f"CREATE SCHEMA IF NOT EXISTS {layer}")
+    make_schemas(con)
     kinds = _kinds(con)
     for step in steps:
         if kind := kinds.get(step.name):
@@ -100,6 +99,12 @@ def take_place(
         _comment(con, name, model, has_columns=comments_on_views)
     _write_down(con, known, fingerprint(directory))
     return [step.name for step in steps if step.reason != "gone"]
+
+
+def make_schemas(con: duckdb.DuckDBPyConnection) -> None:
+    """Make the schemas of all layers of models, where they are not there yet."""
+    for layer in LAYERS[1:]:
+        con.execute(f"CREATE SCHEMA IF NOT EXISTS {layer}")
 
 
 def fingerprint(directory: Path = MODELS) -> str:

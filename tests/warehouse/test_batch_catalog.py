@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bufferhouse.tabulate.batch import COLUMNS
 from bufferhouse.warehouse.batch_catalog import CATALOG, Statement, batch_catalog, run_statements
 from bufferhouse.warehouse.open import writing
-from schemas import DERIVED, TABLES
+from schemas import DERIVED
 
 ENDLESS = "SELECT SUM(range) FROM range(1000000000000000)"
 
@@ -114,11 +115,7 @@ def test_ctrl_c_stops_both(con, tmp_path):
 
 def test_of_a_batch_only_what_a_model_reads_is_put_into_its_catalog():
     """A table of raw, a view of raw with the tables behind it; which dumps there are is asked of every batch."""
-    frames = {
-        name: pl.DataFrame(schema={column: one.dtype for column, one in contract.columns.items()})
-        for name, contract in TABLES.items()
-        if name in ("dumps", "allocations", "hlo_values", "further_positions", "instructions", "uses")
-    }
+    frames = {table: pl.DataFrame(schema=columns) for table, columns in COLUMNS.items()}
     model = "SELECT dump_id, COUNT(*) AS n FROM raw.{} GROUP BY dump_id"
     for read, expected in (
         ([], {"dumps"}),

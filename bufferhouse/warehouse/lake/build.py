@@ -87,8 +87,8 @@ def _rebuild(
     changed = {step.name for step in steps if step.is_incremental and step.reason != "gone"}
     ready = {name: table_beside(name, deep[name]) for name in sorted(changed)} if _has_dumps(con) else {}
     _drop_others(con, ready.values())
-    for schema in sorted({table.split(".")[0] for table in ready.values()}):
-        con.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")  # not there where dumps came before any models
+    if ready:
+        build.make_schemas(con)  # not there where dumps came before any models
     _fill(lake, known, deep, ready, progress)  # it may take hours, and nobody waits
     with lake.claims.commit_turn() if lake.claims else nullcontext():
         _fill(lake, known, deep, ready, progress)  # what came meanwhile; no more comes while it is our turn
