@@ -9,7 +9,7 @@ READER := $(VENV)/.reader-built
 
 DEMO_WAREHOUSE = build/demo.duckdb
 DEMO_PAGE = build/fleet.html
-MUTATIONS = 20000
+MUTATIONS = 300000
 
 # Prefect and what it brings report home unless told not to, and its server may start slowly on a busy machine.
 export DO_NOT_TRACK := 1
@@ -62,7 +62,7 @@ golden: $(READER) ## Write the expected outputs of the tests anew; read the diff
 corpus: $(READER) ## Read the whole corpus, a line per build: byte for byte, and against the compiler's own truth
 	$(BIN)/python -m tests.corpus
 
-fuzz: $(READER) ## Feed both readers 20,000 damaged dumps (MUTATIONS=... for more), the native one with sanitizers
+fuzz: $(READER) ## Feed both readers 300,000 damaged dumps (MUTATIONS=... for fewer), the native one with sanitizers
 	$(BIN)/python -m tests.fuzz --mutations $(MUTATIONS)
 	$(BIN)/python -m tests.dump.fuzz_native --mutations $(MUTATIONS)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.dump.instruction_text import unescaped
-from bufferhouse.warehouse import observations
+from bufferhouse.warehouse import load, observations
 from tests.command_line import call
 from tests.ingests import ingest, name_of, write_dumps
 from tests.synthetic import Slot, dump_text, small_dump
@@ -110,6 +110,18 @@ def test_a_fault_at_any_step_stops_one_file(warehouse, tmp_path, monkeypatch, st
     assert 0 == again[0]
     assert [(4,)] == rows(warehouse, "SELECT COUNT(*) FROM raw.dumps")
     assert [(4,)] == rows(warehouse, "SELECT COUNT(DISTINCT dump_id) FROM intermediate.peaks")
+
+
+def test_a_fault_that_every_dump_shows_is_the_fault_of_no_dump(warehouse, tmp_path, monkeypatch):
+    """The error ends the ingest, nothing is refused, and the repaired program loads all of them."""
+    write_dumps(tmp_path / "run", range(4))
+    with monkeypatch.context() as patch:
+        patch.setattr(load, "breaches", poisoned(load.breaches, lambda _: True))
+        with pytest.raises(ValueError, match="poison"):
+            ingest(warehouse, tmp_path / "run")
+    assert [(0, 0)] == rows(warehouse, "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.rejects)")
+    code, summary = ingest(warehouse, tmp_path / "run")
+    assert (0, 4) == (code, summary["new"])
 
 
 def test_a_head_of_a_module_text_stops_its_own_lines(warehouse, tmp_path, monkeypatch):
