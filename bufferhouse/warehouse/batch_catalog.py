@@ -4,7 +4,7 @@ A literal `dump_id = x` is pushed into a view, a join or `IN (SELECT …)` is no
 would scan everything that is in it.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Condition, Thread
@@ -16,9 +16,8 @@ import polars as pl
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.connection import settle
 from bufferhouse.engine.sql import execute_over
-from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models.project import LAYERS
-from bufferhouse.tabulate.batch import COLUMNS, Batch, Refusal, fault_of, without
+from bufferhouse.tabulate.batch import COLUMNS, Refusal
 from bufferhouse.warehouse.stored_sets import SETS
 from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import DERIVED
@@ -30,7 +29,6 @@ _NOTHING = (
 )
 _DUMPS = "raw.dumps"  # which dumps a batch has is asked at its end, too
 _MANY_ROWS = 10_000  # in a table: one that nobody reads any more is dropped for its memory
-REFUSING = (duckdb.DataError, duckdb.InvalidInputException)  # how DuckDB says that the numbers are to blame
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,40 +168,6 @@ def run_checks(
         for dump_id, expected, found in rows:
             offenders.setdefault(dump_id, Refusal(f"check:{name.split('.')[1]}", expected, found))
     return offenders, warnings
-
-
-def is_of_content(warehouse: Warehouse, error: Exception) -> bool:
-    """Say whether what was read may be to blame for an error: warehouse, disk, memory and callers are not."""
-    if isinstance(error, duckdb.Error):
-        return isinstance(error, (*REFUSING, duckdb.IntegrityError)) and not warehouse.may_pass(error)
-    from pandera.errors import SchemaErrors  # half a second, which only a fault pays for
-
-    # A breach of a contract that no row shows is one of all rows.
-    ours = (SchemaErrors, UsageError, WarehouseError, WarehouseBusy, ModelError, SourceUnavailable)
-    return not isinstance(error, (*ours, OSError, MemoryError))
-
-
-def to_blame(warehouse: Warehouse, batch: Batch, check: Callable[[Batch], object]) -> dict[int, Refusal]:
-    """Return the dumps of a batch on which a contract, a model or a check fails; found by halves.
-
-    Nothing in the contracts bounds a sum, say: sizes that are no real ones may be more than a BIGINT holds together.
-    """
-    dump_ids = batch.frames["dumps"]["dump_id"].to_list()
-    try:
-        check(batch)
-    except Exception as error:
-        if not is_of_content(warehouse, error):
-            raise
-        if len(dump_ids) == 1:
-            is_about_numbers = isinstance(error, REFUSING)
-            found = first_line(error)
-            expected = "numbers that every model can compute with"
-            return {dump_ids[0]: Refusal("model", expected, found) if is_about_numbers else fault_of("model", error)}
-        middle = len(dump_ids) // 2
-        halves = (dump_ids[:middle], dump_ids[middle:])
-        found = [to_blame(warehouse, without(batch, set(half)), check) for half in halves]
-        return found[0] | found[1]
-    return {}
 
 
 def copy_in(

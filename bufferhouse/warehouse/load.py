@@ -6,11 +6,10 @@ statements, over the new dumps only. Dumps that fail a check of severity `error`
 
 import io
 import tarfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from operator import sub
 
 import polars as pl
@@ -18,20 +17,14 @@ import zstandard
 
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.sql import literals, streamed
+from bufferhouse.errors import first_line, told
 from bufferhouse.sources.run import Run
-from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal, Sighting, breaches, without
+from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal, Sighting, breaches, fault_of, without
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.agreement import note_differences
-from bufferhouse.warehouse.batch_catalog import (
-    Checked,
-    batch_catalog,
-    copy_in,
-    is_of_content,
-    run_checks,
-    to_blame,
-)
-from bufferhouse.warehouse.halving import Tried, only_of, without_poison
+from bufferhouse.warehouse.batch_catalog import Checked, batch_catalog, copy_in, run_checks
 from bufferhouse.warehouse.observations import UNREADABLE, faults_of, insert, observe, unseen
+from bufferhouse.warehouse.poison import REFUSING, is_of_content, poison
 from bufferhouse.warehouse.runs import complete_runs
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -102,16 +95,36 @@ def _load(
     def attempt(batch: ParsedBatch, *, is_trial: bool) -> Loaded:
         return _load_whole(warehouse, batch, runs, started_at, replayed, is_trial=is_trial)
 
+    def rehearse(sightings: Sequence[Sighting]) -> None:
+        with suppress(_Tried):
+            attempt(_only_of(parsed, sightings), is_trial=True)
+
     try:
         return attempt(parsed, is_trial=False)
     except Exception as error:
-        is_to_be_found = is_of_content(warehouse, error)
-        left_out = without_poison(warehouse, parsed, partial(attempt, is_trial=True)) if is_to_be_found else {}
+        if not is_of_content(warehouse, error):
+            raise
+        found = poison(warehouse, parsed.sightings, rehearse)
+        left_out = {id(sighting): f"{sighting.source_uri}: {told(reason)}" for sighting, reason in found}
         if not left_out or len(left_out) == len(parsed.sightings) > 1:  # no file is to blame for what all show
             raise
-    result = attempt(only_of(parsed, [s for s in parsed.sightings if id(s) not in left_out]), is_trial=False)
+    result = attempt(_only_of(parsed, [s for s in parsed.sightings if id(s) not in left_out]), is_trial=False)
     result.unreadable += left_out.values()
     return result
+
+
+class _Tried(Exception):
+    """Raised where a trial would have been committed, so that it is rolled back."""
+
+
+def _only_of(parsed: ParsedBatch, sightings: Sequence[Sighting]) -> ParsedBatch:
+    """Return a batch with some of its sightings, and the contents that they saw."""
+    seen = {sighting.content.dump_id for sighting in sightings}
+    files = {sighting.content.sha256: sighting.files for sighting in parsed.sightings if sighting.files}
+    for sighting in sightings:  # of a content that was seen twice the first sighting has the bytes, if any
+        sighting.files = sighting.files or files.get(sighting.content.sha256)
+    unseen = set(parsed.tables.frames["dumps"]["dump_id"]) - seen
+    return replace(parsed, tables=without(parsed.tables, unseen), sightings=list(sightings))
 
 
 def _load_whole(
@@ -126,7 +139,7 @@ def _load_whole(
     """Load a batch; of a trial nothing is kept.
 
     Raises:
-        Tried: it is a trial, and would have been loaded.
+        _Tried: it is a trial, and would have been loaded.
     """
     con = warehouse.con
     load_id = warehouse.next_number("loads", "load_id")
@@ -178,7 +191,7 @@ def _load_whole(
             ]  # fmt: skip
             con.execute(f"INSERT INTO raw.loads VALUES ({literals(facts)})")
             if is_trial:
-                raise Tried
+                raise _Tried
     return result
 
 
@@ -203,8 +216,9 @@ def _new_dumps(
                 yield checked
                 return
         except Exception as error:
-            is_to_be_found = not is_checked and is_of_content(warehouse, error)
-            bad = to_blame(warehouse, new, partial(_check, warehouse, load_id)) if is_to_be_found else {}
+            if is_checked or not is_of_content(warehouse, error):
+                raise
+            bad = _bad_dumps(warehouse, new, load_id)
             is_of_all = len(bad) == len(new.frames["dumps"]) > 1
             if not bad or (is_of_all and all(refusal.rule.startswith("internal:") for refusal in bad.values())):
                 raise  # no dump is to blame for what all show
@@ -220,10 +234,26 @@ def _checked(warehouse: Warehouse, new: Batch, load_id: int) -> Iterator[Checked
         yield Checked(frames, names.incremental, *run_checks(warehouse.con, names.checks))
 
 
-def _check(warehouse: Warehouse, load_id: int, new: Batch) -> None:
-    breaches(new)
-    with _checked(warehouse, new, load_id):
-        pass
+def _bad_dumps(warehouse: Warehouse, batch: Batch, load_id: int) -> dict[int, Refusal]:
+    """Return the dumps of a batch on which a contract, a model or a check fails.
+
+    Nothing in the contracts bounds a sum, say: sizes that are no real ones may be more than a BIGINT holds together.
+    """
+    dump_ids = batch.frames["dumps"]["dump_id"].to_list()
+
+    def check(some: Sequence[int]) -> None:
+        part = without(batch, set(dump_ids) - set(some))
+        breaches(part)
+        with _checked(warehouse, part, load_id):
+            pass
+
+    return {dump_id: _refusal_of(error) for dump_id, error in poison(warehouse, dump_ids, check)}
+
+
+def _refusal_of(error: Exception) -> Refusal:
+    if isinstance(error, REFUSING):
+        return Refusal("model", "numbers that every model can compute with", first_line(error))
+    return fault_of("model", error)
 
 
 def numbered(warehouse: Warehouse, batch: Batch, load_id: int) -> Batch:
