@@ -24,7 +24,7 @@ def clock(tmp_path: Path) -> Iterator[Clock]:
     clock.drop.mkdir()
     clock.config.write_text('[warehouse]\npath = "warehouse.duckdb"\n[[sources]]\nname = "drop"\npaths = ["drop"]\n')
     clock.start()
-    until(lambda: 5 == clock.ask("deployments/count", {}), "the deployments")
+    until(lambda: 6 == clock.ask("deployments/count", {}), "the deployments")
     try:
         yield clock
     finally:
