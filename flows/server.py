@@ -68,8 +68,8 @@ def server(port: int, *, has_dashboard: bool = False) -> Iterator[str]:
             yield url
     finally:
         if child:
-            child.terminate()
-            child.wait()
+            with child:  # closes its pipe, and waits for it
+                child.terminate()
 
 
 def dashboard(url: str) -> str | None:
