@@ -51,7 +51,7 @@ quick: $(READER) ## Run the tests of reading, tabulating and SQL, in less than a
 	$(BIN)/python -m pytest -q --numprocesses auto -m 'not soak and not slow and not browser' \
 		tests/dump tests/tabulate tests/schemas tests/engine tests/config tests/compare tests/system/test_floors.py
 
-check: $(STAMP) ## Lint, check the format, and check that the lock file names no registry
+check: $(STAMP) ## Lint, check the format, and check that no lock file names a registry
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@! grep -n '://' requirements.lock extras.lock docker/requirements.lock

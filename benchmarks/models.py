@@ -3,7 +3,7 @@
 Every mart is asked for all its rows of one run, the one with the most dumps, and of one program, the one with the most
 runs; a figure is the median of the turns by the clock on the wall, rows fetched. A mart whose rows belong to no run or
 program is asked for the dumps that were seen of it. Below stands what models and checks took of an ingest of the same
-fleet with one worker, in seconds of the processor.
+fleet, in seconds of the processor.
 """
 
 import contextlib

@@ -1,9 +1,9 @@
 """How fast dumps are ingested, beside the naive ingest and a bare loop that reads and hashes.
 
-In this process after its imports, from the page cache, with as many worker processes as `bufferhouse ingest` takes by
-itself, turn by turn with the reference (`benchmarks/naive.py`, `hash_files`). Seconds are by the clock on the wall and,
-in parentheses, of the processor; a ratio is the median of those of the turns. Where other jobs keep the cores busy the
-clock is late, for whoever uses both cores more than for others: then look at the figures in parentheses.
+In this process after its imports, from the page cache, turn by turn with the reference (`benchmarks/naive.py`,
+`hash_files`). Seconds are by the clock on the wall and, in parentheses, of the processor; a ratio is the median of
+those of the turns. Where other jobs keep the cores busy the clock is late, for whoever uses both cores more than for
+others: then look at the figures in parentheses.
 """
 
 import shutil

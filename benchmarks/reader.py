@@ -3,9 +3,9 @@
 All run in this process, turn by turn; a figure is the least processor time of the turns, because the machine may be
 busy (for `wc -l` it is the time that passed).
 
-* *ours*: `dump.parse`, `dump.attributes` and `shape.parse_shape`: every column of every table, as lists, and the proof
-  that no byte was skipped, all in Python; *frames* is what an ingest makes, a Polars frame of each table with names
-  interned, by the native reader where it is built.
+* *ours*: `dump.parse`, `dump.instruction_text` and `shape.parse_shape`: every column of every table, as lists, and the
+  proof that no byte was skipped, all in Python; *frames* is what an ingest makes, a Polars frame of each table with
+  names interned, by the native reader where it is built.
 * *plain* (`benchmarks/plain_reader.py`): one pattern after the other on each line, a dict per row, the same columns,
   nothing checked but that each line is known.
 * *lean* (`benchmarks/lean_reader.py`): a state machine that knows which pattern is next, and fills half of the columns:

@@ -1,6 +1,6 @@
 """How much memory an ingest holds, and how large the warehouse is.
 
-Memory is the peak of a fresh process and the workers it starts, together. The warehouse is measured after
+Memory is the peak of a fresh process. The warehouse is measured after
 `compact`, against the bytes of the distinct dumps.
 """
 

@@ -50,7 +50,7 @@ def arrange(conf: Config) -> list[Change]:
     try:
         return list(_changes(conf, wanted))
     except (httpx.HTTPError, PrefectHTTPStatusError) as error:
-        raise SourceUnavailable(f"Prefect's server does not do what is asked: {redacted(str(error))}") from None
+        raise SourceUnavailable(f"Prefect's server refused the request: {redacted(str(error))}") from None
     finally:  # Prefect tells its server of each block that was loaded, and a server of ours ends behind us
         EventsWorker.drain_all()
 

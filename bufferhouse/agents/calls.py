@@ -50,8 +50,8 @@ class Calls:
             print(said(ended.stderr.decode(errors="replace")), file=sys.stderr, end="")
         if ended.returncode < 0:
             raise UsageError(
-                f"the call ended its process ({Signals(-ended.returncode).name}), which nothing survives but the "
-                "warehouse: that was not changed; ask in another way, or for less at once"
+                f"the call crashed its process ({Signals(-ended.returncode).name}); the warehouse was not changed; "
+                "ask in another way, or for less at once"
             )
         if ended.returncode:
             raise UsageError(f"{tool} failed; the messages of the server say why")

@@ -25,13 +25,13 @@ def bisect(
     command: Annotated[
         list[str],
         typer.Argument(
-            help="Behind --: what compiles it. In an environment of the release; or, where a word holds {release}, in "
-            "one that the command chooses. {dump} is the folder that XLA dumps into, which XLA_FLAGS name, too."
+            help="Behind --: the command that compiles it, run in an environment of the release. Where a word holds "
+            "{release}, no environment is made. {dump} is the folder that XLA dumps into; XLA_FLAGS names it, too."
         ),
     ],
-    good: Annotated[str | None, typer.Option("--good", help="The release before.")] = None,
-    bad: Annotated[str | None, typer.Option("--bad", help="The release after.")] = None,
-    package: Annotated[str, typer.Option("--of", help="Whose releases: jaxlib, libtpu or another package.")] = "jaxlib",
+    good: Annotated[str | None, typer.Option("--good", help="A release with the old bytes.")] = None,
+    bad: Annotated[str | None, typer.Option("--bad", help="A later release, with other bytes.")] = None,
+    package: Annotated[str, typer.Option("--of", help="The package: jaxlib, libtpu or another.")] = "jaxlib",
     releases: Annotated[
         list[str] | None, typer.Option("--release", help="The releases, oldest first, instead of those of pip; repeat.")
     ] = None,
@@ -49,7 +49,7 @@ def bisect(
     metric: Annotated[str, typer.Option("--metric", help="reserved, occupied, temp or footprint.")] = "reserved",
     memory_space: Annotated[int, typer.Option("--memory-space", min=0, help="The memory space.")] = 0,
     fail_is_bad: Annotated[
-        bool, typer.Option("--fail-is-bad", help="A compilation that fails is bad, and explained; else it is skipped.")
+        bool, typer.Option("--fail-is-bad", help="Count a failed compilation as bad, and explain it; else skip it.")
     ] = False,
     anew: Annotated[bool, typer.Option("--anew", help="Compile what runs of the warehouse know already, too.")] = False,
     timeout: Annotated[float | None, typer.Option("--timeout", min=1, help="Seconds for one compilation.")] = None,
@@ -61,7 +61,7 @@ def bisect(
     """Find the first release with which a program takes other bytes, and why: log2(n) + 1 compilations for n releases.
 
     Each compilation is a run of the warehouse, and is known the next time. Releases that cannot be installed, or whose
-    compilation fails, are skipped and said. Exit 1 if nothing moved.
+    compilation fails, are skipped, and listed. Exit 1 if nothing moved.
 
     Example: bufferhouse bisect jit_train_step --good 0.7.1 --bad 0.8.3 -- python compile_it.py
     """

@@ -87,7 +87,7 @@ def compare(
     headroom: Annotated[
         str | None,
         typer.Option(
-            "--headroom", help="With --fail-over: exit 1, too, if a program leaves less of its device than 5%."
+            "--headroom", help="With --fail-over: exit 1 also if a program leaves less of its device free, such as 5%."
         ),
     ] = None,
     warehouse: WarehouseOption = None,

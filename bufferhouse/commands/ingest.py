@@ -47,9 +47,7 @@ def ingest(
             "--reparse", help="Parse the dumps of older versions again, from the tables; with --rehash all dumps."
         ),
     ] = False,
-    allow_empty: Annotated[
-        bool, typer.Option("--allow-empty", help="Take sources without a dump for good: exit 0.")
-    ] = False,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Exit 0 also if a source has no dump.")] = False,
     data_path: DataPathOption = None,
     publish: Annotated[bool, typer.Option("--publish", help="Publish a copy for readers afterwards.")] = False,
     wait: Annotated[
@@ -122,7 +120,8 @@ def _refuse_beside_config(sources: list[str] | None, others: list[str]) -> None:
             "python -m flows.ingest NAME --config FILE"
         )
     if others:
-        raise UsageError(f"expected --config or {', '.join(others)}, not both; the file has include and exclude")
+        way_out = "; the file has include and exclude" if {"--include", "--exclude"} & set(others) else ""
+        raise UsageError(f"expected --config or {', '.join(others)}, not both{way_out}")
 
 
 def _ingest_configured(

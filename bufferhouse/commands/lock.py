@@ -46,7 +46,7 @@ def lock(
     chip: Annotated[
         str | None,
         typer.Option(
-            "--chip", help="What the dumps are compiled for; else device_kind of run.json, else the platform."
+            "--chip", help="What the dumps are compiled for; else device_kind of run.json, else what their names say."
         ),
     ] = None,
     metric: Annotated[str, typer.Option("--metric", help="With --check: reserved or occupied.")] = "reserved",

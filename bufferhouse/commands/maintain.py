@@ -97,7 +97,7 @@ def check(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_form
 def pack(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
     """Find how tightly each arena could be packed, and keep it: `marts.fragmentation` then has what that would save.
 
-    Only arenas that have no packing yet are looked at. The time for each is bounded; the mart says where it ran out.
+    Only arenas that have no packing yet are looked at. Each search is bounded; the mart says which were cut short.
 
     Example: bufferhouse pack
     """
@@ -113,7 +113,7 @@ def pack(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_forma
     print(f"{counted(done.arena_count, 'arena')} packed")
     size, saved = human_bytes(done.size_bytes), human_bytes(done.savable_bytes)
     print(f"all arenas: {size}, of which a perfect packer saves {saved}")
-    print(f"{done.proved_count:,} proved the smallest, {done.cut_count:,} ended for want of time")
+    print(f"{done.proved_count:,} proved the smallest, {done.cut_count:,} cut short")
 
 
 @guarded
@@ -262,7 +262,7 @@ def metrics(
     config_file: ConfigOption = None,
     checks: Annotated[bool, typer.Option("--checks", help="Run all checks, too.")] = False,
 ) -> None:
-    """Print what stats prints in the text of OpenMetrics, which Prometheus reads.
+    """Print the figures of stats in the OpenMetrics format, for Prometheus.
 
     With a configuration it has the freshness of each source. `bufferhouse serve --metrics-port` serves the same.
 
@@ -338,7 +338,7 @@ def verify(
 ) -> None:
     """Prove that nothing was lost: render every dump from its rows, compare the hashes, and derive every row again.
 
-    So are all messages about programs that did not fit, from their texts. Exit 1 if something cannot be proved.
+    Messages about programs that did not fit are derived again from their texts. Exit 1 if something cannot be proved.
 
     Example: bufferhouse verify --sample 1000
     """

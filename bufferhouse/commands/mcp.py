@@ -26,8 +26,8 @@ def mcp(
 ) -> None:
     """Serve the warehouse to agents: a server of the Model Context Protocol on standard input and output.
 
-    Its tools only read. With --http clients send the token of $BUFFERHOUSE_MCP_TOKEN, else of one that is made and
-    printed, as `Authorization: Bearer TOKEN`. It needs the extra mcp.
+    Its tools only read. With --http, clients send `Authorization: Bearer TOKEN`: the token of $BUFFERHOUSE_MCP_TOKEN,
+    or one that is made and printed where it is not set. It needs the extra mcp.
 
     Example: bufferhouse mcp --warehouse nightly.duckdb
     """
@@ -40,7 +40,7 @@ def mcp(
     except ModuleNotFoundError as error:
         if error.name not in ("mcp", "anyio", "pydantic"):
             raise
-        raise UsageError("bufferhouse mcp needs the package mcp; install it with: pip install 'mcp>=2.3,<3'") from None
+        raise UsageError("bufferhouse mcp needs the extra mcp; install it with: pip install '.[mcp]'") from None
     place = warehouse_path(warehouse, must_exist=True)
     made = server(Calls(place.key, timeout, memory, max_rows))
     if http is None:

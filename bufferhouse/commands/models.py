@@ -42,7 +42,7 @@ def models(
     With --dialect no warehouse is needed: the portable marts, and the models they read, are written as views in
     another SQL dialect, in the order in which they must be created. docs/engines.md explains how to run them.
 
-    Example: bufferhouse models --format csv
+    Example: bufferhouse models --format json
     """
     if dialect is not None:
         _write_models(dialect, output)
@@ -96,7 +96,7 @@ def lineage(
     ],
     output_format: Annotated[str, typer.Option("--format", help="tree, list or json.")] = "tree",
 ) -> None:
-    """Show from which columns of raw a column of a mart comes, or each of its columns, model by model.
+    """Show the raw columns behind one column of a mart, or behind all its columns, model by model.
 
     Example: bufferhouse lineage marts.peak_memory
     """

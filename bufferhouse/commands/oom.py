@@ -39,7 +39,7 @@ def oom(
     """Explain why a program did not fit: from the message in a log to the bytes of the dump and the line of code.
 
     Exit 1 if something did not fit, 0 if there was nothing to explain. A failed compilation writes its dump all the
-    same: name its directory beside the log. Of a run alone the messages are those that were ingested with it.
+    same: name its directory beside the log. For a run alone the messages that were ingested with it are used.
 
     Example: bufferhouse oom train.log /tmp/dumps/2026-11-23
     """

@@ -19,7 +19,7 @@ from bufferhouse.warehouse import Address
 
 _OPTION = re.compile(r"--[a-z-]+=")
 FromOption = Annotated[
-    list[str] | None, typer.Option("--from", help="Query these dumps instead of a warehouse; repeat for more.")
+    list[str] | None, typer.Option("--from", help="Read these dumps instead of a warehouse; repeat for more.")
 ]
 
 

@@ -157,10 +157,10 @@ def removed(pruned: Any, ending: str = "removed") -> str:
 def runs_pin(
     names: Annotated[list[str], typer.Argument(help=_RUNS, autocompletion=completion.runs)],
     warehouse: WarehouseOption = None,
-    off: Annotated[bool, typer.Option("--off", help="Let them go again.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Unpin them.")] = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Keep runs when old runs are removed, as those with the label baseline are.
+    """Pin runs: prune never removes them, as it never removes runs with the label baseline.
 
     Example: bufferhouse runs pin jaxlib-0.4.38
     """
@@ -175,7 +175,7 @@ def runs_pin(
 def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
     """List the programs: id, name, number of runs, most reserved bytes, entry signature.
 
-    Example: bufferhouse programs --format csv
+    Example: bufferhouse programs --format json
     """
     from bufferhouse.query.format import formatted
     from bufferhouse.query.hints import why_empty
@@ -307,7 +307,7 @@ def rejects_rm(
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Remove rejects that nobody wants, with the bytes they keep, after asking: those that everything given fits.
+    """Remove the rejects that match all given options, with the bytes they keep. Asks first.
 
     Their files are read again by the next ingest, if they are still there.
 

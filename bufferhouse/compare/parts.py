@@ -99,7 +99,7 @@ def both_flag_sets(
         )
     known = f"{len(compilations.told):,} of its {counted(len(compilations.files), 'dump')} have files that tell flags"
     raise UsageError(
-        f"the run {_said(run)} has no two flag sets: no flag differs between the dumps of one program; {known}"
+        f"the run {_said(run)} has one flag set: no flag differs between the dumps of one program; {known}"
         f"{compilations.folders_said()}"
     )
 

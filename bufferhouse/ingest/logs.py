@@ -167,9 +167,7 @@ def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record]) -> l
                 f"one of {counted(len(names), 'run')}; name the run with --run"]  # fmt: skip
     elif unplaced or found.refused:
         where = f"none of {counted(len(names), 'run')} near it" if names else "no run"
-        raise UsageError(
-            f"{counted(len(unplaced), 'message')} about {where}, as far as one can tell; name the run with --run"
-        )
+        raise UsageError(f"{counted(len(unplaced), 'message')} about {where}; name the run with --run")
     return []
 
 

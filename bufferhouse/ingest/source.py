@@ -400,8 +400,8 @@ def _part_strangers(warehouse: Warehouse, discovery: Discovery, roots: Mapping[s
             continue
         if not run.is_named_by_place:
             raise UsageError(
-                f"the warehouse has a run {name!r} from {roots[name]}, and nothing in {run.root} is in it; "
-                "give this one another name with --run"
+                f"the warehouse has a run {name!r} from {roots[name]}, and no dump of {run.root} is in it; "
+                "give the run of this folder another name with --run"
             )
         taken = {other for other, root in roots.items() if root != run.root} | {*discovery.runs, *longer.values()}
         longer[name] = names_by_place([run.root], taken)[run.root]

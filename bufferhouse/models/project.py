@@ -134,7 +134,7 @@ def _check_header(model: Model, fields: dict[str, str]) -> None:
     if model.portable not in (None, "yes") and not model.portable.startswith("no, because "):
         raise ModelError(f"{model.path}:1:1: expected portable: yes, or no, because …; found {model.portable!r}")
     if model.portable and model.layer != "marts":
-        raise ModelError(f"{model.path}:1:1: expected no line '-- portable: …': what a portable mart reads is, too")
+        raise ModelError(f"{model.path}:1:1: expected no line '-- portable: …': only marts have one")
     if model.layer == "marts" and model.version is None:
         raise ModelError(f"{model.path}:1:1: expected a mart's name to end in _vN")
     for column, comment in model.columns.items():

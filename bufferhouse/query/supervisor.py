@@ -42,8 +42,8 @@ def supervised() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.kill(own, ended_by)
     print(
-        f"bufferhouse: the statement ended its process ({ended_by.name}), which nothing survives but the warehouse: "
-        "that was not changed; ask in another way, or for less at once",
+        f"bufferhouse: the statement crashed its process ({ended_by.name}); the warehouse was not changed; "
+        "ask in another way, or for less at once",
         file=sys.stderr,
         flush=True,
     )

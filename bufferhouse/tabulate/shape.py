@@ -70,14 +70,6 @@ def has_dynamic(dims: str) -> bool:
     return "?" in dims or "<" in dims
 
 
-def tuple_elements(text: str) -> list[str]:
-    """The texts of a tuple's direct elements, index comments removed. Raises ShapeError for anything else."""
-    scan = scanned(text)
-    if not text.startswith("("):
-        raise _error(text, 0, "a tuple")
-    return [text[start:end] for start, end in scan.elements]
-
-
 def leaves(text: str) -> list[str]:
     """The shapes at any depth that are no tuples, in order; a shape that is no tuple is its own only leaf."""
     return [text[start:end] for start, end in scanned(text).leaves]

@@ -127,7 +127,7 @@ class File(Warehouse):
             close(self.con)  # after it was opened: who writes by the other name at this moment is waited for first
             raise UsageError(
                 f"{self.path} has a second name, a hard link (find -samefile {self.path} names it): lock and log lie"
-                " beside one name, and who comes by the other does not see them; remove one, or make it a symbolic link"
+                " beside one name, and who uses the other does not see them; remove one, or make it a symbolic link"
             )
 
     def _blank(self) -> Blank:

@@ -8,7 +8,7 @@ from bufferhouse.whatif.edits import Edit
 from bufferhouse.whatif.packing import WORK, Packing, bodies_of, pack
 from bufferhouse.whatif.placement import Placement, placed
 from bufferhouse.whatif.plan import Applied, Plan
-from bufferhouse.whatif.slots import Slots, Timeline, lower_bound, timeline
+from bufferhouse.whatif.slots import Slots, lower_bound, timeline
 from bufferhouse.whatif.space import ARENA, Space
 
 NO_LIVE_RANGES = (
@@ -21,8 +21,8 @@ class Bytes(NamedTuple):
     """Bytes of a memory space: occupied at the peak, of the arena between two bounds, and all allocations together.
 
     `peak_position` is the first at which the occupied peak is reached, None where nothing lives or any schedule may be.
-    The bounds of `reserved` are those of the arena and the other allocations. `is_cut` is whether the packer ended for
-    want of time while the bounds were apart.
+    The bounds of `reserved` are those of the arena and the other allocations. `is_cut` is whether the packer's
+    search was cut short while the bounds were apart.
     """
 
     occupied_bytes: int
@@ -164,8 +164,3 @@ def most_needed(plan: Plan, *, arena_only: bool) -> int:
             for position in {plan.slots.start[at], *(use for use in plan.space.uses[row] if use is not None)}:
                 needed.setdefault(position, []).append(at)
     return max((_by_body(plan.slots, rows) for rows in needed.values()), default=0)
-
-
-def bound_of(plan: Plan) -> tuple[Timeline, int]:
-    """Return the occupied timeline of a plan and the least its arena can take, without packing it."""
-    return timeline(plan.slots), lower_bound(plan.slots, plan.space.alignment)

@@ -43,7 +43,7 @@ class Packing(NamedTuple):
     """A placement: where each body begins, and the bytes up to the end of the last.
 
     `low_bytes` is what no placement can go below; `packer` says who found this one, and `is_cut` whether the search
-    ended for want of time while it was still above the bound.
+    was cut short while it was still above the bound.
     """
 
     offsets: dict[int, int]

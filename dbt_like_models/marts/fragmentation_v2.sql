@@ -18,7 +18,7 @@ SELECT
     b.size_bytes - p.packed_bytes AS savable_bytes,  -- What a perfect packer saves, at least.
     p.packed_bytes - p.lower_bound_bytes AS unproved_bytes,  -- What it might save beyond that; 0 where it is proved.
     p.packer,  -- Who found the placement: xla, best fit or omnimalloc.
-    p.is_cut_short  -- The search ended for want of time while it was above the bound.
+    p.is_cut_short  -- The search was cut short while it was above the bound.
 FROM intermediate.balances AS b
 LEFT JOIN staging.packings AS p ON b.dump_id = p.dump_id AND b.allocation_index = p.allocation_index
 WHERE b.kind = 'temp'

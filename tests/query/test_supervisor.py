@@ -37,7 +37,7 @@ def test_a_crash_is_a_message(example_warehouse, temporary):
     outcome = run("query", CRASHES, "--warehouse", example_warehouse)
     assert (2, "") == (outcome.code, outcome.out)
     [line] = outcome.err.splitlines()
-    assert line.startswith("bufferhouse: the statement ended its process (SIG")
+    assert line.startswith("bufferhouse: the statement crashed its process (SIG")
 
 
 def test_a_query_that_is_asked_to_end_ends(example_warehouse, temporary):

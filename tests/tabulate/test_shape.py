@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bufferhouse.paths import CHECKOUT
-from bufferhouse.tabulate.shape import Shape, ShapeError, leaves, parse_shape, subshape, tuple_elements, without_layout
+from bufferhouse.tabulate.shape import Shape, ShapeError, leaves, parse_shape, subshape, without_layout
 
 BUILDS = CHECKOUT / ".." / "shared" / "corpus" / "builds"
 needs_builds = pytest.mark.skipif(not BUILDS.is_dir(), reason="the corpus of real dumps is absent")
@@ -220,19 +220,13 @@ def test_error_reads_well_and_crosses_processes() -> None:
     assert expected == str(pickle.loads(pickle.dumps(caught.value)))
 
 
-def test_only_a_tuple_has_elements() -> None:
-    """Asking anything but a tuple for its elements is an error, not an empty list."""
-    with pytest.raises(ShapeError, match="expected a tuple"):
-        tuple_elements("f32[2]")
-
-
 def test_tuple_is_taken_apart() -> None:
     """Elements, leaves and subshapes are exact pieces of the text, without index comments."""
     inner = ["s4[1]{0:P((u8[], u8[]))}", "b(u8[4]{0})"]
     elements = ["f32[2]{0}", f"({inner[0]}, {inner[1]})", "u32[]{:S(2)}", "()"]
     text = f"({elements[0]}, {elements[1]}, /*index=5*/{elements[2]}, {elements[3]})"
     bare = "(f32[2], (s4[1], b(u8[4])), /*index=5*/u32[], ())"
-    assert elements == tuple_elements(text)
+    assert elements == [subshape(text, (number,)) for number in range(4)]
     assert [elements[0], *inner, elements[2]] == leaves(text)
     assert (text, inner[1]) == (subshape(text, ()), subshape(text, (1, 1)))
     assert bare == without_layout(text)
@@ -390,10 +384,8 @@ def test_tuple_comes_apart_and_together(text: str) -> None:
     if arity is None:
         assert [text] == leaves(text)
         return
-    elements = tuple_elements(text)
-    assert arity == len(elements)
-    assert text == joined(elements)
-    assert [*elements, None] == [subshape(text, (number,)) for number in range(arity + 1)]
+    *elements, behind = [subshape(text, (number,)) for number in range(arity + 1)]
+    assert (text, None) == (joined(elements), behind)
     assert [leaf for element in elements for leaf in leaves(element)] == leaves(text)
 
 

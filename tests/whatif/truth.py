@@ -46,10 +46,6 @@ class Pair:
         return {one.label for one in self.outcome.applied} if self.outcome else set()
 
     @property
-    def is_occupied_hit(self) -> bool:
-        return self.outcome is not None and self.outcome.after.occupied_bytes == self.truth.occupied_bytes
-
-    @property
     def is_hit(self) -> bool:
         """Whether the reserved bytes of the variant lie in the predicted interval."""
         after, found = self.outcome.after, self.truth.reserved_high_bytes
@@ -103,7 +99,7 @@ def edits_of(name: str, facts: dict, space: Space, before_signature: str, after_
     if "drop" in name:
         return [read_edit(f"free:#{space.columns['value_id'][row]}") for row in _dropped(space, after_signature)]
     if "bf16" in name:
-        return _narrower(name, space, before_signature, after_signature)
+        return _narrower(name, space)
     if "capacity" in name:
         return [read_edit(f"shard:*:2@size={MOE_CAPACITY}")]
     if "remat" in name or "offload" in name:
@@ -137,7 +133,7 @@ def _dropped(space: Space, after_signature: str) -> list[int]:
             if (rows := [row for row in range(len(space)) if c["allocation"][row] == allocation])]  # fmt: skip
 
 
-def _narrower(name: str, space: Space, before_signature: str, after_signature: str) -> list[Edit]:
+def _narrower(name: str, space: Space) -> list[Edit]:
     if name == "mlp_x_bf16":
         c = space.columns
         return [read_edit(f"shrink:#{c['value_id'][row]}:bf16") for row in range(len(space))

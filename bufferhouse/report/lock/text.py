@@ -148,7 +148,7 @@ def _sections(
         lines = [f"Nobody has reviewed these. {_way_in(name)}"]
         sections.append(Section(f"Not in {name}", lines, _UNKNOWN, of(judged.unknown), "unknown", shown=_SHOWN))
     if judged.undonated:
-        lines = ["They grew by less than the limit while they run, but what they return stays beside their arguments."]
+        lines = ["They grew by less than the limit, but lost a donation: outputs take memory beside arguments."]
         lost = [{**records[row.key], "lost_bytes": held.donations[row.key]} for row in judged.undonated]
         sections.append(Section("Donations lost", lines, _UNDONATED, lost, "undonated", shown=_SHOWN))
     if builds := _builds(held):
@@ -161,7 +161,7 @@ def _sections(
         lines = ["They take less than the lock allows, and may grow back unseen until it is updated."]
         sections.append(Section("Shrunk", lines, _SHRUNK, of(judged.shrunk), "shrunk", shown=_SHOWN))
     if judged.gone:
-        lines = ["There is no dump of these; the lock keeps them. Written anew, without --update, it forgets them."]
+        lines = ["These have no dump. Their entries stay in the lock, unless it is written without --update."]
         sections.append(Section("No dump", lines, _GONE, of(judged.gone), "gone", shown=_SHOWN))
     if held.after.notes:
         sections.append(Section("To be noted", [printable(note) for note in held.after.notes[:_SHOWN]]))

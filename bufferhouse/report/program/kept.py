@@ -70,4 +70,4 @@ def copies_note(program: Program, shown: int) -> str:
     line = f"{counted(count, 'copy')} of {exact_bytes(moved)}."
     if count > shown:
         line += f" {shown} are shown: those that are copied back, then the largest."
-    return f"{line} Off the peak: what the space where a value was would have more at its peak, had it stayed."
+    return f"{line} Off the peak: the bytes by which the peak of the space would be higher, had the value stayed there."

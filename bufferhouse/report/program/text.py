@@ -110,8 +110,8 @@ def capacity_note(program: Program, space: Space) -> str:
     if limit is None:
         return ""
     share = space.facts["reserved_bytes"] / max(limit["capacity_bytes"], 1)
-    said = f"Capacity: {exact_bytes(limit['capacity_bytes'])}, as {printable(limit['capacity_source'], 120)} says"
-    return f"{said}; reserved are {share:.1%} of it."
+    said = f"Capacity: {exact_bytes(limit['capacity_bytes'])} ({printable(limit['capacity_source'], 120)})"
+    return f"{said}; {share:.1%} of it is reserved."
 
 
 def map_note(program: Program, space: Space) -> str:
@@ -201,7 +201,10 @@ def donation_section(program: Program) -> Section:
         row | {"parameter": f"{row['parameter_number']}{row['parameter_shape_index']}".removesuffix("{}")}
         for row in program.donations
     ]
-    lines = ["Offered and not taken, or not usable as JAX says in a log; of several of one shape it says not which."]
+    lines = [
+        "Offered and not taken, or not usable as JAX says in a log; if several parameters have the shape, the log does"
+        " not say which one."
+    ]
     return Section("Donations that are lost", lines, columns, rows, "donations", shown=_SHOWN_OWNERS)
 
 
@@ -277,7 +280,7 @@ def _kept(space: Space, heading: str) -> Section:
         )
         for row in kept_records(space)[:_SHOWN_KEPT]
     ]
-    lines = ["The largest: by whom, up to which position, and the longest stretch of positions without a use."]
+    lines = ["The largest: what keeps each alive, until which position, and how long nobody uses it."]
     headings = ("value", "kept alive by", "until", "idle for", "between", "op_name")
     return _section(f"{heading}: what keeps them alive", lines, headings, rows)
 

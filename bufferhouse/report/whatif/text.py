@@ -180,7 +180,7 @@ def change_lines(change: Change) -> list[str]:
     after = change.outcome.after
     if after.is_cut:
         lines.append(
-            "The packer ended for want of time: the arena lies between its bounds, and may be smaller than the upper."
+            "The packer's search was cut short: the arena lies between its bounds, and may be smaller than the upper."
         )
     return lines
 

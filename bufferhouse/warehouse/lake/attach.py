@@ -206,4 +206,4 @@ def _open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
     try:
         con.execute(f"CREATE TEMPORARY SECRET bufferhouse_bucket (TYPE s3, {words})")
     except duckdb.Error as error:  # its message may quote the statement
-        raise UsageError(f"{data_path}: the keys are not such as DuckDB takes ({type(error).__name__})") from None
+        raise UsageError(f"{data_path}: DuckDB refuses these keys ({type(error).__name__})") from None

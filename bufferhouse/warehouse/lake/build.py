@@ -51,7 +51,9 @@ def build_lake(
     con = lake.con
     with alone(lake.address, "models") as is_alone:
         if not is_alone:
-            raise WarehouseBusy(f"another worker builds the models of {lake.address}; loads go on with those of before")
+            raise WarehouseBusy(
+                f"another worker builds the models of {lake.address}; loads use the old ones until then"
+            )
         known = build.read(con, directory)
         deep = build.deep_fingerprints(known)
         stored = {model.name: model.name for model in known if model.is_incremental}

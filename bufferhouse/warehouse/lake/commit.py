@@ -76,7 +76,9 @@ def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[Pars
         known = warehouse.known_contents({number for number in needed if number >= 0})
         seen = {sighting.content.dump_id for sighting in parsed.sightings} - needed - parsed.refusals.keys()
         if len(warehouse.known_contents(seen)) < len(seen):
-            raise UsageError("contents of the lake were removed while they were seen; run the same command again")
+            raise UsageError(
+                "another process removed contents that this load took for known; run the same command again"
+            )
         return load(replace(parsed, tables=without(parsed.tables, set(known))))
 
     def failed() -> None:

@@ -19,11 +19,6 @@ _CONFIG = {
 }
 
 
-def are_installed() -> bool:
-    """Say whether the extra `lake` is installed."""
-    return all(importlib.util.find_spec(f"duckdb_extension_{name}") for name in NAMES)
-
-
 def connect() -> duckdb.DuckDBPyConnection:
     """Return a connection to an empty database that `load` may be called with, until `end_loading`."""
     return duckdb.connect(config=_CONFIG | {"allow_unsigned_extensions": "true"})

@@ -2,16 +2,18 @@
 
 import shutil
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from bufferhouse.warehouse.address import LakeAddress, address_of
-from bufferhouse.warehouse.lake.extensions import are_installed
+from bufferhouse.warehouse.lake.extensions import NAMES
 from bufferhouse.warehouse.open import reading
 
-needs_lake = pytest.mark.skipif(not are_installed(), reason="the extra lake is not installed")
+_IS_INSTALLED = all(find_spec(f"duckdb_extension_{name}") for name in NAMES)
+needs_lake = pytest.mark.skipif(not _IS_INSTALLED, reason="the extra lake is not installed")
 
 
 def lake_in(folder: Path) -> LakeAddress:
