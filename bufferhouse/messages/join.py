@@ -6,7 +6,7 @@ from typing import NamedTuple
 import duckdb
 
 from bufferhouse.engine.sql import execute
-from bufferhouse.messages.message import Message
+from bufferhouse.messages.message import Allocation, Message
 from bufferhouse.messages.rules import Parts, reproduce
 from bufferhouse.query.statements import Record, ask
 
@@ -78,3 +78,23 @@ def has_named(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) ->
         " AND COALESCE(starts_with(shape_text, $shape), TRUE) LIMIT 1"
     )
     return execute(con, sql, dump_id=dump_id, instruction=instruction, shape=shape).fetchone() is not None
+
+
+def has_instruction(con: duckdb.DuckDBPyConnection, name: str, dump_id: int) -> bool:
+    """Say whether a dump mentions an instruction of that name."""
+    sql = "SELECT 1 FROM staging.instructions WHERE dump_id = $dump_id AND instruction_name = $name LIMIT 1"
+    return execute(con, sql, dump_id=dump_id, name=name).fetchone() is not None
+
+
+def has_any(con: duckdb.DuckDBPyConnection, allocations: Sequence[Allocation], dump_id: int) -> bool:
+    """Say whether a dump has a value of an instruction or of a shape that a message lists; True where it lists none."""
+    names = [one.instruction for one in allocations if one.instruction]
+    shapes = [one.shape.partition("{")[0] for one in allocations if one.shape]
+    sql = (
+        "SELECT 1 FROM staging.hlo_values WHERE dump_id = $dump_id AND (instruction_name IN"
+        " (SELECT unnest(CAST($names AS VARCHAR[]))) OR split_part(shape_text, '{', 1) IN"
+        " (SELECT unnest(CAST($shapes AS VARCHAR[])))) LIMIT 1"
+    )
+    return (
+        not (names or shapes) or execute(con, sql, dump_id=dump_id, names=names, shapes=shapes).fetchone() is not None
+    )

@@ -22,7 +22,8 @@ _DEFAULT = ("hbm", None)  # memory space 0; of VMEM and SMEM a dump does not hol
 class Finding:
     """One message, explained as far as the dump goes.
 
-    `parts` are bytes by kind, and what of them is padding or fragmentation. `values` are those at the peak with their
+    `doubt` says why the only dump there may be another program's: then it is not taken apart. `parts` are bytes by
+    kind, and what of them is padding or fragmentation. `values` are those at the peak with their
     worth: by how much it falls without each. `advice` are changes that the dump supports, with the bytes they concern.
     """
 
@@ -31,6 +32,7 @@ class Finding:
     figures: list[Reproduced]
     dump: Record | None = None
     reason: str | None = None
+    doubt: str | None = None
     parts: dict[str, int] = field(default_factory=dict)
     values: list[Record] = field(default_factory=list)
     advice: list[Record] = field(default_factory=list)
@@ -69,9 +71,25 @@ def explain(
         if message.dialect in ("T5", "T7"):
             is_there = join.has_named(con, message, joined.dump["dump_id"])
             finding.figures = [one if is_there else _unproved(one) for one in finding.figures]
-        _take_apart(con, finding)
+        finding.doubt = _doubt(con, finding)
+        if finding.doubt is None:
+            _take_apart(con, finding)
         findings.append(finding)
     return findings
+
+
+def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding) -> str | None:
+    """Return what speaks against a dump that was taken as the only one there, for a message that names no module."""
+    message, dump_id = finding.message, finding.dump["dump_id"]
+    if message.module:
+        return None
+    if any(one.figure.name == "used" and not one.is_reproduced and one.found_bytes for one in finding.figures):
+        return "its bytes are not the sum of what was used"
+    if message.allocations and not join.has_any(con, message.allocations, dump_id):
+        return "it has none of the allocations that the message lists"
+    if message.instruction and not join.has_instruction(con, message.instruction, dump_id):
+        return f"it has no instruction {message.instruction}"
+    return None
 
 
 def _unproved(one: Reproduced) -> Reproduced:
@@ -164,11 +182,12 @@ def record(finding: Finding) -> Record:
     return {
         "dialect": message.dialect,
         "memory_space": message.memory_space,
-        "module": message.module or (dump["module_name"] if dump else None),
+        "module": message.module or (dump["module_name"] if dump and not finding.doubt else None),
         "log": message.log,
         "line": message.line_number,
         "dump": dump["source_uri"] if dump else None,
         "reason": finding.reason,
+        "doubt": finding.doubt,
         "is_failure": message.is_failure,
         "capacity_bytes": finding.capacity_bytes,
         "over_bytes": finding.over_bytes,

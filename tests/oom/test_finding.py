@@ -15,9 +15,10 @@ from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.messages.figures import printed
 from bufferhouse.messages.join import dumps
 from bufferhouse.messages.rules import RULES, Parts, reproduce
-from bufferhouse.oom.finding import Finding, explain
+from bufferhouse.oom.finding import Finding, explain, record
 from bufferhouse.oom.worth import worth
 from bufferhouse.query.statements import Record, ask
+from bufferhouse.report.oom.text import oom_text
 from tests.command_line import call
 from tests.compare.values import value
 from tests.oom.specimens import CORPUS, FITS, FOLDER, SAID, failures, log, unpacked
@@ -46,6 +47,29 @@ def found(con):
         return finding
 
     return finding_of
+
+
+@pytest.mark.parametrize("name", sorted(name for name in SAID if FITS not in name))
+def test_the_dump_of_a_message_is_not_doubted(found, name: str):
+    """Whatever the compiler, where its own dump lies beside it."""
+    assert found(name).doubt is None
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "doubt"),
+    [
+        ("libtpu-0.0.33/xent", "libtpu-0.0.33/kv", "its bytes are not the sum of what was used"),
+        ("libtpu-0.0.33/pal", "libtpu-0.0.33/kv", "it has none of the allocations that the message lists"),
+        ("libtpu-0.0.33/attn_huge", "libtpu-0.0.33/kv", "it has no instruction fusion.5"),
+    ],
+)
+def test_the_dump_of_another_program_explains_nothing(con, name: str, other: str, doubt: str):
+    """Where it is the only one there, the finding says what speaks against it, and names neither program nor values."""
+    [finding] = explain(con, failures(log(name)), held(con, other))
+    assert (doubt, {}, [], []) == (finding.doubt, finding.parts, finding.values, finding.advice)
+    said = record(finding)
+    assert (None, doubt) == (said["module"], said["doubt"])
+    assert oom_text([finding], [], "table").splitlines()[2].startswith("a program: ")
 
 
 # The rule of each first figure; a figure of one value stands in the message to the byte.

@@ -100,7 +100,8 @@ def title(findings: Sequence[Finding]) -> str:
 def verdict(finding: Finding) -> str:
     """Return in a sentence what was refused, by how much and where."""
     message = finding.message
-    name = message.module or (finding.dump["program_name"] if finding.dump else None) or "a program"
+    is_known = finding.dump is not None and finding.doubt is None
+    name = message.module or (finding.dump["program_name"] if is_known else None) or "a program"
     space = message.memory_space.upper() if message.memory_space else "device memory"
     needed, limit = message.needed, message.limit
     need = human_bytes(finding.needed_bytes) if finding.needed_bytes is not None else needed and needed.printed
@@ -123,6 +124,10 @@ def oom_sections(finding: Finding) -> list[Section]:
     lines += [_SAID[message.dialect]] if message.dialect in _SAID else []
     lines += [_T3] if message.dialect.startswith("T3") else []
     lines.append(f"dump: {printable(finding.dump['source_uri'])}" if finding.dump else f"no dump: {finding.reason}")
+    if finding.doubt:
+        lines.append(
+            f"The dump, of {printable(finding.dump['program_name'])}, may be another program's: {finding.doubt}."
+        )
     unknown = [one for one in finding.figures if not one.is_reproduced and one.found_bytes is not None]
     for one in unknown:
         lines.append(
