@@ -142,7 +142,9 @@ class Guarded:
 
 def guard() -> None:
     """Let nothing leave this process by standard output or error that a terminal obeys, and no secret by the latter."""
-    sys.stdout, sys.stderr = Guarded(sys.stdout, lines), Guarded(sys.stderr, said)
+    # Who closed a stream wants to hear nothing; Python has None in its place.
+    out, err = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
+    sys.stdout, sys.stderr = Guarded(out, lines), Guarded(err, said)
 
 
 def terminal(stream: TextIO) -> TextIO:

@@ -75,6 +75,10 @@ def ingest(
     from bufferhouse.commands.ingest_run import run_ingest
 
     check_format(output_format, "table", "json")
+    if run is not None:
+        from bufferhouse.warehouse.run_names import check_new_name  # with DuckDB, which takes a tenth of a second
+
+        check_new_name(run)
     if workers is not None:
         say("bufferhouse: --workers has no effect any more, because one process parses; leave it out")
     if config_file is not None:
@@ -108,7 +112,7 @@ def ingest(
     else:
         from bufferhouse.report.summary import lines
 
-        way_out = ["To take a source without dumps for good: --allow-empty"] if summary.endings is not None else []
+        way_out = ["Where a source may have no dump: --allow-empty"] if summary.endings is not None else []
         print("\n".join([*lines(summary, plan=plan), *way_out]))
     raise typer.Exit(summary.exit_code)
 

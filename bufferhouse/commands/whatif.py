@@ -165,6 +165,10 @@ def fits(
     path = checked(warehouse, source, None, output_format)
     if (chip is None) == (capacity is None):
         raise UsageError("expected one of --chip and --capacity")
+    if chip and memory_space:
+        raise UsageError(
+            f"--chip says the memory of space 0; give the size of memory space {memory_space} with --capacity"
+        )
     asked = read_fits(
         path,
         program,

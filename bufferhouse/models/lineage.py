@@ -104,7 +104,7 @@ class Lineage:
 def _target(column: str, models: Mapping[str, Model]) -> tuple[Model, str]:
     table, _, name = column.rpartition(".")
     if not table:
-        raise UsageError(f"expected MODEL.COLUMN, such as peak_memory.reserved_bytes, found {column!r}")
+        raise UsageError(f"expected a mart, or MODEL.COLUMN, such as peak_memory.reserved_bytes, found {column!r}")
     table = _newest(table, models)
     if table not in models:
         raise UsageError(f"there is no model {table}{did_you_mean(table, models)}")

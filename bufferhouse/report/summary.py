@@ -2,7 +2,7 @@
 
 from bufferhouse.errors import counted
 from bufferhouse.ingest.summary import Summary
-from bufferhouse.report.text.figures import human_bytes
+from bufferhouse.report.text.figures import human_bytes, printable
 from bufferhouse.warehouse.observations import UNREADABLE
 
 _SHOWN_REJECTS = 20
@@ -22,7 +22,7 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
         + (f"; {counted(summary.ignored, 'other file')} ignored" if summary.ignored else ""),
     ]
     if runs:
-        result.append(f"runs: {', '.join(runs)}")
+        result.append(f"runs: {', '.join(map(printable, runs))}")
     if not plan:
         rows = sum(count for table, count in summary.rows.items() if table not in _NOT_LOADED)
         size = human_bytes(summary.bytes)
@@ -66,6 +66,9 @@ def _nothing(summary: Summary) -> str:
     endings = list(summary.endings.items())
     said = [f"{count:,} {ending}" for ending, count in endings[:_SHOWN_ENDINGS]]
     said += [f"{counted(len(endings) - _SHOWN_ENDINGS, 'other kind')}"] if len(endings) > _SHOWN_ENDINGS else []
+    if not said and summary.ignored:
+        left_out = counted(summary.ignored, "file")
+        return f"no dump found, and nothing loaded; {left_out} left out, as patterns of include or exclude say"
     return (
         f"no dump found, and nothing loaded; {', '.join(said) or 'no file at all'} seen. XLA writes dumps, files "
         "…-buffer-assignment.txt, where the program is compiled with XLA_FLAGS='--xla_dump_to=DIR "

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
-from stat import S_ISLNK, S_ISREG
+from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import BinaryIO, Protocol
 
 from bufferhouse.dump.grammar import FIRST_LINE
@@ -106,6 +106,8 @@ class Directory:
                 elif stat is not None and S_ISLNK(stat.st_mode):
                     # A dangling link: reading it reports that, if its name is that of a dump.
                     yield Entry(self, item.path, self.base, 0, storable(stat.st_mtime_ns))
+                elif stat is not None and not S_ISDIR(stat.st_mode) and item.name.endswith("buffer-assignment.txt"):
+                    self.refused.append(f"{item.path}: expected a file, found a pipe, a socket or a device")
             else:
                 pile.pop()
 

@@ -259,7 +259,10 @@ class Places:
         while not self._content(tree, directory):
             if directory.rstrip("/") == base.rstrip("/"):
                 return own
-            directory = parent_of(directory)
+            above = parent_of(directory)
+            if above == directory:  # a name that ends as an archive does, and is none, is its own top
+                return own
+            directory = above
         return directory
 
     def describe(self, found: Mapping[str, Sequence[FoundRun]]) -> dict[str, Run | RunFault]:

@@ -21,11 +21,18 @@ class Spool:
         if len(data) <= self._free_bytes:
             self._free_bytes -= len(data)
             return data
-        if self._file is None:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as anything may be asked for
-            weakref.finalize(self, self._file.close)
-        start = self._file.seek(0, os.SEEK_END)
-        self._file.write(data)
+        try:
+            if self._file is None:
+                # Without a buffer, so that a full disk is told here; open as long as anything may be asked for.
+                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+                weakref.finalize(self, self._file.close)
+            start = self._file.seek(0, os.SEEK_END)
+            written = 0
+            while written < len(data):  # a call takes 2 GiB at most
+                written += self._file.write(memoryview(data)[written:])
+        except OSError as error:
+            way_out = f"{error.strerror}; $TMPDIR may name another folder for temporary files"
+            raise OSError(error.errno, way_out, tempfile.gettempdir()) from None
         return start, len(data)
 
     def take(self, place: Place) -> bytes:
@@ -33,5 +40,8 @@ class Spool:
         if isinstance(place, bytes):
             self._free_bytes += len(place)
             return place
+        data, read = bytearray(place[1]), 0
         self._file.seek(place[0])
-        return self._file.read(place[1])
+        while read < len(data):  # a call gives 2 GiB at most
+            read += self._file.readinto(memoryview(data)[read:])
+        return bytes(data)

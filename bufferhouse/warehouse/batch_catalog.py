@@ -209,6 +209,8 @@ def run_statements(con: duckdb.DuckDBPyConnection, statements: Sequence[Statemen
         finally:
             helper.join()  # nothing may be under way when its connection is closed
     if queue.failure is not None:
+        with suppress(duckdb.Error):  # an interrupt may have met the end of what was streamed
+            con.execute("DROP VIEW IF EXISTS temp.main.given")
         raise queue.failure
     return queue.rows
 

@@ -63,6 +63,18 @@ def _labels(text: str) -> dict[str, str]:
     return {name: fact if isinstance(fact, str) else json.dumps(fact) for name, fact in json.loads(text).items()}
 
 
+def check_new_name(name: str) -> None:
+    """Refuse a name for a run that, where a run is asked for, means another.
+
+    Raises:
+        UsageError: it is empty, or a word of `find`.
+    """
+    if not name:
+        raise UsageError("expected a name that is not empty")
+    if name.partition(":")[0] in _PLACES:
+        raise UsageError(f"expected a name for the run, found {_said(name)}, which means a run by its time")
+
+
 def is_name(con: duckdb.DuckDBPyConnection, word: str) -> bool:
     """Say whether a run has exactly this name."""
     return execute(con, "SELECT 1 FROM staging.runs WHERE run_name = $word LIMIT 1", word=word).fetchone() is not None

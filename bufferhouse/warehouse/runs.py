@@ -14,7 +14,7 @@ import duckdb
 from bufferhouse.engine.sql import execute, transaction
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, whole_number
-from bufferhouse.warehouse.run_names import find
+from bufferhouse.warehouse.run_names import check_new_name, find
 from bufferhouse.warehouse.warehouse import Warehouse
 
 COMPLETED = "completed_at"
@@ -53,11 +53,10 @@ def rename(warehouse: Warehouse, name: str, new_name: str) -> None:
     """Give a run another name.
 
     Raises:
-        UsageError: there is no such run, or one of the new name.
+        UsageError: there is no such run, or one of the new name, or that would mean another run.
     """
     name = find(warehouse.con, name).run_name
-    if not new_name:
-        raise UsageError("expected a name that is not empty")
+    check_new_name(new_name)
     if execute(warehouse.con, "SELECT 1 FROM raw.runs WHERE run_name = $name", name=new_name).fetchone():
         raise UsageError(f"there is a run {new_name!r} already")
     warehouse.change_run(name, {"run_name": new_name})

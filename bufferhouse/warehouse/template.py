@@ -19,6 +19,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.engine.sql import quoted
+from bufferhouse.errors import WarehouseBusy, WarehouseError
 from bufferhouse.models.build import fingerprint
 from bufferhouse.paths import MODELS, PACKAGE, cache_folder
 from bufferhouse.warehouse.migrate import migrations
@@ -66,11 +67,14 @@ def stamp(con: duckdb.DuckDBPyConnection) -> None:
 def _use(blank: Blank, use: Callable[[Path], object]) -> bool:
     try:
         path = _made(blank)
+    except (OSError, RuntimeError, WarehouseBusy, WarehouseError):  # no cache or space there, no home directory
+        return False
+    try:
         if _hash(path.read_bytes()) != path.stem.rsplit("-", 1)[1]:
             path.unlink(missing_ok=True)  # it is damaged: whoever comes next makes it anew
             return False
         use(path)
-    except (OSError, RuntimeError):  # no cache, or a user without a home directory
+    except OSError:
         return False
     return True
 

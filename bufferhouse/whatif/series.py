@@ -168,7 +168,7 @@ def _by_dimension(signatures: Sequence[str]) -> Iterable[tuple[str, dict[int, in
         for (differing, _, ratios), numbers in series.items():
             if len(numbers) > 1:
                 first = differing[ratios.index(min(ratios))]
-                others = f", and in {len(differing) - 1} other places" if len(differing) > 1 else ""
+                others = f", and in {counted(len(differing) - 1, 'other place')}" if len(differing) > 1 else ""
                 yield f"N in {_with_number(kinds, dims[min(numbers)], first)}{others}", numbers
 
 

@@ -74,6 +74,7 @@ def test_a_refused_dump_does_not_pass(locked: Path, tmp_path: Path):
     )
     said = call("lock", "--check", tmp_path / "run", "--file", locked)
     assert (1, True) == (said.code, "1 dump could not be read" in said.out)
+    assert (True, False) == ("not passed" in said.out, "is passed" in said.out)  # nothing grew, and yet
     assert ":2:15: expected " in said.err
 
 

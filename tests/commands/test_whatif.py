@@ -150,3 +150,21 @@ def test_a_folder_of_dumps_is_answered_like_a_warehouse(example_warehouse: Path)
     assert "occupied at the peak" in by_folder.out
     assert "arena, at least" in by_folder.out
     assert "the whole schedule" in by_folder.out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            ["--chip", "v5e", "--memory-space", "1"],
+            "--chip says the memory of space 0; give the size of memory space 1",
+        ),
+        (["nosuch", "--chip", "v5e"], "there is no program 'nosuch'"),
+        (["--chip", "v5e", "--run", "nosuch"], "there is no run 'nosuch'"),
+    ],
+)
+def test_what_cannot_be_fitted_is_named(example_warehouse: Path, words: list[str], expected: str):
+    """The memory space, the program or the run, and not the shapes of programs that nobody asked for."""
+    said = call("fits", *words, "--warehouse", example_warehouse)
+    assert (2, "") == (said.code, said.out)
+    assert expected in said.err

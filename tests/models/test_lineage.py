@@ -97,7 +97,7 @@ WRONG = {
     "peak_memry.reserved_bytes": "there is no model marts.peak_memry; did you mean 'marts.peak_memory_v1'?",
     "peak_memory.reserved_byte": "marts.peak_memory_v1 has no column 'reserved_byte'; did you mean 'reserved_bytes'?",
     "peak_memory.zzz": "marts.peak_memory_v1 has no column 'zzz'",
-    "reserved_bytes": "expected MODEL.COLUMN, such as peak_memory.reserved_bytes, found 'reserved_bytes'",
+    "reserved_bytes": "expected a mart, or MODEL.COLUMN, such as peak_memory.reserved_bytes, found 'reserved_bytes'",
 }
 
 

@@ -1,5 +1,9 @@
 """Parts that wait for others, in memory or beyond it."""
 
+import errno
+import io
+import tempfile
+
 import pytest
 
 from bufferhouse.sources.spool import Spool
@@ -24,3 +28,11 @@ def test_memory_is_given_back():
         assert b"0123456789" == place
         assert isinstance(waiting.put(b"0"), tuple)
         waiting.take(place)
+
+
+def test_a_full_disk_is_told_with_its_folder(monkeypatch):
+    """The folder is that for temporary files, which nobody has named: the message does, and how to choose another."""
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: io.FileIO("/dev/full", "r+"))
+    with pytest.raises(OSError, match=r"\$TMPDIR") as caught:
+        Spool().put(b"x")
+    assert (errno.ENOSPC, tempfile.gettempdir()) == (caught.value.errno, caught.value.filename)

@@ -154,3 +154,24 @@ def test_a_bomb_is_refused_and_loads_when_the_limit_is_raised(warehouse, tmp_pat
     write_dumps(tmp_path / "plain" / "run", [1], large_dump)
     assert 0 == ingest(warehouse, tmp_path / "plain" / "run", "--run", "plain")[0]
     assert (2, 1) == (counts(warehouse)["dumps"], len({row[:2] for row in contents(warehouse)["rejects"]}))
+
+
+def test_a_name_that_is_like_one_in_an_archive_is_any_other(warehouse, tmp_path):
+    """Files and folders may be called as an archive with something in it."""
+    paths = write_dumps(tmp_path / "run", range(3))
+    paths[0].rename(paths[0].with_name(f"x.tar!{paths[0].name}"))
+    for path, folder in ((paths[1], "y.tar!"), (paths[2], "z.tar.gz!b/c")):
+        (tmp_path / "run" / folder).mkdir(parents=True)
+        path.rename(tmp_path / "run" / folder / path.name)
+    code, summary = ingest(warehouse, tmp_path / "run")
+    assert (0, 3) == (code, summary["new"])
+
+
+def test_a_pipe_that_is_called_like_a_dump_is_named(warehouse, tmp_path):
+    """It is not read, as nobody may ever write to it, and not passed over in silence."""
+    write_dumps(tmp_path / "run", [1])
+    os.mkfifo(tmp_path / "run" / name_of(2))
+    code, summary = ingest(warehouse, tmp_path / "run")
+    assert (1, 1) == (code, summary["new"])
+    [line] = summary["unreadable"]
+    assert line.endswith(f"{name_of(2)}: expected a file, found a pipe, a socket or a device")

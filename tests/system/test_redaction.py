@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from bufferhouse.errors import UsageError
 from bufferhouse.query.format import formatted
-from bufferhouse.redaction import HIDDEN, cleaned, lines, printable, redacted, remember
+from bufferhouse.redaction import HIDDEN, cleaned, guard, lines, printable, redacted, remember
 from tests.attack.outputs import CONTROLS, obeyed
 from tests.command_line import CHECKOUT, run
 from tests.system.secrets_told import FORMS, HARMLESS, SECRET
@@ -102,3 +103,16 @@ def test_logs_of_flows_tell_no_secret():
     assert 2 == len(heard)
     assert (False, True) == tuple(SECRET in text for text in heard)
     assert "" == obeyed(heard[0])
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_a_closed_stream_takes_everything(closed: str, monkeypatch: pytest.MonkeyPatch):
+    """Whoever starts a command without one of them, as daemons do, hears nothing, and the command does its work."""
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", sys.stdout)
+        patch.setattr(sys, "stderr", sys.stderr)
+        patch.setattr(sys, closed, None)
+        guard()
+        stream = getattr(sys, closed)
+        assert 2 == stream.write("x\n")
+        stream.unguarded.close()

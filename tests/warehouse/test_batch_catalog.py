@@ -129,3 +129,12 @@ def test_of_a_batch_only_what_a_model_reads_is_put_into_its_catalog():
                 f" WHERE table_catalog = '{CATALOG}' AND table_schema = 'raw'"
             ).fetchall()
         assert expected == {name for (name,) in there} & (frames.keys() | DERIVED.keys())
+
+
+def test_nothing_that_was_streamed_stays_behind_a_failure(con):
+    """An interrupt may have met the end of a statement over rows: their name is free for whoever goes on."""
+    con.register("given", pl.DataFrame({"a": [1]}).to_arrow())
+    with pytest.raises(duckdb.ConversionException):
+        run_statements(con, [Statement("fails", (), "SELECT CAST('x' AS INTEGER)")], catalog="memory")
+    again = Statement("made", (), "CREATE TABLE made AS SELECT * FROM given", given=pl.DataFrame({"a": [1, 2]}))
+    assert {"made": 2} == run_statements(con, [again], catalog="memory")

@@ -171,13 +171,20 @@ def test_a_wrong_set_changes_nothing(warehouse, run):
 
 
 def test_rename(warehouse, run):
-    """The name changes and nothing else; a name that is taken, empty or unknown is refused."""
+    """The name changes and nothing else; a name that is taken, empty, unknown or means another run is refused."""
     assert 0 == call("runs", "rename", "nightly", "weekly", "--warehouse", warehouse).code
     assert [("weekly", 2)] == rows(
         warehouse, "SELECT run_name, COUNT(*) FROM raw.runs JOIN raw.observations USING (run_id) GROUP BY ALL"
     )
-    for words in (["nightly", "x"], ["weekly", "weekly"], ["weekly", ""]):
+    for words in (
+        ["nightly", "x"],
+        ["weekly", "weekly"],
+        ["weekly", ""],
+        ["weekly", "latest"],
+        ["weekly", "previous:a=b"],
+    ):
         assert 2 == call("runs", "rename", *words, "--warehouse", warehouse).code
+    assert 2 == call("ingest", run, "--run", "latest", "--warehouse", warehouse).code
 
 
 def test_a_renamed_run_is_known_under_its_new_name(warehouse, run):

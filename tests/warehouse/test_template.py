@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from bufferhouse.errors import WarehouseFull
 from bufferhouse.warehouse import template
 from bufferhouse.warehouse.open import writing
 from tests.synthetic import small_dump
@@ -135,3 +136,13 @@ def test_another_version_makes_its_own(tmp_path: Path, cache: Path, monkeypatch:
         template._fingerprint.cache_clear()
     assert [(1,)] == rows(tmp_path / "second.duckdb", "FROM little")
     assert 2 == len(list(cache.glob("*")))
+
+
+def test_a_full_cache_is_as_good_as_none(tmp_path, monkeypatch):
+    """The warehouse is made from nothing: its own disk may have all the space it needs."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def make(_: Path) -> None:
+        raise WarehouseFull("no space left")
+
+    assert not template.copy_of_blank(template.Blank("tables", make), tmp_path / "new.duckdb")

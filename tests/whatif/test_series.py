@@ -26,7 +26,7 @@ def points(*sizes: tuple[int, int], schedule: str = "s") -> Series:
         # One number, as it is and multiplied by 128.
         (
             ["(f32[8,128], s32[1024])->(f32[])", "(f32[16,128], s32[2048])->(f32[])"],
-            [("N in f32[N,128], and in 1 other places", {0: 8, 1: 16})],
+            [("N in f32[N,128], and in 1 other place", {0: 8, 1: 16})],
         ),
         # Two numbers at once are none.
         (["(f32[8,128])->(f32[])", "(f32[16,192])->(f32[])"], []),
@@ -98,9 +98,9 @@ def test_the_verb_says_what_is_measured_and_what_not(tmp_path):
     assert (4, 6, 8, 56) == tuple(series[key] for key in keys)
     assert [False, False] == [piece["has_other_schedule"] for piece in series["pieces"]]
     text = call(*words).out
-    assert "jit_f, cpu: N in f32[N,4], and in 1 other places" in text
+    assert "jit_f, cpu: N in f32[N,4], and in 1 other place" in text
     assert "Interpolated, 6 may fit: a guess on the line to 8." in text
-    assert "The next measured, 8, is short of 56 B." in text
+    assert "The next measured, 8, takes 56 B too much." in text
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,8 @@ def test_the_verb_says_what_is_measured_and_what_not(tmp_path):
         (["jit_f"], "expected one of --chip and --capacity"),
         (["jit_f", "--chip", "v9"], "--chip: expected one of v2, v3"),
         (["jit_f", "--capacity", "lots"], "--capacity: expected a size such as"),
-        (["jit_g", "--chip", "v5e"], "no two programs named 'jit_g' differ in one number of their signatures alone"),
+        (["jit_g", "--chip", "v5e"], "there is no program 'jit_g'"),
+        (["jit_f", "--chip", "v5e", "--run", "b2"], "no two programs named 'jit_f' differ in one number of"),
     ],
 )
 def test_a_wrong_call_says_the_way_out(tmp_path, words: list[str], message: str):

@@ -229,7 +229,7 @@ def notes(comparison: Comparison) -> list[str]:
                 f"No dump of the run {side['side']} could be read; list its rejects with: bufferhouse rejects ls"
             )
     if not comparison.programs:
-        lines.append("Neither run has a dump with an allocation, so there is nothing to compare.")
+        lines.append("Neither run has an allocation that is asked for, so there is nothing to compare.")
     refused = [side["side"] for side in (before, after) if side["reject_count"] and side["dump_count"]]
     if refused:
         lines.append(

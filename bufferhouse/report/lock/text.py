@@ -1,6 +1,7 @@
 """Dumps held against a lock, as text: the words are those of the gate of `compare`."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 from urllib.parse import quote
@@ -141,6 +142,8 @@ def _sections(
     sections = []
     if judged.verdict.compared_count:
         sections = gate_sections(comparison, judged.verdict, limit, exact=exact)
+        if judged.verdict.is_passed and not judged.is_passed:
+            sections[0] = replace(sections[0], title="Growth is within the limit")
     if judged.refused:
         lines = [printable(uri, 200) for uri in judged.refused[:_SHOWN]]
         sections.append(Section(f"{counted(len(judged.refused), 'dump')} could not be read", lines))

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Record
-from bufferhouse.report.opening import opened
+from bufferhouse.report.opening import find_programs, opened
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable
 from bufferhouse.report.text.screen import terminal_text
 from bufferhouse.report.text.sections import Section, markdown_text, plain_json
+from bufferhouse.warehouse.run_names import find
 from bufferhouse.whatif.series import Fitting, Piece, Series, fitting, read_series
 
 _POINTS = [
@@ -52,7 +53,10 @@ def read_fits(
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(path, sources, wait) as (con, _, note):
-        found = read_series(con, word, memory_space=memory_space, run_name=run or "")
+        run_name = find(con, run).run_name if run else ""
+        found = read_series(con, word, memory_space=memory_space, run_name=run_name)
+        if not found and word:
+            find_programs(con, word)
     if not found:
         named = f" named {printable(word, 80)!r}" if word else ""
         raise UsageError(
@@ -75,7 +79,10 @@ def fits_text(asked: Asked, form: str, *, exact: bool = False) -> str:
 
 def _section(series: Series, asked: Asked) -> Section:
     title = f"{printable(series.program_name, 80)}, {series.compile_target}: {series.what}"
-    return Section(title, _lines(series, fitting(series, asked.capacity_bytes)), _POINTS, _rows(series, asked))
+    lines = _lines(series, fitting(series, asked.capacity_bytes))
+    if asked.chip and series.compile_target != "tpu":  # all chips that are known by name are TPUs
+        lines.insert(0, f"Compiled for {series.compile_target}: a compiler for {asked.chip} places and pads otherwise.")
+    return Section(title, lines, _POINTS, _rows(series, asked))
 
 
 def _rows(series: Series, asked: Asked) -> list[Record]:
@@ -110,7 +117,7 @@ def _lines(series: Series, found: Fitting) -> list[str]:
         lines.append(f"The largest measured that fits is {found.largest.number:,}.")
         lines.append(f"Interpolated, {found.interpolated:,} may fit: a guess on the line to {found.next.number:,}.")
     if found.next is not None:
-        lines.append(f"The next measured, {found.next.number:,}, is short of {human_bytes(found.short_bytes)}.")
+        lines.append(f"The next measured, {found.next.number:,}, takes {human_bytes(found.short_bytes)} too much.")
     if not found.is_monotonic:
         lines.append("A smaller one does not fit: the peak does not grow with the number alone.")
     changed = [f"{one.first.number:,} and {one.last.number:,}" for one in series.pieces if one.has_other_schedule]
@@ -120,7 +127,7 @@ def _lines(series: Series, found: Fitting) -> list[str]:
         )
     falling = [one for one in series.pieces if one.step_bytes < 0]
     if falling:
-        lines.append(f"In {counted(len(falling), 'piece')} more takes less: the bytes are not monotonic.")
+        lines.append(f"In {counted(len(falling), 'stretch')} a larger number takes fewer bytes.")
     return lines
 
 
