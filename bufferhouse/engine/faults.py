@@ -13,6 +13,7 @@ from bufferhouse.errors import WarehouseFull, first_line
 _NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit exceeded")
 _LOCKED = ("Could not set lock", "Conflicting lock")
 _NO_LAKE = "creating a new DuckLake is explicitly disabled"  # the catalog's database is there, and no lake is in it
+_EXPIRED = "No snapshot found at version"  # somebody compacted the lake since it was opened to read
 _OF_BUCKETS = "httpfs"  # the extension that a lake in a bucket wants, which is loaded for no other
 # Whatever met a connection that ended, or a server that starts, may tell it as any kind of error.
 _AWAY = re.compile(
@@ -54,6 +55,11 @@ def holder(error: Exception) -> str:
 def is_no_lake(error: Exception) -> bool:
     """Return whether a catalog holds no lake."""
     return _NO_LAKE in str(error)
+
+
+def is_expired(error: object) -> bool:
+    """Return whether the snapshot of a lake that is being read has been removed."""
+    return _EXPIRED in str(error)
 
 
 def wants_buckets(error: Exception) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.faults import lacks_space
+from bufferhouse.engine.faults import is_expired, lacks_space
 from bufferhouse.engine.sql import quoted, table_names
 from bufferhouse.errors import UsageError, WarehouseFull, first_line
 from bufferhouse.paths import replacing
@@ -54,6 +54,8 @@ def export_parquet(
                     f"COPY (SELECT * FROM {name}{order}) TO {quoted(str(new))} (FORMAT parquet, COMPRESSION zstd)"
                 )
         except duckdb.Error as error:
+            if is_expired(error):
+                raise
             if lacks_space(error):
                 raise WarehouseFull(
                     f"no space left for {target}: {first_line(error)}; make space and run it again"

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import duckdb
+
 from bufferhouse.engine.connection import close
 from bufferhouse.warehouse.address import Address, LakeAddress, address_of
 from bufferhouse.warehouse.file import File
@@ -46,10 +48,15 @@ def reading(place: Place, *, wait: float = 0.0, is_long: bool = False) -> Iterat
 
     Raises:
         UsageError, WarehouseBusy, WarehouseError: as `open_reader`.
+        WarehouseBusy: while it is read, the disk fills, or a lake does not answer or has the snapshot no more.
     """
     warehouse = open_reader(place, wait=wait, is_long=is_long)
     try:
         yield warehouse
+    except duckdb.Error as error:
+        if told := warehouse.told(error):
+            raise told from error
+        raise
     finally:
         close(warehouse.con)
 

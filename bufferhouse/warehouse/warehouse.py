@@ -79,7 +79,7 @@ class Warehouse(ABC):
         self._stack.close()
         if isinstance(error, RuntimeError) and isinstance(error.__cause__, KeyboardInterrupt):
             raise KeyboardInterrupt from error  # DuckDB wraps a Ctrl-C that meets it in a statement
-        if isinstance(error, duckdb.Error) and (told := self._told(error)):
+        if isinstance(error, duckdb.Error) and (told := self.told(error)):
             raise told from error
 
     @abstractmethod
@@ -99,7 +99,7 @@ class Warehouse(ABC):
     def exists(self) -> bool:
         """Say whether there is a warehouse at the address."""
 
-    def _told(self, error: duckdb.Error) -> Exception | None:
+    def told(self, error: duckdb.Error) -> Exception | None:
         """Return what to raise in the place of an error of DuckDB, which says what one can do; None for most."""
         return no_space(self.address, error)
 

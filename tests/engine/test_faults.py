@@ -17,7 +17,7 @@ print("held", flush=True)
 sys.stdin.readline()
 """
 KINDS = (
-    faults.lacks_space, faults.is_locked, faults.is_no_lake, faults.wants_buckets, faults.is_away,
+    faults.lacks_space, faults.is_locked, faults.is_no_lake, faults.is_expired, faults.wants_buckets, faults.is_away,
     faults.fills_temporary_files, faults.is_closed,
 )  # fmt: skip
 

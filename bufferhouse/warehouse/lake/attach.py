@@ -150,10 +150,9 @@ def _attach(
             if not is_busy and not faults.is_away(error):
                 raise WarehouseError(f"{address} cannot be opened: {reason}") from None
             if is_last:
-                what = "is open in another process" if is_busy else "does not answer"
-                raise WarehouseBusy(
-                    f"{address} {what}: {reason}; try again later, or wait for it with --wait SECONDS"
-                ) from None
+                held = f"is open in another process ({faults.holder(error)})"
+                what = held if is_busy else f"does not answer: {reason}"
+                raise WarehouseBusy(f"{address} {what}; try again later, or wait for it with --wait SECONDS") from None
 
 
 def _attach_once(con: duckdb.DuckDBPyConnection, statement: str) -> None:

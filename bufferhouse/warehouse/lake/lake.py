@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
+from bufferhouse.engine import faults
 from bufferhouse.engine.connection import close, close_writer, settle, tries
 from bufferhouse.engine.sql import quoted, transaction
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
@@ -77,8 +78,13 @@ class Lake(Warehouse):
     def exists(self) -> bool:
         return attach.exists(self.address)
 
-    def _told(self, error: duckdb.Error) -> Exception | None:
-        return super()._told(error) or (retry.away(error) if retry.passes(error) else None)
+    def told(self, error: duckdb.Error) -> Exception | None:
+        if faults.is_expired(error):
+            return WarehouseBusy(
+                "the snapshot that was being read is no longer in the lake: it was compacted meanwhile; run the same "
+                "command again, and compact with a longer --keep-snapshots"
+            )
+        return super().told(error) or (retry.away(error) if retry.passes(error) else None)
 
     def transaction(self) -> AbstractContextManager[None]:
         if self.claims is None:

@@ -8,8 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.errors import UsageError
+from bufferhouse.engine import faults
+from bufferhouse.errors import UsageError, WarehouseBusy
 from bufferhouse.query.door import door
+from bufferhouse.query.notebooks import export_parquet
 from bufferhouse.warehouse.address import ROOT, address_of
 from bufferhouse.warehouse.lake.attach import LAKE
 from bufferhouse.warehouse.lake.build import build_lake
@@ -148,6 +150,32 @@ def test_readers_of_postgres_only_read(postgres, bucket, fleet, tmp_path):
         "bufferhouse; connect as the role that ingests, whose tables these are (docs/lake.md)\n"
     )
     assert (2, "", expected) == (refused.code, refused.out, refused.err)
+
+
+def test_a_snapshot_that_is_removed_while_it_is_read(empty_lake, fleet, tmp_path):
+    """Tables, statements and files of an export alike: nothing is wrong with the statement, and trying again helps."""
+    dumps = sorted((fleet / "seeds").glob("0*"))
+    with writing(empty_lake) as warehouse:
+        load_texts(warehouse, [dumps[0].read_bytes()])
+    readers = {
+        "a table": lambda con: con.execute("SELECT COUNT(*) FROM raw.dumps").fetchall(),
+        "a statement": lambda con: door_answer(con, "SELECT COUNT(*) FROM raw.dumps"),
+        "an export": lambda con: export_parquet(con, tmp_path),
+    }
+    for number, (what, read) in enumerate(readers.items(), 1):
+        with pytest.raises(WarehouseBusy) as caught, reading(empty_lake) as reader:
+            with writing(empty_lake) as warehouse:
+                load_texts(warehouse, [dumps[number].read_bytes()])
+                warehouse.compact(keep_seconds=0)
+            read(reader.con)
+        assert faults.is_expired(caught.value.__cause__), what
+        assert "it was compacted meanwhile; run the same command again" in str(caught.value), what
+
+
+def door_answer(con: duckdb.DuckDBPyConnection, sql: str) -> list:
+    """What a user's statement answers."""
+    with door(con) as opened:
+        return opened.ask(sql).rows
 
 
 def test_the_session_is_one_that_only_reads(monkeypatch):
