@@ -111,9 +111,12 @@ def pack(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_forma
         print(json.dumps(done._asdict()))
         return
     print(f"{counted(done.arena_count, 'arena')} packed")
-    size, saved = human_bytes(done.size_bytes), human_bytes(done.savable_bytes)
-    print(f"all arenas: {size}, of which a perfect packer saves {saved}")
-    print(f"{done.proved_count:,} proved the smallest, {done.cut_count:,} cut short")
+    largest = f", at most by {human_bytes(done.most_savable_bytes)}" if done.smaller_count else ""
+    print(f"a perfect packer makes {counted(done.smaller_count, 'arena')} smaller{largest} (marts.fragmentation)")
+    print(
+        f"{done.proved_count:,} proved the smallest, {done.open_count:,} searched without a proof, "
+        f"{done.cut_count:,} cut short"
+    )
 
 
 @guarded

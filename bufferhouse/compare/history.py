@@ -64,7 +64,13 @@ def read_joined(
             if all((before["run_id"] in one) == (after["run_id"] in one) for one in seen):
                 continue
             pairs, sizes = joined_pairs(con, before["run_id"], after["run_id"])
-            pairs = [pair for pair in pairs if {dump.program_id for dump in pair[:2]} & {*program_ids}]
+            # Another compile target is another series.
+            pairs = [
+                pair
+                for pair in pairs
+                if {dump.program_id for dump in pair[:2]} & {*program_ids}
+                and pair.before.compile_target == pair.after.compile_target
+            ]
             if rows := compare_pairs(con, pairs, sizes, metric=metric, memory_space=memory_space):
                 found.append(Joined(before, after, rows))
     return found

@@ -1,9 +1,11 @@
 """A training step with more layers or a larger batch: every part of bufferhouse says so first, and the gate fails."""
 
 import json
+import shutil
 from functools import cache, partial
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from bufferhouse.commands.ingest_run import run_ingest
@@ -166,6 +168,23 @@ def test_blame_goes_on_where_the_signature_changed(ask, changed: str):
     assert step["delta_bytes"] == sum(cause["bytes"] for cause in step["causes"])
     assert f"Reshaped: {SAID[changed]}." in ask("blame", STEP).out
     assert [] == json.loads(ask("blame", "jit_count", "--format", "json").out)["reshaped"]
+
+
+def test_blame_keeps_compile_targets_apart(warehouses: dict[str, Path], tmp_path: Path):
+    """A program that is there for a CPU before and for a GPU after became nothing else."""
+    other = tmp_path / "other.duckdb"
+    shutil.copy(warehouses["layers-6"], other)
+    with duckdb.connect(str(other)) as con:
+        con.execute("UPDATE raw.runs SET platform = NULL")
+        con.execute(
+            "UPDATE raw.observations SET compile_target = 'sm_9.0'"
+            " WHERE run_id = (SELECT run_id FROM raw.runs WHERE run_name = 'layers-6')"
+        )
+    found = json.loads(call("blame", STEP, "--warehouse", other, "--format", "json").out)
+    assert {("cpu", FORMER), ("sm_9.0", "layers-6")} == {
+        (one["compile_target"], run["run_name"]) for one in found["series"] for run in one["runs"]
+    }
+    assert [] == found["reshaped"]
 
 
 def test_the_pages_hold_what_the_terminal_shows(ask, changed: str, tmp_path: Path):

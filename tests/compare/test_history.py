@@ -94,6 +94,14 @@ def test_a_program_without_a_change_is_a_row(example_warehouse: Path):
     assert "there is no program 'jit_while_simpel'; did you mean 'jit_while_simple'?" in wrong.err
 
 
+def test_a_memory_space_in_which_nothing_lies_is_told(example_warehouse: Path):
+    """Nothing is no answer: the message has the memory spaces that there are."""
+    spaces = {one.key["memory_space"] for one in read_blame(example_warehouse, CNN).series}
+    said = call("blame", CNN, "--warehouse", example_warehouse, "--memory-space", "9")
+    expected = f"nothing in memory space 9; its memory spaces: {', '.join(map(str, sorted(spaces)))}\n"
+    assert (2, "", f"bufferhouse: {CNN} has {expected}") == (said.code, said.out, said.err)
+
+
 def test_names_do_nothing_on_a_terminal(own_warehouse: Path):
     """Control characters in names of runs and programs are written as escapes."""
     with duckdb.connect(str(own_warehouse)) as con:

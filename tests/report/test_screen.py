@@ -194,7 +194,7 @@ def test_rows_that_are_not_printed_are_counted():
     for text in (terminal_text("report", [section]), markdown_text("report", [section])):
         assert "p4" in text
         assert "p5" not in text
-        assert text.endswith("7 more rows: see --format json or the page of --html")
+        assert text.endswith("7 more rows: --format json has all")
 
 
 def test_changes_are_coloured_by_their_way(monkeypatch: pytest.MonkeyPatch):

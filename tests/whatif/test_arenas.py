@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 from bufferhouse.warehouse.open import reading, writing
-from bufferhouse.whatif.arenas import pack_arenas
+from bufferhouse.whatif.arenas import Packed, pack_arenas
 from bufferhouse.whatif.packing import pack
 from bufferhouse.whatif.slots import Slots
 from tests.command_line import call
@@ -78,7 +78,7 @@ def test_a_search_without_time_says_so(monkeypatch):
 def test_a_warehouse_without_arenas_has_nothing_to_pack(warehouse):
     """No dump, no packing, no error."""
     with writing(warehouse) as writer:
-        assert (0, 0, 0, 0, 0) == tuple(pack_arenas(writer))
+        assert Packed(0, 0, 0, 0, 0) == pack_arenas(writer)
 
 
 @pytest.mark.soak

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bufferhouse.compare.history import Joined, Series, read_history, read_joined
 from bufferhouse.config.threshold import RELEVANT
-from bufferhouse.errors import counted
+from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.flags import flag_objects, flags_said
 from bufferhouse.report.compare.joined import COLUMNS as JOINED
@@ -69,7 +69,7 @@ def read_blame(
     """Read the history of the programs that `word` means: a name or program_id, or the beginning of either.
 
     Raises:
-        UsageError: there is no such program. The message names similar ones.
+        UsageError: there is no such program, or it has nothing in that memory space. The message names what there is.
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
@@ -77,6 +77,11 @@ def read_blame(
         program_ids = find_programs(con, word)
         found = read_history(con, program_ids, metric=metric, memory_space=memory_space)
         joined = read_joined(con, program_ids, metric=metric, memory_space=memory_space)
+        if memory_space is not None and not (found or joined):
+            used = {one.key["memory_space"] for one in read_history(con, program_ids, metric=metric)}
+            raise UsageError(
+                f"{word} has nothing in memory space {memory_space}; its memory spaces: {', '.join(map(str, sorted(used)))}"
+            )
     return Blamed(name, datetime.now(UTC), note, word, metric, found, joined)
 
 
