@@ -54,11 +54,13 @@ def run_ingest(
     if plan:
         summary = count_only(named, _asked(path, wait), rehash=rehash)
     else:
-        reparsed: list[str] = []
-        writer = _reparsed(path, wait, rehash, reparsed) if reparse else writing(path, wait=wait)
+        again = Summary()
+        writer = _reparsed(path, wait, rehash, again) if reparse else writing(path, wait=wait)
         by_source = _ingested([named], writer, rehash=rehash, publish=publish)
         summary = by_source[named.name]
-        summary.unreadable += reparsed
+        if reparse:
+            summary.reparsed = again.reparsed
+            summary.unreadable += again.unreadable
     if summary.error is not None:
         raise summary.error
     if summary.archives:
@@ -101,8 +103,8 @@ def _ingested(sources: Sequence[Source], writer: Iterator[Warehouse], **options:
     except KeyboardInterrupt:
         summary = total_of(by_source)
         print(
-            f"bufferhouse: committed before the interrupt: {summary.new} new, {summary.known} known, "
-            f"{summary.rejected} rejected; the same command continues from there",
+            f"bufferhouse: committed before the interrupt: {summary.new:,} new, {summary.known:,} known, "
+            f"{summary.rejected:,} rejected; the same command continues from there",
             file=sys.stderr,
         )
         raise
@@ -117,25 +119,26 @@ def _asked(path: Place, wait: float) -> Iterator[Warehouse]:
 
 
 @contextmanager
-def _reparsed(path: Place, wait: float, every: bool, refused: list[str]) -> Iterator[Warehouse]:
-    """Yield a warehouse in which what an older version parsed is parsed again; `refused` says what kept its rows."""
+def _reparsed(path: Place, wait: float, every: bool, again: Summary) -> Iterator[Warehouse]:
+    """Yield a warehouse in which what an older version parsed is parsed again, and count that in."""
     from bufferhouse.warehouse.reparse import outdated, reparse
 
     with writing(path, wait=wait) as warehouse:
-        refused += reparse(warehouse, outdated(warehouse.con, every=every), progress=_say_reparsed).refused
+        done = reparse(warehouse, outdated(warehouse.con, every=every), progress=_say_reparsed)
+        again.reparsed, again.unreadable = done.count, done.refused
         yield warehouse
 
 
 def _say_reparsed(done: int, total: int) -> None:
-    print(f"{done}/{counted(total, 'dump')} parsed again", file=sys.stderr)
+    print(f"{done:,}/{counted(total, 'dump')} parsed again", file=sys.stderr)
 
 
 def _show(bar: Bar, by_source: Mapping[str, Summary], progress: Progress) -> None:
     """Show that a batch is loaded: a bar on a terminal, one line a batch elsewhere; both on standard error."""
     summary = total_of(by_source)
-    rejected = f", {summary.rejected} rejected" if summary.rejected else ""
+    rejected = f", {summary.rejected:,} rejected" if summary.rejected else ""
     if bar.is_shown:
-        bar.reach("dumps", progress.done, progress.total, f"{summary.new} new{rejected}")
+        bar.reach("dumps", progress.done, progress.total, f"{summary.new:,} new{rejected}")
         return
     dumps = counted(progress.total, "dump")
-    print(f"{progress.done}/{dumps}: {summary.new} new, {summary.known} known{rejected}", file=sys.stderr)
+    print(f"{progress.done:,}/{dumps}: {summary.new:,} new, {summary.known:,} known{rejected}", file=sys.stderr)

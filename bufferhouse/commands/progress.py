@@ -56,7 +56,7 @@ def progress_of(what: str) -> Iterator[Callable[[int, int], None]]:
         nonlocal shown
         if done == total or (done - shown) * _LINES >= total:
             shown = done
-            print(f"{what}: {done}/{total}", file=sys.stderr)
+            print(f"{what}: {done:,}/{total:,}", file=sys.stderr)
 
     with Bar() as bar:
         yield (lambda done, total: bar.reach(what, done, total)) if bar.is_shown else line

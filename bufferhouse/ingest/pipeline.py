@@ -225,7 +225,7 @@ def _read(
             else:
                 batches = read_batches(writer, arrivals.ready, limits, hold=hold, in_flight=in_flight)
             for batch in batches:
-                summary.unreadable += batch.unreadable
+                summary.leave_out(batch.unreadable)
                 yield job, batch
         summary.waiting += arrivals.waiting
 
@@ -310,5 +310,5 @@ def plan(source: Source, warehouse: AbstractContextManager[Warehouse], *, rehash
                 else:
                     summary.new += 1
                     taken.add(content.dump_id)
-    summary.unreadable += reading.batch.unreadable
+    summary.leave_out(reading.batch.unreadable)
     return summary

@@ -1,6 +1,6 @@
 """What an ingest did, in numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bufferhouse.ingest.logs import LoadedLogs
@@ -8,7 +8,7 @@ from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
 _COUNTS = (
-    *("seen", "new", "known", "ignored", "rejected", "known_rejected", "bytes", "late"),
+    *("seen", "new", "known", "ignored", "rejected", "known_rejected", "left_out", "bytes", "late"),
     *("logs", "messages", "refused_messages"),
 )
 _LISTS = (
@@ -21,12 +21,14 @@ _LISTS = (
 class Summary:
     """What an ingest did to one source, or to several together; `as_dict` is what `ingest --format json` prints.
 
-    `waiting` says what is left for later and why, `late` counts what came after its run was complete. A `fault` is why
+    `unreadable` are lines about what could not be read, or noted: so many of these dumps, among those seen, are
+    `left_out`; the others stood in the way of seeing any. `waiting` says what is left for later and why, `late` counts what came after its run was complete. A `fault` is why
     a source could not be looked at, or not to its end; `error` is the exception. `archives` lie beside dumps, unopened.
     `other_names` gives for runs the name that their run.json says, `undescribed` are new runs without a compiler or a
     platform. `endings` counts by ending what was found where no dump was; elsewhere it is None. `logs` were read, and
     hold new `messages` about programs that did not fit, and `refused_messages`, which are no dumps that were rejected;
-    `log_notes` are about what was left out of them.
+    `log_notes` are about what was left out of them. `reparsed` dumps of the warehouse were parsed again; None where
+    nobody asked for it.
     """
 
     seen: int = 0
@@ -35,6 +37,7 @@ class Summary:
     ignored: int = 0
     rejected: int = 0
     known_rejected: int = 0
+    left_out: int = 0
     unreadable: list[str] = field(default_factory=list)
     reject_lines: list[str] = field(default_factory=list)
     warnings: dict[str, int] = field(default_factory=dict)
@@ -57,12 +60,18 @@ class Summary:
     logs: int = 0
     messages: int = 0
     refused_messages: int = 0
+    reparsed: int | None = None
 
     def note_nothing(self, discovery: Discovery) -> None:
         """Note that no dump was found, and what was."""
         self.ignored = discovery.ignored_count
         self.unreadable += discovery.refused
         self.endings = dict(discovery.endings.most_common())
+
+    def leave_out(self, unreadable: Sequence[str]) -> None:
+        """Note dumps that were seen and could not be read, each with the reason."""
+        self.left_out += len(unreadable)
+        self.unreadable += unreadable
 
     def add(self, loaded: Loaded) -> None:
         """Count one load in."""
@@ -73,7 +82,7 @@ class Summary:
         self.bytes += loaded.text_bytes
         self.reject_lines += [f"{s.source_uri}:{refusal}" if refusal.line else f"{s.source_uri}: {refusal}"
                               for s, refusal in loaded.rejects]  # fmt: skip
-        self.unreadable += loaded.unreadable
+        self.leave_out(loaded.unreadable)
         self.head_faults += loaded.head_faults
         for name, count in loaded.warnings.items():
             self.warnings[name] = self.warnings.get(name, 0) + count
@@ -122,7 +131,8 @@ class Summary:
         tries = ("conflicts", "retries") if self.conflicts is not None else ()
         found = ("endings",) if self.endings is not None else ()
         logs = ("logs", "messages", "refused_messages") if self.logs else ()
-        return {name: getattr(self, name) for name in (*names, *tries, *found, *logs)}
+        again = ("reparsed",) if self.reparsed is not None else ()
+        return {name: getattr(self, name) for name in (*names, *tries, *found, *logs, *again)}
 
     def told(self) -> dict:
         """Return the summary of a pass as JSON knows it: with what waits, and what came late."""

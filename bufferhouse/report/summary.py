@@ -14,11 +14,16 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
     """Return the lines that `ingest` prints: counts, then the rejects with their reasons."""
     if summary.endings is not None:
         return [_nothing(summary), *(f"unreadable: {line}" for line in summary.unreadable)]
+    again = [] if summary.reparsed is None else [f"{counted(summary.reparsed, 'dump')} parsed again"]
+    if again and not summary.seen:
+        return [*again, *(f"unreadable: {line}" for line in summary.unreadable)]
     runs = summary.runs if len(summary.runs) <= 12 else [*summary.runs[:11], f"… {len(summary.runs) - 11} more"]
     result = [
+        *again,
         f"{counted(summary.seen, 'dump')} of {counted(len(summary.runs), 'run')} seen: "
-        f"{summary.new} {'to load' if plan else 'new'}, {summary.known} known, {summary.rejected} rejected"
-        + (f", {summary.known_rejected} rejected before" if summary.known_rejected else "")
+        f"{summary.new:,} {'to load' if plan else 'new'}, {summary.known:,} known, {summary.rejected:,} rejected"
+        + (f", {summary.known_rejected:,} rejected before" if summary.known_rejected else "")
+        + (f", {summary.left_out:,} unreadable" if summary.left_out else "")
         + (f"; {counted(summary.ignored, 'other file')} ignored" if summary.ignored else ""),
     ]
     if runs:
@@ -30,7 +35,7 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
     if summary.logs:
         result.append(
             f"{counted(summary.logs, 'log')} read: {counted(summary.messages, 'new message')} about memory"
-            + (f", {summary.refused_messages} refused" if summary.refused_messages else "")
+            + (f", {summary.refused_messages:,} refused" if summary.refused_messages else "")
             + ("; see: bufferhouse oom RUN" if summary.messages else "")
         )
     if summary.conflicts or summary.retries:

@@ -215,6 +215,7 @@ def test_files_that_cannot_be_read_are_named_and_stop_only_themselves(warehouse,
     outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
     assert 1 == outcome.code
     assert f"unreadable: {lost}: No such file or directory" in outcome.out
+    assert "3 dumps of 1 run seen: 2 new, 0 known, 0 rejected, 1 unreadable\n" in outcome.out
     assert 2 == counts(warehouse)["dumps"]
     assert 1 == ingested(warehouse, tmp_path / "run")[0]
 
@@ -232,6 +233,7 @@ def test_a_file_that_vanishes_while_others_are_read_is_named(warehouse, tmp_path
     source = Source.named([str(tmp_path / "run")])
     (summary,) = ingest([source], writing(warehouse), run=then_gone).values()
     assert (1, 1, [f"{gone}: No such file or directory"]) == (summary.exit_code, summary.new, summary.unreadable)
+    assert summary.seen == summary.new + summary.left_out
 
 
 @pytest.mark.parametrize("data", [b"\x1f\x8b\x08 no gzip", gzip.compress(small_dump(3))[:-9]], ids=["bad", "cut"])

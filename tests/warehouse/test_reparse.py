@@ -61,6 +61,7 @@ def test_rows_of_an_older_version_become_those_of_this_one(own_warehouse):
     outcome = call("ingest", "--reparse", "--warehouse", own_warehouse)
     assert 0 == outcome.code, outcome.out
     assert "126/126 dumps parsed again" in outcome.err
+    assert "126 dumps parsed again\n" == outcome.out
     assert expected == derived(own_warehouse)
     assert "126 of 126 dumps proved\n" == call("verify", "--warehouse", own_warehouse).out
     assert 0 == call("check", "--warehouse", own_warehouse).code
@@ -88,7 +89,8 @@ def test_each_batch_is_a_load_that_saw_no_file(few, monkeypatch):
 def test_what_this_version_wrote_is_left_alone_unless_asked(few):
     """Nothing to do, and not one row of raw.loads; with --rehash all is parsed again."""
     before = counts(few)
-    assert 0 == call("ingest", "--reparse", "--warehouse", few).code
+    outcome = call("ingest", "--reparse", "--warehouse", few)
+    assert (0, "0 dumps parsed again\n") == (outcome.code, outcome.out)
     assert before == counts(few)
     expected = derived(few)
     assert 0 == call("ingest", "--reparse", "--rehash", "--warehouse", few).code
@@ -101,7 +103,7 @@ def test_sources_may_be_ingested_along(few, tmp_path):
     as_if_older(few)
     write_dumps(tmp_path / "more", [1, 2])
     code, summary = ingest(few, tmp_path / "more", "--reparse")
-    assert (0, 2, 2) == (code, summary["seen"], summary["new"])
+    assert (0, 2, 2, 5) == (code, summary["seen"], summary["new"], summary["reparsed"])
     assert [(1,), (5,), (2,)] == rows(
         few, "SELECT CASE load_id WHEN 1 THEN 1 ELSE new_count END FROM raw.loads ORDER BY load_id"
     )
