@@ -36,17 +36,17 @@ def join(con: duckdb.DuckDBPyConnection, message: Message, candidates: Sequence[
     the sum of, or which has the instruction that it names.
     """
     if not candidates:
-        return Joined(None, None, "no dump is there: XLA writes one with XLA_FLAGS='--xla_dump_to=DIR "
+        return Joined(None, None, "none is there; XLA writes one with XLA_FLAGS='--xla_dump_to=DIR "
                       "--xla_dump_hlo_as_text', also for a program that does not fit")  # fmt: skip
     name = message.module
     named = [one for one in candidates if not name or name in (one["module_name"], one["program_name"])]
     fitting = list({one["dump_id"]: one for one in named}.values())
     if name and not fitting:
-        return Joined(None, None, f"no dump there is of the module {name}")
+        return Joined(None, None, f"none of those there is of the module {name}")
     if len(fitting) > 1 or message.dialect == "T4":
         fitting = [one for one in fitting if _is_reproduced(con, message, one)]
     if not fitting:
-        return Joined(None, None, "no dump there has bytes that its figures are the sum of")
+        return Joined(None, None, "none of those there has bytes that its figures are the sum of")
     if len(fitting) > 1:
         names = ", ".join(sorted(one["relative_path"] for one in fitting)[:3])
         return Joined(None, None, f"{len(fitting)} dumps fit as well: {names}")

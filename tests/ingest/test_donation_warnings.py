@@ -117,7 +117,7 @@ def test_a_warning_is_no_failure(run, warehouse):
     assert (1, 0) == (summary["logs"], summary["messages"])
     assert [] == rows(warehouse, "SELECT * FROM marts.oom_v1")
     assert [(None,)] == rows(warehouse, "SELECT did_not_fit FROM marts.observations_v2")
-    assert "Nothing that did not fit was found" in call("oom", "plain", "--warehouse", warehouse).out
+    assert "No failure for lack of memory was found" in call("oom", "plain", "--warehouse", warehouse).out
 
 
 def test_a_log_of_no_run_in_particular_is_told(run, warehouse):

@@ -118,7 +118,7 @@ def test_a_dump_that_does_not_explain_a_message_is_not_taken(con):
     """Of two others none has such bytes; one other is shown with both numbers, and the figure is unknown."""
     [message], others = failures(log("libtpu-0.0.33/xent")), ("libtpu-0.0.33/kv", "libtpu-0.0.33/i8")
     [finding] = explain(con, [message], held(con, *others))
-    assert (None, "no dump there has bytes that its figures are the sum of") == (finding.dump, finding.reason)
+    assert (None, "none of those there has bytes that its figures are the sum of") == (finding.dump, finding.reason)
     [finding] = explain(con, [message], held(con, others[0]))
     [used] = [one for one in finding.figures if one.figure.name == "used"]
     assert (None, None, False, 8_589_951_488) == (used.size_bytes, used.rule, used.is_reproduced, used.found_bytes)
@@ -239,7 +239,7 @@ def test_one_command_answers(tmp_path):
 def test_what_fits_narrowly_is_no_failure():
     """Exit 0; its warning is shown, and named as what it is."""
     said = call("oom", log(FITS).parent)
-    assert (0, "Nothing that did not fit was found") == (said.code, said.out.splitlines()[0])
+    assert (0, "No failure for lack of memory was found") == (said.code, said.out.splitlines()[0])
     assert "it may fit all the same" in said.out
 
 

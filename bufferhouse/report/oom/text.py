@@ -25,7 +25,7 @@ _T3 = "What it calls HLO temporaries are all allocations: parameters, temporarie
 _FIGURES = [
     Column("name", "figure"),
     Column("printed", "printed"),
-    Column("bytes", "from the dump", "bytes"),
+    Column("bytes", "in bytes", "bytes"),
     Column("rule", "which is"),
 ]
 _PARTS = [Column("name", "part"), Column("bytes", "bytes", "bytes"), Column("bar", "of the capacity", limit=80)]
@@ -93,7 +93,7 @@ def title(findings: Sequence[Finding]) -> str:
     """Return what was found in one line."""
     failures = sum(one.message.is_failure for one in findings)
     if not failures:
-        return "Nothing that did not fit was found"
+        return "No failure for lack of memory was found"
     return f"{counted(failures, 'program')} did not fit"
 
 
