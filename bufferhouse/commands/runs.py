@@ -323,7 +323,10 @@ def rejects_rm(
         rows = chosen(con, reject_ids or (), **facts)
     if not yes:
         print(formatted(COLUMNS, rows, "table"))
-    if plan or not (yes or (rows and agreed(f"{counted(len(rows), 'reject')}. Remove them?"))):
+    if plan:
+        print(f"{counted(len(rows), 'reject')} would be removed")
+        return
+    if not (yes or (rows and agreed(f"{counted(len(rows), 'reject')}. Remove them?"))):
         return
     with writing(path, wait=wait) as writer:
         count = remove(writer, [row[0] for row in rows])

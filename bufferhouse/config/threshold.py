@@ -34,7 +34,7 @@ class Threshold(NamedTuple):
         units = ["B"] if exact else [*reversed(_UNITS)]
         unit = next(unit for unit in units if self.size_bytes % _UNITS[unit] == 0 or unit == "B")
         size = [f"{self.size_bytes // _UNITS[unit]:,} {unit}"] if self.size_bytes else []
-        return ", ".join([*([f"{self.share * 100:g} %"] if self.share or not size else []), *size])
+        return ", ".join([*([f"{self.share * 100:g} %"] if self.share else []), *size]) or "1 B"
 
 
 def reshaped_mode(text: str) -> str:
@@ -57,15 +57,15 @@ def parse_threshold(text: str) -> Threshold:
     Raises:
         UsageError: the text is not a threshold.
     """
-    share, size = 0.0, 0
+    share = size = None
     for part in text.split(","):
-        if found := _SHARE.fullmatch(part.strip()):
+        if share is None and (found := _SHARE.fullmatch(part.strip())):
             share = float(Decimal(found[1]) / 100)
-        elif found := _SIZE.fullmatch(part.strip()):
+        elif size is None and (found := _SIZE.fullmatch(part.strip())):
             size = int(Decimal(found[1]) * _UNITS[found[2]])
         else:
             raise UsageError(f"expected a limit such as 5%, 16MiB or 5%,16MiB, found {text!r}")
-    return Threshold(share, size)
+    return Threshold(share or 0.0, size or 0)
 
 
 def parse_share(text: str) -> float:

@@ -63,7 +63,8 @@ def chosen(
         days=older_than_days,
     ).fetchall()
     if missing := set(reject_ids) - {row[0] for row in rows}:
-        raise UsageError(f"there is no reject {min(missing)} of that kind; see: bufferhouse rejects ls --all")
+        kind = " of that kind" if rule or run or older_than_days is not None else ""
+        raise UsageError(f"there is no reject {min(missing)}{kind}; see: bufferhouse rejects ls --all")
     return rows
 
 
