@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from bufferhouse.lock.entry import Lock
     from bufferhouse.report.lock.text import Links
 
+_MOST_NAMED = 5  # programs in a message
+
 
 @guarded
 def lock(
@@ -109,7 +111,9 @@ def lock(
     names = _names(accept, fresh) if accept else None
     with held(file):
         kept = read_mendable(file) if update or accept or file.exists() else Mendable([{}])
+        removed: set[str] = set()
         if not update and not accept:  # written anew: of what was there only reasons stay
+            removed = {f"{key[0]} ({key[2]})" for side in kept.sides for key in side if key not in fresh.entries}
             kept = Mendable([{key: one for key, one in side.items() if key in fresh.entries} for side in kept.sides])
         new = updated(kept, fresh, names, why or "")
         write_lock(file, new)
@@ -117,6 +121,10 @@ def lock(
     moved = [key for key, entry in new.entries.items() if key not in before or before[key].told != entry.told]
     chips = ", ".join(new.chips)
     say(f"{file}: {counted(len(new.entries), 'program')} ({chips}), {len(moved):,} written")
+    if removed:
+        named = ", ".join(sorted(removed)[:_MOST_NAMED])
+        others = f" and {len(removed) - _MOST_NAMED:,} more" if len(removed) > _MOST_NAMED else ""
+        say(f"no dump of {named}{others}: no longer in {file}; --update keeps what has no dump")
     if fresh.refused:
         raise typer.Exit(1)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bufferhouse.lock.file import read_lock
 from bufferhouse.paths import CHECKOUT
 from tests.command_line import call
 
@@ -19,6 +20,21 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     said = call("lock", LOCKED / "kept", "--file", path)
     assert (0, f"{path}: 1 program (cpu), 1 written\n") == (said.code, said.err)
     return path
+
+
+def test_what_a_new_file_leaves_out_is_named(locked: Path, tmp_path: Path):
+    """Written anew, the file holds the dumps that were given and no others; an update keeps the others."""
+    path = tmp_path / "memory.lock"
+    reshaped = CHECKOUT / "tests" / "data" / "reshaped" / "layers-4"
+    call("lock", reshaped, "--file", path)
+    kept = call("lock", "--update", LOCKED / "kept", "--file", path)
+    assert (0, False) == (kept.code, "no longer" in kept.err)
+    said = call("lock", reshaped, "--file", path)
+    [gone] = {f"{key[0]} ({key[2]})" for key in read_lock(locked).entries}
+    assert (0, f"no dump of {gone}: no longer in {path}; --update keeps what has no dump") == (
+        said.code, said.err.splitlines()[-1]
+    )  # fmt: skip
+    assert {"jit_count", "jit_train_step"} == {key[0] for key in read_lock(path).entries}
 
 
 def test_a_check_passes_or_names_the_line(locked: Path, tmp_path: Path):
