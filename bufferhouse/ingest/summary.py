@@ -21,14 +21,14 @@ _LISTS = (
 class Summary:
     """What an ingest did to one source, or to several together; `as_dict` is what `ingest --format json` prints.
 
-    `unreadable` are lines about what could not be read, or noted: so many of these dumps, among those seen, are
-    `left_out`; the others stood in the way of seeing any. `waiting` says what is left for later and why, `late` counts what came after its run was complete. A `fault` is why
-    a source could not be looked at, or not to its end; `error` is the exception. `archives` lie beside dumps, unopened.
-    `other_names` gives for runs the name that their run.json says, `undescribed` are new runs without a compiler or a
-    platform. `endings` counts by ending what was found where no dump was; elsewhere it is None. `logs` were read, and
-    hold new `messages` about programs that did not fit, and `refused_messages`, which are no dumps that were rejected;
-    `log_notes` are about what was left out of them. `reparsed` dumps of the warehouse were parsed again; None where
-    nobody asked for it.
+    `unreadable` says what could not be read, and why; `left_out` counts the dumps among that. `waiting` says what is
+    left for later and why, `late` counts what came after its run was complete. A `fault` is why a source could not be
+    looked at, or not to its end; `error` is the exception. `archives` lie beside dumps, unopened. `other_names` gives
+    for runs the name that their run.json says, `undescribed` are new runs without a compiler or a platform. `endings`
+    counts by ending what was found where no dump was; elsewhere it is None. `logs` were read, and hold new `messages`
+    about programs that did not fit, and `refused_messages`, which are no dumps that were rejected; `log_notes` are
+    about what was left out of them. `reparsed` dumps of the warehouse were parsed again; None where nobody asked for
+    it.
     """
 
     seen: int = 0

@@ -28,7 +28,10 @@ def test_words_of_limits(word: str, share: float, size: int, said: str):
     assert (Threshold(share, size), said) == (limit, str(limit))
 
 
-@pytest.mark.parametrize("word", ["", "5", "%", "5MB", "5%,", "5%,7%", "1B,2B", "-5%", "5%5%", "1e3%", "nan%", "9" * 400 + "GiB", "5mib"])
+@pytest.mark.parametrize(
+    "word",
+    ["", "5", "%", "5MB", "5%,", "5%,7%", "1B,2B", "-5%", "5%5%", "1e3%", "nan%", "9" * 400 + "GiB", "5mib"],
+)
 def test_what_is_no_limit_is_refused(word: str):
     """The message says what is expected, and quotes what was found."""
     with pytest.raises(UsageError, match=r"expected a limit such as 5%, 16MiB or 5%,16MiB, found"):

@@ -78,9 +78,9 @@ def read_blame(
         found = read_history(con, program_ids, metric=metric, memory_space=memory_space)
         joined = read_joined(con, program_ids, metric=metric, memory_space=memory_space)
         if memory_space is not None and not (found or joined):
-            used = {one.key["memory_space"] for one in read_history(con, program_ids, metric=metric)}
+            used = sorted({one.key["memory_space"] for one in read_history(con, program_ids, metric=metric)})
             raise UsageError(
-                f"{word} has nothing in memory space {memory_space}; its memory spaces: {', '.join(map(str, sorted(used)))}"
+                f"{word} has nothing in memory space {memory_space}; its memory spaces: {', '.join(map(str, used))}"
             )
     return Blamed(name, datetime.now(UTC), note, word, metric, found, joined)
 
