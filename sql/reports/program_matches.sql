@@ -23,10 +23,12 @@ matches AS (
 )
 
 SELECT
-    program_id,  -- The program.
-    program_name,  -- Its name; a weak key.
-    run_count,  -- Runs with a dump of it.
-    dump_count  -- Its dumps, repeats counted each time.
-FROM matches
-WHERE match_kind = (SELECT MIN(match_kind) FROM matches)
-ORDER BY program_name ASC, dump_count DESC, program_id ASC
+    m.program_id,  -- The program.
+    m.program_name,  -- Its name; a weak key.
+    p.entry_signature,  -- Element types and dimensions of parameters and output.
+    m.run_count,  -- Runs with a dump of it.
+    m.dump_count  -- Its dumps, repeats counted each time.
+FROM matches AS m
+LEFT JOIN marts.programs_v1 AS p ON m.program_id = p.program_id
+WHERE m.match_kind = (SELECT MIN(match_kind) FROM matches)
+ORDER BY m.program_name ASC, m.dump_count DESC, m.program_id ASC

@@ -17,6 +17,7 @@ from bufferhouse.report.nothing import NothingToShow, held_by, nothing_of
 from bufferhouse.report.opening import find_run, opened
 from bufferhouse.report.program.savings import MAPPED, savings_of
 from bufferhouse.report.text.figures import printable
+from bufferhouse.report.text.screen import distinct
 from bufferhouse.whatif.space import read_space
 
 STRETCHES = 400  # of the schedule in the timeline: about one for each three pixels of a wide page
@@ -25,6 +26,7 @@ PEAK_OWNERS = 10_000  # per memory space, in the table of values at the peak
 KEPT_OWNERS = 15  # per memory space, of which is told what keeps them alive
 COPIES = 15  # between memory spaces, those that are copied back first, then the largest
 _SHOWN_CANDIDATES = 12
+_SIGNATURE = 60  # characters of a signature in a list of candidates
 PARTS = {
     "element": "elements",
     "layout_padding": "layout padding",
@@ -224,10 +226,14 @@ def _program_id(con: duckdb.DuckDBPyConnection, word: str, run_id: int | None) -
 
 
 def _listed(matches: Sequence[Record]) -> str:
+    shown = matches[:_SHOWN_CANDIDATES]
     lines = [
         f"  {row['program_id']:>19}  {printable(row['program_name'], 80)}  ({counted(row['run_count'], 'run')})"
-        for row in matches[:_SHOWN_CANDIDATES]
+        for row in shown
     ]
+    if len({row["program_name"] for row in shown}) < len(shown):
+        signatures = distinct([printable(row["entry_signature"] or "") for row in shown], _SIGNATURE)
+        lines = [f"{line}  {signature}".rstrip() for line, signature in zip(lines, signatures, strict=True)]
     if len(matches) > _SHOWN_CANDIDATES:
         lines.append(f"  … and {len(matches) - _SHOWN_CANDIDATES:,} more: bufferhouse programs")
     return "\n".join(lines)
