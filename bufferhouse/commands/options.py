@@ -99,8 +99,11 @@ def told(verb: Callable) -> Callable:
         except BrokenPipeError:
             raise
         except OSError as error:
-            say(f"bufferhouse: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}")
-            raise typer.Exit(3 if error.errno in _FULL else 2) from None
+            is_full = error.errno in _FULL
+            place = error.filename or ("where the output goes" if is_full else "")
+            way_out = "; make space and run the same command again" if is_full else ""
+            say(f"bufferhouse: {f'{place}: ' if place else ''}{error.strerror or error}{way_out}")
+            raise typer.Exit(3 if is_full else 2) from None
         except KeyboardInterrupt:
             say(f"bufferhouse: interrupted after {time.monotonic() - started:.1f} s; what was committed is kept")
             raise typer.Exit(130) from None
