@@ -69,7 +69,7 @@ fuzz: $(READER) ## Feed both readers 300,000 damaged dumps (MUTATIONS=... for fe
 attack: $(READER) ## Attack every door: hostile SQL, archives, dumps, names, kills; nothing may be let through
 	$(BIN)/python -m tests.attack
 
-soak: $(READER) ## Run the tests that take minutes, and further inputs of those that take seconds
+soak: $(EXTRAS) $(READER) ## Run the tests that take minutes, and further inputs of those that take seconds
 	$(BIN)/python -m pytest -q -m soak
 
 bench: $(READER) ## Run the benchmarks

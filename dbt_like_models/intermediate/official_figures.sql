@@ -5,6 +5,7 @@ WITH ruled AS (
         o.run_id,
         o.relative_path,
         p.*,
+        (p.arena_bytes + 16383) // 16384 * 16384 AS arena_granule_bytes,  -- libtpu gives memory out in 16 KiB.
         COALESCE(c.sizes_rule, 'unknown') AS sizes_rule,
         COALESCE(c.temp_rule, 'unknown') AS temp_rule,
         COALESCE(c.peak_rule, 'unknown') AS peak_rule,
@@ -35,9 +36,9 @@ SELECT
         WHEN 'all_zero' THEN 0
         WHEN 'preallocated_temps' THEN temp_bytes
         WHEN 'twice_arena_less_covered'
-            THEN CASE WHEN has_stored_element THEN 2 * arena_bytes - arena_covered_bytes + 31744 ELSE 0 END
+            THEN CASE WHEN has_stored_element THEN 2 * arena_granule_bytes - arena_covered_bytes ELSE 0 END
         WHEN 'arena_in_16_kib'
-            THEN CASE WHEN has_stored_array THEN (arena_bytes + 16383) // 16384 * 16384 ELSE 0 END
+            THEN CASE WHEN has_stored_array THEN arena_granule_bytes ELSE 0 END
     END AS temp_bytes,  -- temp_size_in_bytes.
     CASE
         WHEN temp_rule IN ('twice_arena_less_covered', 'arena_in_16_kib') THEN is_by_opcode

@@ -17,6 +17,7 @@ from tests.synthetic import Slot, dump_text
 from tests.warehouses import load_texts
 
 TRUTH = CHECKOUT / "tests" / "data" / "truth"
+ARENAS = CHECKOUT / "tests" / "data" / "arenas"
 UNKNOWN = ("unknown", "unknown", "unknown", False)
 ZERO = ("all_zero", "all_zero", "not_reported", True)
 FLAGS = ("flags_of_allocations", "preallocated_temps")
@@ -111,7 +112,8 @@ RULES = {
     ("libtpu", "0.0.8", "tpu", None): (*TWICE, "not_reported", True),
     ("libtpu", "0.0.17", "tpu", None): (*TWICE, "unknown", True),
     LIBTPU_33: (*TWICE, "static_and_replay", True),
-    ("libtpu", "0.0.40", "tpu", None): ("flags_of_allocations", "unknown", "static_and_replay", False),
+    ("libtpu", "0.0.42.1", "tpu", None): (*TWICE, "static_and_replay", True),
+    ("libtpu", "0.0.45", "tpu", None): ("flags_of_allocations", "unknown", "static_and_replay", False),
     LIBTPU_51: (*WHOLE, "static_and_replay", False),
     ("libtpu", None, "tpu", "853872983"): (*TWICE, "static_and_replay", True),
     (None, None, "tpu", "1003875606"): (*WHOLE, "static_and_replay", False),
@@ -202,8 +204,8 @@ def test_the_rules_of_a_compiler(figures, compiler):
         (("jaxlib", "0.4.28", "cpu", None), (0, 0, 0, 0, None, None)),
         (("jaxlib", "0.7.2", "cpu", None), (96, 36, 32, 108, 64 + 32 + 16 + 4 + 4096, 4096)),
         (("jaxlib", "0.7.0", "cpu", None), (96, 36, 32, 108, None, 4096)),
-        (LIBTPU_33, (96, 36, 32, 2 * 100 - 70 + 31744, None, 4096)),
-        (("libtpu", "0.0.40", "tpu", None), (96, 36, 32, None, None, 4096)),
+        (LIBTPU_33, (96, 36, 32, 2 * 16384 - 70, None, 4096)),
+        (("libtpu", "0.0.45", "tpu", None), (96, 36, 32, None, None, 4096)),
         (LIBTPU_51, (96, 36, 32, 16384, None, 4096)),
         (("tensorflow", "2.21.0", "cpu", None), (None, None, None, None, None, None)),
     ],
@@ -213,6 +215,18 @@ def test_figures_done_by_hand(figures, compiler, expected):
     one of 8 in memory space 1; a constant of 16; a parameter of 4,096 in the host's memory, which only the peak has."""
     columns = ("argument_bytes", "output_bytes", "alias_bytes", "temp_bytes", "peak_bytes", "host_bytes")
     assert expected == tuple(figures[compiler, "by hand"][column] for column in columns)
+
+
+@pytest.mark.parametrize("release", ["libtpu-0.0.17.1", "libtpu-0.0.42.1"])
+def test_temporaries_that_end_anywhere(release):
+    """A TPU gives memory out in granules of 16 KiB: temp is that of whole ones, wherever in one an arena ends."""
+    columns = ", ".join(f"{figure}_bytes" for figure in official.FIGURES)
+    with in_memory([str(ARENAS / release)]) as con:
+        rows = con.execute(f"SELECT program_name, {columns} FROM marts.official_figures_v1").fetchall()
+        ends = con.execute("SELECT DISTINCT arena_bytes % 16384 FROM intermediate.official_parts ORDER BY 1").fetchall()
+    said = json.loads((ARENAS / release / official.FILE).read_text())
+    assert said == {name: dict(zip(official.FIGURES, figures, strict=True)) for name, *figures in rows}
+    assert [(0,), (512,)] == ends
 
 
 def test_the_newest_libtpu_says_less_of_the_same_program(own_warehouse):
