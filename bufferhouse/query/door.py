@@ -108,8 +108,8 @@ class Door:
             raise UsageError(f"Python cannot hold a parameter or a value of the answer: {error}") from None
         except duckdb.Error as error:
             self._roll_back()
-            if faults.is_expired(error):
-                raise  # of the lake, not of the statement
+            if faults.is_expired(error):  # a statement can say the same: then the warehouse answers as ever
+                self.con.execute("SELECT 1 FROM raw.loads LIMIT 1")
             raise UsageError(explained(self.con, error)) from None
         finally:
             self._roll_back()

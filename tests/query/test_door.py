@@ -252,6 +252,7 @@ def test_what_only_reads_is_answered(unchanged, sql, row_count):
         ("SELECT * FRO raw.dumps", 'syntax error at or near "raw"'),
         ("SELECT 1/", "syntax error at end of input"),
         ("SELECT CAST('x' AS BIGINT)", "Could not convert string 'x' to INT64"),
+        ("SELECT error('No snapshot found at version 3')", "No snapshot found at version 3"),
     ],
 )
 def test_a_mistake_in_the_sql_is_shown_as_duckdb_shows_it(unchanged, sql, hint):
