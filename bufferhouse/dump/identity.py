@@ -6,7 +6,6 @@ A module id or a jit name identifies nothing by itself: most names stand several
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -43,8 +42,7 @@ _MUST_COMPILE = "__XlaMustCompile"
 _RECOMPILES_BACKWARDS = re.compile(r"(?:\n?(?:_|[0-9]++[._]))*")
 
 
-@dataclass(frozen=True, slots=True)
-class FileName:
+class FileName(NamedTuple):
     """The facts in a file name; None for a missing fact."""
 
     module_id: int | None = None

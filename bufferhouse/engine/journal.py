@@ -27,6 +27,7 @@ HEADER_BYTES = 12288  # three headers of a page each; a checkpoint writes one of
 _DIGEST_BYTES = 32
 _ENTRY = struct.Struct("<2Q")  # place and length of the bytes that follow
 _NEVER = "1TB"  # a log this long
+_LONGEST = 16 << 20  # the bytes of a log that a commit takes in, which are DuckDB's own
 _BUSY = 3
 _PAUSE_SECONDS = 0.05
 
@@ -46,6 +47,8 @@ def unguard(con) -> None:
 def commit(con) -> None:
     """Commit a transaction; DuckDB takes a log that has become long into the file in the same go.
 
+    Long is one of 16 MiB, or as long as the file: then rows are written once, to the file, and not to the log first.
+
     Raises:
         duckdb.Error: as COMMIT.
     """
@@ -54,8 +57,10 @@ def commit(con) -> None:
     journals = []
     try:
         with suppress(OSError):  # no space for a journal: the log grows
-            journals = [_keep(con, name, file) for name, file in _files(con)]
-            con.execute("RESET checkpoint_threshold")
+            files = _files(con)
+            journals = [_keep(con, name, file) for name, file in files]
+            most = min([_LONGEST, *(file.stat().st_size for _, file in files)])
+            con.execute(f"SET checkpoint_threshold = '{most} bytes'")
         con.execute("COMMIT")
     finally:
         with suppress(duckdb.Error):  # the first error is the one to hear

@@ -168,6 +168,9 @@ class Reader:
 
 
 def _sighting(dump: Found, files: Mapping[str, bytes]) -> Sighting:
+    module_text = flags = proto = None
+    if not dump.is_alone:
+        module_text, flags, proto = module_text_of(dump, files), compile_flags_of(dump), proto_of(dump, files)
     return Sighting(
         dump.run_name,
         dump.relative_path,
@@ -178,10 +181,10 @@ def _sighting(dump: Found, files: Mapping[str, bytes]) -> Sighting:
         read_file_name(dump.relative_path),
         sum(map(len, files.values())),
         files,
-        module_text_of(dump, files),
+        module_text,
         dump.did_not_fit,
-        compile_flags_of(dump),
-        proto_of(dump, files),
+        flags,
+        proto,
     )
 
 

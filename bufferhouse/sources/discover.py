@@ -66,6 +66,11 @@ class Files:
     logs: list[Entry] = field(default_factory=list)
     failed: set[str] = field(default_factory=set)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no file lies beside any dump that can be of it."""
+        return not (self.siblings or self.module_texts or self.protos or self.flags)
+
 
 def main_of(path: str) -> str:
     """Return the path of the file that the dump of a values, live range, module text or proto file is known by.
@@ -110,12 +115,13 @@ def parted(files: Mapping[str, Entry], look_inside: bool) -> tuple[list[Entry], 
 def grouped(entry: Entry, beside: Files, directory: str) -> Found:
     """Join a dump with its values and live range files, which share its name up to the suffix, and its module text."""
     relative_path = relative_to(entry.path, directory)
-    has_some_beside = beside.siblings or beside.module_texts or beside.flags or beside.protos or entry.is_explicit
-    plain = compression.plain_name(entry.path) if has_some_beside or ".hlo" in entry.path else ""
+    if beside.is_empty and not entry.is_explicit and ".hlo" not in entry.path:
+        return Found.of(relative_path, {"combined": entry})
+    plain = compression.plain_name(entry.path)
     if is_proto(plain):
         flags = _flags(entry, plain, beside.flags)
         return Found.of(relative_path, {"proto": entry}, flags=flags)
-    if not has_some_beside or not plain.endswith(SUFFIXES["allocations"]):
+    if not plain.endswith(SUFFIXES["allocations"]):
         return Found.of(relative_path, {"combined": entry})
     parts = {"allocations": entry}
     stem = plain.removesuffix(SUFFIXES["allocations"])
@@ -455,22 +461,31 @@ def _tree(dump: Found) -> Tree:
 def _read_from(
     tree: Tree, dumps: Sequence[Found], waiting: Spool
 ) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
+    alone: dict[str, Found] = {}
     owners: dict[str, list[tuple[Found, str]]] = {}
     entries = []
     counts: dict[int, int] = {}
     for dump in dumps:
+        if dump.is_alone and dump.content is None:
+            entry = dump.parts["combined"]
+            if entry.path not in owners and alone.setdefault(entry.path, dump) is dump:
+                entries.append(entry)
+                continue
         wanted = _wanted(dump)
         counts[id(dump)] = len(wanted)
         if not wanted:
             yield dump, {}
         for role, entry in wanted:
             # The same dump may lie there plain and compressed: what lies beside them once is read once, for both.
-            if entry.path not in owners:
+            if entry.path not in owners and entry.path not in alone:
                 entries.append(entry)
             owners.setdefault(entry.path, []).append((dump, role))
     pending: dict[int, dict[str, Place | Exception]] = {}
     for entry, data in tree.read(entries):
-        for dump, role in owners[entry.path]:
+        if (dump := alone.get(entry.path)) is not None:
+            part = _decompressed(entry.path, "combined", data)
+            yield dump, part if isinstance(part, Exception) else {"combined": part}
+        for dump, role in owners.get(entry.path, ()):
             if role == _HEAD:
                 dump.head, part = data, b""
             elif role == _PROTO:
@@ -479,9 +494,6 @@ def _read_from(
                 dump.flag_texts, part = {**dump.flag_texts, role: _decompressed(entry.path, role, data)}, b""
             else:
                 part = _decompressed(entry.path, role, data)
-                if len(dump.parts) == 1 and dump.module_text is dump.proto is None and not dump.flags:
-                    yield dump, part if isinstance(part, Exception) else {role: part}
-                    continue
             parts = pending.setdefault(id(dump), {})
             parts[role] = part if isinstance(part, Exception) else waiting.put(part)
             if len(parts) == counts[id(dump)]:

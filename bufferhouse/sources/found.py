@@ -56,13 +56,16 @@ class Found:
         proto: Entry | None = None,
     ) -> Self:
         """Return a dump of some files: as large as all its parts, as young as the youngest."""
-        if len(parts) == 1:
-            (part,) = parts.values()
-            size_bytes, mtime_ns = part.size_bytes, part.mtime_ns
-        else:
-            size_bytes = sum(part.size_bytes for part in parts.values())
-            mtime_ns = max(part.mtime_ns for part in parts.values())
+        part, *others = parts.values()
+        size_bytes, mtime_ns = part.size_bytes, part.mtime_ns
+        for other in others:
+            size_bytes, mtime_ns = size_bytes + other.size_bytes, max(mtime_ns, other.mtime_ns)
         return cls("", relative_path, parts, size_bytes, mtime_ns, module_text, flags=flags, proto=proto)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is one text, and no file beside it tells more: so are most dumps of a fleet."""
+        return "combined" in self.parts and self.module_text is self.proto is None and not self.flags
 
     @property
     def uri(self) -> str:

@@ -149,7 +149,8 @@ class Sighting:
     @property
     def held_bytes(self) -> int:
         """About how many bytes of memory it takes besides its text."""
-        return sum(beside.held_bytes for beside in (self.module_text, self.proto) if beside is not None)
+        of_text = self.module_text.held_bytes if self.module_text else 0
+        return of_text + (self.proto.held_bytes if self.proto else 0)
 
 
 @dataclass(slots=True)

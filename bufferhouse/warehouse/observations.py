@@ -350,7 +350,7 @@ def _observations(
 def _columns(rows: Iterable[tuple], nothing: tuple) -> Iterable[Sequence | None]:
     """Return rows as columns, None for each where they all are `nothing`: of most dumps nothing lies beside them."""
     rows = list(rows)
-    return nothing if all(row is nothing for row in rows) else zip(*rows, strict=True)
+    return nothing if rows.count(nothing) == len(rows) else zip(*rows, strict=True)
 
 
 def _newest_loads(con: duckdb.DuckDBPyConnection, files: pl.DataFrame, known_runs: Set[int]) -> list[int | None]:
