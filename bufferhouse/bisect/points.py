@@ -217,7 +217,8 @@ class Points:
         if done.fault is not None:
             return Point(name, BAD, None, run_name if has_dumps else None, fault=done.fault, log=log.read_bytes())
         if not has_dumps:
-            return Point(name, SKIPPED, None, fault=f"left no dump: {log.read_text(errors='replace')[-100:].strip()}")
+            last = log.read_text(errors="replace")[-100:].strip() or "nothing, not even an error"
+            return Point(name, SKIPPED, None, fault=f"left no dump; it wrote: {last}")
         with self._reading() as con:
             (run_id,) = execute(con, "SELECT run_id FROM raw.runs WHERE run_name = $name", name=run_name).fetchone()
             row = self._row(con, run_id)

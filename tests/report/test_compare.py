@@ -121,6 +121,14 @@ def test_a_run_and_itself_are_the_same(example_warehouse: Path):
     assert "Both sides are the same run.\nNothing changed." in text
 
 
+def test_a_memory_space_of_neither_run_is_answered_with_those_there_are(example_warehouse: Path):
+    comparison = read_comparison(example_warehouse, *TPU, memory_space=9)
+    spaces = sorted({row["memory_space"] for row in read_comparison(example_warehouse, *TPU).programs})
+
+    line = "Neither run has an allocation in the memory space that is asked for; there are: "
+    assert f"{line}{', '.join(map(str, spaces))}." in compare_text(comparison, "table")
+
+
 def test_what_is_not_known_is_not_compared(changed: Path):
     """Without live ranges reserved bytes are compared; where those are equal, the rest is not called so."""
     dumps = "(SELECT dump_id FROM raw.observations JOIN raw.runs USING (run_id) WHERE run_name = '{}' {})"

@@ -30,7 +30,8 @@ class Comparison:
     dumps and memory space) and of the causes (`compare_causes`), the biggest first. `device_facts` say where the dumps
     of a run without a known device contradict those of the other. `flags` are the options that differ between the
     compilations, with the labels of the programs, as far as files beside the dumps tell them; `lost_donations` those
-    that were taken before and are not any more.
+    that were taken before and are not any more. `spaces` are the memory spaces of the programs where the one that is
+    asked for is in none of them.
     """
 
     warehouse: str
@@ -43,6 +44,7 @@ class Comparison:
     device_facts: Sequence[str] = ()
     flags: Sequence[Record] = ()
     lost_donations: Sequence[Record] = ()
+    spaces: Sequence[int] = ()
 
     @property
     def before(self) -> Record:
@@ -175,6 +177,10 @@ def comparison_of(
     device_facts = _device_facts(con, sides.records)
     wanted = {"metric": metric, "program_ids": program_ids, "memory_space": memory_space}
     rows = compare_runs(con, **runs, **wanted, within=within)
+    spaces: set[int] = set()
+    if memory_space is not None and not rows:
+        of_all = compare_runs(con, **runs, metric=metric, program_ids=program_ids, within=within)
+        spaces = {row.memory_space for row in of_all}
     pairs = [row.pair for row in rows]
     changes = changed_flags(con, **runs, pairs=pairs, within=within)
     lost = lost_donations(con, after_run_id, pairs, within[1])
@@ -185,7 +191,8 @@ def comparison_of(
         "compare_causes": Answer.of(cause_records(rows, programs)),
     }
     beside = flag_records(changes, programs), donation_records(lost, programs)
-    return Comparison(warehouse, datetime.now(UTC), note, metric, relevant, rows, answers, device_facts, *beside)
+    now = datetime.now(UTC)
+    return Comparison(warehouse, now, note, metric, relevant, rows, answers, device_facts, *beside, sorted(spaces))
 
 
 def _of_part(side: Record, part: Part) -> Record:

@@ -228,7 +228,10 @@ def notes(comparison: Comparison) -> list[str]:
             lines.append(
                 f"No dump of the run {side['side']} could be read; list its rejects with: bufferhouse rejects ls"
             )
-    if not comparison.programs:
+    if comparison.spaces:
+        there = ", ".join(map(str, comparison.spaces))
+        lines.append(f"Neither run has an allocation in the memory space that is asked for; there are: {there}.")
+    elif not comparison.programs:
         lines.append("Neither run has an allocation that is asked for, so there is nothing to compare.")
     refused = [side["side"] for side in (before, after) if side["reject_count"] and side["dump_count"]]
     if refused:
