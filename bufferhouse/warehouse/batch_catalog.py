@@ -85,10 +85,7 @@ def batch_catalog(
         con.execute(f"USE {CATALOG}")  # before anything is registered: in a lake it would be looked up in the catalog
         for layer in LAYERS:
             con.execute(f"CREATE SCHEMA {layer}")
-        for table in ("observations", *SETS, "packings"):
-            # What a dump was seen with may be another tomorrow: nothing that is kept with the dump can depend on it.
-            con.execute(f'CREATE TABLE raw.{table} AS FROM "{main}".raw.{table} LIMIT 0')
-        rows = run_statements(con, list(_statements(frames, built)), catalog=CATALOG)
+        rows = run_statements(con, list(_statements(main, frames, built)), catalog=CATALOG)
         con.execute(f'USE "{main}"')
         checks = [(row[0], row[2], rows[row[0]]) for row in built if row[2]]
         yield Names({row[0]: rows[row[0]] for row in built if row[1]}, checks)
@@ -99,7 +96,7 @@ def batch_catalog(
             con.execute(f"DETACH {CATALOG}")
 
 
-def _statements(frames: Mapping[str, pl.DataFrame], built: list[tuple]) -> Iterator[Statement]:
+def _statements(main: str, frames: Mapping[str, pl.DataFrame], built: list[tuple]) -> Iterator[Statement]:
     """Yield what makes the tables of raw that models read, then what builds the models that are asked for.
 
     A large table that no model reads any more is dropped for its memory.
@@ -113,6 +110,9 @@ def _statements(frames: Mapping[str, pl.DataFrame], built: list[tuple]) -> Itera
     models = [model for model in built if model[0] in asked]
     stored_models = [name for name, *_ in models if name in stored]
     last_reader = {table: name for name in stored_models for table in behind[name] - kept}
+    # What a dump was seen with may be another tomorrow: nothing that is kept with the dump can depend on it.
+    for name in [f"raw.{table}" for table in ("observations", *SETS, "packings") if f"raw.{table}" in asked]:
+        yield Statement(name, (), f'CREATE TABLE {name} AS FROM "{main}".{name} LIMIT 0')
     for name, frame in given.items():
         if name in asked or name in kept:
             yield Statement(name, (), f"CREATE TABLE {name} AS SELECT * FROM given", given=frame)
