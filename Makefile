@@ -56,7 +56,7 @@ check: $(STAMP) ## Lint, check the format, and check that no lock file names a r
 	$(BIN)/ruff format --check .
 	@! grep -n '://' requirements.lock extras.lock docker/requirements.lock
 
-golden: $(READER) ## Write the expected outputs of the tests anew; read the diff before committing it
+golden: $(EXTRAS) $(READER) ## Write the expected outputs of the tests anew; read the diff before committing it
 	$(BIN)/python -m pytest -q --golden-update tests
 
 corpus: $(READER) ## Read the whole corpus, a line per build: byte for byte, and against the compiler's own truth
@@ -66,13 +66,13 @@ fuzz: $(READER) ## Feed both readers 300,000 damaged dumps (MUTATIONS=... for fe
 	$(BIN)/python -m tests.fuzz --mutations $(MUTATIONS)
 	$(BIN)/python -m tests.dump.fuzz_native --mutations $(MUTATIONS)
 
-attack: $(READER) ## Attack every door: hostile SQL, archives, dumps, names, kills; nothing may be let through
+attack: $(EXTRAS) $(READER) ## Attack every door: hostile SQL, archives, dumps, names, kills; nothing may be let through
 	$(BIN)/python -m tests.attack
 
 soak: $(EXTRAS) $(READER) ## Run the tests that take minutes, and further inputs of those that take seconds
 	$(BIN)/python -m pytest -q -m soak
 
-bench: $(READER) ## Run the benchmarks
+bench: $(EXTRAS) $(READER) ## Run the benchmarks
 	$(BIN)/python -m benchmarks
 
 protos: $(STAMP) ## Write the reader of protos anew, after a change of bufferhouse/proto/hlo.proto
