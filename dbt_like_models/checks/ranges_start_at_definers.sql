@@ -1,6 +1,6 @@
 -- A live range starts at the line of the instruction that defines its value, that of a parameter where its computation
 -- starts: at 0, but for parameters of loops and branches, which are phis (HloLiveRange::CalculateBufferStartEndMap).
--- The root of an asynchronous computation breaks it, starting one line late (libtpu 0.0.51).
+-- The root of an asynchronous computation breaks it, starting one line late (libtpu 0.0.50.1 and later).
 -- severity: warn
 WITH ranges AS (
     SELECT

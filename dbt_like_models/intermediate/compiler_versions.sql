@@ -1,11 +1,13 @@
 -- Which compiler made each dump, as numbers that rules can be compared with. The file name says for which platform: a TPU
 -- job leaves dumps of its CPU modules as well, and their compiler is not the run's. Only libtpu writes revisions into file
--- names. Versions are numbers: 0.10.2 is 10002. A pre-release may stand on either side of a change: it has no number.
+-- names: one that is known tells the release, whatever was said of the run. Versions are numbers: 0.10.2 is 10002. A
+-- pre-release may stand on either side of a change: it has no number. Nor has a version where nobody said of which compiler.
 -- grain: run_id, relative_path
 WITH known AS (
     SELECT
         o.run_id,
         o.relative_path,
+        r.compiler IS NOT NULL AS is_compiler_said,
         CASE WHEN o.compile_target IN ('cpu', 'tpu') THEN o.compile_target ELSE 'gpu' END AS platform,
         COALESCE(r.compiler, CASE WHEN o.compile_target = 'tpu' THEN 'libtpu' END) AS compiler,
         regexp_extract(r.compiler_version, '^([0-9]{1,6})[.][0-9]{1,3}[.][0-9]{1,3}([.](post)?[0-9]+)?$', 1) AS major,
@@ -18,10 +20,16 @@ WITH known AS (
 )
 
 SELECT
-    run_id,  -- The run.
-    relative_path,  -- The file.
-    platform,  -- cpu, gpu or tpu.
-    compiler,  -- What embeds XLA there: jaxlib or libtpu, say; null where nobody said.
-    TRY_CAST(major AS BIGINT) * 1000000 + minor * 1000 + patch AS version,  -- Its version; null without a number.
-    revision  -- CL number of libtpu; null elsewhere.
-FROM known
+    k.run_id,  -- The run.
+    k.relative_path,  -- The file.
+    k.platform,  -- cpu, gpu or tpu.
+    CASE WHEN l.revision IS NOT NULL THEN 'libtpu' ELSE k.compiler END
+        AS compiler,  -- What embeds XLA there: jaxlib or libtpu, say; null where nobody said.
+    COALESCE(
+        l.version,
+        CASE WHEN k.is_compiler_said THEN TRY_CAST(k.major AS BIGINT) * 1000000 + k.minor * 1000 + k.patch END
+    ) AS version,  -- Its version; null without a number.
+    k.revision,  -- CL number of libtpu; null elsewhere.
+    l.release_text  -- The release of libtpu with that number; null where it is none that is known.
+FROM known AS k
+LEFT JOIN intermediate.libtpu_releases AS l ON k.revision = l.revision

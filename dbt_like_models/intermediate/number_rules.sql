@@ -20,15 +20,16 @@ SELECT
     || CAST(u.below_version % 1000 AS VARCHAR) AS below_text,  -- First version that is not; null where none is known.
     COALESCE(
         CASE
-            WHEN v.revision IS NULL THEN v.version BETWEEN u.compared_from_version AND u.compared_to_version
+            WHEN v.version IS NOT NULL THEN v.version BETWEEN u.compared_from_version AND u.compared_to_version
             ELSE v.revision <= u.compared_to_revision
         END, FALSE
     ) AS is_compared  -- Whether it was compared with the compiler's own number in a release as new as this one.
 FROM intermediate.compiler_versions AS v
 INNER JOIN written AS u
     ON v.platform = u.platform AND v.compiler = u.compiler
+    -- A revision alone is that of no release, and taken for one of the main branch, where the numbers grow.
     AND CASE
-        WHEN v.revision IS NULL
+        WHEN v.version IS NOT NULL
             THEN v.version >= u.from_version AND (u.below_version IS NULL OR v.version < u.below_version)
         ELSE
             v.revision >= u.from_revision AND (u.below_revision IS NULL OR v.revision < u.below_revision)

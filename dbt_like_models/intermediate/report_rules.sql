@@ -1,7 +1,7 @@
 -- By which rule a compiler makes the totals of the memory-usage report beside a dump: report_total is that of its first form
 -- (October 2024, CL 682579958), report_space that of each memory space in its second (March 2026). The first jaxlib with
--- each is told by upstream's history; of libtpu 0.0.38 nobody looked at a report. Compared with are 869 reports:
--- of jaxlib 0.4.38 to 0.10.0 on the CPU, 0.10.2 for a GPU, libtpu 0.0.8 to 0.0.42.1. Columns are those of official_rules.
+-- each is told by upstream's history, the first libtpu by its reports. Compared with are 1,994 reports: of jaxlib 0.4.38 to
+-- 0.10.0 on the CPU, 0.10.2 for a GPU, libtpu 0.0.8 to 0.0.52. Columns are those of official_rules.
 -- grain: platform, figure, rule, from_version
 SELECT
     platform,  -- cpu, gpu or tpu.
@@ -27,11 +27,11 @@ FROM (
     ('gpu', 'jaxlib', 'report_total', 'not_written', 9002, NULL, 10002, 10002, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'report_space', 'not_written', 0, 9002, NULL, NULL, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'report_space', 'allocations_of_space', 9002, NULL, 10002, 10002, NULL, NULL, NULL),
-    -- CL 878335365 is libtpu 0.0.37, CL 895581894 is 0.0.39, CL 933746096 is 0.0.42.1.
+    -- CL 878335365 is libtpu 0.0.37, CL 885286250 is 0.0.38, CL 1014260217 is 0.0.52.
     ('tpu', 'libtpu', 'report_total', 'all_allocations', 8, 38, 8, 37, 682579958, 878335366, 878335365),
-    ('tpu', 'libtpu', 'report_total', 'not_written', 39, NULL, 39, 42, 895581894, NULL, 933746096),
+    ('tpu', 'libtpu', 'report_total', 'not_written', 38, NULL, 38, 52, 885286250, NULL, 1014260217),
     ('tpu', 'libtpu', 'report_space', 'not_written', 8, 38, 8, 37, 682579958, 878335366, 878335365),
-    ('tpu', 'libtpu', 'report_space', 'allocations_of_space', 39, NULL, 39, 42, 895581894, NULL, 933746096)
+    ('tpu', 'libtpu', 'report_space', 'allocations_of_space', 38, NULL, 38, 52, 885286250, NULL, 1014260217)
 ) AS written (
     platform, compiler, figure, rule, from_version, below_version, compared_from_version, compared_to_version,
     from_revision, below_revision, compared_to_revision

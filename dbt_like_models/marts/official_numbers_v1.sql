@@ -47,7 +47,7 @@ SELECT
         WHEN v.compiler IS NULL THEN 'nothing says which compiler made the dump'
         WHEN v.version IS NULL AND v.revision IS NULL THEN 'no release of ' || v.compiler || ' is said that has a number'
         ELSE 'no rule is known of ' || v.compiler || ' '
-            || COALESCE('CL ' || CAST(v.revision AS VARCHAR), r.compiler_version) || ' on ' || v.platform
+            || COALESCE(v.release_text, 'CL ' || CAST(v.revision AS VARCHAR), r.compiler_version) || ' on ' || v.platform
     END AS why_text  -- Why there are no bytes, why nothing stands against them, or how far they are to be trusted.
 FROM intermediate.all_numbers AS n
 INNER JOIN marts.observations_v2 AS o ON n.run_id = o.run_id AND n.relative_path = o.relative_path

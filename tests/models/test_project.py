@@ -135,6 +135,7 @@ WRITTEN_OUT = {
     *("intermediate.oom_rules", "intermediate.device_memories", "intermediate.oom_dialects"),
     *("intermediate.report_rules", "intermediate.rule_texts", "intermediate.number_names"),
     "intermediate.element_types",
+    "intermediate.libtpu_releases",
 }
 NAMES = sorted(f"{path.parent.name}.{path.stem}" for path in MODELS.glob("*/*.sql"))
 
