@@ -156,7 +156,8 @@ _OPENINGS = (
     _opening(
         "T5",
         r"Allocation \(size=@allocation@\) would exceed memory \(size=@capacity@\) :: #allocation[0-9]+ \[shape = "
-        r"'(?P<shape>[^']*)', space=(?P<space>\w+), size = 0x[0-9a-f]+, tag = '(?P<tag>.*)'\] :: (?P<text>\S.*)",
+        r"'(?P<shape>[^']*)', space=(?P<space>\w+), size = 0x[0-9a-f]+, (?:scoped, )?tag = '(?P<tag>.*)'\] :: "
+        r"(?P<text>\S.*)",
     ),
     _opening(
         "T7",

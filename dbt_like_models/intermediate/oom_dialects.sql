@@ -8,7 +8,7 @@ FROM (
     VALUES
     ('T1', 'libtpu 0.0.8', 'libtpu 0.0.37'),
     ('T2', 'libtpu 0.0.37', 'libtpu 0.0.42.1'),
-    ('T3', 'libtpu 0.0.42.1', NULL),
-    ('T3b', 'a release after libtpu 0.0.42.1', NULL),
+    ('T3', 'libtpu 0.0.42.1', 'libtpu 0.0.50.1'),
+    ('T3b', 'libtpu 0.0.50.1', NULL),
     ('T3r', 'libtpu 0.0.42.1', NULL)
 ) AS seen (dialect, since_text, below_text)
