@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from math import gcd
 
 # The largest alignments seen in offsets of dumps. CPU: `cpu_function_runtime::MinAlign`, 16 in older builds; GPU:
-# `kXlaAllocatedBufferAlignBytes`; TPU by memory space, in all arenas of libtpu 0.0.8 to 0.0.42.1.
-_TPU = {0: 16384, 1: 4096, 2: 4, 4: 4096, 6: 512}
+# `kXlaAllocatedBufferAlignBytes`; TPU by memory space, in all arenas of libtpu 0.0.8 to 0.0.52 (3 in those of a v4).
+_TPU = {0: 16384, 1: 4096, 2: 4, 3: 4096, 4: 4096, 6: 512}
 _CPU, _GPU, _OTHER = 64, 256, 512
 
 
