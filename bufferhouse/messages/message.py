@@ -406,9 +406,9 @@ class _Reading:
                     yield from self._close(line.rank)
                 return
             yield from self._close(line.rank)
-        if line.text.lstrip().startswith(_ESCAPED):
-            return
         begun = _BEGINS.search(line.text) or _LOOKS_LIKE.search(line.text)
+        if _ESCAPED in (line.text[: begun.start()] if begun else line.text):
+            return
         first = self.awaited.pop(line.rank, None)
         if begun is None:
             if first is not None:

@@ -81,8 +81,16 @@ RULES = (
     # Equal to the byte in all 14 specimens whose log has the report: outputs, constants and thread-local ones, too.
     Rule("all allocations", _SENTENCES, "used", ("parameters", "temporaries", "outputs", "others")),
 )  # fmt: skip
-# libtpu keeps so much of a chip's HBM for itself where a message does not say it: v5e, v6e and v7x, v5p.
-_RESERVED = (258 << 20, 260 << 20, 263 << 20)
+_GIB, _MIB = 1 << 30, 1 << 20
+# What a chip has for programs where a message does not say what libtpu keeps of its HBM. Up to 0.0.42.1, whose
+# sentences have no code, it told that of a v5e, v6e, v5p and v7x; in 0.0.52, whose have one, of a v2, v3 and v4, too.
+_CAPACITIES = {
+    "T3": (16 * _GIB - 258 * _MIB, 31.5 * _GIB - 260 * _MIB, 96 * _GIB - 263 * _MIB, 95 * _GIB - 260 * _MIB),
+    "T3b": (
+        16 * _GIB - 258 * _MIB, 31.5 * _GIB - 264 * _MIB, 96 * _GIB - 279 * _MIB, 95 * _GIB - 268 * _MIB,
+        8 * _GIB - 530 * _MIB, 16 * _GIB - 530 * _MIB, 15.25 * _GIB,
+    ),
+}  # fmt: skip
 _WORD_BYTES = 64  # a word of bounds_check.cc, as both specimens of T7 show
 
 
@@ -112,12 +120,13 @@ def capacity_bytes(message: Message) -> int | None:
 
 
 def _exact_capacity(message: Message, figure: Figure) -> int | None:
-    """Return the bytes of a capacity: whole GiB without what is reserved, or whole MiB; None where several print so."""
+    """Return the bytes of a capacity: half GiB without what is reserved, or whole MiB; None where several print so."""
     if figure.size_bytes is not None or figure.printed.endswith(".00M"):
         return figure.size_bytes or nominal(figure.printed)
-    known = message.figure("reserved")
-    reserved = [nominal(known.printed)] if known else _RESERVED
-    sizes = {(gib << 30) - kept for gib in range(1, 513) for kept in reserved}
+    if known := message.figure("reserved"):
+        sizes = {half * (_GIB // 2) - nominal(known.printed) for half in range(1, 1025)}
+    else:
+        sizes = {int(size) for size in _CAPACITIES["T3b" if message.dialect == "T3b" else "T3"]}
     fitting = [size for size in sizes if printed(size) == figure.printed]
     return fitting[0] if len(fitting) == 1 else None
 

@@ -44,10 +44,15 @@ class Finding:
 
     @property
     def over_bytes(self) -> int | None:
-        """By how many bytes it is too much."""
-        if self.needed_bytes is not None and self.capacity_bytes is not None:
-            return self.needed_bytes - self.capacity_bytes
+        """By how many bytes it is too much: as the message prints it where what the dump needs would fit.
+
+        Then it is the program's code, which is not in the dump, that does not fit beside it.
+        """
         over = self.message.figure("exceeded")
+        if None not in (self.needed_bytes, self.capacity_bytes):
+            more = self.needed_bytes - self.capacity_bytes
+            if more > 0 or over is None:
+                return more
         return nominal(over.printed) if over else None
 
 

@@ -20,18 +20,20 @@ class Chip(NamedTuple):
         return self.memory_bytes - self.reserved_bytes
 
 
-# Memory per chip (of v2 and v3 per core, which is what a program sees). TPU: cloud.google.com/tpu/docs, the page of
-# each version. What libtpu reserves: its out-of-memory messages, which say `15.75G` of 16 on v5e (oom/rules.py).
+# Memory per chip (of v2, v3 and v7x per core, which is what a program sees). TPU: what libtpu 0.0.52 prints when
+# memory runs out, available and reserved, such as `15.75G` and `258.00M` on v5e; older ones reserve up to 16 MiB less.
+# Of a v4 that is what it prints on devices; ahead of time it gives a program no more than 15.25 GiB.
 # GPU: the data sheets of NVIDIA; what a driver reserves hangs on the machine and is not known here.
 CHIPS = {
     chip.name: chip
     for chip in (
-        Chip("v2", 8 * _GIB),
-        Chip("v3", 16 * _GIB),
-        Chip("v4", 32 * _GIB),
+        Chip("v2", 8 * _GIB, 530 * _MIB),
+        Chip("v3", 16 * _GIB, 530 * _MIB),
+        Chip("v4", 32 * _GIB, 1280 * _MIB),
         Chip("v5e", 16 * _GIB, 258 * _MIB),
-        Chip("v5p", 95 * _GIB, 263 * _MIB),
-        Chip("v6e", 32 * _GIB, 260 * _MIB),
+        Chip("v5p", 96 * _GIB, 279 * _MIB),
+        Chip("v6e", 63 * _GIB // 2, 264 * _MIB),
+        Chip("v7x", 95 * _GIB, 268 * _MIB),
         Chip("a100-40", 40 * _GIB),
         Chip("a100-80", 80 * _GIB),
         Chip("h100", 80 * _GIB),

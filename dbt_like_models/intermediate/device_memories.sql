@@ -1,23 +1,26 @@
--- The memory of one device by its kind, for runs that do not say it: what its maker documents of one chip, in GiB, under the
--- names that JAX and people give it. What the compiler keeps for itself is not taken off.
+-- The memory of one device by its kind, for runs that do not say it: what its maker documents of one chip or, where the
+-- compiler says something else, what that says, in MiB. The names are those that JAX and people give it. What the
+-- compiler keeps for itself is not taken off.
 -- grain: device_kind
 SELECT
     device_kind,  -- Device as a run calls it.
-    CAST(memory_gib AS BIGINT) * 1073741824 AS memory_bytes,  -- Memory of one, in bytes.
-    said_by  -- Document that says so.
+    CAST(memory_mib AS BIGINT) * 1048576 AS memory_bytes,  -- Memory of one, in bytes.
+    said_by  -- Document or compiler that says so.
 FROM (
     VALUES
     -- JAX calls the efficient line lite: a v5e is a TPU v5 lite, and a v5p a TPU v5.
-    ('TPU v2', 8, 'Google Cloud, System architecture: TPU v2, HBM per core, which is a device'),
-    ('TPU v3', 16, 'Google Cloud, System architecture: TPU v3, HBM per core, which is a device'),
-    ('TPU v4', 32, 'Google Cloud, TPU v4: HBM2 capacity per chip'),
-    ('TPU v5 lite', 16, 'Google Cloud, TPU v5e: HBM capacity per chip'),
-    ('TPU v5e', 16, 'Google Cloud, TPU v5e: HBM capacity per chip'),
-    ('TPU v5', 95, 'Google Cloud, TPU v5p: HBM capacity per chip'),
-    ('TPU v5p', 95, 'Google Cloud, TPU v5p: HBM capacity per chip'),
-    ('TPU v6 lite', 32, 'Google Cloud, TPU v6e: HBM capacity per chip'),
-    ('TPU v6e', 32, 'Google Cloud, TPU v6e: HBM capacity per chip'),
-    ('NVIDIA A100-SXM4-40GB', 40, 'NVIDIA A100 datasheet: GPU memory'),
-    ('NVIDIA A100-SXM4-80GB', 80, 'NVIDIA A100 datasheet: GPU memory'),
-    ('NVIDIA H100 80GB HBM3', 80, 'NVIDIA H100 datasheet: GPU memory')
-) AS written (device_kind, memory_gib, said_by)
+    ('TPU v2', 8192, 'Google Cloud, System architecture: TPU v2, HBM per core, which is a device'),
+    ('TPU v3', 16384, 'Google Cloud, System architecture: TPU v3, HBM per core, which is a device'),
+    ('TPU v4', 32768, 'Google Cloud, TPU v4: HBM2 capacity per chip'),
+    ('TPU v5 lite', 16384, 'Google Cloud, TPU v5e: HBM capacity per chip'),
+    ('TPU v5e', 16384, 'Google Cloud, TPU v5e: HBM capacity per chip'),
+    ('TPU v5', 98304, 'libtpu 0.0.52, out-of-memory messages: what fits and what is reserved'),
+    ('TPU v5p', 98304, 'libtpu 0.0.52, out-of-memory messages: what fits and what is reserved'),
+    ('TPU v6 lite', 32256, 'libtpu 0.0.52, out-of-memory messages: what fits and what is reserved'),
+    ('TPU v6e', 32256, 'libtpu 0.0.52, out-of-memory messages: what fits and what is reserved'),
+    ('TPU7x', 97280, 'libtpu 0.0.52, out-of-memory messages: what fits and what is reserved'),
+    ('TPU v7x', 97280, 'libtpu 0.0.52, out-of-memory messages: what fits and what is reserved'),
+    ('NVIDIA A100-SXM4-40GB', 40960, 'NVIDIA A100 datasheet: GPU memory'),
+    ('NVIDIA A100-SXM4-80GB', 81920, 'NVIDIA A100 datasheet: GPU memory'),
+    ('NVIDIA H100 80GB HBM3', 81920, 'NVIDIA H100 datasheet: GPU memory')
+) AS written (device_kind, memory_mib, said_by)

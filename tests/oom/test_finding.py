@@ -1,11 +1,13 @@
 """From a message to its dump: each figure is the sum that the compiler made, or unknown; never a wrong sum."""
 
 import gzip
+import io
 import json
 import random
 import shutil
 import tarfile
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -14,7 +16,8 @@ from bufferhouse.compare.values import read_values
 from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.messages.figures import printed
 from bufferhouse.messages.join import dumps
-from bufferhouse.messages.rules import RULES, Parts, reproduce
+from bufferhouse.messages.message import read_messages
+from bufferhouse.messages.rules import RULES, Parts, Reproduced, reproduce
 from bufferhouse.oom.finding import Finding, explain, record
 from bufferhouse.oom.worth import worth
 from bufferhouse.query.statements import Record, ask
@@ -335,8 +338,33 @@ def test_a_compressed_log_that_is_damaged_is_named(tmp_path, suffix: str):
     assert f"{path}: expected compressed data that is whole, found: " in said.err
 
 
-def test_a_capacity_that_several_devices_print_is_unknown(found):
-    """Without what is reserved 15.75G may be that of a v5e or of another chip: the figure has no bytes."""
-    for name, expected in (("libtpu-0.0.33/xent", (16 << 30) - (258 << 20)), ("libtpu-0.0.42.1/outputs_wide", None)):
-        [capacity] = [one for one in found(name).figures if one.figure.name == "capacity"]
-        assert (expected, expected is not None) == (capacity.size_bytes, capacity.is_reproduced)
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("libtpu-0.0.33/xent", (16 << 30) - (258 << 20)),
+        ("libtpu-0.0.42.1/outputs_wide", (16 << 30) - (258 << 20)),
+        ("libtpu-0.0.52/temps", (16 << 30) - (258 << 20)),
+    ],
+)
+def test_a_capacity_is_known_to_the_byte(found, name: str, expected: int):
+    """By what is printed as reserved; without that, by the one chip of which the compiler prints so."""
+    [capacity] = [one for one in found(name).figures if one.figure.name == "capacity"]
+    assert (expected, True) == (capacity.size_bytes, capacity.is_reproduced)
+
+
+def test_a_capacity_of_no_known_chip_has_no_bytes():
+    """A flag may set any: what is printed may stand for several."""
+    text = log("libtpu-0.0.42.1/outputs_wide").read_text().replace("15.75G", "15.74G")
+    [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
+    [capacity] = [one for one in explain(None, [message], [])[0].figures if one.figure.name == "capacity"]
+    assert (None, False) == (capacity.size_bytes, capacity.is_reproduced)
+
+
+def test_what_is_too_much_is_what_is_printed_where_only_the_code_does_not_fit():
+    """What the dump needs would fit: by how much its code, which is not in the dump, is too much, the message says."""
+    text = log("libtpu-0.0.33/kv").read_text().replace("Used 16.00G", "Used 15.74G").replace("259.53M", "6.0K")
+    [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
+    needed = Reproduced(message.needed, 16_900_000_000, "temporaries and parameters", True)
+    finding = Finding(message, 16_909_336_576, [needed])
+    assert 6144 == finding.over_bytes
+    assert 90_663_424 == replace(finding, figures=[needed._replace(size_bytes=17_000_000_000)]).over_bytes
