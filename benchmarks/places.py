@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import shutil
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from benchmarks.corpus import CORPUS
 from bufferhouse.dump.identity import SUFFIXES
 from bufferhouse.paths import CHECKOUT
+from tests.samples import unpack
 
 EXAMPLES = CHECKOUT / "examples" / "fleet"
 
@@ -45,16 +45,10 @@ def unpacked() -> Iterator[Places]:
             name, fleet, large = "fleet", root / "fleet", root / "large"
             for folder in (fleet, large):
                 for archive in sorted((CORPUS / folder.name).glob("*.tar.gz")):
-                    _unpack(archive, folder)
+                    unpack(archive, folder)
         _copy_distinct(fleet, root / "distinct")
         (root / "scratch").mkdir()
         yield Places(name, fleet, root / "distinct", large, root / "scratch")
-
-
-def _unpack(archive: Path, folder: Path) -> None:
-    with tarfile.open(archive) as opened:
-        # Python before 3.11.4 knows no filter, and later ones warn without.
-        opened.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
 
 
 def _copy_distinct(fleet: Path, folder: Path) -> None:

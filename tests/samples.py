@@ -47,6 +47,12 @@ def of_archive(path: Path) -> list[Sample]:
         return list(samples({member.name: archive.extractfile(member).read() for member in archive if member.isfile()}))
 
 
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack an archive of the corpus. Python before 3.11.4 knows no filter, and later ones warn without."""
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+
+
 def of_fleet() -> list[Sample]:
     """Return the dumps of the committed examples, each named `run/file`."""
     runs = sorted(path for path in FLEET.iterdir() if path.is_dir())

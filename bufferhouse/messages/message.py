@@ -415,7 +415,7 @@ class _Reading:
                 found = line.text[:_SHOWN]
                 yield Refused(first.number, 1, "the sentence about VMEM behind it", found, self.log)
             return
-        text = line.text[begun.start() :]
+        text = line.text[begun.start() :].partition(f" {_ESCAPED}")[0]
         if text.strip() == "E1001: CompileTimeScopedVmemOom:":
             self.awaited[line.rank] = line
             return

@@ -72,8 +72,9 @@ RULES = (
     Rule("temporaries", _LISTINGS, "used", ("temporaries",), without="arguments"),
     Rule("parameters", _LISTINGS, "used", ("parameters",), without="program"),
     Rule("temporaries and parameters", _LISTINGS, "used", ("temporaries", "parameters"), beside="arguments"),
-    Rule("temporaries", _LISTINGS, "program", ("temporaries",)),
-    Rule("temporaries", _LISTINGS, "requirement", ("temporaries",), beside="requirement"),
+    # Without temporaries they are the code of the program alone, which is in no dump.
+    Rule("temporaries", _LISTINGS, "program", ("temporaries",), beside="hlo_temp"),
+    Rule("temporaries", _LISTINGS, "requirement", ("temporaries",), beside="hlo_temp"),
     Rule("temporaries", _LISTINGS, "hlo_temp", ("temporaries",)),
     Rule("parameters", _LISTINGS, "arguments", ("parameters",), beside="arguments"),
     # No specimen has outputs that are placed on parameters: what is printed of those is not known.
@@ -83,12 +84,16 @@ RULES = (
 )  # fmt: skip
 _GIB, _MIB = 1 << 30, 1 << 20
 # What a chip has for programs where a message does not say what libtpu keeps of its HBM. Up to 0.0.42.1, whose
-# sentences have no code, it told that of a v5e, v6e, v5p and v7x; in 0.0.52, whose have one, of a v2, v3 and v4, too.
+# sentences have no code, it told that of a v5e, v6e, v5p, v7x and v4; in 0.0.52, whose have one, of a v2 and v3, too. A
+# v4 has more on devices than ahead of time.
 _CAPACITIES = {
-    "T3": (16 * _GIB - 258 * _MIB, 31.5 * _GIB - 260 * _MIB, 96 * _GIB - 263 * _MIB, 95 * _GIB - 260 * _MIB),
+    "T3": (
+        16 * _GIB - 258 * _MIB, 31.5 * _GIB - 260 * _MIB, 96 * _GIB - 263 * _MIB, 95 * _GIB - 260 * _MIB,
+        15.25 * _GIB,
+    ),
     "T3b": (
         16 * _GIB - 258 * _MIB, 31.5 * _GIB - 264 * _MIB, 96 * _GIB - 279 * _MIB, 95 * _GIB - 268 * _MIB,
-        8 * _GIB - 530 * _MIB, 16 * _GIB - 530 * _MIB, 15.25 * _GIB,
+        8 * _GIB - 530 * _MIB, 16 * _GIB - 530 * _MIB, 15.25 * _GIB, 30.75 * _GIB,
     ),
 }  # fmt: skip
 _WORD_BYTES = 64  # a word of bounds_check.cc, as both specimens of T7 show
@@ -184,4 +189,4 @@ def _derived(name: str, found: dict[str, Reproduced]) -> Reproduced:
         size = one.size_bytes + (other.size_bytes if name == "total" else -other.size_bytes)
     if shows(figure.printed, size):
         return Reproduced(figure, size, rule, True)
-    return Reproduced(figure, None, None, False, size)
+    return Reproduced(figure, None, None, False, max(size, 0) or None)

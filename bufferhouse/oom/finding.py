@@ -44,9 +44,9 @@ class Finding:
 
     @property
     def over_bytes(self) -> int | None:
-        """By how many bytes it is too much: as the message prints it where what the dump needs would fit.
+        """By how many bytes it is too much; of the code of the program, which is in no dump, nothing is counted.
 
-        Then it is the program's code, which is not in the dump, that does not fit beside it.
+        Where what the dump needs would fit without the code, it is what the message prints.
         """
         over = self.message.figure("exceeded")
         if None not in (self.needed_bytes, self.capacity_bytes):

@@ -1,13 +1,14 @@
 -- Which compiler made each dump, as numbers that rules can be compared with. The file name says for which platform: a TPU
 -- job leaves dumps of its CPU modules as well, and their compiler is not the run's. Only libtpu writes revisions into file
 -- names: one that is known tells the release, whatever was said of the run. Versions are numbers: 0.10.2 is 10002. A
--- pre-release may stand on either side of a change: it has no number. Nor has a version where nobody said of which compiler.
+-- pre-release may stand on either side of a change: it has no number. Nor has the version of another compiler, or of none.
 -- grain: run_id, relative_path
 WITH known AS (
     SELECT
         o.run_id,
         o.relative_path,
-        r.compiler IS NOT NULL AS is_compiler_said,
+        r.compiler AS said_compiler,
+        r.compiler_version AS said_version,
         CASE WHEN o.compile_target IN ('cpu', 'tpu') THEN o.compile_target ELSE 'gpu' END AS platform,
         COALESCE(r.compiler, CASE WHEN o.compile_target = 'tpu' THEN 'libtpu' END) AS compiler,
         regexp_extract(r.compiler_version, '^([0-9]{1,6})[.][0-9]{1,3}[.][0-9]{1,3}([.](post)?[0-9]+)?$', 1) AS major,
@@ -17,19 +18,33 @@ WITH known AS (
     FROM staging.observations AS o
     INNER JOIN staging.runs AS r ON o.run_id = r.run_id
     WHERE o.compile_target IS NOT NULL
+),
+
+released AS (
+    SELECT
+        k.*,
+        l.release_text,
+        COALESCE(
+            l.version,
+            CASE
+                WHEN k.said_compiler = 'libtpu' OR (k.revision IS NULL AND k.said_compiler IS NOT NULL)
+                    THEN TRY_CAST(k.major AS BIGINT) * 1000000 + k.minor * 1000 + k.patch
+            END
+        ) AS version
+    FROM known AS k
+    LEFT JOIN intermediate.libtpu_releases AS l ON k.revision = l.revision
 )
 
 SELECT
-    k.run_id,  -- The run.
-    k.relative_path,  -- The file.
-    k.platform,  -- cpu, gpu or tpu.
-    CASE WHEN l.revision IS NOT NULL THEN 'libtpu' ELSE k.compiler END
+    run_id,  -- The run.
+    relative_path,  -- The file.
+    platform,  -- cpu, gpu or tpu.
+    CASE WHEN revision IS NOT NULL THEN 'libtpu' ELSE compiler END
         AS compiler,  -- What embeds XLA there: jaxlib or libtpu, say; null where nobody said.
+    version,  -- Its version; null without a number.
+    revision,  -- CL number of libtpu; null elsewhere.
     COALESCE(
-        l.version,
-        CASE WHEN k.is_compiler_said THEN TRY_CAST(k.major AS BIGINT) * 1000000 + k.minor * 1000 + k.patch END
-    ) AS version,  -- Its version; null without a number.
-    k.revision,  -- CL number of libtpu; null elsewhere.
-    l.release_text  -- The release of libtpu with that number; null where it is none that is known.
-FROM known AS k
-LEFT JOIN intermediate.libtpu_releases AS l ON k.revision = l.revision
+        release_text, CASE WHEN version IS NOT NULL THEN said_version END,
+        'CL ' || CAST(revision AS VARCHAR), said_version
+    ) AS release_text  -- Its release as far as something says it: by the CL number, the run, or the CL number alone.
+FROM released

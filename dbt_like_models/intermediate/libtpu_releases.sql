@@ -4,7 +4,7 @@
 -- grain: revision
 SELECT
     revision,  -- CL number of the release.
-    version,  -- Its number: 0.0.51 is 51, and so is 0.0.51.1.
+    version,  -- Its number: 0.0.50 is 50, and so is 0.0.50.1.
     release_text  -- The release, in full.
 FROM (
     VALUES

@@ -1,7 +1,8 @@
 -- By which rule a compiler makes the figures of `compiled.memory_analysis()`: sizes (argument, output and alias), temp
 -- and peak. Which compilers follow it, and with which it was compared: on the CPU jaxlib 0.4.13 to 0.10.0 with every
 -- release around a change, on a GPU 0.10.2, libtpu 0.0.8 to 0.0.52. Versions are numbers: 0.10.2 is 10002. A revision
--- is a CL number of libtpu, and decides where it is that of no release. What stands in no row is unknown.
+-- is a CL number of libtpu. It decides where it is that of no release and the run says no version of libtpu. What stands
+-- in no row is unknown.
 -- grain: platform, figure, rule
 SELECT
     platform,  -- cpu, gpu or tpu.
@@ -32,10 +33,10 @@ FROM (
     ('gpu', 'jaxlib', 'peak', 'static_and_replay', 7000, NULL, 10002, 10002, NULL, NULL, NULL),
     -- Between libtpu 0.0.45 and 0.0.46.3 the first rule for temp stopped being exact: of 495 programs of 0.0.46.3 to 0.0.50.1
     -- it misses ten, each by 512 bytes that it takes for covered. The second begins with 0.0.51. CL
-    -- numbers are asked only of what is no release: 957406610 is 0.0.45, 1003875606 is 0.0.51. Whether there is a peak
+    -- numbers are asked only of what is no release: 715008383 is 0.0.8, 957406610 0.0.45, 1003875606 0.0.51. Whether there is a peak
     -- hangs on the jaxlib beside libtpu, too: 0.0.17.1 came with one that tells none, 0.0.23 with one that does.
-    ('tpu', 'libtpu', 'sizes', 'flags_of_allocations', 8, NULL, 8, 52, 1, NULL, 1014260217),
-    ('tpu', 'libtpu', 'temp', 'twice_arena_less_covered', 8, 46, 8, 45, 1, 957406611, 957406610),
+    ('tpu', 'libtpu', 'sizes', 'flags_of_allocations', 8, NULL, 8, 52, 715008383, NULL, 1014260217),
+    ('tpu', 'libtpu', 'temp', 'twice_arena_less_covered', 8, 46, 8, 45, 715008383, 957406611, 957406610),
     ('tpu', 'libtpu', 'temp', 'arena_in_16_kib', 51, NULL, 51, 52, 1003875606, NULL, 1014260217),
     ('tpu', 'libtpu', 'peak', 'not_reported', 8, 9, 8, 8, NULL, NULL, NULL),
     ('tpu', 'libtpu', 'peak', 'static_and_replay', 33, NULL, 33, 52, 853872983, NULL, 1014260217)

@@ -1,5 +1,5 @@
 -- How much of the default memory space a program of a run may take: as a message of the run prints it, which is without what
--- the compiler keeps for itself; else the memory of the device as the run says it, or as its maker documents it.
+-- the compiler keeps for itself; else the memory of the device as the run says it, or as its maker or the compiler says it.
 -- grain: run_id
 -- portable: no, because a message is joined to the dump that has its words by functions of texts of DuckDB
 WITH said AS (
@@ -21,7 +21,7 @@ SELECT
         WHEN s.capacity_bytes IS NOT NULL THEN 'a message'
         WHEN r.device_memory_bytes IS NOT NULL THEN 'the run'
         WHEN d.memory_bytes IS NOT NULL THEN d.said_by
-    END AS capacity_source  -- Who says so: a message, the run, or a document.
+    END AS capacity_source  -- Who says so: a message, the run, a document or a compiler.
 FROM staging.runs AS r
 LEFT JOIN said AS s ON r.run_id = s.run_id
 LEFT JOIN intermediate.device_memories AS d ON r.device_kind = d.device_kind

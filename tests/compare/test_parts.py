@@ -2,13 +2,13 @@
 
 import json
 import shutil
-import tarfile
 
 import pytest
 
 from tests.command_line import CHECKOUT, call
 from tests.compare.test_flags import PAIRS
 from tests.ingests import SUFFIX, ingest
+from tests.samples import unpack
 
 DATA = CHECKOUT / "tests" / "data" / "flags"
 # What is told of a side as a run, and not of its dumps.
@@ -144,8 +144,7 @@ def test_what_fits_no_dump_tells_the_way_out(sweep, words, said):
 def test_every_real_pair_in_one_run_is_its_two_runs(corpus, tmp_path):
     """Twenty pairs: by folder as by run, to the last figure; by flags, too, wherever a file tells one that differs."""
     warehouse = tmp_path / "w.duckdb"
-    with tarfile.open(corpus / "context.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(corpus / "context.tar.gz", tmp_path)
     folders = {folder.name: folder for folder in tmp_path.glob("context/*/*/")}
     assert PAIRS.keys() == folders.keys()
     ingest(warehouse, corpus / "context.tar.gz")

@@ -12,6 +12,7 @@ from bufferhouse.dump import DumpError, stack_frames
 from bufferhouse.dump.identity import dump_beside, module_text_beside
 from bufferhouse.dump.stack_frames import read_stack_frames
 from bufferhouse.sources.module_text import HeadError, head_of
+from tests.samples import unpack
 from tests.sources.module_texts import DATA, ENDING, call_stacks, mentioned
 
 SMALL = (DATA / "jaxlib-0.10.0" / f"module_0001.jit_scalar_add.cpu_{ENDING}").read_text()
@@ -48,12 +49,8 @@ def test_every_frame_of_real_module_texts_is_resolved():
 @pytest.mark.corpus
 def test_every_frame_of_the_corpus_is_resolved(corpus, tmp_path):
     """All module texts of three compilers."""
-    import tarfile
-
     for path in sorted((corpus / "builds").glob("*-hlo.tar.gz")):
-        with tarfile.open(path) as archive:
-            # Python has the filter since 3.11.4.
-            archive.extractall(tmp_path, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+        unpack(path, tmp_path)
     assert 2240 == compare(sorted(tmp_path.glob(f"*/*{ENDING}")))
 
 

@@ -3,12 +3,12 @@
 import json
 import re
 import shutil
-import tarfile
 
 import pytest
 
 from tests.command_line import CHECKOUT, call
 from tests.ingests import ingest
+from tests.samples import unpack
 from tests.warehouses import rows
 
 SGD = CHECKOUT / "tests" / "data" / "sgd" / "plain"
@@ -137,8 +137,7 @@ def test_a_log_of_no_run_in_particular_is_told(run, warehouse):
 @pytest.mark.corpus
 def test_the_warnings_of_the_corpus(corpus, warehouse, tmp_path):
     """Of the pairs that ask for donations JAX warns of three: the parameter that was donated is among those meant."""
-    with tarfile.open(corpus / "context.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(corpus / "context.tar.gz", tmp_path)
     certain, pairs = {}, sorted((tmp_path / "context").glob("*/*_lost_*"))
     for pair in pairs:
         (pair / "b").rename(tmp_path / "context" / pair.name)

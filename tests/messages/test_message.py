@@ -84,9 +84,19 @@ def test_dialects_of_public_reports_are_read(dialect: str):
 
 
 def test_a_sentence_with_a_code_names_its_program():
-    """Since libtpu 0.0.46; before, only the dump beside it tells which one did not fit."""
+    """Before libtpu 0.0.46.3 only the dump beside it tells which one did not fit."""
     [message], [nameless] = failures(log("libtpu-0.0.52/temps")), failures(log("libtpu-0.0.42.1/outputs_wide"))
     assert ("jit_similarities", None) == (message.module, nameless.module)
+
+
+def test_the_payload_of_a_status_is_no_message():
+    """It quotes the message once more, and is cut: in a line of its own, or behind the end of the message."""
+    payload = "[type.googleapis.com/x.Result='Ran out of memory in memory space hbm. Used 1.00G of...[truncated]']"
+    text = message_of("libtpu-0.0.52/window").rstrip()
+    [plain] = read(text)
+    for said in (f"{text} {payload}\n", f"{text}\n{payload}\n", f"{text}\nSee https://x.example/e. {payload}\n"):
+        [message] = read(said)
+        assert plain.key == message.key
 
 
 def test_a_listing_gives_its_allocations():

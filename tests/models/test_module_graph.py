@@ -2,7 +2,6 @@
 
 import itertools
 import re
-import tarfile
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from bufferhouse.proto import hlo_pb2
 from bufferhouse.proto.assignment import opened_proto
 from tests.command_line import CHECKOUT
 from tests.models.readings import by_dump, oracle_dumps
+from tests.samples import unpack
 
 DATA = CHECKOUT / "tests" / "data" / "protos"
 ROLES = {
@@ -120,8 +120,7 @@ def test_the_graph_is_that_of_the_proto():
 @pytest.mark.corpus
 def test_the_graph_is_that_of_every_proto_of_the_corpus(corpus, tmp_path):
     """99 programs of three compilers. Not told are some operands of calls, branches and bitcasts."""
-    with tarfile.open(corpus / "proto.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(corpus / "proto.tar.gz", tmp_path)
     count = check_protos(tmp_path)
     print(count)
     assert (99, 0) == (count["programs"], count["alias set"])
@@ -159,8 +158,7 @@ def operands_of_text(text: str) -> dict[str, list[str]]:
 def test_the_graph_is_that_of_the_module_text(corpus, tmp_path, build):
     """Each edge of every program of three builds, CPU and TPU, against the module text beside the dump."""
     for part in (build, f"{build}-hlo"):
-        with tarfile.open(corpus / "builds" / f"{part}.tar.gz") as archive:
-            archive.extractall(tmp_path, filter="data")
+        unpack(corpus / "builds" / f"{part}.tar.gz", tmp_path)
     with in_memory([str(tmp_path)]) as con:
         edges = edges_by_dump(con)
     count = Counter()

@@ -128,6 +128,8 @@ RULES = {
     # Of a number that is no release's, what was said decides; without that it is taken for one of the main branch.
     ("libtpu", "0.0.50.2", "tpu", "1030000000"): (*BETWEEN, "static_and_replay", True),
     (None, None, "tpu", "1030000000"): (*WHOLE, "static_and_replay", False),
+    ("jaxlib", "0.10.2", "tpu", "1030000000"): (*WHOLE, "static_and_replay", False),
+    (None, None, "tpu", "600000000"): UNKNOWN,
     (None, None, "tpu", "957000000"): (*TWICE, "static_and_replay", True),
     (None, None, "tpu", "980000000"): (*BETWEEN, "static_and_replay", True),
     (None, "0.10.2", "tpu", None): UNKNOWN,

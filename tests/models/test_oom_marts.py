@@ -79,7 +79,7 @@ def committed():
 
 def test_the_marts_say_what_the_command_says(committed):
     """Of all committed messages: facts, each figure with its rule, the values at the peak, and sums that close."""
-    assert (13, 13) == assert_as_the_command_says(committed)
+    assert (14, 14) == assert_as_the_command_says(committed)
 
 
 def test_the_rules_are_rows(committed):
@@ -101,7 +101,7 @@ def test_a_program_that_fits_is_no_failure(committed):
     """did_not_fit is true for each failure and null for what fits narrowly, which warns of rematerialization."""
     found = dict(committed.execute("SELECT run_name, did_not_fit FROM marts.observations_v2").fetchall())
     fits = [run for run, said in found.items() if said is None]
-    assert (["fit_int8"], 14, {None, True}) == (fits, len(found), set(found.values()))
+    assert (["fit_int8"], 15, {None, True}) == (fits, len(found), set(found.values()))
     said = committed.execute(
         "SELECT dialect, is_failure, join_state FROM marts.oom_v1 WHERE run_name = 'fit_int8'"
     ).fetchall()

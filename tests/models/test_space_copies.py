@@ -1,7 +1,6 @@
 """Copies between memory spaces against module protos, what round trips save against brute force, and scoped memory."""
 
 import re
-import tarfile
 from collections import Counter
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tests.command_line import CHECKOUT
 from tests.models.brute_force import figures
 from tests.models.readings import by_dump
 from tests.models.test_module_graph import DATA, texts
+from tests.samples import unpack
 
 COPIES = """
     SELECT dump_id, instruction_name, opcode, source_memory_space, memory_space, value_id, source_value_id,
@@ -125,8 +125,7 @@ def test_copies_are_those_of_the_proto():
 )
 def test_copies_of_the_corpus(corpus, tmp_path, archive, expected):
     """All copies against protos where there are any, all times and all that is saved against brute force."""
-    with tarfile.open(corpus / f"{archive}.tar.gz") as tar:
-        tar.extractall(tmp_path, filter="data")
+    unpack(corpus / f"{archive}.tar.gz", tmp_path)
     count = check(tmp_path)
     assert expected.items() <= count.items()
     assert count["asynchronous"]
@@ -136,8 +135,7 @@ def test_copies_of_the_corpus(corpus, tmp_path, archive, expected):
 @pytest.mark.corpus
 def test_the_offload_of_the_corpus_saves_nothing(corpus, tmp_path):
     """Four activations of 16 MiB go to the host and are back at once: each is kept, or is away for no position."""
-    with tarfile.open(corpus / "whatif.tar.gz") as tar:
-        tar.extractall(tmp_path, filter="data")
+    unpack(corpus / "whatif.tar.gz", tmp_path)
     [variant] = tmp_path.glob("**/tpu-*/mlp_offload/variant")
     with in_memory([str(variant)]) as con:
         rows = con.execute("""
@@ -150,8 +148,7 @@ def test_the_offload_of_the_corpus_saves_nothing(corpus, tmp_path):
 @pytest.mark.corpus
 def test_scoped_memory_is_what_the_texts_say(corpus, tmp_path):
     """Every list in a backend_config of one TPU build, found here by another pattern in the whole text."""
-    with tarfile.open(corpus / "builds" / "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33.tar.gz") as tar:
-        tar.extractall(tmp_path, filter="data")
+    unpack(corpus / "builds" / "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33.tar.gz", tmp_path)
     expected = set()
     for path in tmp_path.rglob("*-buffer-assignment.txt"):
         for line in path.read_text().split("\n"):

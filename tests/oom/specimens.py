@@ -1,10 +1,10 @@
 """The committed failures of compilations, and those of the corpus beside the checkout."""
 
-import tarfile
 from pathlib import Path
 
 from bufferhouse.messages.message import Message, Refused, read_messages
 from tests.command_line import CHECKOUT
+from tests.samples import unpack
 
 FOLDER = CHECKOUT / "examples" / "oom"
 CORPUS = CHECKOUT.parent / "shared" / "corpus" / "oom.tar.gz"
@@ -15,6 +15,7 @@ SAID = {
     "libtpu-0.0.33/kv": ("T1", "hbm", "used", "16.00G"),
     "libtpu-0.0.33/i8": ("T1", "hbm", "used", "16.00G"),
     "libtpu-0.0.37/args": ("T2", "hbm", "used", "24.00G"),
+    "libtpu-0.0.52/code": ("T2", "hbm", "used", "15.75G"),
     "libtpu-0.0.42.1/outputs_wide": ("T3", "hbm", "used", "32.02G"),
     "libtpu-0.0.52/temps": ("T3b", "hbm", "used", "28.15G"),
     "libtpu-0.0.8/abort_rnn_t1": ("T4", "hbm", "used", "20.01G"),
@@ -42,6 +43,5 @@ def failures(path: Path) -> list[Message]:
 
 def unpacked(folder: Path) -> Path:
     """The failures of the corpus, unpacked."""
-    with tarfile.open(CORPUS) as archive:
-        archive.extractall(folder, filter="data")
+    unpack(CORPUS, folder)
     return folder / "oom"

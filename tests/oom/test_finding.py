@@ -7,7 +7,6 @@ import random
 import shutil
 import tarfile
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -17,7 +16,7 @@ from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.messages.figures import printed
 from bufferhouse.messages.join import dumps
 from bufferhouse.messages.message import read_messages
-from bufferhouse.messages.rules import RULES, Parts, Reproduced, reproduce
+from bufferhouse.messages.rules import RULES, Parts, reproduce
 from bufferhouse.oom.finding import Finding, explain, record
 from bufferhouse.oom.worth import worth
 from bufferhouse.query.statements import Record, ask
@@ -84,6 +83,7 @@ RULE_OF = {
     "libtpu-0.0.37/args": "parameters",
     "libtpu-0.0.42.1/outputs_wide": "all allocations",
     "libtpu-0.0.52/temps": "all allocations",
+    "libtpu-0.0.52/code": "temporaries and parameters",
     "libtpu-0.0.33/attn_huge": "as printed",
     "libtpu-0.0.52/window": "as printed",
     "libtpu-0.0.33/smem": "as printed",
@@ -360,11 +360,10 @@ def test_a_capacity_of_no_known_chip_has_no_bytes():
     assert (None, False) == (capacity.size_bytes, capacity.is_reproduced)
 
 
-def test_what_is_too_much_is_what_is_printed_where_only_the_code_does_not_fit():
+def test_what_is_too_much_is_what_is_printed_where_only_the_code_does_not_fit(found):
     """What the dump needs would fit: by how much its code, which is not in the dump, is too much, the message says."""
-    text = log("libtpu-0.0.33/kv").read_text().replace("Used 16.00G", "Used 15.74G").replace("259.53M", "6.0K")
-    [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
-    needed = Reproduced(message.needed, 16_900_000_000, "temporaries and parameters", True)
-    finding = Finding(message, 16_909_336_576, [needed])
-    assert 6144 == finding.over_bytes
-    assert 90_663_424 == replace(finding, figures=[needed._replace(size_bytes=17_000_000_000)]).over_bytes
+    finding = found("libtpu-0.0.52/code")
+    assert finding.needed_bytes < finding.capacity_bytes
+    assert 12_800 == finding.over_bytes
+    finding = found("libtpu-0.0.33/kv")
+    assert finding.needed_bytes - finding.capacity_bytes == finding.over_bytes

@@ -1,7 +1,6 @@
 """Programs that differ in one number: which they are, what is measured, and what is only interpolated."""
 
 import json
-import tarfile
 
 import duckdb
 import pytest
@@ -11,6 +10,7 @@ from bufferhouse.paths import CHECKOUT
 from bufferhouse.whatif.chips import CHIPS
 from bufferhouse.whatif.series import Point, Series, fitting, numbered
 from tests.command_line import call
+from tests.samples import unpack
 from tests.synthetic import Slot, dump_text
 from tests.whatif.truth import ARCHIVE
 
@@ -132,8 +132,7 @@ def test_a_wrong_call_says_the_way_out(tmp_path, words: list[str], message: str)
 @pytest.mark.corpus
 def test_what_the_compiler_refused_does_not_fit(corpus, tmp_path):
     """Eight programs at ten batch sizes: measured points fit where it compiled, and the guess lies in between."""
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(ARCHIVE, tmp_path)
     folder = tmp_path / "whatif" / "series"
     for program, name in (("attention", "jit_attention_loss"), ("rnn_long", "jit_rnn_step")):
         place = folder / "tpu-v5e-libtpu-0.0.33" / program

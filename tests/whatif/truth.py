@@ -5,7 +5,6 @@ them, but for its parameters, which a person would know.
 """
 
 import json
-import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from bufferhouse.whatif.outcome import Bytes, Outcome, before, compute
 from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.space import Space, array_shape, read_space
 from tests.command_line import CHECKOUT
+from tests.samples import unpack
 
 ARCHIVE = CHECKOUT.parent / "shared" / "corpus" / "whatif.tar.gz"
 BUILDS = ("cpu-jaxlib-0.10.0", "tpu-v5e-libtpu-0.0.33")
@@ -54,8 +54,7 @@ class Pair:
 
 def unpacked(folder: Path) -> Path:
     """The pairs of the corpus, unpacked."""
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(folder, filter="data")
+    unpack(ARCHIVE, folder)
     return folder / "whatif"
 
 

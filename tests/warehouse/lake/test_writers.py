@@ -1,6 +1,5 @@
 """Many writers on one lake, in a real PostgreSQL and a real S3 server: the same rows as one writer of a file leaves."""
 
-import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ pytest.importorskip("duckdb_extension_ducklake", reason="the extra `lake` is not
 from bufferhouse.warehouse.address import LakeAddress, address_of
 from bufferhouse.warehouse.lake.attach import open_lake
 from bufferhouse.warehouse.lake.compact import compact
+from tests.samples import unpack
 from tests.warehouse.lake.writers import (
     Reader,
     Writer,
@@ -56,8 +56,7 @@ def rows_of_a_file(example_warehouse) -> Rows:
 def history(corpus, tmp_path_factory) -> Path:
     """The directory of a real fleet: 14,603 dumps of 40 runs."""
     directory = tmp_path_factory.mktemp("history")
-    with tarfile.open(corpus / "fleet" / "gpu-sm80-history.tar.gz") as archive:
-        archive.extractall(directory, filter="data")
+    unpack(corpus / "fleet" / "gpu-sm80-history.tar.gz", directory)
     return directory / "gpu-sm80-history"
 
 
