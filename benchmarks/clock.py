@@ -194,7 +194,7 @@ def prefect_costs(root: Path) -> dict[str, float]:
     write_dumps(clock.drop / "run", [0])
     clock.start()
     try:
-        until(lambda: clock.ask("deployments/count", {}) == 4, "all deployments")
+        until(lambda: clock.ask("deployments/count", {}) == 6, "all deployments")
         clock.carry_out(2)  # the first ones load and fill caches
         before = clock.spent()
         time.sleep(IDLE_SECONDS)
