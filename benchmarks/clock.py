@@ -24,7 +24,7 @@ from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.source import Source, look
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.warehouse.open import writing
-from tests.flows.clock import Clock, free_port, until
+from tests.flows.clock import DEPLOYMENTS, Clock, free_port, until
 from tests.ingests import write_dumps
 
 FOLDERS, FILES_IN_EACH = 100, 1000
@@ -194,7 +194,7 @@ def prefect_costs(root: Path) -> dict[str, float]:
     write_dumps(clock.drop / "run", [0])
     clock.start()
     try:
-        until(lambda: clock.ask("deployments/count", {}) == 6, "all deployments")
+        until(lambda: clock.ask("deployments/count", {}) == DEPLOYMENTS, "all deployments")
         clock.carry_out(2)  # the first ones load and fill caches
         before = clock.spent()
         time.sleep(IDLE_SECONDS)

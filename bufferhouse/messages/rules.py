@@ -88,12 +88,12 @@ _GIB, _MIB = 1 << 30, 1 << 20
 # v4 has more on devices than ahead of time.
 _CAPACITIES = {
     "T3": (
-        16 * _GIB - 258 * _MIB, 31.5 * _GIB - 260 * _MIB, 96 * _GIB - 263 * _MIB, 95 * _GIB - 260 * _MIB,
-        15.25 * _GIB,
+        16 * _GIB - 258 * _MIB, 63 * _GIB // 2 - 260 * _MIB, 96 * _GIB - 263 * _MIB, 95 * _GIB - 260 * _MIB,
+        61 * _GIB // 4,
     ),
     "T3b": (
-        16 * _GIB - 258 * _MIB, 31.5 * _GIB - 264 * _MIB, 96 * _GIB - 279 * _MIB, 95 * _GIB - 268 * _MIB,
-        8 * _GIB - 530 * _MIB, 16 * _GIB - 530 * _MIB, 15.25 * _GIB, 30.75 * _GIB,
+        16 * _GIB - 258 * _MIB, 63 * _GIB // 2 - 264 * _MIB, 96 * _GIB - 279 * _MIB, 95 * _GIB - 268 * _MIB,
+        8 * _GIB - 530 * _MIB, 16 * _GIB - 530 * _MIB, 61 * _GIB // 4, 123 * _GIB // 4,
     ),
 }  # fmt: skip
 _WORD_BYTES = 64  # a word of bounds_check.cc, as both specimens of T7 show
@@ -131,7 +131,7 @@ def _exact_capacity(message: Message, figure: Figure) -> int | None:
     if known := message.figure("reserved"):
         sizes = {half * (_GIB // 2) - nominal(known.printed) for half in range(1, 1025)}
     else:
-        sizes = {int(size) for size in _CAPACITIES["T3b" if message.dialect == "T3b" else "T3"]}
+        sizes = _CAPACITIES.get(message.dialect, _CAPACITIES["T3"])
     fitting = [size for size in sizes if printed(size) == figure.printed]
     return fitting[0] if len(fitting) == 1 else None
 

@@ -10,7 +10,6 @@ WITH known AS (
         r.compiler AS said_compiler,
         r.compiler_version AS said_version,
         CASE WHEN o.compile_target IN ('cpu', 'tpu') THEN o.compile_target ELSE 'gpu' END AS platform,
-        COALESCE(r.compiler, CASE WHEN o.compile_target = 'tpu' THEN 'libtpu' END) AS compiler,
         regexp_extract(r.compiler_version, '^([0-9]{1,6})[.][0-9]{1,3}[.][0-9]{1,3}([.](post)?[0-9]+)?$', 1) AS major,
         TRY_CAST(split_part(r.compiler_version, '.', 2) AS BIGINT) AS minor,
         TRY_CAST(split_part(r.compiler_version, '.', 3) AS BIGINT) AS patch,
@@ -20,27 +19,29 @@ WITH known AS (
     WHERE o.compile_target IS NOT NULL
 ),
 
+named AS (
+    SELECT *, CASE WHEN revision IS NOT NULL THEN 'libtpu' ELSE said_compiler END AS compiler FROM known
+),
+
 released AS (
     SELECT
-        k.*,
+        n.*,
         l.release_text,
         COALESCE(
             l.version,
             CASE
-                WHEN k.said_compiler = 'libtpu' OR (k.revision IS NULL AND k.said_compiler IS NOT NULL)
-                    THEN TRY_CAST(k.major AS BIGINT) * 1000000 + k.minor * 1000 + k.patch
+                WHEN n.said_compiler = n.compiler THEN TRY_CAST(n.major AS BIGINT) * 1000000 + n.minor * 1000 + n.patch
             END
         ) AS version
-    FROM known AS k
-    LEFT JOIN intermediate.libtpu_releases AS l ON k.revision = l.revision
+    FROM named AS n
+    LEFT JOIN intermediate.libtpu_releases AS l ON n.revision = l.revision
 )
 
 SELECT
     run_id,  -- The run.
     relative_path,  -- The file.
     platform,  -- cpu, gpu or tpu.
-    CASE WHEN revision IS NOT NULL THEN 'libtpu' ELSE compiler END
-        AS compiler,  -- What embeds XLA there: jaxlib or libtpu, say; null where nobody said.
+    compiler,  -- What embeds XLA there: jaxlib or libtpu, say; null where nobody said.
     version,  -- Its version; null without a number.
     revision,  -- CL number of libtpu; null elsewhere.
     COALESCE(

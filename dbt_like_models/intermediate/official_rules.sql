@@ -31,10 +31,10 @@ FROM (
     ('gpu', 'jaxlib', 'temp', 'preallocated_temps', 4029, NULL, 10002, 10002, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'peak', 'not_reported', 4029, 7000, NULL, NULL, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'peak', 'static_and_replay', 7000, NULL, 10002, 10002, NULL, NULL, NULL),
-    -- Between libtpu 0.0.45 and 0.0.46.3 the first rule for temp stopped being exact: of 495 programs of 0.0.46.3 to 0.0.50.1
-    -- it misses ten, each by 512 bytes that it takes for covered. The second begins with 0.0.51. CL
-    -- numbers are asked only of what is no release: 715008383 is 0.0.8, 957406610 0.0.45, 1003875606 0.0.51. Whether there is a peak
-    -- hangs on the jaxlib beside libtpu, too: 0.0.17.1 came with one that tells none, 0.0.23 with one that does.
+    -- Between libtpu 0.0.45 and 0.0.46.3 the first rule for temp stopped being exact: of 495 programs of 0.0.46.3 to
+    -- 0.0.50.1 it misses ten, each by 512 bytes that it takes for covered. The second begins with 0.0.51. CL 715008383
+    -- is 0.0.8, 957406610 is 0.0.45, 1003875606 is 0.0.51. Whether there is a peak hangs on the jaxlib beside libtpu,
+    -- too: 0.0.17.1 came with one that tells none, 0.0.23 with one that does.
     ('tpu', 'libtpu', 'sizes', 'flags_of_allocations', 8, NULL, 8, 52, 715008383, NULL, 1014260217),
     ('tpu', 'libtpu', 'temp', 'twice_arena_less_covered', 8, 46, 8, 45, 715008383, 957406611, 957406610),
     ('tpu', 'libtpu', 'temp', 'arena_in_16_kib', 51, NULL, 51, 52, 1003875606, NULL, 1014260217),

@@ -52,6 +52,7 @@ SELECT
     END AS rule,  -- Which bytes it is the sum of; null where that is unknown.
     is_known OR is_derived AS is_reproduced,  -- Its bytes are printed as the figure is.
     CASE
-        WHEN NOT (is_known OR is_derived OR is_damaged) THEN COALESCE(CASE WHEN derived_bytes > 0 THEN derived_bytes END, rule_bytes)
+        WHEN NOT (is_known OR is_derived OR is_damaged)
+            THEN COALESCE(CASE WHEN derived_bytes > 0 THEN derived_bytes END, rule_bytes)
     END AS found_bytes  -- What the rule gives where that is not printed so; null elsewhere.
 FROM judged

@@ -44,11 +44,9 @@ SELECT
         WHEN o.did_not_fit AND n.said_by IN ('memory_analysis()', 'XProf')
             THEN concat_ws('; ', 'the program did not fit: where its compilation failed nobody could ask', n.why_text)
         WHEN n.why_text IS NOT NULL OR n.rule <> 'unknown' OR n.said_by = 'OOM message' THEN n.why_text
-        WHEN v.compiler IS NULL OR (r.compiler IS NULL AND v.version IS NULL AND v.revision IS NULL)
-            THEN 'nothing says which compiler made the dump'
+        WHEN v.compiler IS NULL THEN 'nothing says which compiler made the dump'
         WHEN v.version IS NULL AND v.revision IS NULL THEN 'no release of ' || v.compiler || ' is said that has a number'
-        ELSE 'no rule is known of ' || v.compiler || ' '
-            || v.release_text || ' on ' || v.platform
+        ELSE 'no rule is known of ' || v.compiler || ' ' || v.release_text || ' on ' || v.platform
     END AS why_text  -- Why there are no bytes, why nothing stands against them, or how far they are to be trusted.
 FROM intermediate.all_numbers AS n
 INNER JOIN marts.observations_v2 AS o ON n.run_id = o.run_id AND n.relative_path = o.relative_path

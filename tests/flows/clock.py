@@ -24,6 +24,7 @@ from tests.system.heard import heard
 from tests.warehouses import published_path
 
 PATIENCE_SECONDS = 240
+DEPLOYMENTS = 6  # that `serve` makes where no source has a schedule of its own
 
 
 def free_port() -> int:

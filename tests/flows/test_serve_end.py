@@ -11,7 +11,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.flows.clock import Clock, free_port, until
+from tests.flows.clock import DEPLOYMENTS, Clock, free_port, until
 from tests.report.browser import browsing
 
 pytestmark = pytest.mark.soak
@@ -24,7 +24,7 @@ def clock(tmp_path: Path) -> Iterator[Clock]:
     clock.drop.mkdir()
     clock.config.write_text('[warehouse]\npath = "warehouse.duckdb"\n[[sources]]\nname = "drop"\npaths = ["drop"]\n')
     clock.start()
-    until(lambda: 6 == clock.ask("deployments/count", {}), "the deployments")
+    until(lambda: DEPLOYMENTS == clock.ask("deployments/count", {}), "the deployments")
     try:
         yield clock
     finally:

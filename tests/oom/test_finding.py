@@ -16,11 +16,12 @@ from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.messages.figures import printed
 from bufferhouse.messages.join import dumps
 from bufferhouse.messages.message import read_messages
-from bufferhouse.messages.rules import RULES, Parts, reproduce
+from bufferhouse.messages.rules import RULES, Parts, capacity_bytes, reproduce
 from bufferhouse.oom.finding import Finding, explain, record
 from bufferhouse.oom.worth import worth
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.oom.text import oom_text
+from bufferhouse.whatif.chips import CHIPS
 from tests.command_line import call
 from tests.compare.values import value
 from tests.oom.specimens import CORPUS, FITS, FOLDER, SAID, failures, log, unpacked
@@ -350,6 +351,15 @@ def test_a_capacity_is_known_to_the_byte(found, name: str, expected: int):
     """By what is printed as reserved; without that, by the one chip of which the compiler prints so."""
     [capacity] = [one for one in found(name).figures if one.figure.name == "capacity"]
     assert (expected, True) == (capacity.size_bytes, capacity.is_reproduced)
+
+
+@pytest.mark.parametrize("chip", ["v2", "v3", "v4", "v5e", "v5p", "v6e", "v7x"])
+def test_a_message_gives_a_chip_what_fits_gives_it(chip: str):
+    """Two tables say it: by what a message of the newest compiler prints, and by the names of chips."""
+    capacity = CHIPS[chip].capacity_bytes
+    text = log("libtpu-0.0.52/temps").read_text().replace("(15.75G)", f"({printed(capacity)})")
+    [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
+    assert capacity == capacity_bytes(message)
 
 
 def test_a_capacity_of_no_known_chip_has_no_bytes():
