@@ -22,6 +22,7 @@ from tests.models.official import OfficialCount, said_in, tell_compiler
 from tests.samples import FLEET, Sample, of_archive, of_fleet
 
 CORPUS = CHECKOUT / ".." / "shared" / "corpus"
+BUILDS = CHECKOUT / "tests" / "data" / "builds"
 TOO_OLD = "pre-2019-09 dialect"
 
 
@@ -104,6 +105,7 @@ def main() -> int:
     """Print two lines per fleet and archive; return 1 if anything is not as it should be."""
     archives = [path for folder in ("builds", "fleet", "large") for path in sorted((CORPUS / folder).glob("*.tar.gz"))]
     problems = [] if archives else [f"{CORPUS}: the corpus is not here"]
+    archives += sorted(BUILDS.glob("*.tar.gz"))
     sources = {"examples/fleet": FLEET, **{path.name.removesuffix(".tar.gz"): path for path in archives}}
     for name, path in sources.items():
         if not name.endswith("-hlo"):  # sibling modules, no dumps
