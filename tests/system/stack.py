@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.flows.clock import Clock, until
-from tests.servers.postgres import Postgres, give, unprivileged
+from tests.servers.postgres import Postgres, can, give, unprivileged
 from tests.system.image import put_context, service_environment, words
 
 SECRETS = {
@@ -35,8 +35,7 @@ _PLACES = re.compile(r"(?<![\w/.:])/(app|dumps|warehouse|reports|config|run/secr
 def reachable_python(root: Path) -> Path:
     """Return our Python, or a copy of it below `root` where the other user may not enter the directory it is in."""
     base = Path(sys._base_executable)
-    # By a shell: setpriv itself may still enter what the other user may not.
-    if subprocess.run([*unprivileged(), "sh", "-c", f"exec '{base}' -I -c ''"], capture_output=True).returncode == 0:
+    if can(f"exec '{base}' -I -c ''"):
         return base
     home, library = Path(sys.base_prefix), f"python{sys.version_info[0]}.{sys.version_info[1]}"
     left = shutil.ignore_patterns("site-packages", "test", "idlelib", "config-*", "*.a")
@@ -45,6 +44,21 @@ def reachable_python(root: Path) -> Path:
         shutil.copy2(shared, root / "python/lib")
     (root / "python/bin").mkdir()
     return Path(shutil.copy2(base, root / "python/bin"))
+
+
+def reachable_packages(root: Path) -> Path:
+    """Return the folder of our packages, or of links to them below `root` where the other user may not enter it."""
+    packages = Path(sysconfig.get_path("purelib"))
+    if can(f"test -r '{packages}'"):
+        return packages
+    return shutil.copytree(packages, root / "packages", symlinks=True, copy_function=_link)
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # on another device
+        shutil.copy2(source, target)
 
 
 @dataclass
@@ -69,7 +83,7 @@ class Stack(Clock):
         subprocess.run([python, "-m", "venv", "--without-pip", venv], check=True)
         site = next(venv.glob("lib/python*/site-packages"))
         # The packages of the lock file, as these tests have them; without bufferhouse, which is installed.
-        (site / "packages.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        (site / "packages.pth").write_text(f"{reachable_packages(self.root)}\n")
         subprocess.run(
             [Path(sys.executable).parent / "uv", "pip", "install", "--quiet", "--offline", "--python",
              venv / "bin" / "python", "--no-deps", "--no-build-isolation", "--editable", app],
