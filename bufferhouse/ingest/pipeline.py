@@ -6,7 +6,7 @@ how far it is, and those who parse.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -161,24 +161,28 @@ def _load_all(
     total = sum(len(job.arrivals.ready) for job in jobs)
     last_load_id = writer.next_number("loads", "load_id") - 1
     number = done = 0
-    for begun in _parsing(writer, jobs, workers, limits):
-        number, batch, summary = begun.number, begun.batch, begun.job.summary
-        parsed = put_together(batch, [*run(f"parse batch {number}", begun.contents.result), *settle(writer, batch)])
-        interrupts.check()
-        if number > 1:
-            writer.evict()  # else memory grows with the warehouse
-        try:
-            loaded = run(f"load batch {number}", load, writer, parsed, begun.job.seen.discovery.runs, begun.started_at)
-        except BaseException:
-            _count_committed(writer, summary, last_load_id)
-            raise
-        summary.add(loaded)
-        if loaded.rows:  # else it added nothing, and there is no load of that number
-            last_load_id = loaded.load_id
-        done += len(batch.sightings) + len(batch.unreadable)
-        tell(Progress(number, begun.job.source.name, parsed, loaded, done, total))
-        batch.clear()  # the next one is read before the names here stand for it
-        collect_young()
+    # Closed here: what an interrupt raises in a generator that Python closes later is lost.
+    with closing(_parsing(writer, jobs, workers, limits)) as batches:
+        for begun in batches:
+            number, batch, summary = begun.number, begun.batch, begun.job.summary
+            parsed = put_together(batch, [*run(f"parse batch {number}", begun.contents.result), *settle(writer, batch)])
+            interrupts.check()
+            if number > 1:
+                writer.evict()  # else memory grows with the warehouse
+            try:
+                loaded = run(
+                    f"load batch {number}", load, writer, parsed, begun.job.seen.discovery.runs, begun.started_at
+                )
+            except BaseException:
+                _count_committed(writer, summary, last_load_id)
+                raise
+            summary.add(loaded)
+            if loaded.rows:  # else it added nothing, and there is no load of that number
+                last_load_id = loaded.load_id
+            done += len(batch.sightings) + len(batch.unreadable)
+            tell(Progress(number, begun.job.source.name, parsed, loaded, done, total))
+            batch.clear()  # the next one is read before the names here stand for it
+            collect_young()
     return number
 
 
@@ -200,13 +204,14 @@ def _parsing(writer: Warehouse, jobs: Sequence[_Job], workers: Workers, limits: 
     begun: deque[_Begun] = deque()
     in_flight: deque[ReadBatch] = deque()
     is_shared = writer.is_shared
-    for number, (job, batch) in enumerate(_read(writer, jobs, limits, in_flight), 1):
-        begun.append(_Begun(job, number, batch, datetime.now(UTC), workers.begin(number, batch.work)))
-        in_flight.append(batch)
-        # What is claimed for a batch is free when the next one is asked for.
-        while len(begun) > (0 if is_shared else workers.ahead):
-            yield begun.popleft()
-            in_flight.popleft()
+    with closing(_read(writer, jobs, limits, in_flight)) as batches:
+        for number, (job, batch) in enumerate(batches, 1):
+            begun.append(_Begun(job, number, batch, datetime.now(UTC), workers.begin(number, batch.work)))
+            in_flight.append(batch)
+            # What is claimed for a batch is free when the next one is asked for.
+            while len(begun) > (0 if is_shared else workers.ahead):
+                yield begun.popleft()
+                in_flight.popleft()
     while begun:
         yield begun.popleft()
         in_flight.popleft()

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Condition, Thread
+from types import TracebackType
 from typing import NamedTuple
 
 import duckdb
@@ -200,14 +201,9 @@ def run_statements(con: duckdb.DuckDBPyConnection, statements: Sequence[Statemen
     Return how many rows each has made, where it makes a table. What a statement needs must stand before it. After one
     that fails no other is begun; its error is raised when none is under way any more.
     """
-    queue = _Queue(statements)
-    with _beside(con, catalog) as other:
-        helper = Thread(target=queue.work, args=(other, con), daemon=True)
-        helper.start()
-        try:
-            queue.work(con, other)
-        finally:
-            helper.join()  # nothing may be under way when its connection is closed
+    with _beside(con, catalog) as other, _Queue(statements, (con, other)) as queue:
+        Thread(target=queue.work, args=(other,), daemon=True).start()
+        queue.work(con)
     if queue.failure is not None:
         with suppress(duckdb.Error):  # an interrupt may have met the end of what was streamed
             con.execute("DROP VIEW IF EXISTS temp.main.given")
@@ -228,19 +224,45 @@ def _beside(con: duckdb.DuckDBPyConnection, catalog: str) -> Iterator[duckdb.Duc
 
 
 class _Queue:
-    """Statements that wait, those that are done with the rows they made, the first error; two are `working`."""
+    """Statements that wait, those that are done with the rows they made, the first error; how many are `working`.
 
-    def __init__(self, statements: Sequence[Statement]) -> None:
+    A context: at its end nothing is under way on the connections, which may be closed then, whatever Ctrl-C cut short.
+    """
+
+    def __init__(self, statements: Sequence[Statement], connections: Sequence[duckdb.DuckDBPyConnection]) -> None:
         names = {statement.name for statement in statements}
         self.waiting = [(statement, names.intersection(statement.needs)) for statement in statements]
+        self.connections = connections
         self.done: set[str] = set()
         self.rows: dict[str, int] = {}
         self.failure: BaseException | None = None
-        self.working = 2
+        self.working = 0
+        self.is_closed = False
         self.changed = Condition()
 
-    def work(self, con: duckdb.DuckDBPyConnection, other: duckdb.DuckDBPyConnection) -> None:
-        """Carry out on a connection what `other` does not, until both are at the end."""
+    def __enter__(self) -> "_Queue":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        while not self.is_closed or self.working:
+            try:
+                if error is not None:
+                    self._fail(error)
+                with self.changed:
+                    self.is_closed = True
+                    self._wait()
+            except KeyboardInterrupt as interrupt:
+                error = interrupt
+        return True
+
+    def work(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Carry out on a connection what the other does not, until both are at the end."""
+        with self.changed:
+            if self.is_closed:  # a thread that begins when it is all over
+                return
+            self.working += 1
         try:
             while statement := self._next():
                 made = self._carry_out(statement, con)
@@ -250,20 +272,29 @@ class _Queue:
                     self.changed.notify_all()
         except BaseException as error:
             con.interrupt()  # at Ctrl-C DuckDB gives up waiting for a statement, which goes on in its threads
-            with self.changed:
-                # A statement is stopped because of something else: Ctrl-C reaches both, and only one of them says so.
-                if self.failure is None or isinstance(self.failure, duckdb.InterruptException):
-                    self.failure = error
+            self._fail(error)
         finally:
             with self.changed:
                 self.working -= 1
                 self.changed.notify_all()
         with self.changed:
-            while self.working:
-                if self.failure is not None:
-                    with suppress(duckdb.ConnectionException):  # closed, where Ctrl-C came while one waited for us
-                        other.interrupt()  # again and again: its statement may have been about to begin
-                self.changed.wait(interrupts.AGAIN_SECONDS)
+            self._wait()
+
+    def _fail(self, error: BaseException) -> None:
+        with self.changed:
+            # A statement is stopped because of something else: Ctrl-C reaches both, and only one of them says so.
+            if self.failure is None or isinstance(self.failure, duckdb.InterruptException):
+                self.failure = error
+            self.changed.notify_all()
+
+    def _wait(self) -> None:
+        """Wait until nobody works; after a failure stop the statements that are under way."""
+        while self.working:
+            if self.failure is not None:
+                for con in self.connections:
+                    with suppress(duckdb.ConnectionException):  # closed, where Ctrl-C came while one waited for it
+                        con.interrupt()  # again and again: its statement may have been about to begin
+            self.changed.wait(interrupts.AGAIN_SECONDS)
 
     def _carry_out(self, statement: Statement, con: duckdb.DuckDBPyConnection) -> dict[str, int]:
         sql: str | None = statement.sql

@@ -113,6 +113,24 @@ def test_ctrl_c_stops_both(con, tmp_path):
     assert [(1,)] == con.execute("SELECT 1").fetchall()
 
 
+def test_ctrl_c_while_the_second_thread_begins(con, monkeypatch):
+    """Nothing is under way on a connection that is about to be closed: DuckDB would end the process with SIGSEGV."""
+    begin, begun = threading.Thread.start, []
+
+    def begin_and_press(thread: threading.Thread) -> None:
+        begun.append(thread)
+        begin(thread)
+        raise KeyboardInterrupt
+
+    for is_slow in (False, True):
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", begin_and_press)
+            with pytest.raises(KeyboardInterrupt):
+                run_statements(con, [Statement("endless", (), ENDLESS)] * is_slow, catalog="memory")
+        begun.pop().join(10)
+    assert [(1,)] == con.execute("SELECT 1").fetchall()
+
+
 def test_of_a_batch_only_what_a_model_reads_is_put_into_its_catalog():
     """A table of raw, a view of raw with the tables behind it; which dumps there are is asked of every batch."""
     frames = {table: pl.DataFrame(schema=columns) for table, columns in COLUMNS.items()}
