@@ -3,9 +3,11 @@
 import asyncio
 import os
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -95,7 +97,7 @@ def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 1
     `poll_seconds` is how often the server is asked what is due.
     """
     os.environ[callers.SERVED] = callers.served(conf, settings)  # flow runs are processes of their own
-    with flow_runs_forked():
+    with flow_runs_forked(), _own_temporary_folder():
         # Prefect's settings are in the context, and a thread has none of its own.
         watch = partial(copy_context().run, _pass_over_overtaken, poll_seconds)
         threading.Thread(target=watch, daemon=True).start()
@@ -104,6 +106,21 @@ def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 1
         for deployment in deployments(conf, settings):
             runner.add_flow(**deployment)
         asyncio.run(runner.start())
+
+
+@contextmanager
+def _own_temporary_folder() -> Iterator[None]:
+    """Let this process put temporary files into a folder of its own.
+
+    Prefect's runner makes `runner_storage` in the folder for them: no other user of the machine can write to it then.
+    """
+    before = tempfile.tempdir
+    with tempfile.TemporaryDirectory(prefix="bufferhouse-serve-", ignore_cleanup_errors=True) as folder:
+        tempfile.tempdir = folder
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
 
 
 def _pass_over_overtaken(poll_seconds: float) -> None:

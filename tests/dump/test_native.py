@@ -342,7 +342,7 @@ def test_it_is_built_anew_when_its_source_has_changed(tmp_path, monkeypatch):
     assert library.open_library(library.built()).scanner_begin
 
 
-@pytest.mark.parametrize(("command", "says"), [("no-such-compiler", "No such file"), ("false", "ended with 1")])
+@pytest.mark.parametrize(("command", "says"), [("/no/such/compiler", "No such file"), ("false", "ended with 1")])
 def test_without_a_compiler_all_is_as_before(tmp_path, monkeypatch, command, says):
     """The build says why it is not there; dumps are read in Python."""
     source = tmp_path / "scan.c"

@@ -81,6 +81,14 @@ class Clock:
         return self.root / "contacts"
 
     @property
+    def temporary(self) -> Path:
+        """A folder for temporary files as others leave it: what Prefect would write to there is not ours."""
+        folder = self.root / "tmp"
+        folder.mkdir(exist_ok=True)
+        (folder / "runner_storage").touch()
+        return folder
+
+    @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/api"
 
@@ -90,7 +98,7 @@ class Clock:
         own = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "BUFFERHOUSE_"))}
         path = heard(self.contacts) if self.is_heard else {"PYTHONPATH": str(CHECKOUT)}
         auth = {"PREFECT_API_AUTH_STRING": self.auth} if self.auth else {}
-        return {**own, "PREFECT_HOME": str(self.root / "prefect"), **auth, **path}
+        return {**own, "PREFECT_HOME": str(self.root / "prefect"), "TMPDIR": str(self.temporary), **auth, **path}
 
     @property
     def authentication(self) -> str:

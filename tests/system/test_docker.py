@@ -289,7 +289,7 @@ def test_the_demo_runs_from_what_docker_gets(prefect_server, tmp_path):
     before = sorted(app.rglob("*"))
 
     def placed(text: str) -> str:
-        return re.sub(r"(?<![\w/])/(app|warehouse|reports)/", rf"{tmp_path}/\1/", text)
+        return re.sub(r"(?<![\w/])/(app|warehouse|reports|tmp)/", rf"{tmp_path}/\1/", text)
 
     service = SERVICES["demo"]
     done = subprocess.run(
