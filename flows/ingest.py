@@ -19,7 +19,7 @@ from pydantic import Field
 
 from bufferhouse import redaction
 from bufferhouse.config.load import Config
-from bufferhouse.errors import SourceUnavailable, WarehouseBusy, counted
+from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseBusy, counted
 from bufferhouse.ingest import pipeline
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.source import chosen_sources
@@ -188,6 +188,9 @@ def main() -> int:
                 config=call.config,
                 return_state=True,
             )
+    except UsageError as error:
+        print(f"bufferhouse: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("bufferhouse: interrupted; what was committed is kept", file=sys.stderr)
         return 130

@@ -15,6 +15,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from prefect.settings import (
     PREFECT_API_AUTH_STRING,
@@ -87,10 +88,24 @@ def kept_authentication() -> Path | None:
 
 @contextmanager
 def own_authentication() -> Iterator[None]:
-    """Give the temporary server of a flow run an authentication string of its own, where no server is configured."""
+    """Give the temporary server of a flow run an authentication string of its own, where no server is configured.
+
+    Raises:
+        UsageError: the server would have no place for its database; Prefect says no more than that it timed out.
+    """
     if get_current_settings().api.url:
         yield
         return
+    home = Path(get_current_settings().home)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=home):
+            pass
+    except OSError as error:
+        raise UsageError(
+            f"{home}: Prefect's server keeps its database there: {error.strerror}; "
+            "name another folder in $PREFECT_HOME, or a server in $PREFECT_API_URL"
+        ) from None
     auth = f"bufferhouse:{secrets.token_urlsafe(32)}"
     with temporary_settings({PREFECT_API_AUTH_STRING: auth, PREFECT_SERVER_API_AUTH_STRING: auth}):
         yield

@@ -22,6 +22,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId, FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import TaskRun
 from prefect.exceptions import ParameterTypeError
+from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
 from prefect.states import Failed, State
 
 from bufferhouse.commands.ingest_run import run_ingest
@@ -402,6 +403,16 @@ def test_the_command_line_says_by_its_exit_code_how_it_ended(
     monkeypatch.setattr(sys, "argv", ["flows.ingest", str(seeds), "--warehouse", own])
     assert 1 == main()
     assert "5 dumps of 1 run seen: 4 new, 0 known, 1 rejected" in caplog.text
+
+
+def test_a_home_of_prefect_that_cannot_be_written_to(tmp_path, monkeypatch, capsys):
+    """Is named at once, with the way out: without a server of its own the flow would wait for one that cannot start."""
+    (taken := tmp_path / "taken").touch()
+    monkeypatch.setattr(sys, "argv", ["flows.ingest", str(SEED)])
+    with temporary_settings({PREFECT_HOME: taken / "prefect"}, restore_defaults={PREFECT_API_URL}):
+        assert 2 == main()
+    expected = f"bufferhouse: {taken}/prefect: Prefect's server keeps its database there: Not a directory; "
+    assert expected in capsys.readouterr().err
 
 
 def test_a_directory_without_a_dump_is_no_success(prefect_server, tmp_path):
