@@ -159,8 +159,9 @@ def _as_interrupt() -> Iterator[None]:
 
 
 def _is_stopped_statement(error: BaseException | None) -> bool:
-    duckdb = sys.modules.get("duckdb")  # imported by now, if it raised this
-    return duckdb is not None and isinstance(error, duckdb.InterruptException)
+    # Imported by now, if it raised this; and Ctrl-C may meet the import itself, when nothing is in the module yet.
+    kind = getattr(sys.modules.get("duckdb"), "InterruptException", None)
+    return kind is not None and isinstance(error, kind)
 
 
 @contextmanager

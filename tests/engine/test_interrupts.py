@@ -1,8 +1,10 @@
 """Ctrl-C: it ends a command, wherever it meets it."""
 
 import signal
+import sys
 import threading
 from pathlib import Path
+from types import ModuleType
 
 import duckdb
 import pytest
@@ -192,6 +194,16 @@ def test_an_interrupt_is_raised_at_once_and_remembered():
             interrupts.check()
     interrupts.check()
     assert signal.default_int_handler is signal.getsignal(signal.SIGINT)
+
+
+def test_an_interrupt_may_meet_the_import_of_duckdb(monkeypatch):
+    """When the module is known and nothing is in it yet; with an error under way, as there always is in an import."""
+    monkeypatch.setitem(sys.modules, "duckdb", ModuleType("duckdb"))
+    with interrupts.remembered(), pytest.raises(KeyboardInterrupt):
+        try:
+            raise ImportError
+        except ImportError:
+            signal.raise_signal(signal.SIGINT)
 
 
 def test_who_handles_interrupts_otherwise_goes_on_doing_so():
