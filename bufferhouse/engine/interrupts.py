@@ -122,7 +122,10 @@ def waking(end: socket.socket) -> Iterator[None]:
     try:
         yield
     finally:
-        signal.set_wakeup_fd(before)
+        try:
+            signal.set_wakeup_fd(before)
+        except OSError:  # closed by now, where Ctrl-C met the beginning of this and nobody ended it
+            signal.set_wakeup_fd(-1)
 
 
 def _remember(number: int, frame: FrameType | None) -> None:

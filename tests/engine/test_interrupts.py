@@ -1,6 +1,7 @@
 """Ctrl-C: it ends a command, wherever it meets it."""
 
 import signal
+import socket
 import sys
 import threading
 from pathlib import Path
@@ -220,3 +221,20 @@ def test_who_handles_interrupts_otherwise_goes_on_doing_so():
     finally:
         signal.signal(signal.SIGINT, before)
     assert [signal.default_int_handler, signal.SIG_IGN] == handlers
+
+
+def test_who_was_woken_before_may_be_gone():
+    """Where Ctrl-C meets a beginning, Python ends it whenever it likes: then nobody is woken any more."""
+    first, second = socket.socketpair(), socket.socketpair()
+    for end in (first[1], second[1]):
+        end.setblocking(False)
+    before = signal.set_wakeup_fd(first[1].fileno())
+    try:
+        with interrupts.waking(second[1]):
+            for end in first:
+                end.close()
+        assert -1 == signal.set_wakeup_fd(-1)
+    finally:
+        signal.set_wakeup_fd(before)
+        for end in second:
+            end.close()
