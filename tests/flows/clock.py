@@ -98,7 +98,7 @@ class Clock:
         own = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "BUFFERHOUSE_"))}
         path = heard(self.contacts) if self.is_heard else {"PYTHONPATH": str(CHECKOUT)}
         auth = {"PREFECT_API_AUTH_STRING": self.auth} if self.auth else {}
-        return {**own, "PREFECT_HOME": str(self.root / "prefect"), "TMPDIR": str(self.temporary), **auth, **path}
+        return {**own, "PREFECT_HOME": str(self.root / "prefect"), **auth, **path}
 
     @property
     def authentication(self) -> str:
@@ -111,7 +111,8 @@ class Clock:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "bufferhouse.cli", "serve", "--config", self.config, "--port", str(self.port),
                  "--poll", "1", *self.options],
-                env=self.environment, cwd=self.root, stdout=log, stderr=log, start_new_session=True,
+                env={**self.environment, "TMPDIR": str(self.temporary)}, cwd=self.root, stdout=log, stderr=log,
+                start_new_session=True,
             )  # fmt: skip
         until(self._answers, "an answer of the server")
 
