@@ -96,7 +96,13 @@ def own_authentication() -> Iterator[None]:
     if get_current_settings().api.url:
         yield
         return
-    home = Path(get_current_settings().home)
+    _check_home(Path(get_current_settings().home))
+    auth = f"bufferhouse:{secrets.token_urlsafe(32)}"
+    with temporary_settings({PREFECT_API_AUTH_STRING: auth, PREFECT_SERVER_API_AUTH_STRING: auth}):
+        yield
+
+
+def _check_home(home: Path) -> None:
     try:
         home.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=home):
@@ -106,9 +112,6 @@ def own_authentication() -> Iterator[None]:
             f"{home}: Prefect's server keeps its database there: {error.strerror}; "
             "name another folder in $PREFECT_HOME, or a server in $PREFECT_API_URL"
         ) from None
-    auth = f"bufferhouse:{secrets.token_urlsafe(32)}"
-    with temporary_settings({PREFECT_API_AUTH_STRING: auth, PREFECT_SERVER_API_AUTH_STRING: auth}):
-        yield
 
 
 def authentication() -> str:

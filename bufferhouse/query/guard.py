@@ -45,7 +45,7 @@ _CLAUSES = frozenset(
 _PLACE = re.compile(r"[./\\:*?]")  # a file or a URL, which DuckDB would read in the place of a table
 _CALLED = re.compile(r'"?(\w+)"?\s*', re.ASCII)
 _OPERATOR = re.compile(r"[-+*/%<>=!|&^~,;.:()\[\]{}?@#]+\s*", re.ASCII)
-_MOST_LEVELS = 950  # of a tree; Python before 3.12 reads hardly more of JSON, and later ones tens of thousands
+_MOST_LEVELS = 950  # of a tree; Python 3.11 reads hardly more of JSON, and 3.13 tens of thousands
 _ONE_KIND = "expected SELECT, EXPLAIN, DESCRIBE, SUMMARIZE or PIVOT"
 
 

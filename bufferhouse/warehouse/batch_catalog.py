@@ -283,7 +283,8 @@ class _Queue:
     def _fail(self, error: BaseException) -> None:
         with self.changed:
             # A statement is stopped because of something else: Ctrl-C reaches both, and only one of them says so.
-            if self.failure is None or isinstance(self.failure, duckdb.InterruptException):
+            is_stopped = self.failure is None or isinstance(self.failure, duckdb.InterruptException)
+            if is_stopped or isinstance(error, KeyboardInterrupt):  # which is said whatever else has failed
                 self.failure = error
             self.changed.notify_all()
 

@@ -81,14 +81,6 @@ class Clock:
         return self.root / "contacts"
 
     @property
-    def temporary(self) -> Path:
-        """A folder for temporary files as others leave it: what Prefect would write to there is not ours."""
-        folder = self.root / "tmp"
-        folder.mkdir(exist_ok=True)
-        (folder / "runner_storage").touch()
-        return folder
-
-    @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/api"
 
@@ -107,11 +99,15 @@ class Clock:
 
     def start(self) -> None:
         """Start `bufferhouse serve`, and wait until a Prefect server answers."""
+        # For temporary files a folder as other users leave it: what Prefect would write to there is not ours.
+        temporary = self.root / "tmp"
+        temporary.mkdir(exist_ok=True)
+        (temporary / "runner_storage").touch()
         with (self.root / "serve.log").open("w") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "bufferhouse.cli", "serve", "--config", self.config, "--port", str(self.port),
                  "--poll", "1", *self.options],
-                env={**self.environment, "TMPDIR": str(self.temporary)}, cwd=self.root, stdout=log, stderr=log,
+                env={**self.environment, "TMPDIR": str(temporary)}, cwd=self.root, stdout=log, stderr=log,
                 start_new_session=True,
             )  # fmt: skip
         until(self._answers, "an answer of the server")

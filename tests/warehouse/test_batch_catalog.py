@@ -131,6 +131,20 @@ def test_ctrl_c_while_the_second_thread_begins(con, monkeypatch):
     assert [(1,)] == con.execute("SELECT 1").fetchall()
 
 
+def test_ctrl_c_is_said_whatever_else_has_failed(con, monkeypatch):
+    """Else whoever looks for the dump that made a model fail would go on looking."""
+    begin = threading.Thread.start
+
+    def begin_and_press(thread: threading.Thread) -> None:
+        begin(thread)
+        thread.join(10)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", begin_and_press)
+    with pytest.raises(KeyboardInterrupt):
+        run_statements(con, [Statement("fails", (), "SELECT CAST('x' AS INTEGER)")], catalog="memory")
+
+
 def test_of_a_batch_only_what_a_model_reads_is_put_into_its_catalog():
     """A table of raw, a view of raw with the tables behind it; which dumps there are is asked of every batch."""
     frames = {table: pl.DataFrame(schema=columns) for table, columns in COLUMNS.items()}
