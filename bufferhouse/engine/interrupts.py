@@ -16,14 +16,14 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 from weakref import WeakSet
 
 AGAIN_SECONDS = 0.1  # between two interrupts
-_END = b"\0"  # no signal has this number
+END = b"\0"  # no signal has this number
 _STOPPING = (bytes([signal.SIGINT]), bytes([signal.SIGTERM]))
 
 _ends: list[socket.socket] = []  # of `stop_statements`; a forked process has none of its thread, and makes its own
@@ -49,7 +49,7 @@ def remembered() -> Iterator[None]:
         return
     signal.signal(signal.SIGINT, _remember)
     try:
-        with _stopping_statements(), _as_interrupt():
+        with woken_by_signals(_stop_until_heard), _as_interrupt():
             yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -113,8 +113,33 @@ def forget(con: Any) -> None:
 
 
 @contextmanager
-def waking(end: socket.socket) -> Iterator[None]:
-    """Let signals write their number to a socket, at once; only the main thread can arrange that."""
+def woken_by_signals(watch: Callable[[socket.socket], None]) -> Iterator[None]:
+    """Call a function in a thread of its own, with a socket from which it reads the numbers of signals as they come.
+
+    It has to return where it reads END. The thread closes the socket, so Ctrl-C may meet its very beginning. Only the
+    main thread can arrange to be woken: in others END is all that comes.
+    """
+    woken, end = socket.socketpair()
+    end.setblocking(False)  # as signal.set_wakeup_fd wants it
+
+    def work() -> None:
+        with woken:
+            watch(woken)
+
+    thread = threading.Thread(target=work, daemon=True)
+    with end, _waking(end):
+        try:
+            thread.start()
+            yield
+        finally:
+            with suppress(BrokenPipeError):  # it had nothing more to wait for
+                end.send(END)
+            if thread.is_alive():
+                thread.join()
+
+
+@contextmanager
+def _waking(end: socket.socket) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -167,32 +192,18 @@ def _is_stopped_statement(error: BaseException | None) -> bool:
     return kind is not None and isinstance(error, kind)
 
 
-@contextmanager
-def _stopping_statements() -> Iterator[None]:
-    ended, asked_to_end = socket.socketpair()
-    asked_to_end.setblocking(False)  # as signal.set_wakeup_fd wants it
-
-    def watch() -> None:
-        has_come = False
-        while True:
-            # Again and again until it was heard: the statement may have been about to begin.
-            ended.settimeout(AGAIN_SECONDS if has_come and not _heard.is_set() else None)
-            with suppress(TimeoutError):
-                byte = ended.recv(1)
-                if byte == _END:
-                    return
-                has_come = has_come or byte == bytes([signal.SIGINT])
-            if has_come:
-                _interrupt()
-
-    thread = threading.Thread(target=watch, daemon=True)
-    with ended, asked_to_end, waking(asked_to_end):
-        thread.start()
-        try:
-            yield
-        finally:
-            asked_to_end.send(_END)
-            thread.join()
+def _stop_until_heard(woken: socket.socket) -> None:
+    has_come = False
+    while True:
+        # Again and again until it was heard: the statement may have been about to begin.
+        woken.settimeout(AGAIN_SECONDS if has_come and not _heard.is_set() else None)
+        with suppress(TimeoutError):
+            byte = woken.recv(1)
+            if byte == END:
+                return
+            has_come = has_come or byte == bytes([signal.SIGINT])
+        if has_come:
+            _interrupt()
 
 
 def _interrupt() -> None:

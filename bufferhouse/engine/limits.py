@@ -18,12 +18,11 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.interrupts import AGAIN_SECONDS, waking
+from bufferhouse.engine.interrupts import AGAIN_SECONDS, END, woken_by_signals
 
 MIB, GIB = 1 << 20, 1 << 30
 OUTSIDE_BYTES = 512 * MIB  # what the process may take beyond DuckDB's own bound: vectors, threads, the answer as text
 GRACE_SECONDS = 5.0  # between the interrupt and giving up
-_END = b"\0"  # no signal has this number
 
 
 def half_of_the_machine() -> int:
@@ -82,41 +81,33 @@ def interrupted_after(
     Python hears of Ctrl-C when DuckDB comes back to it, which one step of a large join never does: so the signal itself
     wakes a thread here. `give_up` is called when a statement goes on after its time and after the interrupt.
     """
-    ended, asked_to_end = socket.socketpair()
-    asked_to_end.setblocking(False)  # as signal.set_wakeup_fd wants it
     ctrl_c = threading.Event()
 
-    def watch() -> None:
-        reason = _first_byte(ended, seconds)
-        if reason == _END:
+    def watch(woken: socket.socket) -> None:
+        reason = _first_byte(woken, seconds)
+        if reason == END:
             return
         if reason is not None:
             ctrl_c.set()
         last = time.monotonic() + GRACE_SECONDS
         while True:
             con.interrupt()  # again and again: the statement may have been about to begin
-            if _first_byte(ended, AGAIN_SECONDS) == _END:
+            if _first_byte(woken, AGAIN_SECONDS) == END:
                 return
             if time.monotonic() >= last and reason is None and give_up:
                 give_up()
                 return
 
-    thread = threading.Thread(target=watch, daemon=True)
-    with ended, asked_to_end, waking(asked_to_end):
-        thread.start()
-        try:
-            yield ctrl_c
-        finally:
-            asked_to_end.send(_END)
-            thread.join()
+    with woken_by_signals(watch):
+        yield ctrl_c
 
 
-def _first_byte(end: socket.socket, seconds: float) -> bytes | None:
-    """Return the next of _END and Ctrl-C, or None when neither comes in time."""
+def _first_byte(woken: socket.socket, seconds: float) -> bytes | None:
+    """Return the next of END and Ctrl-C, or None when neither comes in time."""
     deadline = time.monotonic() + seconds
     while (left := deadline - time.monotonic()) > 0:
-        end.settimeout(min(left, threading.TIMEOUT_MAX))
+        woken.settimeout(min(left, threading.TIMEOUT_MAX))
         with suppress(TimeoutError):
-            if (byte := end.recv(1)) in (_END, bytes([signal.SIGINT])):
+            if (byte := woken.recv(1)) in (END, bytes([signal.SIGINT])):
                 return byte
     return None

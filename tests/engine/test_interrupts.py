@@ -225,16 +225,34 @@ def test_who_handles_interrupts_otherwise_goes_on_doing_so():
 
 def test_who_was_woken_before_may_be_gone():
     """Where Ctrl-C meets a beginning, Python ends it whenever it likes: then nobody is woken any more."""
-    first, second = socket.socketpair(), socket.socketpair()
-    for end in (first[1], second[1]):
-        end.setblocking(False)
-    before = signal.set_wakeup_fd(first[1].fileno())
+    ends = socket.socketpair()
+    ends[1].setblocking(False)
+    before = signal.set_wakeup_fd(ends[1].fileno())
     try:
-        with interrupts.waking(second[1]):
-            for end in first:
+        with interrupts.woken_by_signals(lambda woken: woken.recv(1)):
+            for end in ends:
                 end.close()
         assert -1 == signal.set_wakeup_fd(-1)
     finally:
         signal.set_wakeup_fd(before)
-        for end in second:
-            end.close()
+
+
+def test_an_interrupt_may_meet_the_beginning_of_who_waits_for_it(monkeypatch):
+    """The thread has begun, and the block has not: it ends as ever, with nothing to say."""
+    failures = []
+    heard = []
+    start = threading.Thread.start
+
+    def interrupted_start(thread: threading.Thread) -> None:
+        start(thread)
+        raise KeyboardInterrupt
+
+    def listen(woken: socket.socket) -> None:
+        heard.append(woken.recv(1))
+
+    monkeypatch.setattr(threading, "excepthook", failures.append)
+    monkeypatch.setattr(threading.Thread, "start", interrupted_start)
+    with pytest.raises(KeyboardInterrupt), interrupts.woken_by_signals(listen):
+        pytest.fail("not interrupted")
+    assert [interrupts.END] == heard
+    assert [] == failures
