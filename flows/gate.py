@@ -6,8 +6,11 @@ those that a web page sent only what pages of the allowed origins sent (PREFECT_
 """
 
 import argparse
+import logging
 import sys
 from collections.abc import Collection, Iterable
+from contextlib import suppress
+from types import FrameType
 from typing import Any
 
 # Prefect's dashboard runs scripts and styles that stand in its pages, and reports its visitors to another server.
@@ -80,12 +83,19 @@ def main() -> int:
     from prefect.server.api.server import create_app
     from prefect.settings import get_current_settings
 
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            """End as soon as it has begun; Prefect's services, which have not, fail then at length."""
+            if not self.started:
+                logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+            super().handle_exit(sig, frame)
+
     settings = get_current_settings().server
     if settings.api.auth_string is None:
         print("bufferhouse: $PREFECT_SERVER_API_AUTH_STRING: expected user:password, found nothing", file=sys.stderr)
         return 2
     allowed = settings.api.cors_allowed_origins.split(",")
-    uvicorn.run(
+    config = uvicorn.Config(
         Gate(create_app(final=True), call.name, allowed),
         host=call.host,
         port=call.port,
@@ -94,6 +104,8 @@ def main() -> int:
         ws_ping_timeout=settings.api.websocket_ping_timeout,
         log_level=settings.logging_level.lower(),
     )
+    with suppress(KeyboardInterrupt):
+        Server(config).run()
     return 0
 
 
