@@ -32,9 +32,15 @@ def clock(tmp_path: Path) -> Iterator[Clock]:
         clock.process.wait()
 
 
+def wait_for_runner(clock: Clock) -> None:
+    """Wait until Prefect's runner has made its folder, and some seconds more: nothing tells that it asks for work."""
+    until(lambda: [*clock.root.glob("tmp/bufferhouse-serve-*/runner_storage/*")], "the folder of the runner")
+    time.sleep(3)
+
+
 def test_ctrl_c_pauses_the_deployments_and_says_one_line(clock: Clock):
     """Ctrl-C of a terminal goes to the whole group: the server is not in it, and ends last. Exit 130, no traceback."""
-    time.sleep(3)  # until the runner waits for flow runs; nothing tells that it does
+    wait_for_runner(clock)
     os.killpg(clock.process.pid, signal.SIGINT)
     assert 130 == clock.process.wait(10)
     said = (clock.root / "serve.log").read_text()
@@ -48,7 +54,7 @@ def test_ctrl_c_pauses_the_deployments_and_says_one_line(clock: Clock):
 
 def test_sigterm_pauses_the_deployments_and_warns_of_nothing(clock: Clock):
     """As a service manager ends it: exit 0, and the log names no fault of ours or of Prefect's."""
-    time.sleep(3)  # as above
+    wait_for_runner(clock)
     assert 0 == clock.stop()
     said = (clock.root / "serve.log").read_text()
     assert "All deployments have been paused" in said
