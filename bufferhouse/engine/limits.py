@@ -25,12 +25,34 @@ OUTSIDE_BYTES = 512 * MIB  # what the process may take beyond DuckDB's own bound
 GRACE_SECONDS = 5.0  # between the interrupt and giving up
 
 
-def half_of_the_machine() -> int:
-    """Return half of the machine's memory in bytes, 1 GiB where it is not known."""
+def half_of_the_memory(groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> int:
+    """Return half of the bytes that this process may take, 1 GiB where that is not known.
+
+    They are those of the machine, or those of the control groups it is in, as in a container (Linux): `groups` names
+    these, and their files are below `root`.
+    """
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return GIB
+    return min([machine, *_bounds_of_groups(groups, root)]) // 2
+
+
+def _bounds_of_groups(groups: Path, root: Path) -> list[int]:
+    bounds = []
+    with suppress(OSError):
+        for line in groups.read_text().splitlines():
+            _, controllers, group = line.split(":", 2)
+            if "memory" in controllers.split(","):
+                top, name = root / "memory", "memory.limit_in_bytes"  # version 1
+            else:
+                top, name = root, "memory.max"  # version 2; other groups have no such file
+            # A group is bounded by those above it. In a container the top is its own, and the group may not be there.
+            own = top / group.lstrip("/")
+            for folder in [own, *own.parents][: len(own.parts) - len(top.parts) + 1]:
+                with suppress(OSError, ValueError):  # not there, or "max"
+                    bounds.append(int((folder / name).read_text()))
+    return bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +60,7 @@ class Limits:
     """Seconds of one statement, bytes of memory and of temporary files, threads, rows of the answer."""
 
     seconds: float = 300.0
-    memory_bytes: int = min(4 * GIB, half_of_the_machine())
+    memory_bytes: int = min(4 * GIB, half_of_the_memory())
     temporary_bytes: int = 8 * GIB
     threads: int = min(8, os.cpu_count() or 1)
     rows: int = 1_000_000
