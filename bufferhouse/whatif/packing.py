@@ -2,12 +2,15 @@
 
 import sys
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bufferhouse.whatif.slots import Piece, Slots, lower_bound, pieces, rows_by_body
 
 WORK = 6_000_000  # pairs of slots that one packing may compare: a second or two
+_FASTER = 50  # times as many pairs omnimalloc compares in the same time: it is C
+MANY = 5_000  # bodies: one order of so many takes two seconds
 _FEW = 400  # bodies up to which orders are improved step by step
 _ROUNDS = 40
 
@@ -53,10 +56,11 @@ class Packing(NamedTuple):
     is_cut: bool = False
 
 
-def pack(slots: Slots, alignment: int, *, given: bool = False, work: int = WORK) -> Packing:
+def pack(slots: Slots, alignment: int, *, given: bool = False, work: int = WORK, many: int = MANY) -> Packing:
     """Return the smallest placement of the slots in the arena that is found; `given` tries XLA's own offsets, too.
 
-    Without any `work` those stand, if they are a placement.
+    Without any `work` those stand, if they are a placement. With more than `many` bodies only those are moved that are
+    in the way of others: no order of all of them is tried at any cost.
 
     Raises:
         AssertionError: a packer placed two slots onto the same bytes at one moment.
@@ -65,15 +69,19 @@ def pack(slots: Slots, alignment: int, *, given: bool = False, work: int = WORK)
     bodies = bodies_of(slots, alignment)
     if not bodies:
         return Packing({}, 0, 0, "none")
+    own = {body.number: body.offset_bytes for body in bodies}
+    search = _Search(bodies, low, work)
     found: list[Packing] = []
-    if given and _is_free({body.number: body.offset_bytes for body in bodies}, bodies):
-        own = {body.number: body.offset_bytes for body in bodies}
+    if given and _is_free(own, bodies):
         found.append(Packing(own, height(own, bodies), low, "xla"))
-    if (work or not found) and _is_above(low, found) and (offsets := _by_omnimalloc(bodies, alignment)) is not None:
+    elif given and len(bodies) > many:
+        offsets = search.nearest(own)
+        found.append(Packing(offsets, height(offsets, bodies), low, "best fit"))
+    is_worth_it = not found or len(bodies) ** 2 <= _FASTER * work
+    if is_worth_it and _is_above(low, found) and (offsets := _by_omnimalloc(bodies, alignment)) is not None:
         found.append(Packing(offsets, height(offsets, bodies), low, "omnimalloc"))
-    search = _Search(bodies, low, work, has_answer=bool(found))
     if _is_above(low, found):
-        found += search.run()
+        found += search.run(has_answer=bool(found))
     best = min(found, key=lambda one: one.high_bytes)
     verify(best.offsets, bodies)
     return best._replace(is_cut=best.high_bytes > low and search.is_cut)
@@ -112,39 +120,56 @@ def verify(offsets: dict[int, int], bodies: Sequence[Body]) -> None:
 
 
 def _is_free(offsets: dict[int, int], bodies: Sequence[Body]) -> bool:
-    """Say whether no byte holds two bodies at one moment: a sweep over all pieces, those alive in order of address."""
-    events: list[tuple[int, int, int, int]] = []
+    """Say whether no byte holds two bodies at one moment."""
+    return next(_conflicts(offsets, bodies), None) is None
+
+
+def _conflicts(offsets: dict[int, int], bodies: Sequence[Body]) -> Iterator[int]:
+    """Yield the numbers of bodies, some of them more than once, without which no byte holds two at one moment.
+
+    A sweep over all pieces, those alive in order of address.
+    """
+    events: list[tuple[int, int, int, int, int]] = []
     for body in bodies:
         base = offsets[body.number]
         for piece in body.pieces:
-            events.append((piece.start, 1, base + piece.begin, base + piece.end))
-            events.append((piece.stop, 0, base + piece.begin, base + piece.end))
+            events.append((piece.start, 1, base + piece.begin, base + piece.end, body.number))
+            events.append((piece.stop, 0, base + piece.begin, base + piece.end, body.number))
     events.sort()  # what ends comes first
-    alive: list[tuple[int, int]] = []
-    for _, is_start, begin, end in events:
-        place = bisect_left(alive, (begin, end))
+    alive: list[tuple[int, int, int]] = []
+    for _, is_start, *block in events:
+        begin, end, number = one = tuple(block)
+        place = bisect_left(alive, one)
         if not is_start:
-            del alive[place]
-            continue
-        if (place and alive[place - 1][1] > begin) or (place < len(alive) and alive[place][0] < end):
-            return False
-        alive.insert(place, (begin, end))
-    return True
+            if place < len(alive) and alive[place] == one:  # else it was in conflict, and is not there
+                del alive[place]
+        elif (place and alive[place - 1][1] > begin) or (place < len(alive) and alive[place][0] < end):
+            yield number
+        else:
+            alive.insert(place, one)
 
 
 class _Search:
     """Placements by best fit: bodies in one order after the other, each into the smallest gap that is large enough."""
 
-    def __init__(self, bodies: Sequence[Body], low: int, work: int, *, has_answer: bool) -> None:
-        self.bodies, self.low, self.work, self.is_sure = bodies, low, work, has_answer
+    def __init__(self, bodies: Sequence[Body], low: int, work: int) -> None:
+        self.bodies, self.low, self.work, self.is_sure = bodies, low, work, False
         self.is_cut = False
         self.start = [body.start for body in bodies]
         self.stop = [body.stop for body in bodies]
         self.size = [body.size for body in bodies]
         self.is_plain = [len(body.pieces) == 1 and body.pieces[0].begin == 0 for body in bodies]
 
-    def run(self) -> list[Packing]:
-        """Return the placements that were found: one at least, unless another packer has an answer already."""
+    def nearest(self, own: Mapping[int, int]) -> dict[int, int]:
+        """Return XLA's own placement; bodies that stand in the way of others, or that edits added, are moved."""
+        known = [body for body in self.bodies if body.number >= 0]
+        moved = set(_conflicts(own, known))
+        kept = {body.number: own[body.number] for body in known if body.number not in moved}
+        return self._place([n for n, body in enumerate(self.bodies) if body.number not in kept], kept)
+
+    def run(self, *, has_answer: bool) -> list[Packing]:
+        """Return the placements that were found: one at least, unless there is an answer already."""
+        self.is_sure = has_answer
         found: list[tuple[int, list[int], dict[int, int]]] = []
         for key in self._orders():
             order = sorted(range(len(self.bodies)), key=key)
@@ -211,10 +236,14 @@ class _Search:
             else:
                 return
 
-    def _place(self, order: Sequence[int]) -> dict[int, int] | None:
-        """Return where best fit places the bodies in this order; None if the work ends before that."""
-        offsets: dict[int, int] = {}
-        placed: list[tuple[int, int, int, int, int]] = []  # begin, end, number, start and stop, by address
+    def _place(self, order: Sequence[int], kept: Mapping[int, int] = MappingProxyType({})) -> dict[int, int] | None:
+        """Return where best fit places the bodies in this order beside those that are `kept`; None if work is over."""
+        offsets = dict(kept)
+        placed = sorted(  # begin, end, number, start and stop, by address
+            (kept[body.number], kept[body.number] + self.size[n], n, self.start[n], self.stop[n])
+            for n, body in enumerate(self.bodies)
+            if body.number in kept
+        )
         for n in order:
             self.work -= len(placed) + 1
             if self.work < 0 and self.is_sure:

@@ -7,7 +7,7 @@ import pytest
 from bufferhouse.errors import UsageError
 from bufferhouse.whatif.edits import Edit
 from bufferhouse.whatif.outcome import after, before, compute
-from bufferhouse.whatif.packing import bodies_of, height, pack, verify
+from bufferhouse.whatif.packing import Body, bodies_of, height, pack, verify
 from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.slots import lower_bound, timeline
 from tests.whatif.arenas import ALIGNMENT, LAST, alive, possible_edits, random_space, smallest_arena
@@ -37,12 +37,43 @@ def check(seed: int) -> set[str]:
 def check_arena(plan: Plan, seed: int, edit: Edit) -> None:
     """The bounds hold the best placement of a small arena, and the packing is one."""
     bodies = bodies_of(plan.slots, ALIGNMENT)
-    packing = pack(plan.slots, ALIGNMENT, given=True)
-    verify(packing.offsets, bodies)
-    assert height(packing.offsets, bodies) == packing.high_bytes
-    assert lower_bound(plan.slots, ALIGNMENT) == packing.low_bytes <= packing.high_bytes
-    if len(bodies) <= 5:
-        assert packing.low_bytes <= smallest_arena(bodies, ALIGNMENT) <= packing.high_bytes, (seed, edit)
+    for limits in ({}, {"many": 0, "work": 0}):
+        packing = pack(plan.slots, ALIGNMENT, given=True, **limits)
+        verify(packing.offsets, bodies)
+        assert height(packing.offsets, bodies) == packing.high_bytes
+        assert lower_bound(plan.slots, ALIGNMENT) == packing.low_bytes <= packing.high_bytes
+        if len(bodies) <= 5:
+            assert packing.low_bytes <= smallest_arena(bodies, ALIGNMENT) <= packing.high_bytes, (seed, edit)
+
+
+def test_of_many_bodies_few_are_moved():
+    """Those that XLA has on the bytes of another at some moment, and what an edit added; the others stay."""
+    moved = 0
+    for seed in range(40):
+        random_ = random.Random(seed)
+        space = random_space(random_)
+        for edit in possible_edits(space, random_):
+            try:
+                plan = Plan(space).apply([edit])
+            except NoCandidate:
+                continue
+            known = [body for body in bodies_of(plan.slots, ALIGNMENT) if body.number >= 0]
+            offsets = pack(plan.slots, ALIGNMENT, given=True, work=0, many=0).offsets
+            changed = {body.number for body in known if body.offset_bytes != offsets[body.number]}
+            in_the_way = {one.number for one in known for other in known if one != other and share_bytes(one, other)}
+            assert changed <= in_the_way, (seed, edit)
+            moved += len(changed)
+    assert moved > 0
+
+
+def share_bytes(one: Body, other: Body) -> bool:
+    """Whether some byte holds both at some moment, where XLA has them."""
+    base, theirs = one.offset_bytes, other.offset_bytes
+    return any(
+        a.start < b.stop and b.start < a.stop and base + a.begin < theirs + b.end and theirs + b.begin < base + a.end
+        for a in one.pieces
+        for b in other.pieces
+    )
 
 
 def check_combination(space, random_: random.Random, seed: int) -> None:
