@@ -76,7 +76,7 @@ def compute(space: Space, edits: Iterable[Edit], *, work: int = WORK) -> Outcome
     check_live_ranges(space)
     plan = Plan(space).apply(edits)
     packing = packed(plan, work=work)
-    return Outcome(before(space), after(plan, packing, work=work), plan.applied, placed(plan, packing))
+    return Outcome(_as_it_was(plan), after(plan, packing, work=work), plan.applied, placed(plan, packing))
 
 
 def packed(plan: Plan, *, work: int = WORK) -> Packing:
@@ -91,8 +91,12 @@ def packed(plan: Plan, *, work: int = WORK) -> Packing:
 
 def before(space: Space) -> Bytes:
     """Return the bytes of a space as XLA has them."""
+    return _as_it_was(Plan(space))
+
+
+def _as_it_was(plan: Plan) -> Bytes:
+    space, line = plan.space, timeline(plan.own)
     other = space.reserved_bytes - space.arena_bytes
-    line = timeline(Plan(space).slots)
     return Bytes(line.peak, space.arena_bytes, space.arena_bytes, other, packer="xla", peak_position=line.position)
 
 
@@ -102,7 +106,7 @@ def after(plan: Plan, packing: Packing | None = None, *, work: int = WORK) -> By
     line = timeline(plan.slots)
     occupied, position = line.peak, line.position
     if not plan.applied:
-        return before(plan.space)
+        return _as_it_was(plan)
     packing = packing or packed(plan, work=work)
     low, high = packing.low_bytes, packing.high_bytes
     if is_untouched(plan):
@@ -120,8 +124,7 @@ def after(plan: Plan, packing: Packing | None = None, *, work: int = WORK) -> By
 
 def is_untouched(plan: Plan) -> bool:
     """Say whether no edit changed a slot of the arena: then the compiler has what it had."""
-    own = Plan(plan.space).slots
-    return _arena_rows(own) == _arena_rows(plan.slots)
+    return _arena_rows(plan.own) == _arena_rows(plan.slots)
 
 
 def _arena_rows(slots: Slots) -> list[tuple]:

@@ -3,7 +3,7 @@
 import sys
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from bufferhouse.whatif.slots import Piece, Slots, lower_bound, pieces, rows_by_body
@@ -161,11 +161,31 @@ class _Search:
         self.is_plain = [len(body.pieces) == 1 and body.pieces[0].begin == 0 for body in bodies]
 
     def nearest(self, own: Mapping[int, int]) -> dict[int, int]:
-        """Return XLA's own placement; bodies that stand in the way of others, or that edits added, are moved."""
+        """Return XLA's own placement; bodies in the way of others, or that edits added, are placed in order of time."""
         known = [body for body in self.bodies if body.number >= 0]
         moved = set(_conflicts(own, known))
-        kept = {body.number: own[body.number] for body in known if body.number not in moved}
-        return self._place([n for n, body in enumerate(self.bodies) if body.number not in kept], kept)
+        offsets = {body.number: own[body.number] for body in known if body.number not in moved}
+        by_start = sorted(range(len(self.bodies)), key=lambda n: (self.start[n], -self.size[n], n))
+        kept = [n for n in by_start if self.bodies[n].number in offsets]
+        blocks = [(begin := offsets[self.bodies[n].number], begin + self.size[n], n) for n in kept]
+        starts = [self.start[n] for n in kept]
+        alive: list[tuple[int, int, int]] = []  # by address
+        ends: list[tuple[int, tuple[int, int, int]]] = []
+        come = 0
+        for n in by_start:
+            while ends and ends[0][0] <= self.start[n]:
+                del alive[bisect_left(alive, heappop(ends)[1])]
+            number = self.bodies[n].number
+            if number in offsets:
+                block = blocks[come]
+                come += 1
+            else:
+                near = sorted([*alive, *blocks[come : bisect_left(starts, self.stop[n])]])
+                offsets[number] = begin = _gap(near, self.size[n])  # pieces are not told apart: it would take long
+                block = begin, begin + self.size[n], n
+            insort(alive, block)
+            heappush(ends, (self.stop[n], block))
+        return offsets
 
     def run(self, *, has_answer: bool) -> list[Packing]:
         """Return the placements that were found: one at least, unless there is an answer already."""
@@ -236,14 +256,10 @@ class _Search:
             else:
                 return
 
-    def _place(self, order: Sequence[int], kept: Mapping[int, int] = MappingProxyType({})) -> dict[int, int] | None:
-        """Return where best fit places the bodies in this order beside those that are `kept`; None if work is over."""
-        offsets = dict(kept)
-        placed = sorted(  # begin, end, number, start and stop, by address
-            (kept[body.number], kept[body.number] + self.size[n], n, self.start[n], self.stop[n])
-            for n, body in enumerate(self.bodies)
-            if body.number in kept
-        )
+    def _place(self, order: Sequence[int]) -> dict[int, int] | None:
+        """Return where best fit places the bodies in this order; None if the work ends before that."""
+        offsets: dict[int, int] = {}
+        placed: list[tuple[int, int, int, int, int]] = []  # begin, end, number, start and stop, by address
         for n in order:
             self.work -= len(placed) + 1
             if self.work < 0 and self.is_sure:

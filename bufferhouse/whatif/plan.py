@@ -6,6 +6,7 @@ knows: therefore labels. `exact`: nothing is left to choose, and the compiler di
 instructions, of which the dump shows only the old ones.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -38,7 +39,7 @@ class NoCandidate(UsageError):
 
 
 class Plan:
-    """A space with edits applied to it, one after the other.
+    """A space with edits applied to it, one after the other: `slots`, which were its `own` before.
 
     `fixed` are the bytes of the allocations outside the arena, `host_bytes` what was moved to the host, `added` the
     allocations that an edit emptied or resized. `is_rescheduled` is whether the schedule may be any.
@@ -46,7 +47,8 @@ class Plan:
 
     def __init__(self, space: Space, slots: Slots | None = None) -> None:
         self.space = space
-        self.slots = (slots or slots_of(space)).copy()
+        self.own = slots or slots_of(space)
+        self.slots = self.own.copy()
         self.begun = set(self.slots.body)  # the bodies that it began with
         self.fixed = {index: size for index, (kind, size) in space.allocations.items() if kind != ARENA}
         self.moved: dict[int, int] = {}  # allocations of outputs that stand in the one of a donated parameter
@@ -59,10 +61,11 @@ class Plan:
         self._shapes: dict[int, str] = {}  # of values whose size changed
         self._scales: dict[int, float] = {}
         self._rows: dict[int, list[int]] = {}
+        self._members: Counter[int] = Counter()
         self._index()
 
     def _index(self) -> None:
-        self._rows = {}
+        self._rows, self._members = {}, Counter(self.slots.body)
         for at, row in enumerate(self.slots.value):
             self._rows.setdefault(row, []).append(at)
 
@@ -180,11 +183,12 @@ class Plan:
         at, uses = self._slot(edit, row), self._uses(edit, row)
         last = max(uses, default=c["start"][row])
         output = self._output_for(edit, row, last)
-        moved = [there for there, value in enumerate(self.slots.value) if c["allocation"][value] == output.allocation]
-        held = [there for there, value in enumerate(self.slots.value) if c["allocation"][value] == allocation]
         self.slots.end[at] = min(self.slots.end[at], last)
-        for there in moved + held:
+        together = [there for one in (output.allocation, allocation) for there in self._in(one)]
+        self._members.subtract(self.slots.body[there] for there in together)
+        for there in together:
             self.slots.body[there] = self.slots.body[at]
+        self._members[self.slots.body[at]] += len(together)
         self.fixed[output.allocation] = 0
         self.moved[output.allocation] = allocation
         if last >= output.birth:
@@ -318,6 +322,7 @@ class Plan:
         own = self._rows[row]
         self.slots.add(own[0], size=size, start=start, end=end)
         own.append(len(self.slots.value) - 1)
+        self._members[self.slots.body[-1]] += 1
         return own[-1]
 
     def _extend(self, row: int, position: int) -> None:
@@ -328,7 +333,7 @@ class Plan:
         end = self.slots.end[at]
         if end >= position:
             return
-        is_alone = self.slots.is_arena[at] and self.slots.body.count(self.slots.body[at]) == 1
+        is_alone = self.slots.is_arena[at] and self._members[self.slots.body[at]] == 1
         if is_alone:
             self.slots.end[at] = position
         else:
@@ -337,9 +342,8 @@ class Plan:
     def _to_arena(self, row: int) -> None:
         """Make an output's allocation one of temporaries: what else is in it, too."""
         allocation = self.space.columns["allocation"][row]
-        for at, value in enumerate(self.slots.value):
-            if self.space.columns["allocation"][value] == allocation:
-                self.slots.is_arena[at] = True
+        for at in self._in(allocation):
+            self.slots.is_arena[at] = True
         self.fixed[allocation] = 0
 
     def _drop(self, rows: Iterable[int]) -> None:
@@ -351,6 +355,10 @@ class Plan:
             self.slots.size_bytes[at] = 0
             self._rows[self.slots.value[at]].remove(at)
 
+    def _in(self, allocation: int) -> list[int]:
+        """Return the slots of the values of an allocation, as XLA has them."""
+        return [at for row in self.space.held.get(allocation, ()) for at in self._rows.get(row, ())]
+
     def holder(self, value: int) -> int:
         """Return the allocation outside the arena that a value stands in: after a donation that of the parameter."""
         allocation = self.space.columns["allocation"][value]
@@ -360,9 +368,8 @@ class Plan:
         """Give an allocation outside the arena the bytes that its slots need, with the slack that it had."""
         c, allocation = self.space.columns, self.moved.get(allocation, allocation)
         before = max((c["offset_bytes"][row] + c["size_bytes"][row] for row in self.space.held[allocation]), default=0)
-        rows = [at for at, value in enumerate(self.slots.value)
-                if self.holder(value) == allocation and not self.slots.is_arena[at]
-                and self.slots.size_bytes[at]]  # fmt: skip
+        held = [allocation, *(other for other, place in self.moved.items() if place == allocation)]
+        rows = [at for one in held for at in self._in(one) if not self.slots.is_arena[at]]
         after = max((self.slots.offset_bytes[at] + self.slots.size_bytes[at] for at in rows), default=0)
         slack = max(self.space.allocations[allocation][1] - before, 0)
         self.fixed[allocation] = after + slack if after else 0
