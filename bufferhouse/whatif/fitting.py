@@ -15,6 +15,8 @@ from bufferhouse.whatif.space import ARENA, Space
 
 MEANS = ("donate", "free", "remove")  # kinds of edit that are tried where nobody says which
 NODES = 3_000  # sets of edits that are tried before a set is called the least without proof
+_VISITS = 10_000_000  # slots that are looked at in all of these sets: of a large program fewer are tried, in a minute
+_LARGE = 4_000  # slots: without proof, a program of so many times more is given as many times more edits in one step
 _SIZE = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?P<unit>[KMGT]i?B?|B)?")
 _POWERS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -85,36 +87,46 @@ class _Search:
     """
 
     def __init__(self, space: Space, capacity_bytes: int, means: Sequence[str], nodes: int) -> None:
-        self.space, self.capacity, self.nodes = space, capacity_bytes, nodes
-        self.candidates = list(_candidates(space, means))
+        self.space, self.capacity = space, capacity_bytes
+        moments = Moments(space)
+        self.slots = moments.slots
+        self.nodes = min(nodes, _VISITS // max(len(self.slots.value), 1))
+        self.candidates = list(_candidates(moments, means))
         self.bound_bytes = self._bound()
         self.best: tuple[int, list[int], list[Edit], Bytes] | None = None
         self.is_cut = False
 
     def _bound(self) -> int:
         """Return what the space takes at least if every value that an edit could take is gone."""
-        plan = Plan(self.space)
+        plan = self._plan([])
         gone = {one.row for one in self.candidates if one.edit.kind != "donate"}
         gone |= {row for one in self.candidates if one.edit.kind == "donate" for row in self._outputs(one.row)}
         left = [at for at, row in enumerate(plan.slots.value) if row not in gone]
         plan.slots.keep(left)
         allocations = self.space.allocations
         held = {self.space.columns["allocation"][row] for row in gone}
+        resized = {self.space.columns["allocation"][one.row] for one in self.candidates if one.edit.kind != "donate"}
         fixed = sum(
             size for index, (kind, size) in allocations.items()
-            if kind != ARENA and (index not in held or (kind == "parameter" and not self._is_resized(index)))
+            if kind != ARENA and (index not in held or (kind == "parameter" and index not in resized))
         )  # fmt: skip
         return fixed + lower_bound(plan.slots, self.space.alignment)
-
-    def _is_resized(self, allocation: int) -> bool:
-        rows = set(self.space.held[allocation])
-        return any(one.row in rows and one.edit.kind != "donate" for one in self.candidates)
 
     def _outputs(self, row: int) -> list[int]:
         size = self.space.allocations[self.space.columns["allocation"][row]][1]
         return [
             other for one in self.space.outputs if one.size_bytes == size for other in self.space.held[one.allocation]
         ]
+
+    def _plan(self, chosen: Iterable[_Candidate]) -> Plan:
+        return Plan(self.space, self.slots).apply([one.edit for one in chosen])
+
+    def _can(self, chosen: Iterable[_Candidate]) -> bool:
+        try:
+            self._plan(chosen)
+        except NoCandidate:
+            return False
+        return True
 
     def run(self, now: Bytes) -> Fit:
         """Try sets of one value, of two, and so on."""
@@ -133,9 +145,8 @@ class _Search:
             self.is_cut = True
             return
         self.nodes -= 1
-        plan = Plan(self.space)
         try:
-            plan.apply([one.edit for one in chosen])
+            plan = self._plan(chosen)
         except NoCandidate:
             return
         need, moment = self._excess(plan)
@@ -176,31 +187,34 @@ class _Search:
         chosen: list[_Candidate] = []
         left = list(self.candidates)
         while left:
-            plan = Plan(self.space).apply([one.edit for one in chosen])
+            plan = self._plan(chosen)
             need, moment = self._excess(plan)
             if need <= 0 and (found := after(plan)).reserved_high_bytes <= self.capacity:
                 return Fit(self.capacity, True, [one.edit for one in chosen], found, self.bound_bytes, False)
             helping = [one for one in left if need <= 0 or self._helps(one, moment)]
-            step = next((one for one in sorted(helping, key=lambda one: (-one.most_bytes, one.row))
-                         if _can(self.space, [*chosen, one])), None)  # fmt: skip
-            if step is None:
+            step = self._step(chosen, sorted(helping, key=lambda one: (-one.most_bytes, one.row)), need)
+            if not step:
                 return None
-            chosen.append(step)
-            left = [other for other in left if other.row != step.row]
+            chosen += step
+            rows = {one.row for one in step}
+            left = [other for other in left if other.row not in rows]
         return None
 
+    def _step(self, chosen: list[_Candidate], helping: Sequence[_Candidate], need: int) -> list[_Candidate]:
+        """Return the first edit that can be added; of a large program several, until they take what is needed."""
+        together: dict[int, _Candidate] = {}
+        for one in helping[: len(self.slots.value) // _LARGE]:
+            if sum(other.most_bytes for other in together.values()) < max(need, 1):
+                together.setdefault(one.row, one)
+        if len(together) > 1 and self._can([*chosen, *together.values()]):
+            return list(together.values())
+        return next(([one] for one in helping if self._can([*chosen, one])), [])
 
-def _can(space: Space, chosen: Sequence[_Candidate]) -> bool:
-    try:
-        Plan(space).apply([one.edit for one in chosen])
-    except NoCandidate:
-        return False
-    return True
 
-
-def _candidates(space: Space, means: Sequence[str]) -> Iterable[_Candidate]:
+def _candidates(moments: Moments, means: Sequence[str]) -> Iterable[_Candidate]:
     """Yield the edits that some value can take, as `remove` stands for all that take fewer bytes of it."""
-    c, moments = space.columns, Moments(space)
+    space = moments.space
+    c = space.columns
     for row in range(len(space)):
         size = c["size_bytes"][row]
         if not size:
@@ -210,7 +224,7 @@ def _candidates(space: Space, means: Sequence[str]) -> Iterable[_Candidate]:
                 continue  # to remove a value is worth no less
             edit = Edit(kind, f"#{c['value_id'][row]}", dtype="bf16" if kind == "shrink" else None)
             try:
-                moments.plan([row], kind).apply_one(edit, row)
+                moments.alone(row).apply_one(edit, row)
             except NoCandidate:
                 continue
             most = space.allocations[c["allocation"][row]][1] if c["kind"][row] in ("output", "parameter") else 0

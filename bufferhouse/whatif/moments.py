@@ -17,7 +17,8 @@ class Moments:
         self.space = space
         self.slots = slots_of(space)
         self.bodies = rows_by_body(self.slots)
-        self.of_row = {row: self.slots.body[at] for at, row in enumerate(self.slots.value)}
+        self.place = {row: at for at, row in enumerate(self.slots.value)}
+        self.of_row = {row: self.slots.body[at] for row, at in self.place.items()}
         self.pieces = {body: pieces(self.slots, rows) for body, rows in self.bodies.items()}
         self.line = Timeline(changes_of(piece for found in self.pieces.values() for piece in found))
         self.highest = _Highest(self.line.bytes)
@@ -40,9 +41,14 @@ class Moments:
                 fitting = [one.allocation for one in self.space.outputs if one.size_bytes == size]
                 touched |= {other for allocation in fitting for other in self.space.held[allocation]}
         bodies = {self.of_row[row] for row in touched if row in self.of_row}
-        kept = [at for body in sorted(bodies) for at in self.bodies[body]]
-        small = Slots(*([getattr(self.slots, name)[at] for at in kept] for name in Slots.__slots__))
-        return Plan(self.space, small)
+        return self._small([at for body in sorted(bodies) for at in self.bodies[body]])
+
+    def alone(self, row: int) -> Plan:
+        """Return a plan of one value, to ask which edits it can take."""
+        return self._small([self.place[row]] if row in self.place else [])
+
+    def _small(self, kept: Iterable[int]) -> Plan:
+        return Plan(self.space, Slots(*([getattr(self.slots, name)[at] for at in kept] for name in Slots.__slots__)))
 
     def peak(self, plan: Plan) -> tuple[int, int | None]:
         """Return the highest point of the timeline if the bodies of a plan are as it has them, and the first position.

@@ -8,6 +8,7 @@ instructions, of which the dump shows only the old ones.
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import NamedTuple
 
 from bufferhouse.errors import UsageError, counted
@@ -41,8 +42,7 @@ class NoCandidate(UsageError):
 class Plan:
     """A space with edits applied to it, one after the other: `slots`, which were its `own` before.
 
-    `fixed` are the bytes of the allocations outside the arena, `host_bytes` what was moved to the host, `added` the
-    allocations that an edit emptied or resized. `is_rescheduled` is whether the schedule may be any.
+    `host_bytes` is what was moved to the host; `is_rescheduled` is whether the schedule may be any.
     """
 
     def __init__(self, space: Space, slots: Slots | None = None) -> None:
@@ -50,7 +50,6 @@ class Plan:
         self.own = slots or slots_of(space)
         self.slots = self.own.copy()
         self.begun = set(self.slots.body)  # the bodies that it began with
-        self.fixed = {index: size for index, (kind, size) in space.allocations.items() if kind != ARENA}
         self.moved: dict[int, int] = {}  # allocations of outputs that stand in the one of a donated parameter
         self.host_bytes = 0
         self.is_rescheduled = False
@@ -60,14 +59,24 @@ class Plan:
         self._lives: dict[int, Edit] = {}  # the edit of each value that changed when it is alive
         self._shapes: dict[int, str] = {}  # of values whose size changed
         self._scales: dict[int, float] = {}
-        self._rows: dict[int, list[int]] = {}
-        self._members: Counter[int] = Counter()
-        self._index()
 
-    def _index(self) -> None:
-        self._rows, self._members = {}, Counter(self.slots.body)
+    @cached_property
+    def fixed(self) -> dict[int, int]:
+        """The bytes of the allocations outside the arena, of which there may be thousands: few edits ask for them."""
+        return {index: size for index, (kind, size) in self.space.allocations.items() if kind != ARENA}
+
+    @cached_property
+    def _rows(self) -> dict[int, list[int]]:
+        """The slots of each value."""
+        found: dict[int, list[int]] = {}
         for at, row in enumerate(self.slots.value):
-            self._rows.setdefault(row, []).append(at)
+            found.setdefault(row, []).append(at)
+        return found
+
+    @cached_property
+    def _members(self) -> Counter[int]:
+        """How many slots each body has."""
+        return Counter(self.slots.body)
 
     def apply(self, edits: Iterable[Edit]) -> "Plan":
         """Apply edits, together.
@@ -96,7 +105,8 @@ class Plan:
                 raise NoCandidate(f"{edit}: none of {counted(len(rows), 'value')} can be edited so; {refusals[0]}")
         if not all(self.slots.size_bytes):
             self.slots.keep(at for at, size in enumerate(self.slots.size_bytes) if size)
-            self._index()
+            for places in ("_rows", "_members"):
+                self.__dict__.pop(places, None)
         self._scale_bodies()
         return self
 
@@ -319,10 +329,10 @@ class Plan:
     # What edits have in common.
 
     def _added(self, row: int, size: int, start: int, end: int) -> int:
-        own = self._rows[row]
+        own, members = self._rows[row], self._members
         self.slots.add(own[0], size=size, start=start, end=end)
         own.append(len(self.slots.value) - 1)
-        self._members[self.slots.body[-1]] += 1
+        members[self.slots.body[-1]] += 1
         return own[-1]
 
     def _extend(self, row: int, position: int) -> None:
@@ -390,6 +400,8 @@ class Plan:
 
     def _scale_bodies(self) -> None:
         """Move the slots of bodies whose values shrank together: a slot in the middle stays in the middle."""
+        if not self._scales:
+            return
         step = self.space.alignment
         first: dict[int, int] = {}
         for at, body in enumerate(self.slots.body):
