@@ -162,6 +162,8 @@ class _Search:
             return
         rest = left
         for one in helping:
+            if self.is_cut:
+                return
             rest = [other for other in rest if other is not one]
             if self.best is not None and size + one.size_bytes > self.best[0]:
                 continue
@@ -189,9 +191,12 @@ class _Search:
         while left:
             plan = self._plan(chosen)
             need, moment = self._excess(plan)
-            if need <= 0 and (found := after(plan)).reserved_high_bytes <= self.capacity:
-                return Fit(self.capacity, True, [one.edit for one in chosen], found, self.bound_bytes, False)
             helping = [one for one in left if need <= 0 or self._helps(one, moment)]
+            if need <= 0:
+                found = after(plan)
+                need = found.reserved_high_bytes - self.capacity
+                if need <= 0:
+                    return Fit(self.capacity, True, [one.edit for one in chosen], found, self.bound_bytes, False)
             step = self._step(chosen, sorted(helping, key=lambda one: (-one.most_bytes, one.row)), need)
             if not step:
                 return None
