@@ -5,6 +5,9 @@ end a command do so when they are made. What `query` and `export` answer is data
 """
 
 import base64
+import codecs
+import io
+import json
 import os
 import re
 import sys
@@ -144,7 +147,15 @@ def guard() -> None:
     """Let nothing leave this process by standard output or error that a terminal obeys, and no secret by the latter."""
     # Who closed a stream wants to hear nothing; Python has None in its place.
     out, err = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
+    if isinstance(out, io.TextIOWrapper) and codecs.lookup(out.encoding).name != "utf-8":
+        codecs.register_error("escaped", _escaped)
+        out.reconfigure(errors="escaped")
     sys.stdout, sys.stderr = Guarded(out, lines), Guarded(err, said)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Return characters that an encoding lacks as JSON escapes them: there it is the same data."""
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def terminal(stream: TextIO) -> TextIO:

@@ -7,7 +7,7 @@ from typing import Self
 
 from bufferhouse.dump.identity import content_of, read_file_name
 from bufferhouse.engine import interrupts
-from bufferhouse.errors import told
+from bufferhouse.errors import UsageError, told
 from bufferhouse.sources.compression import CompressionError
 from bufferhouse.sources.discover import read
 from bufferhouse.sources.found import Found, FoundDumps
@@ -33,9 +33,12 @@ class Limits:
 
     @classmethod
     def of_environment(cls) -> Self:
-        """Return the usual ones, or those of $BUFFERHOUSE_BATCH_DUMPS and $BUFFERHOUSE_BATCH_BYTES."""
-        given = (os.environ.get("BUFFERHOUSE_BATCH_DUMPS"), os.environ.get("BUFFERHOUSE_BATCH_BYTES"))
-        return cls(int(given[0] or cls.dumps), int(given[1] or cls.text_bytes))
+        """Return the usual ones, or those of $BUFFERHOUSE_BATCH_DUMPS and $BUFFERHOUSE_BATCH_BYTES.
+
+        Raises:
+            UsageError: such a variable is no number of at least 1.
+        """
+        return cls(_given("BUFFERHOUSE_BATCH_DUMPS", cls.dumps), _given("BUFFERHOUSE_BATCH_BYTES", cls.text_bytes))
 
     def of_a_chunk(self, batch: "ReadBatch") -> "Limits":
         """What is read before it is looked up which of it is new: what fills the batch, if all is; a quarter at least.
@@ -53,6 +56,15 @@ class Limits:
         """Say whether so much is enough."""
         is_large = text_bytes >= self.text_bytes or held_bytes >= self.held_bytes
         return is_large or dumps >= self.dumps or sightings >= self.sightings
+
+
+def _given(name: str, usual: int) -> int:
+    text = os.environ.get(name)
+    if not text:
+        return usual
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise UsageError(f"${name}: expected a number of at least 1, found {text!r}")
+    return int(text)
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ import zstandard
 
 from bufferhouse.dump.identity import content_of
 from bufferhouse.dump.native import reader
+from bufferhouse.errors import UsageError
 from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.read import Limits
 from bufferhouse.ingest.source import Source
@@ -476,3 +477,15 @@ def test_an_interrupted_ingest_is_finished_by_the_same_command(warehouse, tmp_pa
     assert 0 == outcome.code, outcome.err
     assert f"{total:,} dumps of 1 run seen: {total - loaded} new, {loaded} known" in outcome.out
     assert (total, total) == (counts(warehouse)["dumps"], counts(warehouse)["observations"])
+
+
+@pytest.mark.parametrize("text", ["many", "0", "-5", "1.5"])
+def test_a_size_of_batches_that_is_no_number_is_named(monkeypatch, text):
+    """With the variable and what it holds; an empty one is none."""
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_BYTES", text)
+    with pytest.raises(
+        UsageError, match=rf"\$BUFFERHOUSE_BATCH_BYTES: expected a number of at least 1, found '{text}'"
+    ):
+        Limits.of_environment()
+    monkeypatch.setenv("BUFFERHOUSE_BATCH_BYTES", "")
+    assert Limits() == Limits.of_environment()

@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -116,3 +117,13 @@ def test_a_closed_stream_takes_everything(closed: str, monkeypatch: pytest.Monke
         stream = getattr(sys, closed)
         assert 2 == stream.write("x\n")
         stream.unguarded.close()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_what_an_encoding_lacks_is_escaped(encoding: str, monkeypatch: pytest.MonkeyPatch, example_warehouse: Path):
+    """As JSON does it, so JSON is the same data; a report is one still."""
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    sql = "SELECT chr(252) || chr(9660) || chr(128512) AS a"
+    found = run("query", sql, "--format", "json", "--warehouse", example_warehouse, encoding=encoding)
+    assert (0, [{"a": "\u00fc\u25bc\U0001f600"}]) == (found.code, json.loads(found.out))
+    assert 0 == run("report", "fleet", "--warehouse", example_warehouse, encoding=encoding).code
