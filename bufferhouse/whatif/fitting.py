@@ -16,7 +16,7 @@ from bufferhouse.whatif.space import ARENA, Space
 MEANS = ("donate", "free", "remove")  # kinds of edit that are tried where nobody says which
 NODES = 3_000  # sets of edits that are tried before a set is called the least without proof
 _VISITS = 10_000_000  # slots that are looked at in all of these sets: of a large program fewer are tried, in a minute
-_LARGE = 4_000  # slots: without proof, a program of so many times more is given as many times more edits in one step
+LARGE = 4_000  # slots: without proof, a program of so many times more is given as many times more edits in one step
 _SIZE = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?P<unit>[KMGT]i?B?|B)?")
 _POWERS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -51,10 +51,14 @@ def read_size(text: str, option: str = "--fit") -> int:
     return int(Decimal(found["number"]) * 1024 ** _POWERS.get(unit, 0))
 
 
-def fit(space: Space, capacity_bytes: int, *, means: Sequence[str] = MEANS, nodes: int = NODES) -> Fit:
+def fit(
+    space: Space, capacity_bytes: int, *, means: Sequence[str] = MEANS, nodes: int = NODES, large: int = LARGE
+) -> Fit:
     """Return the least set of single edits with which all allocations of a space take at most `capacity_bytes`.
 
-    A set fits where a placement is found that does; it has at most one edit for each value.
+    A set fits where a placement is found that does; it has at most one edit for each value. When so many `nodes` were
+    tried, one that fits is looked for without proof; in a program of more than `large` slots several edits are added at
+    a time.
 
     Raises:
         UsageError: the dump has no live ranges.
@@ -63,7 +67,7 @@ def fit(space: Space, capacity_bytes: int, *, means: Sequence[str] = MEANS, node
     now = before(space)
     if now.reserved_high_bytes <= capacity_bytes:
         return Fit(capacity_bytes, True, [], now, now.reserved_low_bytes, True)
-    search = _Search(space, capacity_bytes, means, nodes)
+    search = _Search(space, capacity_bytes, means, nodes, large)
     if search.bound_bytes > capacity_bytes:
         return Fit(capacity_bytes, False, [], now, search.bound_bytes, True)
     return search.run(now)
@@ -86,10 +90,11 @@ class _Search:
     that are left could not take off what is too much.
     """
 
-    def __init__(self, space: Space, capacity_bytes: int, means: Sequence[str], nodes: int) -> None:
+    def __init__(self, space: Space, capacity_bytes: int, means: Sequence[str], nodes: int, large: int) -> None:
         self.space, self.capacity = space, capacity_bytes
         moments = Moments(space)
         self.slots = moments.slots
+        self.at_once = len(self.slots.value) // large
         self.nodes = min(nodes, _VISITS // max(len(self.slots.value), 1))
         self.candidates = list(_candidates(moments, means))
         self.bound_bytes = self._bound()
@@ -208,7 +213,7 @@ class _Search:
     def _step(self, chosen: list[_Candidate], helping: Sequence[_Candidate], need: int) -> list[_Candidate]:
         """Return the first edit that can be added; of a large program several, until they take what is needed."""
         together: dict[int, _Candidate] = {}
-        for one in helping[: len(self.slots.value) // _LARGE]:
+        for one in helping[: self.at_once]:
             if sum(other.most_bytes for other in together.values()) < max(need, 1):
                 together.setdefault(one.row, one)
         if len(together) > 1 and self._can([*chosen, *together.values()]):

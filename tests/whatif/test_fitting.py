@@ -83,6 +83,23 @@ def test_a_search_that_ends_early_says_so():
     assert not cut.fits or cut.bytes.reserved_high_bytes <= cut.capacity_bytes
 
 
+def test_several_edits_at_a_time_make_a_large_program_fit():
+    """What is found fits when its edits are applied anew, and is not called the least."""
+    together = 0
+    for seed in range(40):
+        random_ = random.Random(seed)
+        space = random_space(random_)
+        capacity = random_.randint(fit(space, 0).bound_bytes, before(space).reserved_high_bytes)
+        found = fit(space, capacity, nodes=1, large=3)
+        if found.fits and found.edits:
+            assert not found.is_minimal
+            assert len({edit.value for edit in found.edits}) == len(found.edits)
+            assert found.bytes == after(Plan(space).apply(found.edits))
+            assert found.bytes.reserved_high_bytes <= capacity
+            together += len(found.edits) > 1
+    assert together > 10
+
+
 @pytest.mark.parametrize(
     ("text", "size"), [("15.75GiB", 16911433728), ("16G", 2**34), ("1.5K", 1536), ("100", 100), ("1 GB", 10**9)]
 )
