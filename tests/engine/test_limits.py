@@ -70,8 +70,5 @@ def test_a_query_in_a_container_takes_half_of_its_memory(group: Path, example_wa
     )
     sql = "SELECT COUNT(DISTINCT repeat(md5(CAST(range AS VARCHAR)), 100)) FROM range(10000000)"
     outcome = run("query", sql, "--warehouse", example_warehouse, "--timeout", "60", code=code)
-    assert (
-        f"bufferhouse: stopped: it needs more than {GIB // 2 // MIB} MiB of memory; --memory MIB gives it more\n"
-        == (outcome.err)
-    )
-    assert 2 == outcome.code
+    said = f"bufferhouse: stopped: it needs more than {GIB // 2 // MIB} MiB of memory; --memory MIB gives it more\n"
+    assert (2, said) == (outcome.code, outcome.err)

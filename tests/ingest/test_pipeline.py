@@ -483,9 +483,8 @@ def test_an_interrupted_ingest_is_finished_by_the_same_command(warehouse, tmp_pa
 def test_a_size_of_batches_that_is_no_number_is_named(monkeypatch, text):
     """With the variable and what it holds; an empty one is none."""
     monkeypatch.setenv("BUFFERHOUSE_BATCH_BYTES", text)
-    with pytest.raises(
-        UsageError, match=rf"\$BUFFERHOUSE_BATCH_BYTES: expected a number of at least 1, found '{text}'"
-    ):
+    said = f"$BUFFERHOUSE_BATCH_BYTES: expected a number of at least 1, found '{text}'"
+    with pytest.raises(UsageError, match=f"^{re.escape(said)}$"):
         Limits.of_environment()
     monkeypatch.setenv("BUFFERHOUSE_BATCH_BYTES", "")
     assert Limits() == Limits.of_environment()
