@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -11,6 +12,7 @@ from bufferhouse.errors import UsageError, told
 from bufferhouse.sources.compression import CompressionError
 from bufferhouse.sources.discover import read
 from bufferhouse.sources.found import Found, FoundDumps
+from bufferhouse.sources.run import whole_number
 from bufferhouse.tabulate.batch import Refusal, Sighting
 from bufferhouse.tabulate.contents import Work
 from bufferhouse.warehouse.observations import compile_flags_of, module_text_of, proto_of
@@ -62,9 +64,10 @@ def _given(name: str, usual: int) -> int:
     text = os.environ.get(name)
     if not text:
         return usual
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise UsageError(f"${name}: expected a number of at least 1, found {text!r}")
-    return int(text)
+    with suppress(UsageError):
+        if number := whole_number(text, name):
+            return number
+    raise UsageError(f"${name}: expected a number of at least 1, found {text!r}")
 
 
 @dataclass(slots=True)

@@ -479,7 +479,7 @@ def test_an_interrupted_ingest_is_finished_by_the_same_command(warehouse, tmp_pa
     assert (total, total) == (counts(warehouse)["dumps"], counts(warehouse)["observations"])
 
 
-@pytest.mark.parametrize("text", ["many", "0", "-5", "1.5"])
+@pytest.mark.parametrize("text", ["many", "0", "-5", "1.5", "9" * 5000])
 def test_a_size_of_batches_that_is_no_number_is_named(monkeypatch, text):
     """With the variable and what it holds; an empty one is none."""
     monkeypatch.setenv("BUFFERHOUSE_BATCH_BYTES", text)
