@@ -1,6 +1,5 @@
 """`bufferhouse runs`, `bufferhouse programs` and `bufferhouse rejects`."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -187,12 +186,12 @@ def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_f
         columns, rows = [column[0] for column in cursor.description], cursor.fetchall()
         if not rows:
             say(f"bufferhouse: no rows: {why_empty(con)}")
-    if output_format == "table" and sys.stdout.isatty():
-        from bufferhouse.report.text.screen import distinct
+    if output_format == "table":
+        from bufferhouse.report.text.screen import is_fitted, shortened
 
-        rows = [
-            (*row[:-1], shown) for row, shown in zip(rows, distinct([row[-1] for row in rows], _SIGNATURE), strict=True)
-        ]
+        if is_fitted():
+            signatures = shortened([row[-1] or "" for row in rows], _SIGNATURE)
+            rows = [(*row[:-1], signature) for row, signature in zip(rows, signatures, strict=True)]
     print(formatted(columns, rows, output_format))
 
 

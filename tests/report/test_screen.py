@@ -22,7 +22,7 @@ from bufferhouse.report.run.data import read_run
 from bufferhouse.report.run.text import run_text
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes
-from bufferhouse.report.text.screen import distinct, fitted, terminal_text
+from bufferhouse.report.text.screen import distinct, fitted, shortened, terminal_text
 from bufferhouse.report.text.sections import Section, markdown_text, marked
 from tests.command_line import call
 
@@ -185,6 +185,30 @@ def test_different_names_stay_different_when_they_are_cut(names: list[str], widt
     shorter = distinct(names, width)
     assert len(set(names)) == len(set(shorter))
     assert shorter == names or all(cell_len(short) <= width for short in shorter)
+
+
+@given(st.lists(st.text(alphabet="ab/-", max_size=30), max_size=5), st.integers(1, 12))
+@settings(max_examples=300, deadline=None)
+def test_shortened_names_are_never_wider(names: list[str], width: int):
+    """What another column identifies takes the cells it is given, and stays different where it can."""
+    shorter = shortened(names, width)
+    assert all(cell_len(short) <= width for short in shorter)
+    kept_apart = distinct(names, width)
+    assert shorter == kept_apart or kept_apart == names
+
+
+def test_programs_show_a_part_of_long_signatures_on_a_terminal(example_warehouse, monkeypatch):
+    """However many signatures no cut keeps apart; where nothing is fitted they are whole."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    programs = json.loads(call("programs", "--format", "json", "--warehouse", example_warehouse).out)
+    whole = {program["entry_signature"] for program in programs}
+    assert max(map(len, whole)) > 200
+    heading, _, *rows = call("programs", "--warehouse", example_warehouse).out.splitlines()
+    start = heading.index("entry_signature")
+    assert whole == {row[start:] for row in rows}
+    monkeypatch.setenv("COLUMNS", "80")
+    heading, _, *rows = call("programs", "--warehouse", example_warehouse).out.splitlines()
+    assert 60 == max(len(row) - start for row in rows)
 
 
 def test_rows_that_are_not_printed_are_counted():

@@ -17,7 +17,7 @@ from bufferhouse.report.nothing import NothingToShow, held_by, nothing_of
 from bufferhouse.report.opening import find_run, opened
 from bufferhouse.report.program.savings import MAPPED, savings_of
 from bufferhouse.report.text.figures import printable
-from bufferhouse.report.text.screen import distinct
+from bufferhouse.report.text.screen import shortened
 from bufferhouse.whatif.space import read_space
 
 STRETCHES = 400  # of the schedule in the timeline: about one for each three pixels of a wide page
@@ -232,7 +232,7 @@ def _listed(matches: Sequence[Record]) -> str:
         for row in shown
     ]
     if len({row["program_name"] for row in shown}) < len(shown):
-        signatures = distinct([printable(row["entry_signature"] or "") for row in shown], _SIGNATURE)
+        signatures = shortened([printable(row["entry_signature"] or "") for row in shown], _SIGNATURE)
         lines = [f"{line}  {signature}".rstrip() for line, signature in zip(lines, signatures, strict=True)]
     if len(matches) > _SHOWN_CANDIDATES:
         lines.append(f"  … and {len(matches) - _SHOWN_CANDIDATES:,} more: bufferhouse programs")

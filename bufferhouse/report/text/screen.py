@@ -83,30 +83,32 @@ def distinct(texts: Sequence[str], width: int) -> list[str]:
     keeps them apart they stay as they are.
     """
     wanted = len(set(texts))
+    wide = {text for text in texts if cell_len(text) > width}
     cuts: list[Callable[[str], str]] = [lambda text: fitted(text, width)]
     cuts += [lambda text, head=head: _around(text, head, width) for head in range(width - 1, -1, -1)]
     start, end = (_common([text[::step] for text in set(texts)]) for step in (1, -1))
     cuts += [lambda text, skip=skip: _behind(text, skip, width) for skip in (start, max(start - width // 3, 0))]
     cuts += [lambda text: _behind(text[::-1], end, width)[::-1]]
     for one in cuts:
-        shorter = [one(text) for text in texts]
+        shorter = [one(text) if text in wide else text for text in texts]
         if len(set(shorter)) == wanted and all(cell_len(short) <= width for short in shorter):
             return shorter
     return list(texts)
 
 
+def shortened(texts: Sequence[str], width: int) -> list[str]:
+    """Return texts of at most `width` cells; different texts stay different where a cut of this width can do it."""
+    return [fitted(text, width) for text in distinct(texts, width)]
+
+
 def _around(text: str, head: int, width: int) -> str:
     """Return a text without what stands between its first `head` characters and its last."""
-    if cell_len(text) <= width:
-        return text
     tail = width - head - 1
     return f"{text[:head]}…{text[-tail:] if tail else ''}"
 
 
 def _behind(text: str, skip: int, width: int) -> str:
     """Return what stands behind the first `skip` characters of a text, and a mark for each part that is left out."""
-    if cell_len(text) <= width:
-        return text
     rest = text[skip:]
     mark = "…" if skip else ""
     room = width - len(mark)
@@ -184,8 +186,7 @@ def _table(section: Section, cells: Sequence[Sequence[str]], widths: dict[int, i
 
 def _shown(texts: Sequence[str], width: int, column: Column) -> list[str]:
     """Return the cells of a column. What identifies a row and cannot be cut runs over several lines."""
-    shorter = distinct(texts, width)
-    return shorter if column.rank == 0 else [fitted(text, width) for text in shorter]
+    return distinct(texts, width) if column.rank == 0 else shortened(texts, width)
 
 
 def _style(record: Record, column: Column) -> str:
