@@ -7,6 +7,7 @@ from bufferhouse.query.format import plain_json
 
 MOST_ROWS = 200
 MOST_CHARACTERS = 60_000  # of an answer
+LONG_TEXT = 2_000  # characters that stay of a text that is longer, where one row alone is too long
 
 
 class Page(NamedTuple):
@@ -20,29 +21,36 @@ def paged(found: dict[str, Any], page: Page) -> str:
     """Return an object as JSON with one page of each of its lists.
 
     `pages` says of each list that is not there whole how many rows it has and where the next page begins. Lists within
-    rows are cut to as many items as rows were asked for. Where a page of so many rows is too long, it has fewer.
+    rows are cut to as many items as rows were asked for. Where a page of so many rows is too long, it has fewer; where
+    one row alone is too long, as with the signature of a program of thousands of parameters, long texts lose their
+    middle.
 
     Raises:
-        UsageError: one row is too long, or the page begins behind the end of every list.
+        UsageError: one row is too long without those, too, or the page begins behind the end of every list.
     """
     if page.offset < 0 or not 1 <= page.limit <= MOST_ROWS:
         raise UsageError(f"expected offset >= 0 and limit from 1 to {MOST_ROWS}, found {page.offset}, {page.limit}")
-    count = page.limit
+    is_cut, count = False, page.limit
     while True:
         left: dict[str, dict[str, Any]] = {}
         shown = _object(found, page, count, left, "")
         if page.offset and all(page.offset >= one["rows"] for one in left.values()):
             longest = max((one["rows"] for one in left.values()), default=0)
             raise UsageError(f"offset: expected less than {longest}, the rows of the longest list; found {page.offset}")
+        if is_cut:
+            shown = _without_long_texts(shown, left, "")
         text = plain_json({**shown, "pages": left})
         if len(text) <= MOST_CHARACTERS:
             return text
-        if count == 1:
+        if count > 1:
+            count //= 2
+        elif not is_cut:
+            is_cut, count = True, page.limit
+        else:
             raise UsageError(
                 f"one row has {len(text):,} characters, more than the {MOST_CHARACTERS:,} of an answer; ask for fewer "
                 "columns, one program or one part, or with a lower limit"
             )
-        count //= 2
 
 
 def _object(
@@ -81,3 +89,17 @@ def _row(row: Any, limit: int, left: dict[str, dict[str, Any]], path: str) -> An
         else value
         for name, value in row.items()
     }
+
+
+def _without_long_texts(value: Any, left: dict[str, dict[str, Any]], path: str) -> Any:
+    """Return what was found with the ends of its long texts alone; which those are is noted in `left`."""
+    if isinstance(value, dict):
+        return {name: _without_long_texts(one, left, f"{path}.{name}" if path else name) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_without_long_texts(one, left, f"{path}[]") for one in value]
+    if not isinstance(value, str) or len(value) <= LONG_TEXT:
+        return value
+    about = left.setdefault(path, {"characters": 0, "next_offset": None, "is_cut_to": LONG_TEXT})
+    about["characters"] = max(about["characters"], len(value))
+    half = LONG_TEXT // 2
+    return f"{value[: half - 1]}…{value[-half:]}"

@@ -10,7 +10,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from bufferhouse.agents import answers
 from bufferhouse.agents.answers import WHATIF_READS, answer
-from bufferhouse.agents.pages import MOST_CHARACTERS, Page, paged
+from bufferhouse.agents.pages import LONG_TEXT, MOST_CHARACTERS, Page, paged
 from bufferhouse.engine.limits import MIB, Limits
 from bufferhouse.errors import UsageError
 from bufferhouse.query.door import door
@@ -65,13 +65,26 @@ def test_pages_are_the_whole(example_warehouse):
 
 
 def test_an_answer_is_never_too_long():
-    """Where rows are long there are fewer of them; a row that is too long alone is refused."""
+    """Where rows are long there are fewer of them; a row that no cut of its texts makes short enough is refused."""
     rows = [{"text": "x" * 10_000}] * 20
     text = paged({"rows": rows}, Page(0, 20))
     assert len(text) <= MOST_CHARACTERS
     assert {"rows": 20, "next_offset": 5} == json.loads(text)["pages"]["rows"]
     with pytest.raises(UsageError, match="one row has"):
-        paged({"rows": [{"text": "x" * MOST_CHARACTERS}]}, Page(0, 20))
+        paged({"rows": [{f"text_{i}": "x" * MOST_CHARACTERS for i in range(40)}]}, Page(0, 20))
+
+
+def test_texts_of_a_row_that_is_too_long_lose_their_middle():
+    """As many rows as were asked for are there, and `pages` says how long the texts are."""
+    rows = [{"id": i, "signature": f"({i}{'x' * MOST_CHARACTERS}{i})", "space": {"name": "y" * 3000}} for i in range(3)]
+    found = json.loads(paged({"rows": rows}, Page(0, 20)))
+    assert [0, 1, 2] == [row["id"] for row in found["rows"]]
+    assert all((LONG_TEXT, "…") == (len(row["signature"]), row["signature"][999]) for row in found["rows"])
+    assert ["(2xx", "xx2)"] == [found["rows"][2]["signature"][:4], found["rows"][2]["signature"][-4:]]
+    assert {
+        "rows[].signature": {"characters": MOST_CHARACTERS + 4, "next_offset": None, "is_cut_to": LONG_TEXT},
+        "rows[].space.name": {"characters": 3000, "next_offset": None, "is_cut_to": LONG_TEXT},
+    } == found["pages"]
 
 
 def test_lists_within_rows_are_cut_and_counted():
