@@ -146,7 +146,7 @@ class Guarded:
 def guard() -> None:
     """Let nothing leave this process by standard output or error that a terminal obeys, and no secret by the latter."""
     # Who closed a stream wants to hear nothing; Python has None in its place.
-    out, err = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
+    out, err = (stream or open(os.devnull, "w", encoding="utf-8") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
     if isinstance(out, io.TextIOWrapper) and codecs.lookup(out.encoding).name != "utf-8":
         codecs.register_error("escaped", _escaped)
         out.reconfigure(errors="escaped")

@@ -126,7 +126,7 @@ def authentication() -> str:
         return (settings.server.api.auth_string or settings.api.auth_string).get_secret_value()
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{_AUTH_FILE}.{secrets.token_hex(8)}.tmp")
-    with open(new, "x", opener=_private) as file:
+    with open(new, "x", encoding="utf-8", opener=_private) as file:
         file.write(f"bufferhouse:{secrets.token_urlsafe(32)}")
     try:
         with suppress(FileExistsError):  # whoever came first has made it

@@ -21,7 +21,7 @@ def release(current: dict[str, dict[str, str]], lock: Path) -> int:
     if sentences := broken(current, frozen):
         print("\n".join(sentences), file=sys.stderr)
         return 1
-    lock.write_text(json.dumps({**current, **frozen}, indent=1, sort_keys=True) + "\n")
+    lock.write_text(json.dumps({**current, **frozen}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     print(f"{counted(len(current) - len(frozen), 'mart')} frozen; {len(frozen)} were frozen before")
     return 0
 

@@ -150,8 +150,8 @@ def catalog(
         raise UsageError("expected a checkout, which has the page of the cookbook, or --markdown; this is a wheel")
     text = cookbook.page()
     if not check:
-        cookbook.PAGE.write_text(text)
+        cookbook.PAGE.write_text(text, encoding="utf-8")
         print(cookbook.PAGE)
-    elif not cookbook.PAGE.exists() or cookbook.PAGE.read_text() != text:
+    elif not cookbook.PAGE.exists() or cookbook.PAGE.read_text(encoding="utf-8") != text:
         say(f"bufferhouse: {cookbook.PAGE} does not match sql/queries/; write it again with: bufferhouse catalog")
         raise typer.Exit(1)

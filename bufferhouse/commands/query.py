@@ -129,7 +129,7 @@ def _list(output_format: str) -> None:
 
 def _text_of(file: Path) -> str:
     try:
-        return file.read_text()
+        return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise UsageError(f"{file}: expected SQL in UTF-8") from None
     except OSError as error:

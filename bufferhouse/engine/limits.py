@@ -41,7 +41,7 @@ def half_of_the_memory(groups: Path = Path("/proc/self/cgroup"), root: Path = Pa
 def _bounds_of_groups(groups: Path, root: Path) -> list[int]:
     bounds = []
     with suppress(OSError):
-        for line in groups.read_text().splitlines():
+        for line in groups.read_text(encoding="utf-8").splitlines():
             _, controllers, group = line.split(":", 2)
             if "memory" in controllers.split(","):
                 top, name = root / "memory", "memory.limit_in_bytes"  # version 1
@@ -51,7 +51,7 @@ def _bounds_of_groups(groups: Path, root: Path) -> list[int]:
             own = top / group.lstrip("/")
             for folder in [own, *own.parents][: len(own.parts) - len(top.parts) + 1]:
                 with suppress(OSError, ValueError):  # not there, or "max"
-                    bounds.append(int((folder / name).read_text()))
+                    bounds.append(int((folder / name).read_text(encoding="utf-8")))
     return bounds
 
 
@@ -87,7 +87,7 @@ def bounded_memory(more_bytes: int) -> Iterator[None]:
 
 def _taken_bytes() -> int | None:
     try:
-        found = re.search(r"^VmData:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+        found = re.search(r"^VmData:\s+(\d+) kB$", Path("/proc/self/status").read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:
         return None
     return int(found[1]) * 1024 if found else None

@@ -58,7 +58,7 @@ class Listings:
 
     def _keep(self, file: Path, listing: dict[str, Any]) -> None:
         self.folder.mkdir(exist_ok=True)
-        with replacing(file) as new, new.open("w") as opened:
+        with replacing(file) as new, new.open("w", encoding="utf-8") as opened:
             json.dump(listing, opened)
         limit = time.time() - _FORGOTTEN_AFTER_SECONDS
         for other in self.folder.iterdir():  # of archives that no pass has come by for a month

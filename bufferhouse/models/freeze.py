@@ -47,7 +47,7 @@ def fingerprints(con: duckdb.DuckDBPyConnection, directory: Path = MODELS) -> di
 
 def locked(path: Path = LOCK) -> dict[str, dict[str, str]]:
     """Return the content of the lock file, {} if there is none."""
-    return json.loads(path.read_text()) if path.exists() else {}
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def broken(current: dict[str, dict[str, str]], frozen: dict[str, dict[str, str]]) -> list[str]:

@@ -76,7 +76,7 @@ def read(directory: Path = MODELS) -> list[Model]:
 def _read_one(path: Path) -> Model:
     from sqlglot import exp  # takes 0.1 s, which only building and explaining models should cost
 
-    sql = path.read_text()
+    sql = path.read_text(encoding="utf-8")
     layer = path.parent.name
     if layer not in LAYERS[1:]:
         raise ModelError(f"{path}:1:1: expected a folder of {', '.join(LAYERS[1:])}, found {layer!r}")

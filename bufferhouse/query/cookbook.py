@@ -112,7 +112,7 @@ def question(name: str, directory: Path = QUERIES) -> Question:
 
 
 def _read(path: Path) -> Question:
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     sentence, topic, parameters = [], "", {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.startswith("-- "):

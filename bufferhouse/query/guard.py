@@ -52,7 +52,7 @@ _ONE_KIND = "expected SELECT, EXPLAIN, DESCRIBE, SUMMARIZE or PIVOT"
 @cache
 def known_functions() -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of functions that may be called in an expression, and those that may stand for a table."""
-    expressions, tables = _FUNCTIONS.read_text().partition("expressions:\n")[2].split("tables:\n")
+    expressions, tables = _FUNCTIONS.read_text(encoding="utf-8").partition("expressions:\n")[2].split("tables:\n")
     return frozenset(expressions.split()), frozenset(tables.split())
 
 

@@ -82,7 +82,7 @@ def answer(
 
 
 def _write(found: Answer, form: str, path: Path) -> int:
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         write(formatted(found.columns, found.rows, form), file)
     return len(found.rows)
 

@@ -65,7 +65,7 @@ def migrate(con: duckdb.DuckDBPyConnection, path: Path | None = None, directory:
         copy_file(path, copy)
     with transaction(con):
         for number in missing:
-            con.execute(known[number].read_text())
+            con.execute(known[number].read_text(encoding="utf-8"))
             con.execute(f"INSERT INTO meta.migrations VALUES ({number}, {quoted(known[number].stem[5:])}, now())")
     if copy is not None:
         copy.unlink()

@@ -55,7 +55,9 @@ def build() -> str | None:
     try:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".build-") as folder:
             made = Path(folder) / target.name
-            outcome = subprocess.run([*command, *FLAGS, "-o", made, SOURCE], capture_output=True, text=True)
+            outcome = subprocess.run(
+                [*command, *FLAGS, "-o", made, SOURCE], capture_output=True, text=True, errors="replace"
+            )
             if outcome.returncode:
                 return f"{shlex.join(command)} ended with {outcome.returncode}: {outcome.stderr.strip()[:2000]}"
             os.replace(made, target)
