@@ -15,6 +15,7 @@ from bufferhouse.commands.options import (
     YesOption,
     check_can_ask,
     check_format,
+    days_of,
     guarded,
     reading,
     say,
@@ -162,9 +163,7 @@ def _seconds(text: str) -> float:
 def prune(
     warehouse: WarehouseOption = None,
     keep_runs: Annotated[int | None, typer.Option(help="Keep the newest N runs of each platform and track.")] = None,
-    older_than: Annotated[
-        str | None, typer.Option(help="Remove the runs older than this many days: 90 or 90d.")
-    ] = None,
+    older_than: Annotated[str | None, typer.Option(help="Remove the runs older than D days: 90 or 90d.")] = None,
     plan: PlanOption = False,
     yes: YesOption = False,
     wait: WaitOption = 0.0,
@@ -177,7 +176,7 @@ def prune(
     """
     from bufferhouse.warehouse.retention import check_limits, kept, planned, remove_runs, runs_to_prune
 
-    days = _days(older_than)
+    days = days_of(older_than)
     check_limits(keep_runs, days)
     path = warehouse_path(warehouse, must_exist=True)
     check_can_ask(plan or yes)
@@ -201,15 +200,6 @@ def prune(
             return
         pruned = remove_runs(writer, chosen)
     print(f"{removed(pruned)}; bufferhouse compact frees the space")
-
-
-def _days(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        return float(text.removesuffix("d"))
-    except ValueError:
-        raise UsageError(f"--older-than: expected a number of days, found {text!r}") from None
 
 
 @guarded

@@ -133,6 +133,17 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Remove without ask
 PlanOption = Annotated[bool, typer.Option("--plan", help="Print what would be removed, and remove nothing.")]
 
 
+def days_of(text: str | None) -> float | None:
+    """Return the number of days that --older-than gives: 90 or 90d."""
+    try:
+        days = None if text is None else float(text.removesuffix("d"))
+    except ValueError:
+        days = -1
+    if days is None or days >= 0:
+        return days
+    raise UsageError(f"--older-than: expected a number of days, found {text!r}")
+
+
 def check_can_ask(is_sure: bool) -> None:
     """Raise a UsageError where somebody must be asked, and nobody sits at a terminal."""
     if not is_sure and not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -15,6 +15,7 @@ from bufferhouse.commands.options import (
     agreed,
     check_can_ask,
     check_format,
+    days_of,
     guarded,
     reading,
     say,
@@ -298,8 +299,8 @@ def rejects_replay(
 def rejects_rm(
     reject_ids: Annotated[list[int] | None, typer.Argument(help="The ids of the rejects.")] = None,
     rule: Annotated[str | None, typer.Option("--rule", help="Those of this rule; a glob such as 'contract:*'.")] = None,
-    run: Annotated[str | None, typer.Option("--run", help="Those of this run.")] = None,
-    older_than: Annotated[float | None, typer.Option("--older-than", min=0, help="Those older than D days.")] = None,
+    run: Annotated[str | None, typer.Option("--run", help=f"Those of this run. {_RUN}")] = None,
+    older_than: Annotated[str | None, typer.Option("--older-than", help="Those older than D days: 30 or 30d.")] = None,
     every: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     plan: PlanOption = False,
     yes: YesOption = False,
@@ -316,7 +317,7 @@ def rejects_rm(
     from bufferhouse.query.format import formatted
 
     path = warehouse_path(warehouse, must_exist=True)
-    facts = {"rule": rule, "run": run, "older_than_days": older_than, "every": every}
+    facts = {"rule": rule, "run": run, "older_than_days": days_of(older_than), "every": every}
     check_can_ask(plan or yes)
     with reading(path, wait) as con:
         rows = chosen(con, reject_ids or (), **facts)

@@ -19,6 +19,8 @@ from bufferhouse.sources.compression import CompressionError, decompressed
 from bufferhouse.tabulate.batch import Sighting
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.load import load
+from bufferhouse.warehouse.retention import days_ago
+from bufferhouse.warehouse.run_names import find
 from bufferhouse.warehouse.warehouse import Warehouse
 
 COLUMNS = ("reject_id", "run_name", "relative_path", "rule", "line_number", "column_number", "expected", "found",
@@ -47,7 +49,7 @@ def chosen(
     """Return the rejects that all that is given fits, in whatever state, as rows of COLUMNS. A rule may be a glob.
 
     Raises:
-        UsageError: nothing is given, or one of the ids is no reject's.
+        UsageError: nothing is given, `run` means no run, or one of the ids is no reject's.
     """
     if not (reject_ids or rule or run or older_than_days is not None or every):
         raise UsageError("expected ids of rejects, --rule, --run, --older-than or --all")
@@ -56,11 +58,11 @@ def chosen(
         f"SELECT {', '.join(COLUMNS)} FROM raw.rejects JOIN raw.runs USING (run_id)"
         " WHERE (len($ids) = 0 OR list_contains(CAST($ids AS BIGINT[]), reject_id))"
         " AND ($rule IS NULL OR rule GLOB $rule) AND ($run IS NULL OR run_name = $run)"
-        " AND ($days IS NULL OR rejected_at < now() - to_hours(CAST(24 * $days AS INTEGER))) ORDER BY reject_id",
+        " AND ($before IS NULL OR rejected_at < CAST($before AS TIMESTAMPTZ)) ORDER BY reject_id",
         ids=list(reject_ids),
         rule=rule,
-        run=run,
-        days=older_than_days,
+        run=None if run is None else find(con, run).run_name,
+        before=None if older_than_days is None else days_ago(older_than_days),
     ).fetchall()
     if missing := set(reject_ids) - {row[0] for row in rows}:
         kind = " of that kind" if rule or run or older_than_days is not None else ""

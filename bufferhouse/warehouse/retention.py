@@ -36,6 +36,18 @@ def check_limits(keep_runs: int | None, older_than_days: float | None) -> None:
         raise UsageError("expected a limit of 0 or more")
 
 
+def days_ago(days: float) -> datetime:
+    """Return the moment that was so many days ago.
+
+    Raises:
+        UsageError: it was before the year 1, or `days` is no number.
+    """
+    try:
+        return datetime.now(UTC) - timedelta(days=days)
+    except (OverflowError, ValueError):
+        raise UsageError(f"older than: expected a number of days since the year 1, found {days:g}") from None
+
+
 def runs_to_prune(
     con: duckdb.DuckDBPyConnection, *, keep_runs: int | None = None, older_than_days: float | None = None
 ) -> list[tuple[int, str]]:
@@ -44,14 +56,14 @@ def runs_to_prune(
     The newest are those of each platform and track. Runs that are `kept` stay in any case.
 
     Raises:
-        UsageError: neither limit is given, or one is negative.
+        UsageError: neither limit is given, or one is negative or no number of days since the year 1.
     """
     check_limits(keep_runs, older_than_days)
     rows = con.execute(_BY_AGE).fetchall()
     if keep_runs is not None:
         rows = [row for row in rows if row[3] > keep_runs]
     else:
-        limit = datetime.now(UTC) - timedelta(days=older_than_days or 0)
+        limit = days_ago(older_than_days or 0)
         rows = [row for row in rows if row[2] < limit]
     stay = kept(con)
     return [(run_id, name) for run_id, name, *_ in rows if run_id not in stay]

@@ -88,8 +88,17 @@ def test_unwanted_rejects_can_be_removed(warehouse, tmp_path):
     assert [(2,)] == rows(warehouse, "SELECT COUNT(*) FROM raw.rejects")
     assert removed == call("rejects", "rm", "--rule", rule, "--run", "run", "--yes", "--warehouse", warehouse).out
     assert kept == rows(warehouse, "SELECT rule FROM raw.rejects")
-    assert "0 rejects removed\n" == call("rejects", "rm", "--older-than", "1", "--yes", "--warehouse", warehouse).out
-    for words, expected in (([], "expected ids of rejects"), (["99"], "there is no reject 99")):
+    for days in ("1", "1d", "0.02"):  # seconds old is not half an hour old
+        assert "0 rejects removed\n" == call("rejects", "rm", "--older-than", days, "--yes", "--warehouse", warehouse).out
+    would = call("rejects", "rm", "--run", "latest", "--plan", "--warehouse", warehouse).out
+    assert "1 reject would be removed" == would.splitlines()[-1]
+    for words, expected in (
+        ([], "expected ids of rejects"),
+        (["99"], "there is no reject 99"),
+        (["--run", "other"], "there is no run 'other'"),
+        (["--older-than", "inf"], "expected a number of days since the year 1, found inf"),
+        (["--older-than", "nan"], "--older-than: expected a number of days, found 'nan'"),
+    ):
         outcome = call("rejects", "rm", *words, "--yes", "--warehouse", warehouse)
         assert (2, True) == (outcome.code, expected in outcome.err)
     assert removed == call("rejects", "rm", "--all", "--yes", "--warehouse", warehouse).out

@@ -155,13 +155,18 @@ def test_ties_are_broken_by_the_name_as_people_count(warehouse, tmp_path):
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["--keep-runs", "1", "--older-than", "1"], ["--keep-runs", "-1"], ["--older-than", "soon"]],
-    ids=["nothing", "both", "negative", "no number"],
+    [
+        [],
+        ["--keep-runs", "1", "--older-than", "1"],
+        ["--keep-runs", "-1"],
+        *(["--older-than", days] for days in ("soon", "-1", "nan", "inf", "1e12", "800000")),
+    ],
+    ids=["nothing", "both", "negative", "no number", "negative days", "nan", "inf", "too many", "before the year 1"],
 )
 def test_wrong_calls_of_prune(warehouse, words):
     """One limit, of 0 or more."""
-    outcome = call("prune", *words, "--warehouse", warehouse)
-    assert (2, "") == (outcome.code, outcome.out)
+    outcome = call("prune", *words, "--plan", "--warehouse", warehouse)
+    assert (2, "", True) == (outcome.code, outcome.out, "expected" in outcome.err)
 
 
 def test_compact_gives_space_back_and_changes_no_row(own_warehouse):
