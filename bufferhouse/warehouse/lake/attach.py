@@ -27,6 +27,16 @@ def data_path_of(con: duckdb.DuckDBPyConnection) -> str:
     ).fetchone()[0]
 
 
+class NoLake(UsageError):
+    """There is no lake at an address: exit 2. An ingest makes one."""
+
+    def __init__(self, address: LakeAddress) -> None:
+        super().__init__(
+            f"there is no lake at {address}; make one with: bufferhouse ingest SOURCE --warehouse '{address}' "
+            "--data-path FOLDER or s3://BUCKET/PREFIX"
+        )
+
+
 def snapshot_of(con: duckdb.DuckDBPyConnection) -> int:
     """Return the number of the snapshot that a connection reads."""
     return con.execute(f"SELECT id FROM ducklake_current_snapshot('{LAKE}')").fetchone()[0]
@@ -36,11 +46,12 @@ def exists(address: LakeAddress) -> bool:
     """Say whether there is a lake at an address.
 
     Raises:
+        UsageError: the extensions are not installed, or there are no keys of its bucket.
         WarehouseBusy, WarehouseError: as `open_lake`.
     """
     try:
         open_lake(address, read_only=True).close()
-    except UsageError:
+    except NoLake:
         return False
     return True
 
@@ -49,7 +60,8 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
     """Return a connection whose database is the lake; one to read keeps to the snapshot of this moment.
 
     Raises:
-        UsageError: there is no lake at the address, or the extensions are not installed.
+        NoLake: there is none at the address.
+        UsageError: the extensions are not installed, or there are no keys of its bucket.
         WarehouseBusy: the catalog does not answer, or another process has the catalog file open, for `wait` seconds.
         WarehouseError: the catalog refuses, or is none.
     """
@@ -136,7 +148,7 @@ def _attach(
     is_new: bool = False,
 ) -> None:
     if not is_new and not address.is_postgres and not Path(address.catalog).exists():
-        raise _none_there(address)  # DuckDB would leave an empty file there
+        raise NoLake(address)  # DuckDB would leave an empty file there
     words = ", ".join([*options, *([] if is_new else ["CREATE_IF_NOT_EXISTS false"])])
     for is_last in tries(wait, _PAUSE_SECONDS):
         try:
@@ -145,7 +157,7 @@ def _attach(
         except duckdb.Error as error:
             reason = _reason(str(error))
             if faults.is_no_lake(error):
-                raise _none_there(address) from None
+                raise NoLake(address) from None
             is_busy = faults.is_locked(error)
             if not is_busy and not faults.is_away(error):
                 raise WarehouseError(f"{address} cannot be opened: {reason}") from None
@@ -164,13 +176,6 @@ def _attach_once(con: duckdb.DuckDBPyConnection, statement: str) -> None:
         extensions.load(con, "httpfs")  # most of a tenth of a second, which a lake in a folder does without
         con.execute(statement)
     con.execute(f"USE {LAKE}")
-
-
-def _none_there(address: LakeAddress) -> UsageError:
-    return UsageError(
-        f"there is no lake at {address}; make one with: bufferhouse ingest SOURCE --warehouse '{address}' "
-        "--data-path FOLDER or s3://BUCKET/PREFIX"
-    )
 
 
 def _reason(text: str) -> str:

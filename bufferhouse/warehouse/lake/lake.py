@@ -9,7 +9,7 @@ import duckdb
 from bufferhouse.engine import faults
 from bufferhouse.engine.connection import close, close_writer, settle, tries
 from bufferhouse.engine.sql import quoted, transaction
-from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
+from bufferhouse.errors import WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress
 from bufferhouse.paths import MODELS
@@ -33,7 +33,7 @@ class Lake(Warehouse):
     def _open_to_write(self, stack: ExitStack) -> None:
         try:
             self.con = attach.open_lake(self.address, read_only=False, wait=self.wait)
-        except UsageError:
+        except attach.NoLake:
             attach.make_lake(self.address, wait=self.wait)
             self.con = attach.open_lake(self.address, read_only=False, wait=self.wait)
         stack.callback(close_writer, self.con)

@@ -18,7 +18,7 @@ from bufferhouse.warehouse.lake.attach import LAKE
 from bufferhouse.warehouse.lake.build import build_lake
 from bufferhouse.warehouse.lake.files import LakeFiles, _Object
 from bufferhouse.warehouse.lake.reader import bound_password, reading_address
-from bufferhouse.warehouse.open import reading, writing
+from bufferhouse.warehouse.open import exists, reading, writing
 from tests.command_line import CHECKOUT, call
 from tests.models.small_models import OBSERVATIONS, write_models
 from tests.servers.lake_servers import KEYS
@@ -151,6 +151,22 @@ def test_readers_of_postgres_only_read(postgres, bucket, fleet, tmp_path):
         "bufferhouse; connect as the role that ingests, whose tables these are (docs/lake.md)\n"
     )
     assert (2, "", expected) == (refused.code, refused.out, refused.err)
+
+
+def test_a_lake_whose_bucket_has_no_keys_is_there_all_the_same(bucket, fleet, tmp_path, monkeypatch):
+    """The keys are asked for; nobody is told to make a lake, and none is begun beside it."""
+    address = address_of(f"ducklake:{tmp_path}/lake.ducklake")
+    with writing(address.with_data_path("s3://lake/keyless"), build_models=False):
+        pass
+    for name in KEYS:
+        monkeypatch.delenv(name)
+    expected = "s3://lake/keyless/: expected keys"
+    with pytest.raises(UsageError, match=expected):
+        exists(address)
+    for words in (["ingest", seed(fleet)], ["query", "FROM raw.dumps"]):
+        refused = call(*words, "--warehouse", address)
+        assert (2, True) == (refused.code, expected in refused.err), refused.err
+    assert ["lake.ducklake"] == [path.name for path in tmp_path.iterdir()]
 
 
 def test_a_snapshot_that_is_removed_while_it_is_read(empty_lake, fleet, tmp_path):
