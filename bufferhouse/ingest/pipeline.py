@@ -159,7 +159,6 @@ def _load_all(
 ) -> int:
     """Load all batches in their order; return how many there were."""
     total = sum(len(job.arrivals.ready) for job in jobs)
-    last_load_id = writer.next_number("loads", "load_id") - 1
     number = done = 0
     # Closed here: what an interrupt raises in a generator that Python closes later is lost.
     with closing(_parsing(writer, jobs, workers, limits)) as batches:
@@ -174,11 +173,9 @@ def _load_all(
                     f"load batch {number}", load, writer, parsed, begun.job.seen.discovery.runs, begun.started_at
                 )
             except BaseException:
-                _count_committed(writer, summary, last_load_id)
+                _count_committed(writer, summary, begun.started_at)
                 raise
             summary.add(loaded)
-            if loaded.rows:  # else it added nothing, and there is no load of that number
-                last_load_id = loaded.load_id
             done += len(batch.sightings) + len(batch.unreadable)
             tell(Progress(number, begun.job.source.name, parsed, loaded, done, total))
             batch.clear()  # the next one is read before the names here stand for it
@@ -267,14 +264,17 @@ def parse_batch(batch: ReadBatch) -> ParsedBatch:
     return put_together(batch, [parse_contents(batch.work)])
 
 
-def _count_committed(writer: Warehouse, summary: Summary, last_load_id: int) -> None:
-    """Count the load that an interrupt met between its commit and its count, if there is one."""
+def _count_committed(writer: Warehouse, summary: Summary, started_at: datetime) -> None:
+    """Count the load that an interrupt met between its commit and its count, if there is one.
+
+    What others loaded into a lake meanwhile began at other moments.
+    """
     with suppress(duckdb.Error):  # after a fatal error (a full disk) DuckDB answers nothing more
         missed = execute(
             writer.con,
             "SELECT new_count, known_count, (SELECT COUNT(*) FROM raw.rejects AS r WHERE r.load_id = l.load_id)"
-            " FROM raw.loads AS l WHERE load_id > $load_id",
-            load_id=last_load_id,
+            " FROM raw.loads AS l WHERE started_at = CAST($started_at AS TIMESTAMPTZ)",
+            started_at=started_at,
         ).fetchall()
         for new, known, rejected in missed:
             summary.new += new

@@ -89,7 +89,8 @@ def test_unwanted_rejects_can_be_removed(warehouse, tmp_path):
     assert removed == call("rejects", "rm", "--rule", rule, "--run", "run", "--yes", "--warehouse", warehouse).out
     assert kept == rows(warehouse, "SELECT rule FROM raw.rejects")
     for days in ("1", "1d", "0.02"):  # seconds old is not half an hour old
-        assert "0 rejects removed\n" == call("rejects", "rm", "--older-than", days, "--yes", "--warehouse", warehouse).out
+        old = call("rejects", "rm", "--older-than", days, "--yes", "--warehouse", warehouse)
+        assert "0 rejects removed\n" == old.out
     would = call("rejects", "rm", "--run", "latest", "--plan", "--warehouse", warehouse).out
     assert "1 reject would be removed" == would.splitlines()[-1]
     for words, expected in (

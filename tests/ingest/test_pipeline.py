@@ -19,11 +19,12 @@ from bufferhouse.errors import UsageError
 from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.read import Limits
 from bufferhouse.ingest.source import Source
+from bufferhouse.ingest.summary import Summary
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.retention import MESSAGES
 from tests.command_line import call, kill_group, run, start
 from tests.synthetic import Slot, dump_text, small_dump
-from tests.warehouses import contents, counts, rows
+from tests.warehouses import contents, counts, load_texts, rows
 
 SUFFIX = "-buffer-assignment.txt"
 
@@ -477,6 +478,24 @@ def test_an_interrupted_ingest_is_finished_by_the_same_command(warehouse, tmp_pa
     assert 0 == outcome.code, outcome.err
     assert f"{total:,} dumps of 1 run seen: {total - loaded} new, {loaded} known" in outcome.out
     assert (total, total) == (counts(warehouse)["dumps"], counts(warehouse)["observations"])
+
+
+def test_an_interrupt_behind_a_commit_counts_the_load_it_met_and_no_other(warehouse, tmp_path):
+    """Others may have loaded into a lake since the ingest began."""
+    write_dumps(tmp_path / "run", range(3))
+    summaries: dict[str, Summary] = {}
+
+    def stopped(title, function, *arguments):
+        if not title.startswith("load batch"):
+            return function(*arguments)
+        load_texts(arguments[0], [small_dump(99)])
+        function(*arguments)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ingest([Source.named([str(tmp_path / "run")])], writing(warehouse), run=stopped, by_source=summaries)
+    (summary,) = summaries.values()
+    assert (3, 4) == (summary.new, counts(warehouse)["dumps"])
 
 
 @pytest.mark.parametrize("text", ["many", "0", "-5", "1.5", "9" * 5000])
