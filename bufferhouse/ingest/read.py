@@ -1,18 +1,16 @@
 """Read and hash dumps, and put together batches of them: about as many new contents each as one transaction loads."""
 
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Self
 
 from bufferhouse.dump.identity import content_of, read_file_name
 from bufferhouse.engine import interrupts
-from bufferhouse.errors import UsageError, told
+from bufferhouse.errors import told
 from bufferhouse.sources.compression import CompressionError
 from bufferhouse.sources.discover import read
 from bufferhouse.sources.found import Found, FoundDumps
-from bufferhouse.sources.run import whole_number
+from bufferhouse.sources.numbers import given_number
 from bufferhouse.tabulate.batch import Refusal, Sighting
 from bufferhouse.tabulate.contents import Work
 from bufferhouse.warehouse.observations import compile_flags_of, module_text_of, proto_of
@@ -40,7 +38,9 @@ class Limits:
         Raises:
             UsageError: such a variable is no number of at least 1.
         """
-        return cls(_given("BUFFERHOUSE_BATCH_DUMPS", cls.dumps), _given("BUFFERHOUSE_BATCH_BYTES", cls.text_bytes))
+        return cls(
+            given_number("BUFFERHOUSE_BATCH_DUMPS", cls.dumps), given_number("BUFFERHOUSE_BATCH_BYTES", cls.text_bytes)
+        )
 
     def of_a_chunk(self, batch: "ReadBatch") -> "Limits":
         """What is read before it is looked up which of it is new: what fills the batch, if all is; a quarter at least.
@@ -58,16 +58,6 @@ class Limits:
         """Say whether so much is enough."""
         is_large = text_bytes >= self.text_bytes or held_bytes >= self.held_bytes
         return is_large or dumps >= self.dumps or sightings >= self.sightings
-
-
-def _given(name: str, usual: int) -> int:
-    text = os.environ.get(name)
-    if not text:
-        return usual
-    with suppress(UsageError):
-        if number := whole_number(text, name):
-            return number
-    raise UsageError(f"${name}: expected a number of at least 1, found {text!r}")
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from bufferhouse.dump.compile_flags import ORIGINS
 from bufferhouse.dump.identity import SUFFIXES, is_log, is_module_text, is_proto
 from bufferhouse.errors import SourceUnavailable, UsageError, told
 from bufferhouse.sources import compression
-from bufferhouse.sources.directory import FIRST_BYTES, Entry, is_storable, storable, too_large
+from bufferhouse.sources.directory import FIRST_BYTES, Entry, is_storable, storable
 from bufferhouse.sources.module_text import head_of
 from bufferhouse.sources.run import MOST_RUN_FILE_BYTES, RUN_FILE
 from bufferhouse.sources.spool import Place, Spool
@@ -234,7 +234,7 @@ def _head(member: _Member, path: str) -> bytes | Exception:
 def _content(member: _Member) -> bytes | Exception:
     limit = compression.limit_bytes()
     if member.size_bytes > limit:
-        return too_large(limit)
+        return compression.too_large(limit)
     data = _soundly(member, lambda file: file.read(member.size_bytes + 1))
     if not isinstance(data, Exception) and len(data) != member.size_bytes:
         return OSError(f"expected {member.size_bytes} bytes in the archive, found {len(data)}")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from bufferhouse.errors import SourceUnavailable, UsageError
-from bufferhouse.sources.compression import limit_bytes
-from bufferhouse.sources.directory import FIRST_BYTES, Entry, too_large
+from bufferhouse.sources.compression import limit_bytes, too_large
+from bufferhouse.sources.directory import FIRST_BYTES, Entry
 from bufferhouse.sources.module_text import HeadError, head_of
 from bufferhouse.sources.s3 import open_store, reason_of, unavailable
 

@@ -3,11 +3,12 @@
 import gzip
 import io
 import lzma
-import os
 import zlib
 from typing import BinaryIO
 
 import zstandard
+
+from bufferhouse.sources.numbers import given_number
 
 SUFFIXES = (".gz", ".zst", ".xz")
 LIMIT_BYTES = 256 << 20  # seven times the largest dump that was seen; reading one takes some 12 times its bytes
@@ -44,8 +45,17 @@ def opened(name: str, file: BinaryIO) -> BinaryIO:
 
 
 def limit_bytes() -> int:
-    """Return how large one file may be: $BUFFERHOUSE_DUMP_LIMIT bytes, else 256 MiB."""
-    return int(os.environ.get("BUFFERHOUSE_DUMP_LIMIT") or LIMIT_BYTES)
+    """Return how large one file may be: $BUFFERHOUSE_DUMP_LIMIT bytes, else 256 MiB.
+
+    Raises:
+        UsageError: the variable is no number of at least 1.
+    """
+    return given_number("BUFFERHOUSE_DUMP_LIMIT", LIMIT_BYTES)
+
+
+def too_large(limit: int) -> OSError:
+    """Return the error of a file beyond the limit, which says how to raise it."""
+    return OSError(f"more than {limit} bytes; $BUFFERHOUSE_DUMP_LIMIT, in bytes, raises the limit")
 
 
 def decompressed(name: str, data: bytes, limit: int | None = None) -> bytes:
@@ -64,7 +74,7 @@ def decompressed(name: str, data: bytes, limit: int | None = None) -> bytes:
             while piece := file.read(_CHUNK):
                 content.write(piece)
                 if content.tell() > limit:
-                    raise CompressionError(f"more than {limit} bytes; BUFFERHOUSE_DUMP_LIMIT raises the limit", data)
+                    raise CompressionError(str(too_large(limit)), data)
         except DAMAGE as error:
             raise CompressionError(f"{name.rsplit('.', 1)[1]} data that is damaged: {error}", data) from None
         return content.getvalue()

@@ -9,7 +9,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import BinaryIO, Protocol
 
 from bufferhouse.dump.grammar import FIRST_LINE
-from bufferhouse.sources.compression import limit_bytes
+from bufferhouse.sources.compression import limit_bytes, too_large
 from bufferhouse.sources.module_text import head_of
 
 FIRST_BYTES = FIRST_LINE.encode()
@@ -62,7 +62,7 @@ class Tree(Protocol):
     def read(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes | Exception]]:
         """Yield the bytes of some entries, or why they cannot be read, in an order that suits the tree.
 
-        Of one that is `is_head_only` the bytes are what `module_texts.head_of` returns.
+        Of one that is `is_head_only` the bytes are what `module_text.head_of` returns.
         """
 
     def streams(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, BinaryIO | Exception]]:
@@ -224,8 +224,3 @@ def split_at_archive(path: str) -> tuple[str, str | None]:
     if "!" in path and (match := _ARCHIVE_MARK.search(path)):
         return path[: match.end()], path[match.end() :]
     return path, None
-
-
-def too_large(limit: int) -> OSError:
-    """Return the error of a file beyond the limit, which says how to raise it."""
-    return OSError(f"more than {limit} bytes; BUFFERHOUSE_DUMP_LIMIT raises the limit")

@@ -11,6 +11,7 @@ from typing import Any
 from bufferhouse.errors import UsageError
 from bufferhouse.sources.directory import Entry, Tree, split_at_archive
 from bufferhouse.sources.found import FoundRun
+from bufferhouse.sources.numbers import LARGEST_NUMBER, whole_number
 
 RUN_FILE = "run.json"
 MOST_RUN_FILE_BYTES = 256 << 10
@@ -24,7 +25,6 @@ SOURCES = ("given", "run.json", "file name", "file time", "ingest time")
 TEXTS = ("compiler", "compiler_version", "compiler_revision", "platform", "track", "device_kind", "xla_flags",
          "git_revision", "host")  # fmt: skip
 NUMBERS = ("device_memory_bytes", "device_count")
-LARGEST_NUMBER = 2**63 - 1
 _READ = {*TEXTS, *NUMBERS, "labels", "run_name", "started_at"}
 
 
@@ -184,17 +184,6 @@ def make_run(
     ]
     started_at, source = next((moment, source) for moment, source in moments if moment)
     return Run(name, root, started_at, source, facts, {**(content.get("labels") or {}), **labels})
-
-
-def whole_number(text: str, where: str) -> int:
-    """Return the number a text stands for.
-
-    Raises:
-        UsageError: it is none from 0 to 2^63 - 1; `where` says whose it is.
-    """
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= LARGEST_NUMBER):
-        raise UsageError(f"{where}: expected a number, found {text!r}")
-    return int(text)
 
 
 def moment_of(text: str, where: str) -> datetime:

@@ -14,6 +14,7 @@ from typing import Any
 
 from bufferhouse.errors import SourceUnavailable, UsageError
 from bufferhouse.redaction import redacted, remember
+from bufferhouse.sources.numbers import given_number
 
 _ENDPOINT = re.compile(r"https?://[!-~]+")
 _REFUSED = re.compile(r"status code: 4(?!08|29)\d\d")  # what the server will not answer otherwise the next time
@@ -67,6 +68,15 @@ def configuration() -> dict[str, str]:
     return found
 
 
+def tries() -> int:
+    """Return how often what fails is tried: $AWS_MAX_ATTEMPTS times, else 9.
+
+    Raises:
+        UsageError: the variable is no number of at least 1.
+    """
+    return given_number("AWS_MAX_ATTEMPTS", 9)
+
+
 def open_store(bucket: str) -> Any:
     """Return obstore's client of a bucket, which tries again what fails, up to $AWS_MAX_ATTEMPTS times."""
     from obstore.store import S3Store
@@ -81,7 +91,7 @@ def open_store(bucket: str) -> Any:
             "connect_timeout": timedelta(seconds=5),
         },
         retry_config={
-            "max_retries": int(os.environ.get("AWS_MAX_ATTEMPTS") or 9) - 1,
+            "max_retries": tries() - 1,
             "retry_timeout": timedelta(seconds=30),
             "backoff": {
                 "init_backoff": timedelta(milliseconds=100),

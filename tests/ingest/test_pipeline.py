@@ -20,6 +20,8 @@ from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.read import Limits
 from bufferhouse.ingest.source import Source
 from bufferhouse.ingest.summary import Summary
+from bufferhouse.sources.compression import limit_bytes
+from bufferhouse.sources.s3 import tries
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.retention import MESSAGES
 from tests.command_line import call, kill_group, run, start
@@ -498,12 +500,24 @@ def test_an_interrupt_behind_a_commit_counts_the_load_it_met_and_no_other(wareho
     assert (3, 4) == (summary.new, counts(warehouse)["dumps"])
 
 
-@pytest.mark.parametrize("text", ["many", "0", "-5", "1.5", "9" * 5000])
-def test_a_size_of_batches_that_is_no_number_is_named(monkeypatch, text):
-    """With the variable and what it holds; an empty one is none."""
-    monkeypatch.setenv("BUFFERHOUSE_BATCH_BYTES", text)
-    said = f"$BUFFERHOUSE_BATCH_BYTES: expected a number of at least 1, found '{text}'"
+@pytest.mark.parametrize(
+    ("variable", "read"),
+    [
+        ("BUFFERHOUSE_BATCH_DUMPS", Limits.of_environment),
+        ("BUFFERHOUSE_BATCH_BYTES", Limits.of_environment),
+        ("BUFFERHOUSE_DUMP_LIMIT", limit_bytes),
+        ("AWS_MAX_ATTEMPTS", tries),
+    ],
+)
+@pytest.mark.parametrize("text", ["many", "1G", "0", "-5", "1.5", "9" * 5000])
+def test_a_variable_that_is_no_number_is_named(monkeypatch, variable, read, text):
+    """With what it holds; an empty one is none."""
+    usual = read()
+    monkeypatch.setenv(variable, text)
+    said = f"${variable}: expected a number of at least 1, found '{text}'"
     with pytest.raises(UsageError, match=f"^{re.escape(said)}$"):
-        Limits.of_environment()
-    monkeypatch.setenv("BUFFERHOUSE_BATCH_BYTES", "")
-    assert Limits() == Limits.of_environment()
+        read()
+    monkeypatch.setenv(variable, "")
+    assert usual == read()
+    monkeypatch.setenv(variable, "7")
+    assert usual != read()

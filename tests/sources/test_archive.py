@@ -268,7 +268,7 @@ def test_the_limit_holds_for_members(warehouse, tmp_path, monkeypatch):
     for kind in (".tar.gz", ".zip"):
         path = archived(tmp_path / f"large{kind}", files)
         code, summary = ingest(warehouse, path)
-        large = f"{path}!run/{name_of(2)}: more than 5000 bytes; BUFFERHOUSE_DUMP_LIMIT raises the limit"
+        large = f"{path}!run/{name_of(2)}: more than 5000 bytes; $BUFFERHOUSE_DUMP_LIMIT, in bytes, raises the limit"
         assert (1, [large]) == (code, summary["unreadable"])
     assert 2 == counts(warehouse)["dumps"]
 

@@ -133,7 +133,9 @@ def test_a_file_above_the_limit_is_not_read(warehouse, tmp_path, limit):
     [large] = write_dumps(tmp_path / "run", [3], large_dump)
     outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
     assert 1 == outcome.code
-    assert f"unreadable: {large}: more than 5000 bytes; BUFFERHOUSE_DUMP_LIMIT raises the limit" in outcome.out
+    assert (
+        f"unreadable: {large}: more than 5000 bytes; $BUFFERHOUSE_DUMP_LIMIT, in bytes, raises the limit" in outcome.out
+    )
     assert 2 == counts(warehouse)["dumps"]
 
 

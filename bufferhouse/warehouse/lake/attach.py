@@ -15,7 +15,6 @@ from bufferhouse.warehouse.lake import extensions
 
 LAKE = "bufferhouse_lake"  # the database of a lake in its connection
 _PAUSE_SECONDS = 0.1
-_BUCKET_TRIES = 9  # as bufferhouse.sources.s3 has it
 # Appends of several writers are tried again by DuckLake itself: about a minute in all.
 _SETTINGS = {"ducklake_max_retry_count": 40, "ducklake_retry_wait_ms": 50, "ducklake_retry_backoff": 1.15}
 
@@ -191,11 +190,12 @@ def _open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:
     """
     if "://" not in data_path:
         return
+    from bufferhouse.sources import s3
     from bufferhouse.warehouse.lake.files import check_bucket
 
     found = check_bucket(data_path)
     extensions.load(con, "httpfs")
-    con.execute(f"SET http_retries = {_BUCKET_TRIES - 1}")
+    con.execute(f"SET http_retries = {s3.tries() - 1}")
     values = {
         "KEY_ID": found["access_key_id"],
         "SECRET": found["secret_access_key"],
