@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -53,16 +53,18 @@ class Asked:
     fail_is_bad: bool = False
     use_known: bool = True
     timeout: float | None = None
-    facts: dict[str, str] = field(default_factory=dict)
+    installed: Sequence[str] = ()  # beside each release, and for which Python
 
-    @property
-    def signature(self) -> str:
-        """What is compiled, as far as the command tells it: its words, and the files that they name."""
-        digest = hashlib.sha256(repr([*self.words, os.environ.get("XLA_FLAGS")]).encode())
-        for word in self.words:
-            with suppress(OSError):
-                digest.update(Path(word).read_bytes())
-        return digest.hexdigest()[:12]
+
+def signature(asked: Asked) -> str:
+    """Return what is compiled, as far as the call tells it: its words, the files that they name, flags, packages."""
+    variables = [os.environ.get(name) for name in ("XLA_FLAGS", asked.flags_variable)]
+    told = [list(asked.words), variables, list(asked.flags), asked.flags_variable, list(asked.installed)]
+    digest = hashlib.sha256(repr(told).encode())
+    for word in asked.words:
+        with suppress(OSError):
+            digest.update(Path(word).read_bytes())
+    return digest.hexdigest()[:12]
 
 
 Load = Callable[[Path, str], Any]
@@ -81,11 +83,12 @@ class Points:
         self._environments, self._tell = environments, tell
         self.found: dict[int, Point] = {}
         self.notes: list[str] = []
+        self._signature = signature(asked)
         self._runs = self._known_runs() if asked.use_known else {}
         self._is_trusted = False
         self._good: Point | None = None
 
-    def first(self) -> Point:
+    def first(self) -> None:
         """Measure the good end. Where a run of somebody else agrees with it, other such runs are taken for known.
 
         Raises:
@@ -102,7 +105,6 @@ class Points:
             self._is_trusted = foreign.size_bytes == good.size_bytes and foreign.program_id == good.program_id
             if not self._is_trusted:
                 self.notes.append(f"run {foreign.run_name} has other bytes of {good.name}: runs of others are not used")
-        return good
 
     def is_known(self, at: int) -> bool:
         """Say whether a point needs no compilation."""
@@ -116,11 +118,6 @@ class Points:
                 point = replace(point, verdict=GOOD if point.size_bytes == self._good.size_bytes else BAD)
             self.found[at] = point
         return self.found[at].verdict
-
-    @property
-    def compile_count(self) -> int:
-        """How many points were compiled."""
-        return sum(point.is_compiled for point in self.found.values())
 
     def _known(self, at: int) -> Point | None:
         return self._from_run(at, own=True) or (self._from_run(at, own=False) if self._is_trusted else None)
@@ -136,7 +133,7 @@ class Points:
                 name = row["run_name"]
                 if _SIGNED in name:
                     point, _, signed = name.partition(_SIGNED)
-                    if signed.partition("-")[0] == self.asked.signature:
+                    if signed.partition("-")[0] == self._signature:
                         found.setdefault((point, True), []).append((row["run_id"], name))
                 elif row["compiler"] == self.asked.axis and row["compiler_version"]:
                     known = effective_flags(row["xla_flags"])
@@ -152,8 +149,14 @@ class Points:
         with self._reading() as con:
             for run_id, name in runs:
                 if row := self._row(con, run_id):
-                    return Point(self.asked.names[at], SKIPPED, row[self.asked.metric], name, row["program_id"])
+                    return self._told(at, name, row)
         return None
+
+    def _told(self, at: int, run_name: str, row: Record) -> Point:
+        """Return what a row of a run says of a point."""
+        size = row[self.asked.metric]
+        fault = None if size is not None else f"{self.asked.metric} bytes are not known: its dump has no live ranges"
+        return Point(self.asked.names[at], SKIPPED, size, run_name, row["program_id"], fault=fault)
 
     def _row(self, con: Connection, run_id: int) -> Record | None:
         """Return what a run tells of the program: its largest dump, of the good end's program_id if it has that."""
@@ -191,11 +194,11 @@ class Points:
     def _measured(self, at: int, folder: Path, programs: Path | None) -> Point:
         asked, name = self.asked, self.asked.names[at]
         moment = datetime.now(UTC)
-        run_name = f"{self._run_stem(at)}{_SIGNED}{asked.signature}-{moment:%Y%m%dT%H%M%S}"
+        run_name = f"{self._run_stem(at)}{_SIGNED}{self._signature}-{moment:%Y%m%dT%H%M%S}"
         flags = list(asked.flags[:at]) if asked.axis == "flags" else []
         given = " ".join(filter(None, [os.environ.get(asked.flags_variable, ""), *flags]))
         facts: dict[str, object] = {"run_name": run_name, "started_at": moment.isoformat(), "xla_flags": given,
-                                    "labels": {"bisect": asked.program}, **asked.facts}  # fmt: skip
+                                    "labels": {"bisect": asked.program}}  # fmt: skip
         if asked.axis != "flags":
             facts |= {"compiler": asked.axis, "compiler_version": name}
         words = [word.replace("{release}", name).replace("{dump}", str(folder)) for word in asked.words]
@@ -203,10 +206,10 @@ class Points:
             folder, words, facts, programs=programs, flags=flags, flags_variable=asked.flags_variable,
             timeout=asked.timeout,
         )  # fmt: skip
-        return self._read(name, done, run_name)
+        return self._read(at, done, run_name)
 
-    def _read(self, name: str, done: Compiled, run_name: str) -> Point:
-        log = done.folder / LOG
+    def _read(self, at: int, done: Compiled, run_name: str) -> Point:
+        name, log = self.asked.names[at], done.folder / LOG
         if done.fault is not None and not self.asked.fail_is_bad:
             return Point(name, SKIPPED, None, fault=done.fault)
         has_dumps = any(path.name.endswith("buffer-assignment.txt") for path in done.folder.rglob("*.txt"))
@@ -227,4 +230,4 @@ class Points:
                 there = ", ".join(dict.fromkeys(one["program_name"] for one in rows)) or "none that could be read"
                 fault = f"no dump of {self.asked.program}; there are: {there}"
                 return Point(name, SKIPPED, None, run_name, fault=fault)
-        return Point(name, SKIPPED, row[self.asked.metric], run_name, row["program_id"])
+        return self._told(at, run_name, row)

@@ -77,7 +77,7 @@ def bisect(
     names = _names(package, good, bad, releases, flags)
     asked = Asked(
         program, "flags" if flags else package, names, command, metric, memory_space, flags or (), flags_in,
-        fail_is_bad, not anew, timeout,
+        fail_is_bad, not anew, timeout, (python or "", *(extra or ())),
     )  # fmt: skip
     has_own = flags or any("{release}" in word for word in command)
     path = warehouse_path(warehouse)

@@ -8,7 +8,7 @@ SELECT
     c.dump_id,  -- The dump.
     MAX(c.compile_target) AS compile_target,  -- cpu, tpu or a GPU architecture.
     COALESCE(MAX(p.reserved_bytes), 0) AS reserved,  -- Reserved bytes; 0 without an allocation in this space.
-    COALESCE(MAX(p.occupied_peak_bytes), 0) AS occupied,  -- Occupied peak.
+    IF(COUNT(p.dump_id) = 0, 0, MAX(p.occupied_peak_bytes)) AS occupied,  -- Occupied peak; NULL without live ranges.
     COALESCE(MAX(f.temp_bytes), 0) AS temp,  -- Temporaries.
     COALESCE(MAX(f.footprint_bytes), 0) AS footprint  -- Footprint.
 FROM marts.compiled_programs_v1 AS c

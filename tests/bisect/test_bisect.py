@@ -3,10 +3,12 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bufferhouse.bisect.points import Asked, signature
 from bufferhouse.paths import CHECKOUT
 from tests.command_line import call
 
@@ -125,6 +127,53 @@ def test_flags_are_bisected(tmp_path: Path):
     assert (0, "flags --third is the first that moves reserved bytes of jit_cnn_train_step: +1.3 MiB") == (
         said.code, said.out.split("\n")[0]
     )  # fmt: skip
+    # Other flags are another bisection: nothing of it is known yet.
+    others = [word for flag in ("--first=1", "--third") for word in ("--flag", flag)]
+    said = call(
+        "bisect", "jit_cnn_train_step", *others, "--warehouse", tmp_path / "w.duckdb", "--", sys.executable, script
+    )
+    assert (0, "flags --third is the first that moves reserved bytes of jit_cnn_train_step: +1.3 MiB") == (
+        said.code, said.out.split("\n")[0]
+    )  # fmt: skip
+    assert "3 compilations" in said.out
+
+
+def test_what_a_call_gives_signs_its_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Words, files that they name, flags, variables, packages: each makes it another bisection."""
+    monkeypatch.setenv("LIBTPU_INIT_ARGS", "--a")
+    script = tmp_path / "compile_it.py"
+    script.write_text("pass")
+    asked = Asked("jit_f", "flags", ["none", "--x"], ["python", str(script)], flags=["--x"], installed=["3.11"])
+    signed = [signature(asked)]
+    assert signed[0] == signature(replace(asked, metric="temp", timeout=5.0))
+    for change in (
+        {"words": ["python", str(script), "2"]},
+        {"flags": ["--y"]},
+        {"flags_variable": "LIBTPU_INIT_ARGS"},
+        {"installed": ["3.12"]},
+        {"installed": ["3.11", "numpy<2"]},
+    ):
+        signed.append(signature(replace(asked, **change)))
+    for variable in ("XLA_FLAGS", "LIBTPU_INIT_ARGS"):
+        monkeypatch.setenv(variable, "--b")
+        signed.append(signature(replace(asked, flags_variable="LIBTPU_INIT_ARGS")))
+    script.write_text("pass  # changed")
+    signed.append(signature(asked))
+    assert len(signed) == len(set(signed))
+
+
+def test_a_peak_that_no_live_range_tells_is_not_zero(tmp_path: Path):
+    """The point is skipped, with the reason; at the good end there is nothing to compare with."""
+    script = tmp_path / "compile_it.py"
+    script.write_text(
+        COMPILE.format(fleet=str(FLEET), program="donate1")
+        + "for path in pathlib.Path(folder).glob('*-live-range.txt'):\n    path.unlink()\n"
+    )
+    words = ["--release", RELEASES[-1], "--release", RELEASES[0], "--warehouse", tmp_path / "w.duckdb"]
+    program = ["--", sys.executable, script, "{release}"]
+    said = call("bisect", "jit_donate1", *words, "--metric", "occupied", *program)
+    expected = f"--good {RELEASES[-1]}: expected a compilation to compare with, found: occupied bytes are not known"
+    assert (2, True) == (said.code, expected in said.err), said.err
 
 
 @pytest.mark.parametrize(
