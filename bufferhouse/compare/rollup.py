@@ -22,7 +22,7 @@ def _prefix(value: Value) -> str | None:
 
 _KEYS: dict[str, Callable[[Value], str | None]] = {
     "op_name": _prefix,
-    "source": lambda value: f"{value.source_file}:{value.source_line}" if value.source_file else None,
+    "source": lambda value: value.source,
     "opcode": lambda value: value.opcode,
     "element_type": lambda value: value.element_type or "tuple",
     "tile": lambda value: tiles(value.shape_text) or None,

@@ -33,6 +33,13 @@ class Value(NamedTuple):
     source_line: int | None
     parameter: str | None
 
+    @property
+    def source(self) -> str | None:
+        """File and line of the user's program; the file alone where the dump names no line."""
+        if not self.source_file:
+            return None
+        return self.source_file if self.source_line is None else f"{self.source_file}:{self.source_line}"
+
 
 def read_values(con: duckdb.DuckDBPyConnection, dump_ids: Iterable[int]) -> dict[int, list[Value]]:
     """Return the values of each dump, in the order of their ids."""

@@ -16,7 +16,7 @@ ARENA = "temp"  # the kind of the allocations that XLA fills by simulating a hea
 _VALUES = """
 SELECT v.dump_id, v.value_id, a.kind, v.allocation_index, v.offset_bytes, v.size_bytes, v.start_position,
     v.end_position, v.instruction_name, v.shape_index, v.shape_text, v.is_tuple, v.is_phi, v.uses_state, t.opcode,
-    t.op_name, CASE WHEN t.source_file IS NOT NULL THEN t.source_file || COALESCE(':' || t.source_line, '') END,
+    t.op_name, t.source_file || COALESCE(':' || t.source_line, ''),
     a.parameter_number, v.layout_padding_bytes, v.slack_bytes
 FROM staging.hlo_values AS v
 INNER JOIN staging.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index

@@ -7,7 +7,7 @@ SELECT
     shape_text AS shape,  -- Shape as printed.
     size_bytes,  -- Its slot.
     op_name,  -- Name of the framework operation.
-    CASE WHEN source_file IS NOT NULL THEN source_file || ':' || source_line END AS source  -- Where it was written.
+    source_file || COALESCE(':' || source_line, '') AS source  -- Where it was written.
 FROM marts.allocation_map_v1
 WHERE dump_id = $dump_id AND instruction_name = $instruction
 ORDER BY size_bytes DESC, value_id

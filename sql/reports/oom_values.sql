@@ -12,7 +12,7 @@ SELECT
     size_bytes,  -- Its slot.
     layout_padding_bytes AS padding_bytes,  -- Of the slot: what tiles add.
     op_name,  -- Name of the framework operation.
-    CASE WHEN source_file IS NOT NULL THEN source_file || ':' || source_line END AS source,  -- Where it was written.
+    source_file || COALESCE(':' || source_line, '') AS source,  -- Where it was written.
     start_position,  -- First position alive.
     end_position,  -- Last position alive, included.
     end_position - start_position + 1 AS positions  -- How long it is alive.

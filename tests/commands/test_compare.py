@@ -218,3 +218,20 @@ def test_the_gate_asks_for_headroom(own_warehouse):
     assert "too little headroom" in call(*words, "--format", "github").out
     assert 2 == call("compare", *runs, "--headroom", "5%", "--warehouse", own_warehouse).code
     assert "expected a share such as 5%" in call(*words[:-3], "much", *words[-2:]).err
+
+
+def test_a_source_without_a_line_is_its_file(fleet: Path, tmp_path: Path, monkeypatch):
+    """A dump may name the file of an instruction and no line: no table, JSON or group says `None`."""
+    for name in (BEFORE, AFTER):
+        for dump in (fleet / name).glob("*jit_cnn_train_step*-buffer-assignment*.txt"):
+            (tmp_path / name).mkdir(exist_ok=True)
+            text = re.sub(r" source_line=\d+", "", dump.read_text())
+            assert "source_file=" in text
+            (tmp_path / name / dump.name).write_text(text)
+    warehouse = tmp_path / "w.duckdb"
+    monkeypatch.setenv("COLUMNS", "400")
+    assert 0 == call("ingest", tmp_path / BEFORE, tmp_path / AFTER, "--warehouse", warehouse).code
+    for words in ([], ["--format", "json"], ["--by", "source", "--format", "json"], ["--format", "markdown"]):
+        said = call("compare", BEFORE, AFTER, *words, "--warehouse", warehouse).out
+        assert ".py" in said
+        assert ":None" not in said

@@ -242,7 +242,7 @@ def _shown(sides: Sequence[Value]) -> Record:
         "shape": shape_of(*(value.shape_text for value in reversed(sides))) if sides else None,
         "opcode": next((value.opcode for value in sides if value.opcode), None),
         "op_name": next((value.op_name for value in sides if value.op_name), None),
-        "source": next(filter(None, map(_source, sides)), None),
+        "source": next((value.source for value in sides if value.source), None),
     }
 
 
@@ -264,14 +264,10 @@ def _value(side: str, value: Value | None) -> Record:
         f"{side}_tile": value and (tiles(value.shape_text) or None),
         f"{side}_opcode": value and value.opcode,
         f"{side}_op_name": value and value.op_name,
-        f"{side}_source": _source(value),
+        f"{side}_source": value and value.source,
         f"{side}_start_position": value and value.start_position,
         f"{side}_end_position": value and value.end_position,
     }
-
-
-def _source(value: Value | None) -> str | None:
-    return f"{value.source_file}:{value.source_line}" if value and value.source_file else None
 
 
 def match_records(where: Mapping[str, Any], at_peaks: AtPeaks) -> list[Record]:

@@ -19,7 +19,7 @@ from bufferhouse.report.site.addresses import function_address
 from bufferhouse.report.site.sources import source_links
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable, space_title
-from bufferhouse.report.text.github import annotation
+from bufferhouse.report.text.github import annotation, place_of
 from bufferhouse.report.text.screen import terminal_text
 from bufferhouse.report.text.sections import Section, markdown_text, plain_json
 
@@ -192,7 +192,7 @@ def _why(row: Compared, record: Record, held: Held, links: Links) -> Section:
 
 def _cause(moved: Moved, links: Links | None = None) -> Record:
     site = moved.site
-    file, line = _place(site)
+    file, line = place_of(site and site.source)
     return {
         "bytes": moved.size_bytes,
         "cause": moved.cause,
@@ -203,13 +203,6 @@ def _cause(moved: Moved, links: Links | None = None) -> Record:
         "source": (site and site.source) or None,
         **({"source_link": links.source(file, line)} if links else {}),
     }
-
-
-def _place(site: Site | None) -> tuple[str | None, int | None]:
-    if site is None or not site.source:
-        return None, None
-    file, _, line = site.source.rpartition(":")
-    return (file, int(line)) if file and line.isdigit() else (site.source, None)
 
 
 def _builds(held: Held) -> list[Record]:

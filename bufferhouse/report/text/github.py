@@ -4,10 +4,23 @@ from bufferhouse.report.text.figures import printable
 
 
 def annotation(level: str, message: str, *, title: str = "bufferhouse", source: str | None = None) -> str:
-    """Return a workflow command: `level` is error, warning or notice, `source` a `file:line` that it belongs to."""
+    """Return a workflow command: `level` is error, warning or notice, `source` the place that it belongs to."""
+    file, line = place_of(source)
+    place = f"file={_property(file)}," if file else ""
+    place += f"line={line}," if line is not None else ""
+    return f"::{level} {place}title={_property(title)}::{_data(message)}"
+
+
+def place_of(source: str | None) -> tuple[str | None, int | None]:
+    """Return file and line of a `file:line`; a source without a line is a file."""
+    file, _, line = (source or "").rpartition(":")
+    return (file, int(line)) if file and line.isdecimal() else (source or None, None)
+
+
+def _data(text: str) -> str:
     # What GitHub would take for the end of a command is not printable, or a sign of its own.
-    place = ""
-    if source:
-        file, _, line = printable(source).replace("%", "%25").replace(",", "%2C").rpartition(":")
-        place = f"file={file.replace(':', '%3A')},line={line},"
-    return f"::{level} {place}title={title}::{printable(message).replace('%', '%25')}"
+    return printable(text).replace("%", "%25")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
