@@ -8,11 +8,15 @@ _GIB, _MIB = 1 << 30, 1 << 20
 
 
 class Chip(NamedTuple):
-    """A chip: its memory, and what the runtime reserves of it; 0 where nobody said."""
+    """A chip: its memory, and what the runtime reserves of it, 0 where nobody said; `target` is what compilers call it.
+
+    Dumps for GPUs are named by the architecture, such as sm_9.0 or sm_9.0a.
+    """
 
     name: str
     memory_bytes: int
     reserved_bytes: int = 0
+    target: str = "tpu"
 
     @property
     def capacity_bytes(self) -> int:
@@ -34,9 +38,9 @@ CHIPS = {
         Chip("v5p", 96 * _GIB, 279 * _MIB),
         Chip("v6e", 63 * _GIB // 2, 264 * _MIB),
         Chip("v7x", 95 * _GIB, 268 * _MIB),
-        Chip("a100-40", 40 * _GIB),
-        Chip("a100-80", 80 * _GIB),
-        Chip("h100", 80 * _GIB),
+        Chip("a100-40", 40 * _GIB, target="sm_8.0"),
+        Chip("a100-80", 80 * _GIB, target="sm_8.0"),
+        Chip("h100", 80 * _GIB, target="sm_9.0"),
     )
 }
 

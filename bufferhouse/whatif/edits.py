@@ -19,6 +19,7 @@ _SHARDS = re.compile(r"(?P<parts>[1-9][0-9]*)(?:@(?:(?P<dimension>[0-9]+)|size=(
 _TYPE = re.compile(r"[a-z][a-z0-9]*")
 _WINDOW = re.compile(r"window=([0-9]+)")
 _KEYS = {"kind", "value", "dtype", "parts", "dimension", "size", "window"}
+_NARROWER = {"f32": "bf16", "f64": "f32"}
 _COLUMNS = {"op_name": "op_name", "line": "source", "opcode": "opcode", "parameter": "parameter"}
 
 
@@ -51,6 +52,11 @@ class Edit:
 
     def __str__(self) -> str:
         return ":".join(filter(None, (self.kind, self.value, self.argument)))
+
+
+def narrower(shape: str) -> str | None:
+    """Return the element type that `shrink` makes of a shape where nobody says another; None where there is none."""
+    return _NARROWER.get(shape.partition("[")[0])
 
 
 def read_edit(text: str) -> Edit:

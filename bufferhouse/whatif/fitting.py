@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from bufferhouse.errors import UsageError
-from bufferhouse.whatif.edits import Edit
+from bufferhouse.whatif.edits import Edit, narrower
 from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.outcome import Bytes, after, before, check_live_ranges
 from bufferhouse.whatif.plan import NoCandidate, Plan
@@ -232,7 +232,10 @@ def _candidates(moments: Moments, means: Sequence[str]) -> Iterable[_Candidate]:
         for kind in means:
             if kind == "free" and "remove" in means:
                 continue  # to remove a value is worth no less
-            edit = Edit(kind, f"#{c['value_id'][row]}", dtype="bf16" if kind == "shrink" else None)
+            dtype = narrower(c["shape"][row]) if kind == "shrink" else None
+            if kind == "shrink" and dtype is None:
+                continue
+            edit = Edit(kind, f"#{c['value_id'][row]}", dtype=dtype)
             try:
                 moments.alone(row).apply_one(edit, row)
             except NoCandidate:

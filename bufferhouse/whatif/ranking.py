@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from bufferhouse.whatif.edits import Edit
+from bufferhouse.whatif.edits import Edit, narrower
 from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.outcome import check_live_ranges
 from bufferhouse.whatif.plan import Applied, NoCandidate
@@ -12,7 +12,6 @@ from bufferhouse.whatif.space import ARENA, Space
 
 KINDS = ("donate", "free", "unpad", "shrink", "remat", "offload", "remove")  # of equal worth the first is shown
 MOST = 100  # edits of a ranking
-_WIDE = {"f32": "bf16", "f64": "f32"}  # what `shrink` makes of an element type where nobody says another
 
 
 class Worth(NamedTuple):
@@ -78,7 +77,7 @@ def _candidates(space: Space, rows: Iterable[int], kinds: Sequence[str]) -> list
     for row in rows:
         size, name, kind = c["size_bytes"][row], f"#{c['value_id'][row]}", c["role"][row]
         padding = min(max(c["padding_bytes"][row] or 0, 0), size)
-        narrow = _WIDE.get(c["shape"][row].partition("[")[0])
+        narrow = narrower(c["shape"][row])
         limits = {"donate": size * (kind == "parameter"), "free": size * (kind in (ARENA, "output")),
                   "unpad": padding, "shrink": size * (narrow is not None), "remat": size * (kind == ARENA),
                   "offload": size * (kind in (ARENA, "parameter")), "remove": size * (kind != "parameter")}  # fmt: skip

@@ -64,7 +64,10 @@ class Piece(NamedTuple):
 
 
 class Series(NamedTuple):
-    """Programs of one function and target that differ in one number: `what` says which, `points` stand by it."""
+    """Programs of one function and target that differ in one number: `what` says which, `points` stand by it.
+
+    `compile_target` is empty where the name of the file does not tell it.
+    """
 
     program_name: str
     compile_target: str
@@ -115,7 +118,7 @@ def read_series(
     rows = ask(con, "fits_programs", word=word, memory_space=memory_space, run_name=run_name).records
     functions: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for row in rows:
-        functions[row["program_name"], row["compile_target"]].append(row)
+        functions[row["program_name"], row["compile_target"] or ""].append(row)
     chosen = {key: found[:_MOST] for key, found in functions.items() if len(found) > 1}
     ids = [row["dump_id"] for found in chosen.values() for row in found]
     schedules = dict(execute(con, _SCHEDULES, ids=ids).fetchall()) if ids else {}

@@ -13,10 +13,18 @@ from bufferhouse.whatif.plan import NoCandidate, Plan
 from tests.whatif.arenas import random_space
 
 
+def edits_of(space, row: int, kind: str) -> list[Edit]:
+    """The edit of a kind of a value, if it can take one: floats of 64 and 32 bits alone have a narrower type."""
+    if kind != "shrink":
+        return [Edit(kind, f"#{row}")]
+    narrow = {"f64": "f32", "f32": "bf16"}.get(space.columns["shape"][row].split("[")[0])
+    return [Edit(kind, f"#{row}", dtype=narrow)] if narrow else []
+
+
 def least(space, capacity: int, means) -> tuple[int, int] | None:
     """Values and bytes of the least set of edits that fits, by trying all sets; None if there is none."""
     c = space.columns
-    edits = [(row, Edit(kind, f"#{row}")) for row in range(len(space)) for kind in means]
+    edits = [(row, one) for row in range(len(space)) for kind in means for one in edits_of(space, row, kind)]
     possible = []
     for row, edit in edits:
         try:
@@ -48,7 +56,9 @@ def check(seed: int) -> bool:
     space = random_space(random_, most=7)
     now = before(space)
     capacity = random_.randint(now.reserved_high_bytes // 4, now.reserved_high_bytes)
-    means = random_.choice([MEANS, ("donate", "free"), ("donate", "remove"), ("donate", "offload", "remat")])
+    means = random_.choice(
+        [MEANS, ("donate", "free"), ("donate", "remove"), ("donate", "offload", "remat"), ("shrink", "donate")]
+    )
     found, expected = fit(space, capacity, means=means), least(space, capacity, means)
     assert (expected is not None) == found.fits, (seed, capacity, means)
     assert found.is_minimal

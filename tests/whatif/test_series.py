@@ -111,6 +111,25 @@ def test_the_verb_says_what_is_measured_and_what_not(tmp_path):
     assert "The next measured, 8, takes 56 B too much." in text
 
 
+def test_what_was_compiled_for_another_chip_says_so(tmp_path):
+    """One function for several targets, one of which no file name tells; GPUs are told by their architecture."""
+    for target in ("", "cpu_", "sm_9.0_gpu_", "sm_9.0a_gpu_", "sm_8.0_gpu_"):
+        written(tmp_path / f"of_{target}", [2, 4])
+        for dump in list((tmp_path / f"of_{target}").rglob("*.cpu_after_optimizations-*")):
+            dump.rename(dump.with_name(dump.name.replace("cpu_", target)))
+    said = call("fits", "jit_f", "--chip", "H100", "--from", tmp_path).out.splitlines()
+    headings = [number for number, line in enumerate(said) if line.startswith("jit_f")]
+    beside = {said[number].partition(": ")[0]: said[number + 1].partition(": ")[0] for number in headings}
+    assert {
+        "jit_f": "No file name says what it was compiled for",
+        "jit_f, cpu": "Compiled for cpu",
+        "jit_f, sm_8.0": "Compiled for sm_8.0",
+    } == {name: line for name, line in beside.items() if "compiled for" in line.lower()}
+    assert {"jit_f, sm_9.0", "jit_f, sm_9.0a"} == {name for name in beside if "sm_9" in name}
+    found = json.loads(call("fits", "jit_f", "--chip", "v5e", "--from", tmp_path, "--format", "json").out)
+    assert {None, "cpu", "sm_8.0", "sm_9.0", "sm_9.0a"} == {one["compile_target"] for one in found["series"]}
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

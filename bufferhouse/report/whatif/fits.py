@@ -12,6 +12,7 @@ from bufferhouse.report.text.figures import human_bytes, printable
 from bufferhouse.report.text.screen import terminal_text
 from bufferhouse.report.text.sections import Section, markdown_text, plain_json
 from bufferhouse.warehouse.run_names import find
+from bufferhouse.whatif.chips import chip_of
 from bufferhouse.whatif.series import Fitting, Piece, Series, fitting, read_series
 
 _POINTS = [
@@ -78,10 +79,12 @@ def fits_text(asked: Asked, form: str, *, exact: bool = False) -> str:
 
 
 def _section(series: Series, asked: Asked) -> Section:
-    title = f"{printable(series.program_name, 80)}, {series.compile_target}: {series.what}"
+    target = series.compile_target
+    title = f"{', '.join(filter(None, (printable(series.program_name, 80), target)))}: {series.what}"
     lines = _lines(series, fitting(series, asked.capacity_bytes))
-    if asked.chip and series.compile_target != "tpu":  # all chips that are known by name are TPUs
-        lines.insert(0, f"Compiled for {series.compile_target}: a compiler for {asked.chip} places and pads otherwise.")
+    if asked.chip and not target.startswith(chip_of(asked.chip).target):
+        compiled = f"Compiled for {target}" if target else "No file name says what it was compiled for"
+        lines.insert(0, f"{compiled}: a compiler for {asked.chip} places and pads otherwise.")
     return Section(title, lines, _POINTS, _rows(series, asked))
 
 
@@ -135,7 +138,7 @@ def _record(series: Series, asked: Asked) -> Record:
     found = fitting(series, asked.capacity_bytes)
     return {
         "program": series.program_name,
-        "compile_target": series.compile_target,
+        "compile_target": series.compile_target or None,
         "number": series.what,
         "points": _rows(series, asked),
         "pieces": [
