@@ -1,5 +1,6 @@
 """Tables and charts of the pages in a real browser: sorted, searched, true when pointed at."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,12 +8,13 @@ import pytest
 
 from benchmarks.wide_fleet import write_wide_fleet
 from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.paths import CHECKOUT
 from bufferhouse.report.compare.data import read_comparison
 from bufferhouse.report.compare.page import compare_page
 from bufferhouse.report.fleet.data import read_fleet
 from bufferhouse.report.fleet.page import fleet_page
 from bufferhouse.report.html.page import FIRST_ROWS
-from bufferhouse.report.text.figures import human_bytes
+from bufferhouse.report.text.figures import human_bytes, tick_bytes
 from tests.report.browser import Browser
 from tests.report.page_files import CELLS, OF_THE_PROGRAM, TABLE, TPU
 from tests.warehouses import rows
@@ -49,6 +51,27 @@ def test_tables_sort_and_search(opened: Callable, example_warehouse: Path):
             f"SELECT owned_bytes FROM marts.peak_buffers_v1 WHERE {OF_THE_PROGRAM} AND memory_space = 0 ORDER BY 1",
         )
         assert [human_bytes(count) for (count,) in expected] == [row[3][0] for row in ascending]
+
+
+def test_a_script_writes_figures_as_python_does(opened: Callable):
+    """A row that a script draws anew keeps its figure: rounded alike, halves to the even digit; ticks lose nothing."""
+    counts = [0, 1, 1023, 1024, 1152, 1_310_720, 19_136_512, 1_048_524, 1_048_525, 2**40 * 25 // 4, 2**53]
+    counts += [1024**power * eighths // 8 for power in (1, 2, 3) for eighths in range(8, 8 * 33)]
+    shares = [(number - 1000) / 800 for number in range(2001)]
+    expected = [
+        [human_bytes(count) for count in counts],
+        [human_bytes(-count, signed=True) for count in counts],
+        [tick_bytes(count) for count in counts],
+        [f"{share:.1%}" for share in shares],
+    ]
+    with opened("program") as page:
+        script = (CHECKOUT / "bufferhouse" / "report" / "html" / "assets" / "data.js").read_text()
+        found = page.ask(
+            f"((counts, shares) => {{ {script}; return [counts.map((count) => humanBytes(count)),"
+            " counts.map((count) => humanBytes(-count, true)), counts.map(tickBytes),"
+            f" shares.map((share) => `${{rounded(share * 100)}}%`)]; }})({json.dumps(counts)}, {json.dumps(shares)})"
+        )
+    assert expected == found
 
 
 def test_tables_of_the_fleet_sort_and_search(opened: Callable, example_warehouse: Path):

@@ -208,6 +208,7 @@ def test_charts_can_be_drawn(example_fleet: Fleet):
         (["0 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB"], [0, 1024, 1048576]),
         (["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB"], [7168, 125952]),
         (["0 B", "1 B"], [0, 1]),
+        (["512 KiB", "640 KiB", "768 KiB", "896 KiB", "1 MiB", "1.125 MiB", "1.25 MiB"], [1_200_000, 1_290_000]),
     ],
 )
 def test_ticks_of_bytes_are_round(expected: list[str], values: list[int]):

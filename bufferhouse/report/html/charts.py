@@ -85,7 +85,7 @@ def bytes_axis_from_zero(high: int) -> alt.Y:
 
 
 def _axis(column: str, scale: alt.Scale, ticks: list[int]) -> alt.Y:
-    texts = ", ".join(f'"{tick}": "{human_bytes(tick).replace(".0 ", " ")}"' for tick in ticks)
+    texts = ", ".join(f'"{tick}": "{tick_bytes(tick)}"' for tick in ticks)
     axis = alt.Axis(values=ticks, labelExpr=f"({{{texts}}})[datum.value]", domain=False, ticks=False)
     return alt.Y(column, scale=scale, title=None, axis=axis)
 

@@ -12,13 +12,21 @@ function records(name, where = {}) {
     .filter((record) => kept.every(([column, value]) => record[column] === value));
 }
 
+/** One digit behind the point, as Python writes it: of 6.25 the even 6.2. No other middle is a binary number. */
+const rounded = (value) => (Math.abs(value) % 1 === 0.25 ? value - Math.sign(value) * 0.05 : value).toFixed(1);
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 function humanBytes(count, signed = false) {
   if (count === null) return "–";
   let size = Math.abs(count), unit = 0;
   while (size >= 1023.95 && unit < UNITS.length - 1) { size /= 1024; unit += 1; }
   const sign = count < 0 ? "-" : signed && count > 0 ? "+" : "";
-  return `${sign}${size.toFixed(unit ? 1 : 0)} ${UNITS[unit]}`;
+  return `${sign}${unit ? rounded(size) : size} ${UNITS[unit]}`;
+}
+/** Bytes without loss, for the ticks of an axis: 1.25 MiB. */
+function tickBytes(count) {
+  let size = count, unit = 0;
+  while (Math.abs(size) >= 1024 && unit < UNITS.length - 1) { size /= 1024; unit += 1; }
+  return `${Number(size.toPrecision(12))} ${UNITS[unit]}`;
 }
 const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 const exactBytes = (count, signed = false) =>

@@ -15,11 +15,6 @@ function byteTicks(low, high, wanted) {
   for (let tick = Math.floor(low / step) * step; tick < high + step; tick += step) found.push(tick);
   return found;
 }
-const tickText = (count) => {
-  let size = count, unit = 0;
-  while (Math.abs(size) >= 1024 && unit < UNITS.length - 1) { size /= 1024; unit += 1; }
-  return `${Number(size.toPrecision(12))} ${UNITS[unit]}`;
-};
 
 /** Positions that can be read: 1, 2 or 5 times a power of ten apart. */
 function countTicks(from, to, wanted) {
@@ -36,7 +31,7 @@ function chartFrame(place, height, ticks, y, title) {
   const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, height, "aria-hidden": "true" });
   for (const tick of ticks) {
     drawing.append(svg("line", { class: "grid", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(tick), y2: y(tick) }));
-    drawing.append(svg("text", { x: MARGIN.left - 8, y: y(tick) + 4, "text-anchor": "end" }, tickText(tick)));
+    drawing.append(svg("text", { x: MARGIN.left - 8, y: y(tick) + 4, "text-anchor": "end" }, tickBytes(tick)));
   }
   if (title) drawing.append(svg("text", { x: 0, y: 12 }, title));
   return { drawing, width, right: width - MARGIN.right, bottom: height - MARGIN.bottom };

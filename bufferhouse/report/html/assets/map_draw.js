@@ -145,7 +145,7 @@ Object.assign(AllocationMap.prototype, {
     context.textBaseline = "middle";
     context.textAlign = "right";
     for (const tick of ticks(y0 - this.home.y0, y1 - this.home.y0, 8, 2)) {
-      context.fillText(humanBytes(tick).replace(".0 ", " "), box.left - 6, y(tick + this.home.y0));
+      context.fillText(tickBytes(tick), box.left - 6, y(tick + this.home.y0));
     }
     context.textBaseline = "alphabetic";
     context.textAlign = "center";

@@ -9,13 +9,8 @@ const CELLS = {
   bytes: (value) => [humanBytes(value), exactBytes(value)],
   change: (value) => [humanBytes(value, true), exactBytes(value, true)],
   count: (value) => [grouped(value), ""],
-  share: (value) => [percent(value * 100), ""],
+  share: (value) => [`${rounded(value * 100)}%`, ""],
 };
-
-/** As Python writes it: 6.25 as 6.2, the even digit, where toFixed has 6.3. No other middle is a binary number. */
-function percent(value) {
-  return `${(Math.abs(value) % 1 === 0.25 ? value - Math.sign(value) * 0.05 : value).toFixed(1)}%`;
-}
 
 function cell(value, column, isFirst, href = null) {
   const made = element(isFirst ? "th" : "td");
