@@ -102,9 +102,13 @@ def lock(
             _Check(metric, fail_over, reshaped, comment, _links(site, source_url), output_format, exact),
         )  # fmt: skip
         return
-    for option, given in (("--comment", comment), ("--fail-over", fail_over), ("--site", site)):
-        if given is not None:
-            raise UsageError(f"{option}: expected --check beside it")
+    of_a_check = {
+        "--metric": metric != "reserved", "--fail-over": fail_over, "--reshaped": reshaped != "fail",
+        "--comment": comment, "--site": site, "--source-url": source_url, "--format": output_format != "table",
+        "--bytes": exact,
+    }  # fmt: skip
+    for option in (option for option, given in of_a_check.items() if given):
+        raise UsageError(f"{option}: expected --check beside it")
     with _dumps([*(sources or []), *(source or [])], file, chip, warehouse, wait) as (_, fresh):
         pass
     _note(fresh)

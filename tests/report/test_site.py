@@ -449,6 +449,28 @@ def test_the_keyboard_and_a_phone_are_enough(browser, site: Path):
         assert dict.fromkeys(pages, PHONE["width"]) == wide
 
 
+def test_any_two_runs_are_compared_as_they_were_chosen_last(browser, site: Path):
+    """A choice whose figures come late draws nothing over a later one."""
+    slow, quick = (slug(name) for name in ("jaxlib-0.6.0", "jaxlib-0.7.0"))
+    with browser.opened(site / "compare/any.html") as page:
+        arrived(page, "document.querySelector('#any-table tbody tr')")
+        page.ask(
+            "(() => { const put = document.head.append.bind(document.head);"
+            f" document.head.append = (one) => setTimeout(() => put(one), one.src?.includes('{slow}') ? 300 : 0);"
+            " const choose = (name, value) => { const one = document.querySelector(`#any [name=${name}]`);"
+            " one.value = value; one.dispatchEvent(new Event('change')); };"
+            f" choose('after', '{slow}'); choose('after', '{quick}'); }})()"
+        )
+        arrived(page, f"globalThis.siteData['{slow}']")
+        page.frame()
+        table = "[...document.querySelectorAll('#any-table tbody tr')].map((row) => row.textContent)"
+        found, links = page.ask(table), page.ask("document.getElementById('any-links').textContent")
+        page.call("Page.reload")
+        arrived(page, "document.querySelector('#any-table tbody tr')")
+        assert (found, links) == (page.ask(table), page.ask("document.getElementById('any-links').textContent"))
+        assert quick in page.ask("location.hash")
+
+
 def test_the_index_searches_all_programs_and_filters_what_moved(browser, site: Path):
     """Words in any order find functions; a choice of kind leaves only rows of that kind."""
     with browser.opened(site / "index.html") as page:

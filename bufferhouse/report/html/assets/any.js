@@ -32,13 +32,16 @@ function differences(before, after, metric) {
   }).sort((a, b) => Math.abs(b[6] ?? 0) - Math.abs(a[6] ?? 0) || Math.max(b[4] ?? 0, b[5] ?? 0) - Math.max(a[4] ?? 0, a[5] ?? 0));
 }
 
+const chosen = () => ["before", "after", "metric"].map((name) => chooser.querySelector(`[name=${name}]`).value);
+
 async function compareChosen() {
-  const [before, after] = ["before", "after"].map((name) => chooser.querySelector(`[name=${name}]`).value);
-  const metric = chooser.querySelector("[name=metric]").value, said = chooser.querySelector("output");
-  const place = document.getElementById("any-table");
-  let runs;
-  try { runs = await Promise.all([loaded(before), loaded(after)]); } catch (error) {
-    said.textContent = `The figures of a run are not there yet: ${error.message}`;
+  const [before, after, metric] = chosen();
+  const said = chooser.querySelector("output"), place = document.getElementById("any-table");
+  let runs, fault;
+  try { runs = await Promise.all([loaded(before), loaded(after)]); } catch (error) { fault = error; }
+  if (String(chosen()) !== String([before, after, metric])) return; // a later choice draws its own table
+  if (fault) {
+    said.textContent = `The figures of a run are not there yet: ${fault.message}`;
     place.replaceChildren();
     return;
   }
