@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from bufferhouse.errors import SourceUnavailable, UsageError
-from bufferhouse.sources.compression import limit_bytes, too_large
+from bufferhouse.sources.compression import limit_bytes, plain_name, too_large
 from bufferhouse.sources.directory import FIRST_BYTES, Entry
 from bufferhouse.sources.module_text import HeadError, head_of
 from bufferhouse.sources.s3 import open_store, reason_of, unavailable
@@ -106,7 +106,7 @@ class Bucket:
             raise unavailable(path, error) from None
 
     def begins_like_a_dump(self, entry: Entry) -> bool:
-        """Look at the first line; what may not be looked at and is not called like a dump is none."""
+        """Look at the first line; what may not be looked at and is not called like text is no dump."""
         import obstore
 
         if entry.size_bytes < len(FIRST_BYTES):
@@ -117,7 +117,7 @@ class Bucket:
             return False
         except Exception as error:
             found = unavailable(entry.path, error)
-            if isinstance(found, UsageError):
+            if isinstance(found, UsageError) and not plain_name(entry.path).endswith(".txt"):
                 return False
             raise found from None
         return bytes(data) == FIRST_BYTES

@@ -9,7 +9,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import BinaryIO, Protocol
 
 from bufferhouse.dump.grammar import FIRST_LINE
-from bufferhouse.sources.compression import limit_bytes, too_large
+from bufferhouse.sources.compression import limit_bytes, plain_name, too_large
 from bufferhouse.sources.module_text import head_of
 
 FIRST_BYTES = FIRST_LINE.encode()
@@ -57,7 +57,11 @@ class Tree(Protocol):
         """
 
     def begins_like_a_dump(self, entry: Entry) -> bool:
-        """Say whether a file begins with the line `BufferAssignment:`."""
+        """Say whether a file begins with the line `BufferAssignment:`.
+
+        Raises:
+            OSError, UsageError: a file called like text cannot be read: it may be a dump.
+        """
 
     def read(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes | Exception]]:
         """Yield the bytes of some entries, or why they cannot be read, in an order that suits the tree.
@@ -144,11 +148,17 @@ class Directory:
             return None
 
     def begins_like_a_dump(self, entry: Entry) -> bool:
-        """Look at the first line."""
+        """Look at the first line.
+
+        Raises:
+            OSError: a file called like text cannot be read: it may be a dump.
+        """
         try:
             with open(entry.path, "rb") as file:
                 return file.read(len(FIRST_BYTES)) == FIRST_BYTES
-        except OSError:
+        except OSError as error:
+            if plain_name(entry.path).endswith(".txt") and not isinstance(error, FileNotFoundError):
+                raise
             return False
 
     def read(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes | Exception]]:
