@@ -3,11 +3,13 @@
 And the pieces that messages share.
 """
 
+import errno
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from bufferhouse.redaction import redacted
 
+MAKE_SPACE = "; make space and run the same command again"
 _SHOWN = 80  # characters of a name in a message
 
 
@@ -40,7 +42,10 @@ class WarehouseBusy(_Told):
 
 
 class WarehouseFull(WarehouseBusy):
-    """There is no space left where the warehouse lies: exit 3, like one that is busy. What was committed is kept."""
+    """There is no space left for the warehouse, or for what is written of it: exit 3, like one that is busy.
+
+    What was committed is kept, and a file that should be replaced.
+    """
 
 
 class ModelError(_Told):
@@ -53,6 +58,17 @@ class SourceUnavailable(_Told):
 
 class ClusterUnavailable(SourceUnavailable):
     """The cluster that should parse does not answer, or gave up: exit 3. What was committed is kept."""
+
+
+def unwritable(what: str, error: OSError) -> UsageError | WarehouseFull:
+    """Return the error to raise where something cannot be written; on a full disk it is one that may pass."""
+    message = f"{what}: {error.strerror}"
+    return WarehouseFull(message + MAKE_SPACE) if is_full(error) else UsageError(message)
+
+
+def is_full(error: OSError) -> bool:
+    """Return whether making space helps, so that the call itself was not wrong."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def check_known(name: str, given: str, known: Sequence[str]) -> None:

@@ -36,8 +36,14 @@ def replacing(target: Path, *, is_flushed: bool = False) -> Iterator[Path]:
     """Yield the name of a file to write, which takes the place of `target` in one step when all went well.
 
     Until then nothing of `target` is changed; what was written is removed where it failed. `is_flushed` waits until the
-    new file is on the disk.
+    new file is on the disk. A link stays one, to a file that is replaced. A device or a pipe has no place that another
+    file could take: it is written to itself.
     """
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        yield target
+        return
+    if target.is_symlink():
+        target = Path(os.path.realpath(target))
     temporary = target.with_name(f".{target.name[:_LONGEST_NAME]}.{os.getpid()}-{next(_numbers)}.new")
     try:
         yield temporary

@@ -1,6 +1,5 @@
 """What all verbs share: options, messages, exit codes, progress bars."""
 
-import errno
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +10,15 @@ from typing import Annotated, Any
 import typer
 
 from bufferhouse.engine import interrupts
-from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.errors import (
+    MAKE_SPACE,
+    ModelError,
+    SourceUnavailable,
+    UsageError,
+    WarehouseBusy,
+    WarehouseError,
+    is_full,
+)
 from bufferhouse.redaction import said, terminal
 from bufferhouse.warehouse import Address, address_of
 
@@ -44,9 +51,6 @@ DataPathOption = Annotated[
 ]
 WaitOption = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for a warehouse in use.")]
 FormatOption = Annotated[str, typer.Option("--format", help="table or json.")]
-
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # making space helps, so the call itself was not wrong
 
 
 def say(message: str) -> None:
@@ -99,11 +103,13 @@ def told(verb: Callable) -> Callable:
         except BrokenPipeError:
             raise
         except OSError as error:
-            is_full = error.errno in _FULL
-            place = error.filename or ("where the output goes" if is_full else "")
-            way_out = "; make space and run the same command again" if is_full else ""
+            may_pass = is_full(error)
+            place = error.filename or ("where the output goes" if may_pass else "")
+            if isinstance(error, FileNotFoundError) and not place:
+                place = "the working directory"  # `os.getcwd` names no file
+            way_out = MAKE_SPACE if may_pass else ""
             say(f"bufferhouse: {f'{place}: ' if place else ''}{error.strerror or error}{way_out}")
-            raise typer.Exit(3 if is_full else 2) from None
+            raise typer.Exit(3 if may_pass else 2) from None
         except KeyboardInterrupt:
             say(f"bufferhouse: interrupted after {time.monotonic() - started:.1f} s; what was committed is kept")
             raise typer.Exit(130) from None
@@ -118,6 +124,7 @@ def warehouse_path(given: Address | None, *, must_exist: bool = False, data_path
         UsageError: it must exist and does not, or a data path is given for a file.
     """
     found = address_of(given).with_data_path(data_path)
+    str(found.folder).encode()  # DuckDB takes no path that is not UTF-8, and the folder is part of each
     if must_exist:
         found.check_file()
     return found

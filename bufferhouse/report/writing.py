@@ -3,7 +3,7 @@
 from pathlib import Path
 from urllib.parse import quote
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, unwritable
 from bufferhouse.paths import replacing
 from bufferhouse.warehouse.target import check_target
 
@@ -20,15 +20,17 @@ def check_page_path(path: Path) -> None:
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write a page.
+    """Write a page, whole or not at all.
 
     Raises:
         UsageError: it cannot be written there.
+        WarehouseFull: there is no space left.
     """
     try:
-        path.write_text(page, encoding="utf-8")
+        with replacing(path) as new:
+            new.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"the page cannot be written to {path}: {error.strerror}") from None
+        raise unwritable(f"the page cannot be written to {path}", error) from None
 
 
 def deliver(text: str, target: str, name: str) -> str:
@@ -38,6 +40,7 @@ def deliver(text: str, target: str, name: str) -> str:
 
     Raises:
         UsageError: it cannot be written there.
+        WarehouseFull: there is no space left.
         SourceUnavailable: the bucket does not answer.
     """
     if target.startswith("s3://"):
@@ -52,7 +55,7 @@ def deliver(text: str, target: str, name: str) -> str:
         with replacing(path, is_flushed=True) as new:
             new.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"the report cannot be written to {path}: {error.strerror}") from None
+        raise unwritable(f"the report cannot be written to {path}", error) from None
     return str(path.absolute())
 
 

@@ -140,7 +140,31 @@ class FileAddress(Address):
             raise UsageError(f"--data-path: expected a lake, ducklake:…, as --warehouse, found the file {self}")
         return self
 
+    def check_place(self) -> None:
+        """Refuse what can be no warehouse, before anything waits for it or takes its place.
+
+        Raises:
+            UsageError: a device, a pipe or a socket is there.
+        """
+        if self.path.exists() and not (self.path.is_file() or self.path.is_dir()):
+            raise UsageError(f"{self}: expected a file, found a device, a pipe or a socket")
+
+    def check_writable(self) -> None:
+        """Refuse a place that a writer cannot work with.
+
+        Raises:
+            UsageError: as `check_place`; or its folder does not exist, or DuckDB would look for its log elsewhere.
+        """
+        self.check_place()
+        place = self.path.absolute()
+        if not place.parent.is_dir():
+            raise UsageError(f"the folder of the warehouse does not exist: {place.parent}")
+        # DuckDB takes what stands behind it for parameters of a URL, and puts `.wal` before it.
+        if "?" in str(self.file.absolute()):
+            raise UsageError(f"{place}: expected a path without a question mark, before which DuckDB puts its log")
+
     def check_file(self) -> None:
+        self.check_place()
         if not self.path.exists():
             raise UsageError(
                 f"there is no warehouse at {self}; make one with: bufferhouse ingest SOURCE --warehouse {self}"

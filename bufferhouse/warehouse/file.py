@@ -96,6 +96,7 @@ class File(Warehouse):
         super().__init__(address, **options)
         self.path = None if address is None else address.file
         self._is_copy = False  # of the blank warehouse, made just now
+        self._is_finished = False  # opened to write, with all tables and models
         self._memory_limit: str | None = None  # as DuckDB says it; each time it is rounded down
 
     def _open_to_write(self, stack: ExitStack) -> None:
@@ -104,19 +105,30 @@ class File(Warehouse):
             if self.use_blank:
                 fill_from_blank(self._blank(), self.con)
         else:
-            if not self.path.absolute().parent.is_dir():
-                raise UsageError(f"the folder of the warehouse does not exist: {self.path.absolute().parent}")
+            self.address.check_writable()
             deadline = time.monotonic() + self.wait
             stack.enter_context(WriterLock(self.path, self.wait))
             remove_leftovers(self.path, self.address.published)
+            if self._is_new():
+                stack.push(self._remove_unfinished)
             self._connect(max(0.0, deadline - time.monotonic()))
             self.address.outdate_copy()
         stack.callback(lambda: close_writer(self.con))  # whichever it is by then
         self._prepare()
+        self._is_finished = True
+
+    def _is_new(self) -> bool:
+        return not (self.path.exists() and self.path.stat().st_size)
+
+    def _remove_unfinished(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Remove a file that was made just now and did not get all tables and models: nothing is in it."""
+        if not self._is_finished:
+            for file in (self.path, self.address.log, journal_path(self.path)):
+                file.unlink(missing_ok=True)
 
     def _connect(self, wait: float) -> None:
-        is_new = self.path is not None and not (self.path.exists() and self.path.stat().st_size)
-        self._is_copy = is_new and _create(self.path, self._blank() if self.use_blank else None)
+        blank = self._blank() if self.use_blank else None
+        self._is_copy = self.path is not None and self._is_new() and _create(self.path, blank)
         if self.path is not None:
             _roll_back(self.path, wait)
         self.con = connect(self.path, read_only=False, wait=wait)
@@ -183,6 +195,12 @@ class File(Warehouse):
             way = "any ingest migrates it" if version < known else "install the newer bufferhouse that wrote it"
             raise WarehouseError(
                 f"{self.path} has schema version {version}, this bufferhouse reads version {known}; {way}"
+            )
+        if not self.con.execute("SELECT 1 FROM meta.models LIMIT 1").fetchall():
+            close(self.con)
+            raise WarehouseError(
+                f"{self.path} has no models yet: what made it was cut short; any ingest builds them, as does "
+                "bufferhouse build"
             )
 
     def _of_its_own(self) -> duckdb.DuckDBPyConnection | None:

@@ -1,5 +1,8 @@
 """How a statement may be given: parameters, comments, standard input, Parquet; and what was meant by a wrong name."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import pyarrow.parquet as pq
 import pytest
 
@@ -100,6 +103,21 @@ def test_parquet(example_warehouse, tmp_path):
     assert ["string", "int64", "timestamp[us, tz=UTC]"] == [str(kind) for kind in table.schema.types]
     assert (11, 13) == (table.num_rows, table["dump_count"][0].as_py())
     assert 2 == call(*words).code
+
+
+def test_an_answer_follows_a_link_and_is_written_into_a_pipe(example_warehouse, tmp_path):
+    """A link stays one, and what it leads to gets the answer; a pipe has a reader, who gets it."""
+    words = ["query", "SELECT 5 AS n", "--format", "csv", "--warehouse", example_warehouse, "-o"]
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    assert 0 == call(*words, tmp_path / "link.csv").code
+    assert (True, "n\n5\n") == ((tmp_path / "link.csv").is_symlink(), (tmp_path / "real.csv").read_text())
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit((tmp_path / "pipe").read_text)
+        assert 0 == run(*words, tmp_path / "pipe").code
+        assert "n\n5\n" == read.result(timeout=20)
+    assert (tmp_path / "pipe").is_fifo()
 
 
 @pytest.mark.parametrize(

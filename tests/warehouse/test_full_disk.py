@@ -74,6 +74,34 @@ def test_a_disk_that_is_full_already(disk, fleet):
     assert 5 == counts(warehouse)["dumps"]
 
 
+def test_a_warehouse_that_does_not_get_its_tables_is_none(disk, fleet):
+    """However much fits: what is there then can be read, and is empty; else nothing is there."""
+    ends = set()
+    for free in (100, 700, 1000, 1300, 1600, 2000):
+        (disk / "other").write_bytes(b"x" * ((3072 - free) << 10))
+        warehouse = disk / "w.duckdb"
+        assert 3 == run("ingest", fleet, "--warehouse", warehouse).code
+        if warehouse.exists():
+            assert 0 == call("stats", "--warehouse", warehouse).code
+            assert counts(warehouse)["dumps"] == 0
+        ends.add(warehouse.exists())
+        for path in disk.iterdir():
+            path.unlink()
+    assert {True, False} == ends
+
+
+def test_a_page_that_does_not_fit_leaves_the_old_one(disk, example_warehouse):
+    """Exit 3: with more space the same command works."""
+    (disk / "page.html").write_text("old")
+    (disk / "other").write_bytes(b"x" * (2900 << 10))
+    words = ["report", "fleet", "--warehouse", example_warehouse, "--html", disk / "page.html"]
+    outcome = run(*words)
+    assert (3, True) == (outcome.code, "No space left on device; make space and run" in outcome.err), outcome.err
+    assert ("old", {"page.html", "other"}) == ((disk / "page.html").read_text(), {path.name for path in disk.iterdir()})
+    (disk / "other").unlink()
+    assert 0 == run(*words).code
+
+
 def test_a_copy_for_readers_that_does_not_fit(disk, example_warehouse, fleet):
     """The old copy stays and answers, the half-written one goes, the warehouse is as it was."""
     space(disk, "100m")

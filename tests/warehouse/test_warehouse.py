@@ -1,5 +1,7 @@
 """The warehouse file: opened for writing and for reading, published, and kept from being damaged."""
 
+import os
+import shutil
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -13,7 +15,7 @@ from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.source import Source
 from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.open import open_reader, writing
-from tests.command_line import call, kill_group, start
+from tests.command_line import call, kill_group, run, start
 from tests.synthetic import small_dump
 from tests.warehouses import load_parsed, load_texts, parsed, published_path, rows
 
@@ -106,6 +108,34 @@ def test_a_file_that_is_no_warehouse_is_a_wrong_call(tmp_path, directory):
         open_reader(path)
     assert 2 == call("query", "SELECT 1", "--warehouse", path).code
     assert 2 == call("ingest", tmp_path, "--allow-empty", "--warehouse", path).code
+
+
+def test_what_is_no_file_is_neither_waited_for_nor_replaced(tmp_path, fleet):
+    """A pipe would be waited for without an end, and a device be gone."""
+    os.mkfifo(tmp_path / "pipe")
+    pipe = ("--warehouse", tmp_path / "pipe")
+    for words in (
+        ["stats", *pipe],
+        ["query", "SELECT 1", *pipe],
+        ["ingest", fleet / "seeds", *pipe],
+        ["copy", tmp_path / "pipe", tmp_path / "new.duckdb"],
+    ):
+        outcome = run(*words)
+        expected = f"bufferhouse: {tmp_path}/pipe: expected a file, found a device, a pipe or a socket\n"
+        assert (2, expected) == (outcome.code, outcome.err)
+    assert ["pipe"] == [path.name for path in tmp_path.iterdir()]
+
+
+def test_a_path_at_which_duckdb_would_misplace_its_log_is_refused(own_warehouse, fleet, tmp_path):
+    """With a question mark in a folder it looked for it in another one; readers need none."""
+    folder = tmp_path / "what?now"
+    folder.mkdir()
+    shutil.copy(own_warehouse, folder / "w.duckdb")
+    for words in (["ingest", fleet / "seeds"], ["compact"], ["publish"]):
+        outcome = call(*words, "--warehouse", folder / "w.duckdb")
+        assert (2, True) == (outcome.code, "expected a path without a question mark" in outcome.err), outcome.err
+    assert 0 == call("stats", "--warehouse", folder / "w.duckdb").code
+    assert ["w.duckdb"] == [path.name for path in folder.iterdir()]
 
 
 def test_a_database_of_somebody_else_is_not_read(tmp_path):

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, unwritable
 from bufferhouse.paths import replacing
 from bufferhouse.warehouse.target import check_target
 
@@ -46,7 +46,7 @@ class Folder:
             self.path.mkdir(parents=True, exist_ok=True)
             folder = os.open(self.path, os.O_RDONLY)
         except OSError as error:
-            raise UsageError(f"the site cannot be written to {self.path}: {error.strerror}") from None
+            raise unwritable(f"the site cannot be written to {self.path}", error) from None
         try:
             if not _is_locked(folder):
                 raise UsageError(f"{self.path}: another build is writing this site; try again when it has ended")
@@ -78,7 +78,7 @@ class Folder:
                 with replacing(place) as new:
                     new.write_bytes(data)
             except OSError as error:
-                raise UsageError(f"the site cannot be written to {place}: {error.strerror}") from None
+                raise unwritable(f"the site cannot be written to {place}", error) from None
 
     def tidy(self) -> None:
         """Remove what a killed build left half written."""
