@@ -34,6 +34,7 @@ from bufferhouse.commands import (
 from bufferhouse.commands import (
     copy as copying,
 )
+from bufferhouse.errors import is_full, unwritable
 from bufferhouse.version import __version__
 
 app = typer.Typer(
@@ -101,17 +102,35 @@ def _main(
 
 def main() -> None:
     """Run the command line."""
+    _open_streams()
     redaction.guard()
     if sys.argv[1:2] == ["query"]:
         from bufferhouse.query.supervisor import supervised
 
         supervised()
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:
         # The reader of standard output has gone: nothing can be written there, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"bufferhouse: {unwritable('where the output goes', error)}", file=sys.stderr)
+        sys.exit(3 if is_full(error) else 2)
+
+
+def _open_streams() -> None:
+    """Let nothing that is opened later take the number of a stream that the caller closed; standard input is empty."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - open to the end
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, TextIO
 from urllib.parse import quote, quote_plus, unquote
@@ -124,15 +125,26 @@ def cleaned(error: Exception) -> Exception:
 
 
 class Guarded:
-    """Standard output or error whose text passes through a function; `unguarded` is the stream itself."""
+    """Standard output or error whose text passes through a function; `unguarded` is the stream itself.
 
-    def __init__(self, stream: TextIO, clean: Callable[[str], str]) -> None:
+    Where text `may_be_lost`, as what is told beside the work, a stream that takes no more (a full disk) stops nothing.
+    """
+
+    def __init__(self, stream: TextIO, clean: Callable[[str], str], *, may_be_lost: bool = False) -> None:
         self.unguarded = stream
         self._clean = clean
+        self._losses = (OSError,) if may_be_lost else ()
 
     def write(self, text: str) -> int:
         """Write a text as it may leave."""
-        return self.unguarded.write(self._clean(text))
+        with suppress(*self._losses):
+            self.unguarded.write(self._clean(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Pass on what was written."""
+        with suppress(*self._losses):
+            self.unguarded.flush()
 
     def writelines(self, texts: Any) -> None:
         """Write some texts as they may leave."""
@@ -150,7 +162,7 @@ def guard() -> None:
     if isinstance(out, io.TextIOWrapper) and codecs.lookup(out.encoding).name != "utf-8":
         codecs.register_error("escaped", _escaped)
         out.reconfigure(errors="escaped")
-    sys.stdout, sys.stderr = Guarded(out, lines), Guarded(err, said)
+    sys.stdout, sys.stderr = Guarded(out, lines), Guarded(err, said, may_be_lost=True)
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:

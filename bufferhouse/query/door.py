@@ -6,6 +6,7 @@ files, no network, no extensions, no names of Python, and settings that are lock
 a file system that cannot write (`lake.files`). docs/decisions/0013-what-a-reader-may-ask.md says why.
 """
 
+import resource
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -115,6 +116,10 @@ class Door:
             self._roll_back()
 
     def _too_large(self) -> UsageError:
+        given = resource.getrlimit(resource.RLIMIT_AS)[0]
+        # Whoever called set it, and more of ours would not help.
+        if resource.RLIM_INFINITY != given < self.limits.memory_bytes + OUTSIDE_BYTES:
+            return UsageError(f"stopped: it needs more memory than `ulimit -v` leaves it, {given >> 20:,} MiB")
         return UsageError(
             f"stopped: it needs more than {self.limits.memory_bytes >> 20:,} MiB of memory; --memory MIB gives it more"
         )

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,14 @@ def test_what_takes_too_much_memory_is_stopped(example_warehouse, temporary, nam
     """--memory bounds what DuckDB keeps, and the process beyond it; the message says how to give it more."""
     outcome = run("query", TOO_LARGE[name], "--warehouse", example_warehouse, "--memory", "200", "--timeout", "60")
     message = "bufferhouse: stopped: it needs more than 200 MiB of memory; --memory MIB gives it more\n"
+    assert (2, "", message) == (outcome.code, outcome.out, outcome.err)
+
+
+def test_less_memory_than_the_limit_is_told_apart(example_warehouse):
+    """Where the caller gave the process less (`ulimit -v`), --memory would not help."""
+    less = partial(resource.setrlimit, resource.RLIMIT_AS, (900 * MIB, 900 * MIB))
+    outcome = run("query", TOO_LARGE["one list"], "--warehouse", example_warehouse, preexec_fn=less)
+    message = "bufferhouse: stopped: it needs more memory than `ulimit -v` leaves it, 900 MiB\n"
     assert (2, "", message) == (outcome.code, outcome.out, outcome.err)
 
 
