@@ -27,49 +27,6 @@ LOST_DONATION = "bufferhouse.lost-donation"
 _SHOWN = 20  # of a list: an event is news, the warehouse has the rest
 
 
-def emit_rejects(source: str, rejects: Sequence[str], *, seen: int, threshold: int) -> None:
-    """Emit that a pass over a source refused more dumps than the threshold; `rejects` holds each with its reason."""
-    _emit(
-        REJECTS,
-        source,
-        f"source {source}: {len(rejects)} of {counted(seen, 'dump')} refused, more than {threshold}",
-        source=source,
-        rejected=len(rejects),
-        seen=seen,
-        threshold=threshold,
-        rejects=list(rejects[:_SHOWN]),
-    )
-
-
-def emit_stale_source(source: str, *, quiet_seconds: float | None, threshold: float, newest: str | None) -> None:
-    """Emit that a source brought nothing new for longer than the threshold, in seconds; None means never."""
-    since = (
-        None if quiet_seconds is None else f"brought nothing new for {quiet_seconds / 3600:.1f} hours, since {newest}"
-    )
-    _emit(
-        STALE_SOURCE,
-        source,
-        f"source {source} {since or 'never brought anything'}; expected every {threshold / 3600:g} hours",
-        source=source,
-        quiet_seconds=quiet_seconds,
-        threshold=threshold,
-        newest=newest,
-    )
-
-
-def emit_failed_check(check: str, *, offenders: int, first: str, severity: str = "error") -> None:
-    """Emit that a check found offenders; `first` describes the first one."""
-    _emit(
-        FAILED_CHECK,
-        check,
-        f"check {check} ({severity}) found {counted(offenders, 'offender')}: {first}",
-        check=check,
-        severity=severity,
-        offenders=offenders,
-        first=first,
-    )
-
-
 def emit_regression(run: str, before: str, message: str, regressions: Sequence[Mapping[str, Any]]) -> None:
     """Emit that programs of a run take more memory than in the run before; one mapping a program and memory space.
 
@@ -110,7 +67,16 @@ def tell_rejects(conf: Config, by_source: Mapping[str, Summary]) -> None:
     for name, one in by_source.items():
         refused = [*one.reject_lines, *one.unreadable]
         if threshold is not None and len(refused) > threshold:
-            emit_rejects(name, refused, seen=one.seen, threshold=threshold)
+            _emit(
+                REJECTS,
+                name,
+                f"source {name}: {len(refused)} of {counted(one.seen, 'dump')} refused, more than {threshold}",
+                source=name,
+                rejected=len(refused),
+                seen=one.seen,
+                threshold=threshold,
+                rejects=refused[:_SHOWN],
+            )
 
 
 def tell_stale(con: duckdb.DuckDBPyConnection, conf: Config, names: Iterable[str]) -> None:
@@ -120,8 +86,21 @@ def tell_stale(con: duckdb.DuckDBPyConnection, conf: Config, names: Iterable[str
     for name, fresh in (freshness(con, conf) if wanted else {}).items():
         seconds, threshold = fresh.quiet_seconds(now), stale_after(conf, name)
         if name in wanted and is_stale(seconds, threshold):
-            newest = max(filter(None, (fresh.last_load_at, fresh.newest_file_at)), default=None)
-            emit_stale_source(name, quiet_seconds=seconds, threshold=threshold, newest=moment_text(newest))
+            newest = moment_text(max(filter(None, (fresh.last_load_at, fresh.newest_file_at)), default=None))
+            since = (
+                "never brought anything"
+                if seconds is None
+                else f"brought nothing new for {seconds / 3600:.1f} hours, since {newest}"
+            )
+            _emit(
+                STALE_SOURCE,
+                name,
+                f"source {name} {since}; expected every {threshold / 3600:g} hours",
+                source=name,
+                quiet_seconds=seconds,
+                threshold=threshold,
+                newest=newest,
+            )
 
 
 def tell_checks(conf: Config, results: Iterable[CheckResult]) -> list[CheckResult]:
@@ -129,7 +108,16 @@ def tell_checks(conf: Config, results: Iterable[CheckResult]) -> list[CheckResul
     wanted = {"error": ("error",), "warn": ("error", "warn"), None: ()}[conf["thresholds"]["failed_check"]]
     failed = [one for one in results if one.offender_count and one.severity in wanted]
     for one in failed:
-        emit_failed_check(one.name, offenders=one.offender_count, first=one.first or "", severity=one.severity)
+        first = one.first or ""
+        _emit(
+            FAILED_CHECK,
+            one.name,
+            f"check {one.name} ({one.severity}) found {counted(one.offender_count, 'offender')}: {first}",
+            check=one.name,
+            severity=one.severity,
+            offenders=one.offender_count,
+            first=first,
+        )
     return failed
 
 

@@ -120,6 +120,7 @@ from prefect import flow, get_run_logger
 from flows import events
 from flows.steps import leave_link, leave_summary, log, step
 from bufferhouse.errors import UsageError
+from bufferhouse.ingest.summary import Summary
 forms = json.loads(sys.argv[1])
 @step(name="fails", retries=0)
 def fails(form):
@@ -133,7 +134,7 @@ def telling():
         log(f"found {form}", source=form)
         get_run_logger().error("found %s", form)
         leave_summary("secret", f"it is {form}", "of secrets")
-        events.emit_rejects("a", [form], seen=1, threshold=0)
+        events.tell_rejects({"thresholds": {"rejects": 0}}, {"a": Summary(seen=1, reject_lines=[form])})
         try:
             raise OSError(5, form, form)
         except OSError:
