@@ -23,7 +23,7 @@ from bufferhouse.sources.logs import Log, opened
 from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.lake.claims import file_key
-from bufferhouse.warehouse.load import REJECTS, packed
+from bufferhouse.warehouse.load import packed
 from bufferhouse.warehouse.observations import insert
 from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import TABLES as CONTRACTS
@@ -234,11 +234,10 @@ def _store(warehouse: Warehouse, batch: Sequence[Read], started_at: datetime) ->
         return done
     with warehouse.transaction():
         for table, of_table in found.items():
-            types = {name: column.dtype for name, column in CONTRACTS[table].columns.items()}
-            frame = pl.DataFrame(of_table, schema=types, orient="row")
+            frame = pl.DataFrame(of_table, schema=CONTRACTS[table].types, orient="row")
             if not CONTRACTS[table].is_kept_by(frame):
                 CONTRACTS[table].validate(frame)  # raises, with the row: a fault of this program
-            done.rows[table] += insert(warehouse, table, types, of_table)
+            done.rows[table] += insert(warehouse, table, of_table)
         done.rows["rejects"] += _reject(warehouse, fresh, load_id)
         _resolve(warehouse, found["oom_logs"], rejects)
         facts = [load_id, started_at, datetime.now(UTC), __version__, 0, 0, 0, 0, done.text_bytes]
@@ -319,7 +318,7 @@ def _reject(warehouse: Warehouse, rejects: Sequence[tuple], load_id: int) -> int
         )
         for i, ((run_id, path, _), entry, r, text) in enumerate(rejects)
     ]  # fmt: skip
-    return insert(warehouse, "rejects", REJECTS, cells)
+    return insert(warehouse, "rejects", cells)
 
 
 def _resolve(warehouse: Warehouse, logs: Sequence[Row], rejects: Sequence[tuple]) -> None:

@@ -22,9 +22,7 @@ _ONLY_AT_LOAD = {
 }
 # Tables that a dump fills, each with its columns and their types, in the order of the contracts.
 COLUMNS: dict[str, dict[str, Any]] = {
-    table: {name: column.dtype for name, column in contract.columns.items()}
-    for table, contract in TABLES.items()
-    if table not in _ONLY_AT_LOAD and table not in DERIVED
+    table: contract.types for table, contract in TABLES.items() if table not in _ONLY_AT_LOAD and table not in DERIVED
 }
 # Columns that hold a number of `shapes`.
 SHAPE_COLUMNS = {
@@ -187,8 +185,6 @@ def breaches(batch: Batch) -> dict[int, Refusal]:
     Raises:
         pandera.errors.SchemaErrors: a breach that no row of a dump can be blamed for: a fault of this program.
     """
-    from schemas import TABLES
-
     odd = {table: frame for table, frame in batch.frames.items() if not TABLES[table].is_kept_by(frame)}
     if not odd:
         return {}

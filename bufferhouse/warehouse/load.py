@@ -28,14 +28,6 @@ from bufferhouse.warehouse.poison import REFUSING, is_of_content, poison
 from bufferhouse.warehouse.runs import complete_runs
 from bufferhouse.warehouse.warehouse import Warehouse
 
-REJECTS = {
-    "reject_id": pl.Int64, "run_id": pl.Int64, "load_id": pl.Int64, "source_uri": pl.String,
-    "relative_path": pl.String, "sha256": pl.String, "role": pl.String, "rule": pl.String,
-    "line_number": pl.Int64, "column_number": pl.Int64, "expected": pl.String, "found": pl.String,
-    "source_size_bytes": pl.Int64, "source_mtime_ns": pl.Int64, "content": pl.Binary,
-    "parser_version": pl.String, "state": pl.String, "rejected_at": pl.Datetime("us", "UTC"),
-}  # fmt: skip
-
 
 @dataclass(slots=True)
 class Loaded:
@@ -278,14 +270,12 @@ def _shape_ids(warehouse: Warehouse, shapes: pl.DataFrame) -> pl.Series:
 
 def _add_runs(warehouse: Warehouse, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
     """Add the runs that a warehouse has not seen; return the number of each."""
-    from schemas import RUNS
-
     if not names:
         return {}
     new = sorted(names, key=list(runs).index)
     numbers = dict(zip(new, warehouse.run_numbers(new), strict=True))
     rows = [tuple(runs[name].row(number).values()) for name, number in numbers.items()]
-    insert(warehouse, "runs", {name: column.dtype for name, column in RUNS.columns.items()}, rows)
+    insert(warehouse, "runs", rows)
     return numbers
 
 
@@ -335,7 +325,7 @@ def _reject(
         )
         for i, (s, r) in enumerate(rejects)
     ]  # fmt: skip
-    added = insert(warehouse, "rejects", REJECTS, rows)
+    added = insert(warehouse, "rejects", rows)
     # What an older parser refused for its own reason is told by the new row from now on.
     warehouse.change_rejects(
         "resolved", "r.state = 'open' AND r.load_id < $load_id AND (r.run_id, r.relative_path, r.sha256) IN"

@@ -25,22 +25,11 @@ from bufferhouse.tabulate.batch import CompileFlags, ModuleText, Proto, Sighting
 from bufferhouse.warehouse.runs import run_ids
 from bufferhouse.warehouse.stored_sets import SETS, Columns, key_of_columns, key_of_rows
 from bufferhouse.warehouse.warehouse import Warehouse
+from schemas import OBSERVATIONS, TABLES
 
 _KEPT, _KEPT_BYTES = 64, 64 << 10  # so much that was just read keeps its rows: most of a fleet repeats
 UNREADABLE = "stack_frames_readable"  # the soft rule that a damaged head breaks, by its name in marts.warnings
 
-OBSERVATIONS = {
-    "run_id": pl.Int64, "relative_path": pl.String, "dump_id": pl.Int64, "load_id": pl.Int64,
-    "program_id": pl.Int64, "source_uri": pl.String, "module_id": pl.Int64, "module_name": pl.String,
-    "program_name": pl.String, "stage": pl.String, "compile_target": pl.String, "compiler_revision": pl.String,
-    "dumped_at": pl.Datetime("us", "UTC"), "source_size_bytes": pl.Int64, "source_mtime_ns": pl.Int64,
-    "module_text_size_bytes": pl.Int64, "module_text_mtime_ns": pl.Int64, "stack_frames_id": pl.Int64,
-    "stack_frames_fault": pl.String, "replaced_load_id": pl.Int64, "did_not_fit": pl.Boolean,
-    "compile_flags_ids": pl.List(pl.Int64), "compile_flags_size_bytes": pl.Int64, "compile_flags_mtime_ns": pl.Int64,
-    "compile_flags_fault": pl.String, "donations_id": pl.Int64, "proto_size_bytes": pl.Int64,
-    "proto_mtime_ns": pl.Int64, "heap_events_id": pl.Int64, "alias_sets_id": pl.Int64, "proto_fault": pl.String,
-    "proto_difference": pl.String, "stand_in_path": pl.String, "stand_in_load_id": pl.Int64,
-}  # fmt: skip
 _SIGHTINGS = {
     "number": pl.Int64, "run_id": pl.Int64, "relative_path": pl.String, "dump_id": pl.Int64, "size_bytes": pl.Int64,
     "mtime_ns": pl.Int64, "has_module_text": pl.Boolean, "module_text_size_bytes": pl.Int64,
@@ -329,7 +318,7 @@ def _observations(
     signature_ids: Mapping[int, int],
 ) -> pl.DataFrame:
     if not sightings:
-        return pl.DataFrame(schema=OBSERVATIONS)
+        return pl.DataFrame(schema=OBSERVATIONS.types)
     files = pl.DataFrame(
         {"run_id": [run_ids[s.run_name] for s in sightings], "relative_path": [s.relative_path for s in sightings]}
     )
@@ -344,7 +333,8 @@ def _observations(
         *_columns(map(_of_proto, sightings), _NO_PROTO),
         *_columns(_stand_ins(warehouse, files, known_runs), _NO_STAND_IN),
     )  # fmt: skip
-    return pl.DataFrame(dict(zip(OBSERVATIONS, columns, strict=True)), schema=OBSERVATIONS)
+    types = OBSERVATIONS.types
+    return pl.DataFrame(dict(zip(types, columns, strict=True)), schema=types)
 
 
 def _columns(rows: Iterable[tuple], nothing: tuple) -> Iterable[Sequence | None]:
@@ -430,13 +420,12 @@ def _add_unseen(warehouse: Warehouse, table: str, sets: dict[int, Sequence[tuple
     ).fetchall()
     for (key,) in known:
         del sets[key]
-    schema = SETS[table].columns
     if not SETS[table].is_by_columns:
-        return insert(warehouse, table, schema, [(key, *row) for key, rows in sets.items() for row in rows])
+        return insert(warehouse, table, [(key, *row) for key, rows in sets.items() for row in rows])
     if not sets:
         return 0
     keys = [array("q", [key]) * len(columns[0]) for key, columns in sets.items()]
-    return _insert(warehouse, table, _frame(schema, map(_joined, (keys, *zip(*sets.values(), strict=True)))))
+    return _insert(warehouse, table, _frame(table, map(_joined, (keys, *zip(*sets.values(), strict=True)))))
 
 
 def _joined(parts: Sequence[array | list]) -> pa.Array | list:
@@ -446,16 +435,14 @@ def _joined(parts: Sequence[array | list]) -> pa.Array | list:
     return pa.Array.from_buffers(pa.int64(), len(cells) // 8, [None, pa.py_buffer(cells)])
 
 
-def insert(warehouse: Warehouse, table: str, schema: Mapping[str, pl.DataType], rows: list[tuple]) -> int:
-    """Add rows to a table of raw, cells in the order of `schema`; return how many."""
-    columns = map(list, zip(*rows, strict=True)) if rows else [[] for _ in schema]
-    return _insert(warehouse, table, _frame(schema, columns))
+def insert(warehouse: Warehouse, table: str, rows: Sequence[tuple]) -> int:
+    """Add rows to a table of raw, cells in the order of its contract; return how many."""
+    return _insert(warehouse, table, _frame(table, map(list, zip(*rows, strict=True)))) if rows else 0
 
 
-def _frame(schema: Mapping[str, pl.DataType], columns: Iterable[list | pa.Array]) -> pl.DataFrame:
-    return pl.DataFrame(
-        [pl.Series(name, cells, dtype) for (name, dtype), cells in zip(schema.items(), columns, strict=True)]
-    )
+def _frame(table: str, columns: Iterable[list | pa.Array]) -> pl.DataFrame:
+    types = TABLES[table].types.items()
+    return pl.DataFrame([pl.Series(name, cells, dtype) for (name, dtype), cells in zip(types, columns, strict=True)])
 
 
 def _insert(warehouse: Warehouse, table: str, frame: pl.DataFrame) -> int:

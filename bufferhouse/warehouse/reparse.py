@@ -18,6 +18,7 @@ from bufferhouse.warehouse.restore import ORDER, chunks, rendered
 from bufferhouse.warehouse.retention import remove_unused_shapes
 from bufferhouse.warehouse.runs import run_id
 from bufferhouse.warehouse.warehouse import Warehouse
+from schemas import OBSERVATIONS, TABLES
 
 
 @dataclass(slots=True)
@@ -99,8 +100,6 @@ def load_once(warehouse: Warehouse) -> Reparsed:
 
     No worker can do that to a lake (docs/decisions/0011). A content that cannot be proved keeps all of its rows.
     """
-    from schemas import TABLES
-
     con, result = warehouse.con, Reparsed()
     twice = con.execute(
         "SELECT dump_id FROM raw.dumps GROUP BY dump_id HAVING COUNT(*) > 1 ORDER BY dump_id"
@@ -156,14 +155,9 @@ def _derive_again(con: duckdb.DuckDBPyConnection, good: list[int], signature_ids
         rows = con.execute(
             "SELECT dump_id, relative_path FROM raw.observations SEMI JOIN good USING (dump_id) GROUP BY ALL"
         ).fetchall()
-    kinds = (pl.Int64, pl.Int64, pl.String, pl.String, pl.String, pl.String, pl.String, pl.Datetime("us", "UTC"))
     facts = pl.DataFrame(
         [(*row, *facts_of_name(read_file_name(row[1]), signature_ids[row[0]])) for row in rows],
-        schema={
-            "dump_id": pl.Int64,
-            "relative_path": pl.String,
-            **dict(zip(FACTS_OF_NAME, kinds, strict=True)),
-        },
+        schema={name: OBSERVATIONS.types[name] for name in ("dump_id", "relative_path", *FACTS_OF_NAME)},
         orient="row",
     )
     changes = ", ".join(f"{name} = f.{name}" for name in FACTS_OF_NAME)

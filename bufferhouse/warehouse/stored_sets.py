@@ -7,25 +7,21 @@ time of rows.
 import hashlib
 import json
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-import polars as pl
-
 from bufferhouse.dump.identity import key_of
-from schemas import TABLES
 
 Columns = Sequence[Sequence]
 """Columns of whole numbers as arrays of 64 bits, all others as lists."""
 
 
 class StoredSet(NamedTuple):
-    """A table of sets of rows: its columns, the key first, and what of an observation names a set.
+    """A table of sets of rows, whose first column is the key: `used` is what of an observation names a set.
 
     `is_by_columns`: whether the key is that of the columns; it was that of the rows in releases before.
     """
 
-    columns: Mapping[str, pl.DataType]
     used: str
     is_by_columns: bool
 
@@ -42,10 +38,7 @@ _USED = {
     "alias_sets": "alias_sets_id",
 }
 _BY_COLUMNS = ("heap_events", "alias_sets")
-SETS = {
-    table: StoredSet({name: column.dtype for name, column in TABLES[table].columns.items()}, used, table in _BY_COLUMNS)
-    for table, used in _USED.items()
-}
+SETS = {table: StoredSet(used, table in _BY_COLUMNS) for table, used in _USED.items()}
 
 
 def key_of_rows(rows: Sequence[tuple]) -> int:

@@ -14,6 +14,7 @@ from bufferhouse.engine.sql import execute, registered
 from bufferhouse.sources.compression import SUFFIXES
 from bufferhouse.warehouse.restore import ORDER
 from bufferhouse.warehouse.stored_sets import SETS
+from schemas import TABLES
 
 _ROWS_AT_ONCE = 10_000
 _SETS_AT_ONCE = 1_000
@@ -90,7 +91,7 @@ def _sets(con: duckdb.DuckDBPyConnection) -> list[Fault]:
 
 def _sets_of(con: duckdb.DuckDBPyConnection, table: str) -> list[Fault]:
     faults = []
-    columns = ", ".join(SETS[table].columns)
+    columns = ", ".join(TABLES[table].columns)
     asked: dict[int, int] = dict(
         con.execute(
             f"SELECT used, MIN(dump_id) FROM (SELECT {SETS[table].used} AS used, dump_id FROM raw.observations) AS o"
