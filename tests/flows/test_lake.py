@@ -14,13 +14,12 @@ from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRun
 pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
 from bufferhouse.warehouse.address import LakeAddress, address_of
-from bufferhouse.warehouse.lake import compact
 from bufferhouse.warehouse.open import reading
 from flows.ingest import ingest
 from flows.maintain import maintain
 from tests.command_line import CHECKOUT
 from tests.flows.clock import figures
-from tests.warehouse.lake.lakes import answer, needs_lake
+from tests.warehouse.lake.lakes import answer, file_count, needs_lake, snapshot_count
 
 pytest_plugins = ["tests.flows.prefect_server", "tests.servers.lake_servers"]
 FLEET = CHECKOUT / "examples" / "fleet"
@@ -60,7 +59,7 @@ def test_flows_fill_and_keep_a_lake(prefect_server, lake, tmp_path):
     stray.write_bytes(b"")
     with reading(lake) as opened:
         con = opened.con
-        before = compact.size(con)
+        before = file_count(con), snapshot_count(con), opened.size()
 
     state = maintain(warehouse=str(lake), settings=["retention.snapshots=0s"], return_state=True)
 
@@ -73,13 +72,11 @@ def test_flows_fill_and_keep_a_lake(prefect_server, lake, tmp_path):
     assert {name: str(value) for name, value in expected.items()} == {name: said[name] for name in expected}
     with reading(lake) as opened:
         con = opened.con
-        after = compact.size(con)
-    assert 1 == after.snapshot_count < before.snapshot_count
-    assert after.file_count < before.file_count
-    assert (str(before.file_bytes), str(after.file_bytes)) == (
-        said["warehouse bytes before"], said["warehouse bytes after"]
-    )  # fmt: skip
-    assert after.file_count == len(list(Path(lake.data_path).rglob("*.parquet")))
+        after = file_count(con), snapshot_count(con), opened.size()
+    assert 1 == after[1] < before[1]
+    assert after[0] < before[0]
+    assert (str(before[2]), str(after[2])) == (said["warehouse bytes before"], said["warehouse bytes after"])
+    assert after[0] == len(list(Path(lake.data_path).rglob("*.parquet")))
     assert [(sum(new), 3)] == answer(lake, count)
     state = ingest([str(tmp_path / "dumps")], warehouse=str(lake), return_state=True)
     assert ("COMPLETED", 0) == (state.type.value, state.result()["new"])

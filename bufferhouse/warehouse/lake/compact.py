@@ -1,6 +1,5 @@
 """Keep a lake: few large files instead of many small ones, no snapshot that nobody reads, no file that is in none."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import duckdb
@@ -10,34 +9,12 @@ from bufferhouse.warehouse.lake.attach import LAKE
 KEPT_SECONDS = 86400.0  # how long a snapshot can be read at least, and how long a writer may take for a load
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """Files of a lake's tables, their bytes, and the snapshots that can be read."""
-
-    file_count: int
-    file_bytes: int
-    snapshot_count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Compacted:
-    """What keeping a lake did: its size before and after, files that no snapshot has any more, and files of no load."""
-
-    before: Size
-    after: Size
-    removed_count: int
-    orphan_count: int
-
-
-def size(con: duckdb.DuckDBPyConnection) -> Size:
-    """Return how large a lake is."""
-    files, held = con.execute(
-        "SELECT CAST(COALESCE(SUM(file_count + delete_file_count), 0) AS BIGINT),"
-        " CAST(COALESCE(SUM(file_size_bytes + delete_file_size_bytes), 0) AS BIGINT)"
+def size(con: duckdb.DuckDBPyConnection) -> int:
+    """Return the bytes of the files of a lake's tables."""
+    return con.execute(
+        "SELECT CAST(COALESCE(SUM(file_size_bytes + delete_file_size_bytes), 0) AS BIGINT)"
         f" FROM ducklake_table_info('{LAKE}')"
-    ).fetchone()
-    snapshots = con.execute(f"SELECT COUNT(*) FROM {_metadata('snapshot')}").fetchone()[0]
-    return Size(files, held, snapshots)
+    ).fetchone()[0]
 
 
 def bytes_by_table(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
@@ -46,26 +23,25 @@ def bytes_by_table(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
         con.execute(
             "SELECT s.schema_name || '.' || t.table_name, CAST(t.file_size_bytes + t.delete_file_size_bytes AS BIGINT)"
             f" FROM ducklake_table_info('{LAKE}') AS t"
-            f" JOIN {_metadata('schema')} AS s ON t.schema_id = s.schema_id AND s.end_snapshot IS NULL"
+            f" JOIN __ducklake_metadata_{LAKE}.ducklake_schema AS s"
+            " ON t.schema_id = s.schema_id AND s.end_snapshot IS NULL"
         ).fetchall()
     )
 
 
-def compact(con: duckdb.DuckDBPyConnection, *, keep_seconds: float = KEPT_SECONDS) -> Compacted:
+def compact(con: duckdb.DuckDBPyConnection, *, keep_seconds: float = KEPT_SECONDS) -> None:
     """Merge small files, drop deleted rows, and remove what no snapshot of the last `keep_seconds` needs.
 
     Loads go on meanwhile: each step is a transaction of its own, and one that is stopped is done by the next. Files
     younger than `keep_seconds` that are in no snapshot may be those of a load that is being written, and stay.
     """
-    before = size(con)
     begun = _limit(keep_seconds)
     for step in ("flush_inlined_data", "merge_adjacent_files", "rewrite_data_files"):
         _call(con, f"ducklake_{step}('{LAKE}')")
     # What was merged just now is old at once where nothing is to be kept.
     _call(con, f"ducklake_expire_snapshots('{LAKE}', {_limit(keep_seconds)})")
-    removed = _call(con, f"ducklake_cleanup_old_files('{LAKE}', {_limit(keep_seconds)})")
-    orphans = _call(con, f"ducklake_delete_orphaned_files('{LAKE}', {begun})")
-    return Compacted(before, size(con), removed, orphans)
+    _call(con, f"ducklake_cleanup_old_files('{LAKE}', {_limit(keep_seconds)})")
+    _call(con, f"ducklake_delete_orphaned_files('{LAKE}', {begun})")
 
 
 def _limit(seconds: float) -> str:
@@ -73,9 +49,5 @@ def _limit(seconds: float) -> str:
     return f"older_than => TIMESTAMPTZ '{moment:%Y-%m-%d %H:%M:%S.%f}+00'"
 
 
-def _metadata(table: str) -> str:
-    return f"__ducklake_metadata_{LAKE}.ducklake_{table}"
-
-
-def _call(con: duckdb.DuckDBPyConnection, function: str) -> int:
-    return len(con.execute(f"CALL {function}").fetchall())
+def _call(con: duckdb.DuckDBPyConnection, function: str) -> None:
+    con.execute(f"CALL {function}").fetchall()  # what nobody fetches may not be carried out to its end

@@ -165,11 +165,12 @@ class Lake(Warehouse):
 
         mended = load_once(self)
         seconds = compact.KEPT_SECONDS if keep_seconds is None else keep_seconds
-        done = compact.compact(self.con, keep_seconds=seconds)
-        return Compacted(done.before.file_bytes, done.after.file_bytes, mended.count, mended.refused)
+        before = self.size()
+        compact.compact(self.con, keep_seconds=seconds)
+        return Compacted(before, self.size(), mended.count, mended.refused)
 
     def size(self) -> int:
-        return compact.size(self.con).file_bytes
+        return compact.size(self.con)
 
     def sizes(self, tables: Iterable[str]) -> Mapping[str, int]:
         return compact.bytes_by_table(self.con)

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from bufferhouse.warehouse.address import LakeAddress, address_of
+from bufferhouse.warehouse.lake.attach import LAKE
 from bufferhouse.warehouse.lake.extensions import NAMES
 from bufferhouse.warehouse.open import reading
 
@@ -43,6 +44,17 @@ def answer(address: LakeAddress, sql: str) -> list[tuple]:
     """What a lake answers."""
     with asked(address) as con:
         return con.execute(sql).fetchall()
+
+
+def file_count(con: duckdb.DuckDBPyConnection) -> int:
+    """How many files the tables of a lake have."""
+    counts = f"FROM ducklake_table_info('{LAKE}') SELECT CAST(SUM(file_count + delete_file_count) AS BIGINT)"
+    return con.execute(counts).fetchone()[0]
+
+
+def snapshot_count(con: duckdb.DuckDBPyConnection) -> int:
+    """How many snapshots of a lake can be read."""
+    return con.execute(f"SELECT COUNT(*) FROM ducklake_snapshots('{LAKE}')").fetchone()[0]
 
 
 def stored_models(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple]]:

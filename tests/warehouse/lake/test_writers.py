@@ -119,7 +119,9 @@ def ingested_among_faults(lake: LakeAddress, directory: Path, expected: Rows, po
         needed = files_of(con)
         bucket.put(f"{prefix}raw/uses/ducklake-of-a-load-that-was-killed.parquet")  # what was killed may have left none
         assert needed < bucket.names(prefix)
-        assert len(bucket.names(prefix) - needed) == compact(con, keep_seconds=0).orphan_count
+        orphans = bucket.names(prefix) - needed
+        compact(con, keep_seconds=0)
+        assert set() == orphans & bucket.names(prefix)
         compact(con, keep_seconds=0)  # removes what the one before has merged
         assert files_of(con) == bucket.names(prefix)
     with reading(lake) as opened:
