@@ -44,11 +44,11 @@ def deliver(text: str, target: str, name: str) -> str:
         SourceUnavailable: the bucket does not answer.
     """
     if target.startswith("s3://"):
-        from bufferhouse.sources.s3 import put
+        from bufferhouse.sources.s3 import Store
 
-        url = f"{target.rstrip('/')}/{name}"
-        put(url, text.encode("utf-8"), "text/html; charset=utf-8")
-        return url
+        store = Store(target)
+        store.put(name, text.encode("utf-8"), "text/html; charset=utf-8")
+        return f"{store.url}/{name}"
     path = Path(target) / name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

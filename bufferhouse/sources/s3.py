@@ -9,6 +9,7 @@ import configparser
 import os
 import re
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -102,32 +103,36 @@ def open_store(bucket: str) -> Any:
     )
 
 
-def put(url: str, data: bytes, content_type: str) -> None:
-    """Write an object, in the place of one that is there.
-
-    Raises:
-        SourceUnavailable: the store does not answer, also after several tries.
-        UsageError: there is no such bucket, or it may not be written to.
-    """
-    import obstore
-
-    bucket, _, key = url.removeprefix("s3://").partition("/")
-    try:
-        obstore.put(open_store(bucket), key, data, attributes={"Content-Type": content_type})
-    except Exception as error:
-        raise unavailable(url, error) from None
-
-
 class Store:
     """The objects below a prefix, given as an s3:// URL; one client for all of them."""
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
-        bucket, _, self._prefix = self.url.removeprefix("s3://").partition("/")
-        self._store = open_store(bucket)
+        self._bucket, _, self._prefix = self.url.removeprefix("s3://").partition("/")
+
+    @cached_property
+    def _store(self) -> Any:  # opened where it is used, so that what it says is said of the object
+        return open_store(self._bucket)
+
+    def _key(self, name: str) -> str:
+        return f"{self._prefix}/{name}".lstrip("/")
 
     def put(self, name: str, data: bytes, content_type: str) -> None:
-        """Write an object below the prefix.
+        """Write an object below the prefix, in the place of one that is there.
+
+        Raises:
+            SourceUnavailable: the store does not answer, also after several tries.
+            UsageError: there is no such bucket, or it may not be written to.
+        """
+        import obstore
+
+        try:
+            obstore.put(self._store, self._key(name), data, attributes={"Content-Type": content_type})
+        except Exception as error:
+            raise unavailable(f"{self.url}/{name}", error) from None
+
+    def get(self, name: str) -> bytes | None:
+        """Return an object below the prefix, None where there is none.
 
         Raises:
             SourceUnavailable, UsageError: as `put`.
@@ -135,9 +140,9 @@ class Store:
         import obstore
 
         try:
-            obstore.put(
-                self._store, f"{self._prefix}/{name}".lstrip("/"), data, attributes={"Content-Type": content_type}
-            )
+            return bytes(obstore.get(self._store, self._key(name)).bytes())
+        except FileNotFoundError:
+            return None
         except Exception as error:
             raise unavailable(f"{self.url}/{name}", error) from None
 
@@ -149,29 +154,12 @@ class Store:
         """
         import obstore
 
-        prefix = f"{self._prefix}/".lstrip("/")
+        prefix = self._key("")
         try:
             found = [entry["path"] for batch in obstore.list(self._store, prefix or None) for entry in batch]
         except Exception as error:
             raise unavailable(self.url, error) from None
         return [path.removeprefix(prefix) for path in found]
-
-
-def get(url: str) -> bytes | None:
-    """Return an object, None where there is none.
-
-    Raises:
-        SourceUnavailable, UsageError: as `put`.
-    """
-    import obstore
-
-    bucket, _, key = url.removeprefix("s3://").partition("/")
-    try:
-        return bytes(obstore.get(open_store(bucket), key).bytes())
-    except FileNotFoundError:
-        return None
-    except Exception as error:
-        raise unavailable(url, error) from None
 
 
 def unavailable(place: str, error: Exception) -> Exception:

@@ -107,15 +107,15 @@ class Bucket:
 
     def read(self, name: str) -> bytes | None:
         """Return an object, None where there is none."""
-        from bufferhouse.sources.s3 import get
+        from bufferhouse.sources.s3 import Store
 
-        return get(f"{self.url}/{name}")
+        return Store(self.url).get(name)
 
     def write(self, files: Files) -> None:
         """Write objects, and return when all are there.
 
         Raises:
-            UsageError, SourceUnavailable: as `bufferhouse.sources.s3.put`.
+            UsageError, SourceUnavailable: as `bufferhouse.sources.s3.Store.put`.
         """
         from bufferhouse.sources.s3 import Store
 
