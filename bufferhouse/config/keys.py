@@ -149,18 +149,18 @@ def threshold(value: Any) -> str:
     return value
 
 
-def metric(value: Any) -> str:
-    """Take one of the sizes by which runs are compared."""
-    if value not in METRICS:
-        raise ValueError(f"{', '.join(METRICS[:-1])} or {METRICS[-1]}")
-    return value
+def one_of(*words: str) -> Callable[[Any], str]:
+    """Return what takes one of some words."""
+
+    def word(value: Any) -> str:
+        if value not in words:
+            raise ValueError(f"{', '.join(words[:-1])} or {words[-1]}")
+        return value
+
+    return word
 
 
-def reshaped(value: Any) -> str:
-    """Take what is made of the growth of reshaped programs."""
-    if value not in RESHAPED_MODES:
-        raise ValueError(f"{', '.join(RESHAPED_MODES[:-1])} or {RESHAPED_MODES[-1]}")
-    return value
+metric, reshaped, task_runner = one_of(*METRICS), one_of(*RESHAPED_MODES), one_of("processes", "dask")
 
 
 def source_url(value: Any) -> str:
@@ -214,13 +214,6 @@ def _secret_address(value: Any) -> str:
     except ValueError:  # no address: whoever asked says so
         pass
     return found
-
-
-def task_runner(value: Any) -> str:
-    """Take the name of a task runner for parsing."""
-    if value not in ("processes", "dask"):
-        raise ValueError("processes or dask")
-    return value
 
 
 SECTIONS: dict[str, dict[str, Key]] = {
