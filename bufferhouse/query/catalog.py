@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bufferhouse.models.project import Model, read
+from bufferhouse.models.project import Model, newest_marts, read
 from bufferhouse.paths import MODELS
 from bufferhouse.query.format import formatted
 
@@ -49,7 +49,7 @@ def catalog_sections(directory: Path = MODELS) -> dict[str, str]:
     from schemas import TABLES
 
     models = sorted(read(directory), key=lambda model: model.name)
-    newest = _newest(models)
+    newest = {model.name: name for name, model in newest_marts(models).items()}
     sections = {
         model.name: _model(model, newest.get(model.name))
         for layer in _LAYERS
@@ -57,16 +57,6 @@ def catalog_sections(directory: Path = MODELS) -> dict[str, str]:
         if model.layer == layer
     }
     return sections | {f"raw.{name}": _table(contract) for name, contract in TABLES.items()}
-
-
-def _newest(models: Iterable[Model]) -> dict[str, str]:
-    """Return the name without a version that shows a mart, by the mart's name."""
-    versions: dict[str, list[int]] = {}
-    for model in models:
-        if model.layer == "marts":
-            stem, _, number = model.name.rpartition("_v")
-            versions.setdefault(stem, []).append(int(number))
-    return {f"{stem}_v{max(numbers)}": stem for stem, numbers in versions.items()}
 
 
 def _model(model: Model, pointer: str | None) -> str:
