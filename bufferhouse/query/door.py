@@ -9,7 +9,7 @@ a file system that cannot write (`lake.files`). docs/decisions/0013-what-a-reade
 import resource
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import duckdb
@@ -21,19 +21,12 @@ from bufferhouse.errors import UsageError
 from bufferhouse.query.guard import judged, other_databases
 from bufferhouse.query.hints import explained
 from bufferhouse.query.spill import spill_folder
+from bufferhouse.query.statements import Answer
 
 SEARCH_PATH = "marts,staging,raw"
 _CHUNK = 2048  # rows
 _BATCH = 65536  # rows, which make a row group of Parquet
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Columns and rows of one statement."""
-
-    columns: list[str]
-    rows: list[tuple]
 
 
 class Door:

@@ -7,9 +7,10 @@ from typing import Any, TextIO
 
 from bufferhouse.errors import UsageError
 from bufferhouse.paths import replacing
-from bufferhouse.query.door import Answer, Door
+from bufferhouse.query.door import Door
 from bufferhouse.query.format import FORMATS, formatted
 from bufferhouse.query.hints import why_empty
+from bufferhouse.query.statements import Answer
 
 _PIECE = 1 << 16  # characters
 ALL_FORMATS = (*FORMATS, "parquet")
