@@ -1,5 +1,6 @@
 """What an ingest did, in numbers."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -40,10 +41,10 @@ class Summary:
     left_out: int = 0
     unreadable: list[str] = field(default_factory=list)
     reject_lines: list[str] = field(default_factory=list)
-    warnings: dict[str, int] = field(default_factory=dict)
+    warnings: Counter[str] = field(default_factory=Counter)
     head_faults: list[str] = field(default_factory=list)
     log_notes: list[str] = field(default_factory=list)
-    rows: dict[str, int] = field(default_factory=dict)
+    rows: Counter[str] = field(default_factory=Counter)
     bytes: int = 0
     seconds: float = 0.0
     runs: list[str] = field(default_factory=list)
@@ -84,10 +85,8 @@ class Summary:
                               for s, refusal in loaded.rejects]  # fmt: skip
         self.leave_out(loaded.unreadable)
         self.head_faults += loaded.head_faults
-        for name, count in loaded.warnings.items():
-            self.warnings[name] = self.warnings.get(name, 0) + count
-        for table, count in loaded.rows.items():
-            self.rows[table] = self.rows.get(table, 0) + count
+        self.warnings.update(loaded.warnings)
+        self.rows.update(loaded.rows)
         self.add_tries(loaded)
 
     def add_logs(self, loaded: LoadedLogs) -> None:
@@ -98,8 +97,7 @@ class Summary:
         self.reject_lines += loaded.rejects
         self.unreadable += loaded.unreadable
         self.log_notes += loaded.notes
-        for table, count in loaded.rows.items():
-            self.rows[table] = self.rows.get(table, 0) + count
+        self.rows.update(loaded.rows)
 
     def include(self, other: "Summary") -> None:
         """Count in what was done to another source."""
@@ -109,9 +107,8 @@ class Summary:
             getattr(self, name).extend(getattr(other, name))
         self.add_tries(other)
         self.other_names.update(other.other_names)
-        for counts, more in ((self.rows, other.rows), (self.warnings, other.warnings)):
-            for name, count in more.items():
-                counts[name] = counts.get(name, 0) + count
+        self.rows.update(other.rows)
+        self.warnings.update(other.warnings)
 
     def add_tries(self, other: "Loaded | Summary") -> None:
         """Count in how often a commit met another one, and a load was done anew; None where nobody else writes."""
