@@ -72,7 +72,7 @@ class Arrivals:
             return f"its module text has not been the same for {self.rules.settle:g} s yet"
         if dump.proto is not None and self._age(dump.proto.mtime_ns) < self.rules.settle:
             return f"its proto has not been the same for {self.rules.settle:g} s yet"
-        if "proto" in dump.parts and not self._is_settled_as_a_whole(dump) and self._is_in_grace(dump):
+        if "proto" in dump.parts and self._is_in_grace(dump):
             return f"…{SUFFIXES['allocations']} may still come"
         if dump.content is None and len(dump.parts) > 1 and len(dump.parts) < len(SUFFIXES) and self._is_in_grace(dump):
             missing = ", ".join(f"…{SUFFIXES[role]}" for role in SUFFIXES if role not in dump.parts)

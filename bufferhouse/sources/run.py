@@ -54,7 +54,7 @@ class Run:
             "run_id": run_id,
             "run_name": self.run_name,
             "root": self.root,
-            **{name: self.facts.get(name) for name in (*TEXTS[:5], *TEXTS[5:6], *NUMBERS, *TEXTS[6:])},
+            **{name: self.facts.get(name) for name in (*TEXTS[:6], *NUMBERS, *TEXTS[6:])},
             "started_at": self.started_at,
             "started_at_source": self.started_at_source,
             "labels": json.dumps(self.labels, sort_keys=True),
@@ -199,7 +199,6 @@ def moment_of(text: str, where: str) -> datetime:
         raise UsageError(
             f"{where}: expected started_at as ISO 8601, like 2026-01-31T12:00:00Z, found {text!r}"
         ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 class Places:
