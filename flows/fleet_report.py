@@ -26,7 +26,7 @@ def fleet_report(
     `fleet-report-summary` say where it is and what was written. It has no schedule of its own any more.
 
     Args:
-        warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
+        warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
         target: A folder or an s3:// URL; else as configured, else the folder reports beside the warehouse.
         history: Keep each report under its date; else as configured, else yes.
         url: Where people see the target, for links; else as configured.

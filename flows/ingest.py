@@ -64,7 +64,7 @@ def ingest(
 
     Args:
         sources: Names of configured sources, or files, directories, globs and URLs; else all configured sources.
-        warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
+        warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
         run: Name of the run all dumps belong to; else the source or each directory says it.
         labels: Facts about the runs, such as track: nightly.
         workers: Processes of a local Dask cluster, where one parses; else one for each core.
@@ -173,7 +173,7 @@ def main() -> int:
         prog="python -m flows.ingest", description="Load dumps into the warehouse as a Prefect flow."
     )
     parser.add_argument("sources", nargs="*", help="configured sources, files, globs or directories; else all sources")
-    parser.add_argument("--warehouse", help="warehouse file; else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb here")
+    parser.add_argument("--warehouse", help="file or lake; else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb here")
     parser.add_argument("--run", help="name of the run all dumps belong to")
     parser.add_argument("--wait", type=float, help="seconds to wait for another writer; else 300")
     parser.add_argument("--config", help="the configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml here")

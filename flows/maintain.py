@@ -67,7 +67,7 @@ def maintain(
     artifact `maintain-summary` says what was done.
 
     Args:
-        warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
+        warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
         keep_runs: Keep this many of the newest runs; else as configured, else all.
         older_than_days: Remove runs older than this; else as configured, else none.
         compact_file: Give free space back; else as configured, else yes.

@@ -68,7 +68,7 @@ def regressions(
     The artifact `regressions` shows the comparisons with their causes, `regressions-summary` the counts.
 
     Args:
-        warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
+        warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
         limit: The growth that counts as a regression, such as 5%,16MiB; else as configured, else 5%,16MiB.
         metric: reserved, occupied, temp or footprint; else as configured, else reserved.
         accept: A TOML file of growth that was accepted; else as configured.

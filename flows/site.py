@@ -55,7 +55,7 @@ def site(
     artifacts `site` and `site-summary` say where it is and what was written.
 
     Args:
-        warehouse: The warehouse file; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
+        warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
         target: A folder or an s3:// URL; else as configured, else the folder reports beside the warehouse.
         history: Keep the fleet report under its date; else as configured, else yes.
         url: Where people see the target, for links; else as configured.

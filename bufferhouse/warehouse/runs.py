@@ -130,7 +130,7 @@ def complete_runs(warehouse: Warehouse, runs: Mapping[str, Run | None]) -> dict[
         stored = dict(zip(columns, row, strict=True))
         run = runs.get(stored["run_name"])
         if run is None:
-            continue  # not asked for, or not described
+            continue  # not described
         changes = {name: value for name, value in run.facts.items() if value is not None and stored[name] is None}
         labels = json.loads(stored["labels"])
         if run.labels.keys() - labels.keys():

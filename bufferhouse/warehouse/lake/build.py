@@ -9,7 +9,8 @@ What keeps that right is DuckLake's own look at what other transactions did, and
 
 - a load adds to `appended.model_loads`. That transaction alters it and deletes from it: of the two the one that commits
   last fails, and is done anew;
-- whoever adds rows to a model writes the row of the models in `meta.settings`: of two that do, one fails.
+- whoever builds models, or fills them for loads of before, writes the row of the models in `meta.settings`: of two that
+  do, one fails.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,7 +47,7 @@ def build_lake(
 
     Raises:
         WarehouseBusy: another worker is at it, and there are models to go on with until it is done.
-        ModelError, duckdb.Error: as `building.build`.
+        ModelError, duckdb.Error: as `models.build.build`.
     """
     con = lake.con
     with alone(lake.address, "models") as is_alone:

@@ -1,8 +1,8 @@
-"""The tables of a lake: those that all migrations make, without what DuckLake has not, and four kept as histories.
+"""The tables of a lake: those that all migrations make, without what DuckLake has not, and those kept as histories.
 
 Rows of a lake are only ever added, because DuckLake tries appends of several writers again, and nothing else. So what
-changes in a file (facts of a run, the state of a reject), or must be there once (shapes, stack frames), is a history
-in the schema `appended`, and `raw` has a view that tells how it stands.
+changes in a file (facts of a run, the state of a reject), or must be there once (shapes, and the sets of what lies
+beside dumps), is a history in the schema `appended`, and `raw` has a view that tells how it stands.
 
 A new lake begins at the newest schema. An older one gets what is missing: tables, and columns, which are null in old
 rows. A migration that moves rows as well needs a file of the same number in `sql/migrations/lake/`, which is run when
@@ -139,7 +139,7 @@ def views(stored: Sequence[Table]) -> list[str]:
     return [
         f"CREATE OR REPLACE VIEW raw.runs AS {_runs(columns['appended.runs'])}",
         f"CREATE OR REPLACE VIEW raw.rejects AS {_rejects(columns['appended.rejects'])}",
-        # A shape, a table of stack frames, or options that two writers met at once are there twice, in equal rows.
+        # What two writers met at once is there twice, in equal rows.
         *(
             f"CREATE OR REPLACE VIEW raw.{name} AS SELECT DISTINCT {', '.join(columns[f'appended.{name}'])}"
             f" FROM appended.{name}"
