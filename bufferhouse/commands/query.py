@@ -92,7 +92,10 @@ def query(
     if run is not None:
         say(f"bufferhouse: query --run {run} is now query --ask {run}; the next release takes no questions in --run")
         ask = run
-    given = pairs(param or [])
+    try:
+        given = pairs(param or [])
+    except UsageError as error:
+        raise UsageError(f"--param: {error}") from None
     if ask is not None:
         asked = question(ask)
         sql, parameters = asked.sql, asked.values(given)

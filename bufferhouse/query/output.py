@@ -27,9 +27,9 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         name, sign, text = word.partition("=")
         if not sign or not name.isidentifier():
-            raise UsageError(f"--param: expected NAME=VALUE, found {word!r}")
+            raise UsageError(f"expected NAME=VALUE, found {word!r}")
         if name in found:
-            raise UsageError(f"--param {name} is given twice")
+            raise UsageError(f"{name} is given twice")
         found[name] = text
     return found
 

@@ -20,10 +20,18 @@ def test_texts_mean_numbers_null_and_booleans_else_text():
     assert expected == values(pairs(words))
 
 
-@pytest.mark.parametrize("words", [["x"], ["=1"], ["a b=1"], ["x=1", "x=2"]])
-def test_words_that_are_no_parameters_are_refused(words):
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["x"], "expected NAME=VALUE, found 'x'"),
+        (["=1"], "expected NAME=VALUE, found '=1'"),
+        (["a b=1"], "expected NAME=VALUE, found 'a b=1'"),
+        (["x=1", "x=2"], "x is given twice"),
+    ],
+)
+def test_words_that_are_no_parameters_are_refused(words, message):
     """NAME=VALUE, and each name once."""
-    with pytest.raises(UsageError, match="--param"):
+    with pytest.raises(UsageError, match=f"^{message}$"):
         pairs(words)
 
 
@@ -41,6 +49,7 @@ def test_parameters_reach_the_statement(example_warehouse):
         (["SELECT $x"], "the statement has a parameter $x; give it with --param x=VALUE"),
         (["SELECT $x", "--param", "x=1", "--param", "y=1"], "the statement has no parameter $y: it has $x"),
         (["SELECT 1", "--param", "y=1"], "the statement has no parameter $y: it has none"),
+        (["SELECT 1", "--param", "y"], "--param: expected NAME=VALUE, found 'y'"),
     ],
 )
 def test_parameters_have_to_match(example_warehouse, words, message):

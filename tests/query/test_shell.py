@@ -105,6 +105,7 @@ def test_the_format_can_be_chosen(talk):
         (".docs a b", "expected .docs MART"),
         (".ask", "expected .ask QUESTION [K=V]...; .questions lists them"),
         (".ask bigest_at_peak", "did you mean 'biggest_at_peak'?"),
+        (".ask biggest_at_peak rows", "bufferhouse: expected NAME=VALUE, found 'rows'"),
         (".ask biggest_at_peak row=1", "biggest_at_peak has no parameter 'row'"),
         (".ask 'x", "No closing quotation"),
         (".format xml", "expected .format table or csv or json or markdown"),
