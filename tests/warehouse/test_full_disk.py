@@ -77,7 +77,7 @@ def test_a_disk_that_is_full_already(disk, fleet):
 def test_a_warehouse_that_does_not_get_its_tables_is_none(disk, fleet):
     """However much fits: what is there then can be read, and is empty; else nothing is there."""
     ends = set()
-    for free in (100, 700, 1000, 1300, 1600, 2000):
+    for free in (100, 1100, 2000):
         (disk / "other").write_bytes(b"x" * ((3072 - free) << 10))
         warehouse = disk / "w.duckdb"
         assert 3 == run("ingest", fleet, "--warehouse", warehouse).code
