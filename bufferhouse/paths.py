@@ -32,17 +32,18 @@ def cache_folder() -> Path:
 
 
 @contextmanager
-def replacing(target: Path, *, is_flushed: bool = False) -> Iterator[Path]:
+def replacing(target: Path, *, is_flushed: bool = False, is_output: bool = False) -> Iterator[Path]:
     """Yield the name of a file to write, which takes the place of `target` in one step when all went well.
 
     Until then nothing of `target` is changed; what was written is removed where it failed. `is_flushed` waits until the
-    new file is on the disk. A link stays one, to a file that is replaced. A device or a pipe has no place that another
-    file could take: it is written to itself.
+    new file is on the disk. `is_output`: somebody named it to have something written there, so a link stays one, to a
+    file that is replaced, and a device or a pipe, whose place no file can take, is written to itself. Elsewhere a link
+    is replaced: who may write to a folder does not choose what is written to.
     """
-    if target.exists() and not (target.is_file() or target.is_dir()):
+    if is_output and target.exists() and not (target.is_file() or target.is_dir()):
         yield target
         return
-    if target.is_symlink():
+    if is_output and target.is_symlink():
         target = Path(os.path.realpath(target))
     temporary = target.with_name(f".{target.name[:_LONGEST_NAME]}.{os.getpid()}-{next(_numbers)}.new")
     try:

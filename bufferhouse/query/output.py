@@ -71,7 +71,7 @@ def answer(
     else:
         text = None
         # Of what was there nothing is lost when this fails, and nothing new is left behind.
-        with replacing(output) as new:
+        with replacing(output, is_output=True) as new:
             if form == "parquet":
                 count = door.batches(sql, parameters, lambda batches: _write_parquet(batches, new))
             else:

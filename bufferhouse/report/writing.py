@@ -27,7 +27,7 @@ def write_page(path: Path, page: str) -> None:
         WarehouseFull: there is no space left.
     """
     try:
-        with replacing(path) as new:
+        with replacing(path, is_output=True) as new:
             new.write_text(page, encoding="utf-8")
     except OSError as error:
         raise unwritable(f"the page cannot be written to {path}", error) from None

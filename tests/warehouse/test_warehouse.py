@@ -233,6 +233,17 @@ def test_publishing_replaces_the_copy_in_one_step(warehouse):
     assert {warehouse.name, f"{warehouse.name}.lock", old.name} == names
 
 
+def test_publishing_writes_through_no_link(warehouse, tmp_path):
+    """Who may write to the folder does not choose what the copy is written over."""
+    with writing(warehouse):
+        pass
+    (tmp_path / "other").write_text("of somebody else")
+    published_path(warehouse).symlink_to(tmp_path / "other")
+    assert 0 == call("publish", "--warehouse", warehouse).code
+    assert "of somebody else" == (tmp_path / "other").read_text()
+    assert not published_path(warehouse).is_symlink()
+
+
 def test_publish_of_the_command_line_prints_the_copy(warehouse):
     """Data on standard output: the path of the copy."""
     outcome = call("publish", "--warehouse", warehouse)
