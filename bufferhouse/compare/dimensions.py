@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from bufferhouse.compare.signature import Step, changed_shapes, read_signature, steps
+from bufferhouse.compare.signature import Step, changed_shapes, steps
 from bufferhouse.compare.tiers import without_layout
+from bufferhouse.tabulate.signature import read_signature
 
 
 @lru_cache(1 << 10)

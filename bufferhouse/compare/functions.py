@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from bufferhouse.compare.pairing import RENAMED, RESHAPED, Dump, Pair, pairs_of_program
-from bufferhouse.compare.signature import read_signature
 from bufferhouse.compare.tiers import normalised
+from bufferhouse.tabulate.signature import read_signature
 
 UNNAMED = "(unnamed)"  # what `dump.identity.program_name` calls a module without a name
 _ALIKE = 0.5  # less in common than this, and even the only pair of a function is a guess

@@ -7,9 +7,9 @@ from bufferhouse.compare.causes import Cause, former
 from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.dimensions import changed_dimensions, explanation
 from bufferhouse.compare.pairing import RESHAPED, Pair
-from bufferhouse.compare.signature import read_signature
 from bufferhouse.compare.tiers import normalised, tiles
 from bufferhouse.compare.values import Value
+from bufferhouse.tabulate.signature import read_signature
 
 _PREFIX_PARTS = 3  # of a name stack: program, transformation or layer, and what is in it
 _NOTHING = "(none)"

@@ -1,23 +1,15 @@
 """What changed between two entry signatures, in words."""
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from bufferhouse.errors import counted
+from bufferhouse.tabulate.signature import LEAF, read_signature
 
 _SHOWN = 3  # shapes that changed; a line counts the others
-_LEAF = re.compile(r"(?P<type>[a-z][a-z0-9]*)\[(?P<dims>[^\]]*)\]")
 _NAMES = {1: ("the only",), 2: ("leading", "last"), 3: ("leading", "second", "last")}
-
-
-class Signature(NamedTuple):
-    """The leaves of the parameters and of the output of a program, such as `f32[32,512]`, in their order."""
-
-    parameters: tuple[str, ...]
-    output: tuple[str, ...]
 
 
 class Step(NamedTuple):
@@ -45,17 +37,6 @@ class Step(NamedTuple):
         if self.after and self.before % self.after == 0:
             return f"÷{self.before // self.after}"
         return f"{self.before:,} → {self.after:,}"
-
-
-@lru_cache(1 << 12)
-def read_signature(text: str) -> Signature:
-    """Read a signature as `entry_signature` holds it: `(f32[8], s32[])->(f32[8])`."""
-    inside, _, output = text.partition(")->(")
-    return Signature(tuple(_leaves(inside)), tuple(_leaves(output)))
-
-
-def _leaves(text: str) -> Iterator[str]:
-    return (found[0] for found in _LEAF.finditer(text))
 
 
 def signature_words(before: str, after: str) -> list[str]:
@@ -123,7 +104,7 @@ def _unlikeness(before: str, after: str) -> int | None:
 
 @lru_cache(1 << 12)
 def _parts(leaf: str) -> tuple[str, tuple[str, ...]]:
-    found = _LEAF.fullmatch(leaf)
+    found = LEAF.fullmatch(leaf)
     return found["type"], tuple(filter(None, found["dims"].split(",")))
 
 

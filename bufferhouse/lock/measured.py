@@ -7,12 +7,12 @@ from typing import Any
 import duckdb
 
 from bufferhouse.compare.flags import effective_options
-from bufferhouse.compare.signature import read_signature
 from bufferhouse.compare.tiers import normalised
 from bufferhouse.lock.entry import PADDING_SITES, Entry, Lock, Site, Space, grouped
 from bufferhouse.lock.places import Checkout
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.sources.flags import effective_flags
+from bufferhouse.tabulate.signature import read_signature
 
 # `params[3]['w']`: the leaves of all layers are one site. `args[3]` is an argument, and stays.
 _LAYER = re.compile(r"\[\d+\](?=[\[.])")

@@ -6,7 +6,6 @@ between two of them the line is marked as interpolated, beyond them nothing is s
 the schedule changes between two points the line between them may be far from the truth.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import reduce
@@ -16,12 +15,11 @@ from typing import NamedTuple
 
 import duckdb
 
-from bufferhouse.compare.signature import read_signature
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record, ask
+from bufferhouse.tabulate.signature import LEAF, read_signature
 
-_LEAF = re.compile(r"([a-z][a-z0-9]*)\[([^\]]*)\]")
 _MOST = 200  # programs of one function that are compared with one another
 _SCHEDULES = """
 SELECT dump_id, md5(string_agg(regexp_replace(instruction_name, '[.][0-9.]*$', ''), ' ' ORDER BY schedule_position))
@@ -153,7 +151,7 @@ def _by_dimension(signatures: Sequence[str]) -> Iterable[tuple[str, dict[int, in
     """Yield series in which some dimensions are one number, or multiples of it, and all else is equal."""
     shapes: dict[tuple, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
     for place, text in enumerate(signatures):
-        leaves = [_LEAF.fullmatch(leaf) for side in read_signature(text) for leaf in side]
+        leaves = [LEAF.fullmatch(leaf) for side in read_signature(text) for leaf in side]
         dims = [[size for size in leaf[2].split(",") if size] for leaf in leaves]
         if all(size.isdigit() for sizes in dims for size in sizes):
             kinds = tuple((leaf[1], len(sizes)) for leaf, sizes in zip(leaves, dims, strict=True))
