@@ -1,4 +1,4 @@
 """Why a program did not fit: messages of XLA put together with the dumps that explain them.
 
-`worth` says what a value costs at the peak. What goes out is a `finding.Finding` for each message.
+What goes out is a `finding.Finding` for each message.
 """

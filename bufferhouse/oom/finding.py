@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 import duckdb
 
-from bufferhouse.compare.values import read_values
 from bufferhouse.messages import join, rules
 from bufferhouse.messages.figures import nominal
 from bufferhouse.messages.message import DONATION, Message
 from bufferhouse.messages.rules import Reproduced
-from bufferhouse.oom.worth import worth
 from bufferhouse.query.statements import Record, ask
+from bufferhouse.whatif.moments import Moments
+from bufferhouse.whatif.space import read_space
 
 _PARTS = {"arguments": "parameters", "outputs": "outputs", "temporaries": "temporaries"}
 VALUES = 10  # that a finding names
@@ -109,14 +109,13 @@ def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
     if finding.message.memory_space not in _DEFAULT:
         finding.values = _of_the_kernel(con, finding.message, dump_id)
         return
-    here = [value for value in read_values(con, [dump_id])[dump_id] if value.memory_space == 0]
-    occupied = dict(ask(con, "oom_timeline", dump_id=dump_id, memory_space=0).rows)
     at_peak = ask(con, "oom_values", dump_id=dump_id, memory_space=0).records
-    by_id = {value.value_id: value for value in here}
+    moments = Moments(read_space(con, dump_id))
+    rows, peak = moments.space.rows, moments.line.peak
     finding.values = [
-        {**one, "worth_bytes": worth(by_id[one["value_id"]], here, occupied)}
+        {**one, "worth_bytes": peak - moments.without(rows[one["value_id"]])}
         for one in at_peak[:VALUES]
-        if one["value_id"] in by_id
+        if one["value_id"] in rows
     ]
     finding.parts = {name: parts[part] for name, part in _PARTS.items()}
     if at_peak:  # else the dump has no live ranges, and nothing is known of a peak

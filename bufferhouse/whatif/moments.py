@@ -47,6 +47,12 @@ class Moments:
         """Return a plan of one value, to ask which edits it can take."""
         return self._small([self.place[row]] if row in self.place else [])
 
+    def without(self, row: int) -> int:
+        """Return the highest point of the timeline if a value were not there, and all others as they are."""
+        plan = self.plan([row], "remove")
+        plan.slots.keep(at for at, other in enumerate(plan.slots.value) if other != row)
+        return self.peak(plan)[0]
+
     def _small(self, kept: Iterable[int]) -> Plan:
         return Plan(self.space, Slots(*([getattr(self.slots, name)[at] for at in kept] for name in Slots.__slots__)))
 

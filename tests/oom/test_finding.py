@@ -11,19 +11,18 @@ from functools import cache
 
 import pytest
 
-from bufferhouse.compare.values import read_values
 from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.messages.figures import printed
 from bufferhouse.messages.join import dumps
 from bufferhouse.messages.message import read_messages
 from bufferhouse.messages.rules import RULES, Parts, capacity_bytes, reproduce
 from bufferhouse.oom.finding import Finding, explain, record
-from bufferhouse.oom.worth import worth
-from bufferhouse.query.statements import Record, ask
+from bufferhouse.query.statements import Record
 from bufferhouse.report.oom.text import oom_text
 from bufferhouse.whatif.chips import CHIPS
+from bufferhouse.whatif.moments import Moments
+from bufferhouse.whatif.space import read_space
 from tests.command_line import call
-from tests.compare.values import value
 from tests.oom.specimens import CORPUS, FITS, FOLDER, SAID, failures, log, unpacked
 
 
@@ -175,50 +174,16 @@ def test_a_rule_never_gives_other_bytes_than_are_printed(rule):
                 assert one.size_bytes == sum(getattr(parts, part) for part in rule.parts)
 
 
-def test_what_a_value_is_worth_is_capped_by_the_next_moment():
-    """Against brute force over bytes: the peak with the value and without it."""
-    rng = random.Random(7)
-    for _ in range(100):
-        values = [
-            value(
-                rng.randrange(1, 9),
-                start,
-                start + rng.randrange(4),
-                offset=rng.randrange(20),
-                allocation=rng.randrange(2),
-            )
-            for start in [rng.randrange(8) for _ in range(rng.randrange(1, 8))]
-        ]
-        occupied = peaks(values)
-        for one in values:
-            without = peaks([other for other in values if other is not one])
-            expected = max(occupied.values()) - max(without.values(), default=0)
-            assert expected == worth(one, values, occupied)
-
-
-def peaks(values) -> dict[int, int]:
-    """The bytes in the union of the slots alive at each position, counted byte by byte."""
-    alive: dict[int, set] = {position: set() for position in range(12)}
-    for one in values:
-        for position in range(one.start_position, one.end_position + 1):
-            alive[position] |= {
-                (one.allocation_index, byte) for byte in range(one.offset_bytes, one.offset_bytes + one.size_bytes)
-            }
-    return {position: len(slots) for position, slots in alive.items()}
-
-
 def test_the_values_are_those_of_the_peak(con, found):
     """The largest owners first, each with its source line; their bytes are those of the mart."""
     finding = found("libtpu-0.0.33/xent")
     assert ["fusion.2.remat", "fusion.25", "w.1"] == [one["instruction"] for one in finding.values[:3]]
     assert "/srv/train/train.py:183" == finding.values[0]["source"]
     assert all(one["worth_bytes"] <= one["size_bytes"] for one in finding.values)
-    dump_id = finding.dump["dump_id"]
-    occupied = dict(ask(con, "oom_timeline", dump_id=dump_id, memory_space=0).rows)
-    here = [one for one in read_values(con, [dump_id])[dump_id] if one.memory_space == 0]
+    moments = Moments(read_space(con, finding.dump["dump_id"]))
     for one in finding.values[:3]:
-        [gone] = [value for value in here if value.value_id == one["value_id"]]
-        assert one["worth_bytes"] == worth(gone, here, occupied)
+        gone = moments.space.rows[one["value_id"]]
+        assert one["worth_bytes"] == moments.line.peak - moments.without(gone)
 
 
 def test_one_command_answers(tmp_path):

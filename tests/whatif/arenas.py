@@ -58,6 +58,18 @@ def random_space(random_: random.Random, *, most: int = 9) -> Space:
     return Space(0, columns, uses, operands, allocations, ALIGNMENT)
 
 
+def crowded_space(random_: random.Random) -> Space:
+    """A space of temporaries in two allocations, in which slots share bytes at any time."""
+    space = random_space(random_)
+    columns = space.columns | {
+        "kind": ["temp"] * len(space),
+        "allocation": [random_.randrange(2) for _ in range(len(space))],
+        "offset_bytes": [random_.randrange(20) for _ in range(len(space))],
+    }
+    allocations = {0: ("temp", 64), 1: ("temp", 64)}
+    return Space(0, columns, space.uses, space.operands, allocations, ALIGNMENT, strict=frozenset(allocations))
+
+
 def _placed(random_, columns, arena, size, start, end) -> tuple[int, int, int]:
     """Where a temporary lives and stands: in the place of one that ends when it starts, or where nothing else is."""
     own = [row for row, one in enumerate(columns["allocation"]) if one == arena]

@@ -6,11 +6,12 @@ import pytest
 
 from bufferhouse.errors import UsageError
 from bufferhouse.whatif.edits import Edit
+from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.outcome import after, before, compute
 from bufferhouse.whatif.packing import Body, bodies_of, height, pack, verify
 from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.slots import lower_bound, timeline
-from tests.whatif.arenas import ALIGNMENT, LAST, alive, possible_edits, random_space, smallest_arena
+from tests.whatif.arenas import ALIGNMENT, LAST, alive, crowded_space, possible_edits, random_space, smallest_arena
 
 KINDS = {"free", "remove", "donate", "shrink", "unpad", "remat", "offload", "shard"}
 
@@ -44,6 +45,17 @@ def check_arena(plan: Plan, seed: int, edit: Edit) -> None:
         assert lower_bound(plan.slots, ALIGNMENT) == packing.low_bytes <= packing.high_bytes
         if len(bodies) <= 5:
             assert packing.low_bytes <= smallest_arena(bodies, ALIGNMENT) <= packing.high_bytes, (seed, edit)
+
+
+@pytest.mark.parametrize("make", [random_space, crowded_space])
+def test_without_a_value_the_next_moment_is_the_highest(make):
+    """Whatever its kind, and whoever lies on its bytes."""
+    for seed in range(100):
+        space = make(random.Random(seed))
+        moments = Moments(space)
+        for row in range(len(space)):
+            expected = max(map(len, alive(space, [Edit("remove", f"v{row}")]).values()))
+            assert expected == moments.without(row), (seed, row)
 
 
 def test_of_many_bodies_few_are_moved():
