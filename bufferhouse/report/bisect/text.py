@@ -14,8 +14,8 @@ from bufferhouse.report.compare.text import compare_object
 from bufferhouse.report.oom.text import oom_sections, told
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable
-from bufferhouse.report.text.screen import terminal_text
-from bufferhouse.report.text.sections import Section, markdown_text, plain_json
+from bufferhouse.report.text.screen import report_text
+from bufferhouse.report.text.sections import Section, plain_json
 
 _POINTS = [
     Column("name", "point", limit=60),
@@ -56,7 +56,7 @@ def bisect_text(bisected: Bisected, form: str, *, exact: bool = False) -> str:
         sections += compare_sections(bisected.comparison, exact=exact)
     for finding in told(bisected.findings):
         sections += oom_sections(finding)
-    return (markdown_text if form == "markdown" else terminal_text)(verdict(bisected), sections, exact=exact)
+    return report_text(verdict(bisected), sections, form, exact=exact)
 
 
 def bisect_object(bisected: Bisected) -> Record:

@@ -13,8 +13,8 @@ from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.opening import opened
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.screen import terminal_text
-from bufferhouse.report.text.sections import Section, json_text, markdown_text
+from bufferhouse.report.text.screen import report_text
+from bufferhouse.report.text.sections import Section, json_text
 from bufferhouse.sources.flags import effective_flags
 
 _SHOWN = 40  # rows on a terminal and in Markdown
@@ -93,8 +93,7 @@ def determinism_text(found: Determinism, form: str, *, exact: bool = False) -> s
     if single := [row for row in rows if row["basis"] == "one run"]:
         why = "These runs say no flags or no compiler version, so each is compared with itself only."
         sections.append(Section("Different bytes within one run", [why], _COLUMNS, single, shown=_SHOWN))
-    write = markdown_text if form == "markdown" else terminal_text
-    return write("Programs with different bytes from the same compiler and flags", sections, exact=exact)
+    return report_text("Programs with different bytes from the same compiler and flags", sections, form, exact=exact)
 
 
 def _judged(facts: Record) -> list[str]:

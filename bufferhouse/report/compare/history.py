@@ -17,8 +17,8 @@ from bufferhouse.report.compare.text import with_causes
 from bufferhouse.report.opening import find_programs, opened
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
-from bufferhouse.report.text.screen import cut, terminal_text
-from bufferhouse.report.text.sections import Section, markdown_text, plain_json
+from bufferhouse.report.text.screen import cut, report_text
+from bufferhouse.report.text.sections import Section, plain_json
 
 _EXPLAINED = 5  # change points of a series, the biggest; --format json has all
 _SHOWN = 20  # series without a change
@@ -95,8 +95,7 @@ def blame_text(blamed: Blamed, form: str, *, exact: bool = False) -> str:
     sections = _joined_sections(blamed.joined, exact)
     sections += [section for one in blamed.series if one.changes for section in _sections(one, blamed.metric, exact)]
     sections += _unchanged_section([one for one in blamed.series if not one.changes])
-    write = markdown_text if form == "markdown" else terminal_text
-    return write(f"{cut(blamed.word, _LONGEST)} from run to run", sections, exact=exact)
+    return report_text(f"{cut(blamed.word, _LONGEST)} from run to run", sections, form, exact=exact)
 
 
 def _joined_records(joined: Sequence[Joined]) -> list[Record]:

@@ -9,8 +9,8 @@ from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.gate import gate_object, gate_sections, github_text, offender_records
 from bufferhouse.report.compare.records import KEY, OF_THE_PROGRAM
 from bufferhouse.report.compare.sections import compare_sections, device_notes, rollup_section, title
-from bufferhouse.report.text.screen import terminal_text
-from bufferhouse.report.text.sections import markdown_text, plain_json
+from bufferhouse.report.text.screen import report_text
+from bufferhouse.report.text.sections import plain_json
 
 
 def compare_text(
@@ -35,8 +35,7 @@ def compare_text(
     explain = offender_records(comparison, gate[0]) if gate and gate[0].offenders else None
     first, *others = compare_sections(comparison, by=by, exact=exact, explain=explain)
     judged = gate_sections(comparison, *gate, exact=exact) if gate else []
-    write = markdown_text if form == "markdown" else terminal_text
-    return write(title(comparison), [first, *judged, *others], exact=exact)
+    return report_text(title(comparison), [first, *judged, *others], form, exact=exact)
 
 
 def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:

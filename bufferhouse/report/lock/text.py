@@ -20,8 +20,8 @@ from bufferhouse.report.site.sources import source_links
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable, space_title
 from bufferhouse.report.text.github import annotation, place_of
-from bufferhouse.report.text.screen import terminal_text
-from bufferhouse.report.text.sections import Section, markdown_text, plain_json
+from bufferhouse.report.text.screen import report_text
+from bufferhouse.report.text.sections import Section, plain_json
 
 _SHOWN = 15
 _EXPLAINED = 5  # programs
@@ -91,8 +91,7 @@ def lock_text(
     if form == "github":
         return _github(held, judged, limit, comparison, name)
     sections = _sections(held, judged, limit, comparison, name, links or Links(), exact)
-    write = markdown_text if form == "markdown" else terminal_text
-    return write(f"{name}: {'nothing grew' if judged.is_passed else 'not passed'}", sections, exact=exact)
+    return report_text(f"{name}: {'nothing grew' if judged.is_passed else 'not passed'}", sections, form, exact=exact)
 
 
 def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str) -> Record:

@@ -9,8 +9,8 @@ from bufferhouse.oom.finding import Finding, record
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable
 from bufferhouse.report.text.github import annotation
-from bufferhouse.report.text.screen import terminal_text
-from bufferhouse.report.text.sections import Section, markdown_text, plain_json
+from bufferhouse.report.text.screen import report_text
+from bufferhouse.report.text.sections import Section, plain_json
 
 _BAR = 40  # characters for the capacity
 _SAID = {
@@ -71,7 +71,7 @@ def oom_text(findings: Sequence[Finding], refused: Sequence[Refused], form: str)
     sections = [section for finding in told(findings) for section in oom_sections(finding)]
     if refused:
         sections.append(refused_section(refused))
-    return (markdown_text if form == "markdown" else terminal_text)(title(findings), sections)
+    return report_text(title(findings), sections, form)
 
 
 def refused_section(refused: Sequence[Refused]) -> Section:

@@ -9,8 +9,8 @@ from bufferhouse.report.program.data import PARTS, Program, Space
 from bufferhouse.report.program.kept import copies_note, copy_records, kept_records
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
-from bufferhouse.report.text.screen import cut, terminal_text
-from bufferhouse.report.text.sections import Section, json_text, markdown_text
+from bufferhouse.report.text.screen import cut, report_text
+from bufferhouse.report.text.sections import Section, json_text
 
 _BARS = 60  # of a timeline
 _SHOWN_OWNERS = 15
@@ -156,7 +156,7 @@ def program_text(program: Program, form: str, *, exact: bool = False) -> str:
         about = {"warehouse": program.warehouse, "asked_at": program.asked_at, "dump": program.dump}
         return json_text(about, program.answers)
     sections = list(_sections(program, exact_bytes if exact else human_bytes))
-    return (markdown_text if form == "markdown" else terminal_text)(program.name, sections, exact=exact)
+    return report_text(program.name, sections, form, exact=exact)
 
 
 def _sections(program: Program, shown: Bytes) -> list[Section]:

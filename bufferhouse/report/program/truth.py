@@ -18,8 +18,8 @@ from bufferhouse.report.program.data import find_dump
 from bufferhouse.report.program.text import subtitle_of
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, printable, space_title
-from bufferhouse.report.text.screen import terminal_text
-from bufferhouse.report.text.sections import Section, json_text, markdown_text
+from bufferhouse.report.text.screen import report_text
+from bufferhouse.report.text.sections import Section, json_text
 
 SOURCE = "program_truth"  # the answer
 _PLACE = ("run_id", "relative_path")
@@ -104,7 +104,7 @@ def truth_text(truth: Truth, form: str, *, exact: bool = False) -> str:
         sections += [section, Section("", rules)]
     sections.append(Section("Verdicts", [f"{name}: {said}." for name, said in VERDICTS.items()]))
     title = f"Official numbers: {truth.name}"
-    return (markdown_text if form == "markdown" else terminal_text)(title, sections, exact=exact)
+    return report_text(title, sections, form, exact=exact)
 
 
 def truth_page(truth: Truth) -> str:

@@ -6,8 +6,8 @@ from bufferhouse.report.compare.joined import joined_section
 from bufferhouse.report.run.data import Run
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable, reject_line, space_heading, space_key
-from bufferhouse.report.text.screen import terminal_text
-from bufferhouse.report.text.sections import Section, json_text, markdown_text
+from bufferhouse.report.text.screen import report_text
+from bufferhouse.report.text.sections import Section, json_text
 
 _SHOWN = 15  # rows of a table on a terminal and in Markdown
 _SHOWN_REJECTS = 10
@@ -189,4 +189,4 @@ def run_text(run: Run, form: str, *, exact: bool = False) -> str:
     if form == "json":
         about = {"warehouse": run.warehouse, "asked_at": run.asked_at, "run": run.facts}
         return json_text(about, run.answers)
-    return (markdown_text if form == "markdown" else terminal_text)(title(run), run_sections(run), exact=exact)
+    return report_text(title(run), run_sections(run), form, exact=exact)

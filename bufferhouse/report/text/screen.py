@@ -18,7 +18,7 @@ from rich.text import Text
 from bufferhouse.query.statements import Record
 from bufferhouse.report.text.columns import Column, said
 from bufferhouse.report.text.figures import printable
-from bufferhouse.report.text.sections import Section
+from bufferhouse.report.text.sections import Section, markdown_text
 
 RISE, FALL = "red", "green"
 _WIDTH = 120  # of a terminal that does not say its own
@@ -55,6 +55,11 @@ def terminal_text(title: str, sections: Sequence[Section], *, exact: bool = Fals
             screen.print()
             print_section(screen, section, exact)
     return lines_of(captured.get())
+
+
+def report_text(title: str, sections: Sequence[Section], form: str, *, exact: bool = False) -> str:
+    """Return a report in Markdown where `form` says so, else as lines that fit the terminal; `exact` as there."""
+    return (markdown_text if form == "markdown" else terminal_text)(title, sections, exact=exact)
 
 
 def line(text: str, style: str = "") -> Text:

@@ -9,8 +9,8 @@ from bufferhouse.query.statements import Record
 from bufferhouse.report.opening import find_programs, opened
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable
-from bufferhouse.report.text.screen import terminal_text
-from bufferhouse.report.text.sections import Section, markdown_text, plain_json
+from bufferhouse.report.text.screen import report_text
+from bufferhouse.report.text.sections import Section, plain_json
 from bufferhouse.warehouse.run_names import find
 from bufferhouse.whatif.chips import chip_of
 from bufferhouse.whatif.series import Fitting, Piece, Series, fitting, read_series
@@ -75,7 +75,7 @@ def fits_text(asked: Asked, form: str, *, exact: bool = False) -> str:
     sections = [_section(one, asked) for one in asked.series]
     name = f"{asked.chip}, " if asked.chip else ""
     title = f"Will it fit: {name}{human_bytes(asked.capacity_bytes)} for a program"
-    return (markdown_text if form == "markdown" else terminal_text)(title, sections, exact=exact)
+    return report_text(title, sections, form, exact=exact)
 
 
 def _section(series: Series, asked: Asked) -> Section:

@@ -6,8 +6,8 @@ from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title
-from bufferhouse.report.text.screen import terminal_text
-from bufferhouse.report.text.sections import Section, markdown_text, plain_json
+from bufferhouse.report.text.screen import report_text
+from bufferhouse.report.text.sections import Section, plain_json
 from bufferhouse.report.whatif.data import Change, Savings, Subject
 from bufferhouse.whatif.fitting import Fit
 from bufferhouse.whatif.outcome import Outcome
@@ -54,7 +54,7 @@ def change_text(change: Change, form: str, *, exact: bool = False) -> str:
     if form == "json":
         return plain_json({**about(subject, outcome), "edits": [edit_record(subject, one) for one in outcome.applied],
                            **({"fit": _fit_record(change.fit)} if change.fit else {})})  # fmt: skip
-    return _text(change_title(change), change_sections(change), form, exact)
+    return report_text(change_title(change), change_sections(change), form, exact=exact)
 
 
 def change_title(change: Change) -> str:
@@ -89,7 +89,7 @@ def savings_text(savings: Savings, form: str, *, exact: bool = False) -> str:
         members = [one for one in groups if one["by"] == by]
         if members:
             sections.append(_some(title, _GROUPS, members))
-    return _text(f"Savings: {_title(subject)}", sections, form, exact)
+    return report_text(f"Savings: {_title(subject)}", sections, form, exact=exact)
 
 
 def about(subject: Subject, outcome: Outcome) -> Record:
@@ -227,7 +227,3 @@ def _some(title: str, columns: Sequence[Column], records: Sequence[Record]) -> S
 
 def _said(size: int, exact: bool) -> str:
     return exact_bytes(size) if exact else human_bytes(size)
-
-
-def _text(title: str, sections: Sequence[Section], form: str, exact: bool) -> str:
-    return (markdown_text if form == "markdown" else terminal_text)(title, sections, exact=exact)
