@@ -159,7 +159,6 @@ def _explained(asked: "Asked", points: "Points", step: "Step", path: Any, wait: 
     if step.first_bad is not None:
         before, after = points.found[step.last_good], points.found[step.first_bad]
         with _asked(path, wait) as con:
-            con.execute("SET TimeZone = 'UTC'")
             ids = dict(con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
             if after.log is not None:
                 read = read_messages(io.BytesIO(after.log), f"the log of {after.name}")

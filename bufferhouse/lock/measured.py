@@ -27,7 +27,6 @@ def measured(
     Where there are several dumps of a program, the largest stands for it, and a note says so where runs differ.
     `chip` is what the dumps are compiled for; else their run says it, else the name of the dump (cpu, tpu, sm_9.0).
     """
-    con.execute("SET TimeZone = 'UTC'")
     if run_ids is None:
         run_ids = [run_id for (run_id,) in con.execute("SELECT run_id FROM raw.runs").fetchall()]
         refused = [uri for (uri,) in con.execute(REFUSED).fetchall()]

@@ -138,7 +138,6 @@ def read_comparison(
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
-        con.execute("SET TimeZone = 'UTC'")
         program_ids = None if program is None else find_programs(con, program)
         if after is None:
             parts = both_flag_sets(con, find_run(con, before), before, program_ids)

@@ -55,7 +55,6 @@ def read_determinism(path: Path | None, *, sources: Sequence[str] = (), wait: fl
     import polars as pl
 
     with opened(path, sources, wait) as (con, name, note):
-        con.execute("SET TimeZone = 'UTC'")
         told = _told(con)
         kinds = {"run_id": pl.Int64, "dump_id": pl.Int64, "effective_flags": pl.String}
         with registered(con, "determinism_flags", pl.DataFrame(told, schema=kinds, orient="row")):

@@ -73,7 +73,6 @@ def read_blame(
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
-        con.execute("SET TimeZone = 'UTC'")
         program_ids = find_programs(con, word)
         found = read_history(con, program_ids, metric=metric, memory_space=memory_space)
         joined = read_joined(con, program_ids, metric=metric, memory_space=memory_space)

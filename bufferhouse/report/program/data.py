@@ -139,7 +139,6 @@ def read_program(
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
-        con.execute("SET TimeZone = 'UTC'")
         program_id, dumps, dump = find_dump(con, word, run)
         dump_id = dump["dump_id"]
         asked = asked_of(con, [dump_id])[dump_id]

@@ -74,7 +74,6 @@ def read_truth(
         NothingToShow, UsageError, WarehouseBusy, WarehouseError: as `read_program`.
     """
     with opened(path, sources, wait) as (con, name, note):
-        con.execute("SET TimeZone = 'UTC'")
         _, _, dump = find_dump(con, word, run)
         answer = numbers_of(con, [dump["dump_id"]])[dump["dump_id"]]
     return Truth(name, datetime.now(UTC), note, dump, of_file(answer, dump["run_id"], dump["relative_path"]))

@@ -45,7 +45,6 @@ def read_run(path: Path | None, word: str | None, *, sources: Sequence[str] = ()
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(path, sources, wait) as (con, name, note):
-        con.execute("SET TimeZone = 'UTC'")
         run_id = find_run(con, word)
         before = ask(con, "run_before", run_id=run_id)
         joined = [row for run in before.records for row in joined_records(con, run["before_run_id"], run_id)]

@@ -107,7 +107,6 @@ def _build(
     is_forced: bool,
     progress: Progress | None,
 ) -> Built:
-    con.execute("SET TimeZone = 'UTC'")
     manifest = Manifest.read(kept := target.read(NAME))
     if kept is None and target.read("index.html") is not None:
         raise UsageError(f"{target}: there is an index.html that is not of a site of bufferhouse; name another folder")

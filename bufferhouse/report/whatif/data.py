@@ -111,7 +111,6 @@ def _subject(
     path: Path | None, word: str, memory_space: int, run: str | None, sources: Sequence[str], wait: float
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Subject]]:
     with opened(path, sources, wait) as (con, _, note):
-        con.execute("SET TimeZone = 'UTC'")
         _, _, dump = find_dump(con, word, run)
         space = read_space(con, dump["dump_id"], memory_space)
         if not space.allocations:
