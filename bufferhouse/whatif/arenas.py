@@ -67,7 +67,7 @@ def pack_arenas(
     waiting = con.execute(_WAITING).fetchall()
     for start in range(0, len(waiting), _BATCH):
         chosen = waiting[start : start + _BATCH]
-        rows = [row for key, slots, alignment in _arenas(con, chosen) for row in [_packed(key, slots, alignment, work)]]
+        rows = [_packed(*arena, work) for arena in _arenas(con, chosen)]
         frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
         with warehouse.alone(), transaction(con), streamed(con, "packings_to_add", frame):
             con.execute(f"INSERT INTO {warehouse.stored('packings')} BY NAME SELECT * FROM packings_to_add")

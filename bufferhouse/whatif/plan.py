@@ -163,7 +163,7 @@ class Plan:
         if kind == "output":
             self._to_arena(row)
             if not uses:
-                self._drop([row])
+                self._drop(row)
                 return "bound", "it is no longer returned, and nothing else reads it; the compiler may schedule anew"
             self.slots.end[at] = min(self.slots.end[at], last)
             self.fading.append(row)
@@ -179,7 +179,7 @@ class Plan:
         if kind == "output":
             self._to_arena(row)
         allocation = self.space.columns["allocation"][row]
-        self._drop([row])
+        self._drop(row)
         if kind == "constant":
             self._resize(allocation)
         return "bound", "the value is gone and nothing takes its place; the compiler may schedule anew"
@@ -280,7 +280,8 @@ class Plan:
 
     def _remat(self, edit: Edit, row: int) -> tuple[str, str]:
         c = self.space.columns
-        self._temporary(edit, row, "computed again")
+        if c["role"][row] != ARENA:
+            raise self.refused(edit, row, f"is of kind {c['role'][row]}: only temporaries are computed again")
         if c["is_phi"][row] or c["opcode"][row] in _NOT_AGAIN or c["opcode"][row] is None:
             raise self.refused(edit, row, f"cannot be computed again: it is made by {c['opcode'][row] or 'a merge'}")
         at, uses = self._slot(edit, row), self._uses(edit, row)
@@ -321,11 +322,6 @@ class Plan:
         self.host_bytes += size
         return "estimate", f"it is on the device {edit.window} positions around each use, else on the host"
 
-    def _temporary(self, edit: Edit, row: int, what: str) -> None:
-        kind = self.space.columns["role"][row]
-        if kind != ARENA:
-            raise self.refused(edit, row, f"is of kind {kind}: only temporaries are {what}")
-
     # What edits have in common.
 
     def _added(self, row: int, size: int, start: int, end: int) -> int:
@@ -356,8 +352,8 @@ class Plan:
             self.slots.is_arena[at] = True
         self.fixed[allocation] = 0
 
-    def _drop(self, rows: Iterable[int]) -> None:
-        self._drop_slots([at for row in rows for at in self._rows.get(row, ())])
+    def _drop(self, row: int) -> None:
+        self._drop_slots(self._rows.get(row, ()))
 
     def _drop_slots(self, places: Iterable[int]) -> None:
         """Make slots empty: `apply` takes them out together, as the places of the others must stay until then."""

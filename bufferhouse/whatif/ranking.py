@@ -54,7 +54,7 @@ def rank(space: Space, *, kinds: Sequence[str] = KINDS, most: int = MOST) -> Ran
     check_live_ranges(space)
     moments = Moments(space)
     peak, position = moments.line.peak, moments.line.position
-    at_peak = [row for row in moments.at(position)] if position is not None else []
+    at_peak = moments.at(position) if position is not None else []
     found: list[Worth] = []
     for limit, edit, row in _candidates(space, at_peak, kinds):
         if len(found) >= most and limit <= found[most - 1].worth_bytes:

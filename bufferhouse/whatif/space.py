@@ -17,7 +17,7 @@ _VALUES = """
 SELECT v.dump_id, v.value_id, a.kind, v.allocation_index, v.offset_bytes, v.size_bytes, v.start_position,
     v.end_position, v.instruction_name, v.shape_index, v.shape_text, v.is_tuple, v.is_phi, v.uses_state, t.opcode,
     t.op_name, t.source_file || COALESCE(':' || t.source_line, ''),
-    a.parameter_number, v.layout_padding_bytes, v.slack_bytes
+    a.parameter_number, v.layout_padding_bytes
 FROM staging.hlo_values AS v
 INNER JOIN staging.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
 LEFT JOIN staging.instruction_texts AS t ON v.dump_id = t.dump_id AND v.instruction_text_id = t.instruction_text_id
@@ -51,7 +51,6 @@ WHERE d.dump_id IN ({dump_ids})
 COLUMNS = (
     *("value_id", "kind", "allocation", "offset_bytes", "size_bytes", "start", "end", "instruction", "shape_index"),
     *("shape", "is_tuple", "is_phi", "uses_state", "opcode", "op_name", "source", "parameter", "padding_bytes"),
-    "slack_bytes",
 )
 
 
@@ -74,7 +73,6 @@ class Space:
     alignment: int
     live_out: frozenset[int] = frozenset()
     has_live_ranges: bool = True
-    has_uses: bool = True
     strict: frozenset[int] = frozenset()  # allocations whose slots overlap for longer than an instant
     rows: dict[int, int] = field(default_factory=dict)  # of the values, by value_id
     held: dict[int, list[int]] = field(default_factory=dict)  # the rows of each allocation
@@ -165,7 +163,6 @@ def _space(
         alignment_of(target, memory_space, offsets),
         frozenset(index for index, *_, is_live_out in allocations if is_live_out),
         has_live_ranges=state in ("present", "unbounded"),
-        has_uses=any(state in ("listed", "empty") for state in columns["uses_state"]),
         strict=frozenset(index for index, _, _, is_strict, _ in allocations if is_strict),
     )
 

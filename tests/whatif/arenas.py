@@ -48,7 +48,7 @@ def random_space(random_: random.Random, *, most: int = 9) -> Space:
         row = (
             *(number, kind, allocation, offset, size, start, end, f"v{number}", None, shape, False, False, "listed"),
             *("parameter" if kind == "parameter" else "fusion", f"jit(f)/{number % 3}", f"f.py:{number % 4}"),
-            *(number if kind == "parameter" else None, padding, 0),
+            *(number if kind == "parameter" else None, padding),
         )
         for name, found in zip(COLUMNS, row, strict=True):
             columns[name].append(found)

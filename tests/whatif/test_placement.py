@@ -58,7 +58,7 @@ def test_an_output_in_the_place_of_a_parameter_adds_nothing():
     columns = {name: [] for name in COLUMNS}
     for number, kind, allocation, offset, size, start, end in rows:
         row = (number, kind, allocation, offset, size, start, end, f"v{number}", None, "f32[3]{0}", False, False,
-               "listed", "fusion", None, None, number, 0, 0)  # fmt: skip
+               "listed", "fusion", None, None, number, 0)  # fmt: skip
         for name, found in zip(COLUMNS, row, strict=True):
             columns[name].append(found)
     space = Space(0, columns, [[2], []], [[], []], {0: ("parameter", 12), 1: ("output", 12)}, ALIGNMENT)
