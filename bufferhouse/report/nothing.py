@@ -1,7 +1,6 @@
 """A report that has nothing to show, as nothing was loaded or every dump was refused: its error and its page."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import duckdb
 
@@ -56,7 +55,6 @@ def nothing_page(nothing: NothingToShow) -> str:
         "Nothing to show",
         {},
         warehouse="the warehouse",
-        asked_at=datetime.now(UTC),
         loaded_at=facts["loaded_at"],
         what=_sentence(nothing.what),
         why=_sentence(nothing.why),

@@ -25,6 +25,16 @@ class Shared:
         return self._paths[key]
 
 
+def beside(address: str, suffix: str) -> str:
+    """Return the address of what lies beside a page: its figures (`json`), or these as a script (`js`)."""
+    return f"{address.removesuffix('.html')}.{suffix}"
+
+
+def root_of(address: str) -> str:
+    """Return what leads from a page to the root of the site."""
+    return "../" * address.count("/")
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """The frame of one page.
@@ -41,6 +51,20 @@ class Frame:
     scripts: Sequence[str] = ()
     data: str = ""
     said: str = ""
+
+    @classmethod
+    def at(
+        cls,
+        address: str,
+        place: str,
+        shared: Shared,
+        crumbs: Sequence[tuple[str, str]] = (),
+        *,
+        scripts: Sequence[str] = (),
+        said: str = "",
+    ) -> "Frame":
+        """Return the frame of the page at an address below the root of the site, with its figures beside it."""
+        return cls(root_of(address), place, shared, crumbs, scripts, beside(address, "json").rpartition("/")[2], said)
 
     def keep(self, name: str, suffix: str, content: Callable[[], str]) -> str:
         """Return the address of a shared file, from the page."""

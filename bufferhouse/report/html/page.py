@@ -12,7 +12,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -50,8 +50,8 @@ def page(
     title: str,
     answers: Mapping[str, Answer],
     *,
-    warehouse: str,
-    asked_at: datetime,
+    warehouse: str = "",
+    asked_at: datetime | None = None,
     loaded_at: datetime | None = None,
     scripts: Sequence[str] = (),
     shared_texts: Collection[str] = (),
@@ -67,8 +67,8 @@ def page(
     Of the answers named in `shared_texts` each text is embedded once: they have `"texts": {column: [...]}` besides,
     and a cell of such a column is the place of its text there.
 
-    `scripts` are further scripts of `assets/`, by name. The last line of the page names the `warehouse`, when it was
-    asked, and when it was last loaded.
+    `scripts` are further scripts of `assets/`, by name. The last line of a page that stands alone names the
+    `warehouse`, when it was asked (now, where that is not given), and when it was last loaded.
     """
     below = Below(frame)
     body = _environment().get_template(template).render(given, below=below, root=frame.root if frame else "")
@@ -95,7 +95,7 @@ def page(
         scripts=[Markup(script) for script in running],
         version=__version__,
         warehouse=warehouse,
-        asked_at=asked_at,
+        asked_at=asked_at or datetime.now(UTC),
         loaded_at=loaded_at,
     )  # fmt: skip
 

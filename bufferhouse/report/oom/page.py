@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from bufferhouse.messages.message import Refused
 from bufferhouse.oom.finding import Finding
@@ -17,7 +16,6 @@ def oom_page(findings: Sequence[Finding], refused: Sequence[Refused], *, warehou
         title(findings),
         {},
         warehouse=warehouse,
-        asked_at=datetime.now(UTC),
         name=title(findings),
         findings=[
             [replace(section, name=f"{section.name}-{number}") for section in oom_sections(finding)]

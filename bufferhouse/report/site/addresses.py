@@ -64,13 +64,3 @@ def step_address(before_name: str, after_name: str) -> str:
 def table_address(name: str) -> str:
     """Return the address of a table or a model in the catalog."""
     return f"catalog/{name}.html"
-
-
-def beside(address: str, suffix: str) -> str:
-    """Return the address of what lies beside a page: its figures (`json`), or these as a script (`js`)."""
-    return f"{address.removesuffix('.html')}.{suffix}"
-
-
-def root_of(address: str) -> str:
-    """Return what leads from a page to the root of the site."""
-    return "../" * address.count("/")

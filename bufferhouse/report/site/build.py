@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from bufferhouse.report.html.frame import Shared
+from bufferhouse.report.html.frame import Shared, root_of
 from bufferhouse.report.html.page import waiting_page
-from bufferhouse.report.site.addresses import root_of
 from bufferhouse.report.site.built import Built, Progress
 from bufferhouse.report.site.manifest import NAME, Manifest, digest
 from bufferhouse.report.site.target import Target

@@ -1,7 +1,6 @@
 """The catalog and the lineage of a site: every table, mart, column and question, and how models read each other."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -11,7 +10,7 @@ from bufferhouse.query.cookbook import questions, shown
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import page
-from bufferhouse.report.site.addresses import beside, root_of, table_address
+from bufferhouse.report.site.addresses import table_address
 from bufferhouse.report.site.build import Made
 from bufferhouse.report.site.figures import figures
 from bufferhouse.report.site.manifest import Manifest, code
@@ -79,12 +78,12 @@ class Catalog:
 
     def _frame(self, address: str, place: str = "Catalog") -> Frame:
         crumbs = [] if address in (LIST, LINEAGE) else [("Catalog", LIST)]
-        return Frame(root_of(address), place, self._shared, crumbs, data=beside(address, "json").rpartition("/")[2])
+        return Frame.at(address, place, self._shared, crumbs)
 
     def _page(self, address: str, title: str, about: Record, section: Section, **given: Any) -> Made:
         answers = {section.name: Answer.of(section.records)}
         text = page(
-            "site_table.html", title, {}, warehouse="", asked_at=datetime.now(UTC), frame=self._frame(address),
+            "site_table.html", title, {}, frame=self._frame(address),
             heading=title, section=section, **{"facts": [], "reads": [], "readers": [], "sql": "", **given},
         )  # fmt: skip
         return Made(address, text, figures(address, about, answers))
@@ -165,7 +164,7 @@ class Catalog:
             if hasattr(one, "sentence"):
                 asked.setdefault(one.topic, []).append((one.sentence, address))
         text = page(
-            "site_catalog.html", "Catalog", {}, warehouse="", asked_at=datetime.now(UTC), frame=self._frame(LIST),
+            "site_catalog.html", "Catalog", {}, frame=self._frame(LIST),
             layers=layers, questions=sorted(asked.items()),
         )  # fmt: skip
         names = [(name, address) for _, _, rows in layers for name, address, *_ in rows]
@@ -194,7 +193,7 @@ class Catalog:
             if table in place
         ]
         text = page(
-            "site_lineage.html", "Lineage", {}, warehouse="", asked_at=datetime.now(UTC),
+            "site_lineage.html", "Lineage", {},
             frame=self._frame(LINEAGE, "Lineage"),
             boxes=boxes, lines=lines, box_width=_WIDTH, box_height=_HEIGHT - 4,
             heads=_heads(rows), width=len(rows) * (_WIDTH + _GAP) - _GAP, height=24 + _HEIGHT * max(map(len, rows)),

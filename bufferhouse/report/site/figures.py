@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bufferhouse.query.statements import Answer
+from bufferhouse.report.html.frame import beside
 from bufferhouse.report.html.page import json_block
-from bufferhouse.report.site.addresses import beside
 from bufferhouse.version import __version__
 
 

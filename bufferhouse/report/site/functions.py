@@ -1,13 +1,12 @@
 """The pages of functions: all programs of one, and their history over the runs; and the list of all functions."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import page
-from bufferhouse.report.site.addresses import beside, function_address, root_of, run_address, slug
+from bufferhouse.report.site.addresses import function_address, run_address, slug
 from bufferhouse.report.site.build import Made
 from bufferhouse.report.site.figures import figures, script
 from bufferhouse.report.site.inventory import Inventory, Point
@@ -86,19 +85,11 @@ class Functions:
         records = [self._record(point, places[_figure(point)], len(programs) > 1) for point in points]
         records.sort(key=lambda row: (row["figure"], -row["run_order"]))
         answer = Answer.of([{name: row[name] for name in _TOLD} for row in records])
-        frame = Frame(
-            root_of(address),
-            "Programs",
-            self._shared,
-            crumbs=[("Programs", LIST)],
-            data=beside(address, "json").rpartition("/")[2],
-        )
+        frame = Frame.at(address, "Programs", self._shared, [("Programs", LIST)])
         text = page(
             "site_function.html",
             f"Program memory: {printable(name, 120)}",
             {"function_history": answer},
-            warehouse="",
-            asked_at=datetime.now(UTC),
             scripts=["figure", "history"],
             shared_texts=("function_history",),
             frame=frame,
@@ -197,13 +188,11 @@ class FunctionList:
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
         """Yield the page."""
-        frame = Frame(root_of(LIST), "Programs", self._shared, scripts=["list.js"], data="index.json")
+        frame = Frame.at(LIST, "Programs", self._shared, scripts=["list.js"])
         text = page(
             "site_functions.html",
             "Programs",
             {},
-            warehouse="",
-            asked_at=datetime.now(UTC),
             scripts=["search"],
             frame=frame,
             names=[(name, function_address(name)) for name, *_ in self._names],

@@ -1,7 +1,6 @@
 """The index of a site: what moved lately, what is stale, what was refused, what the figures cover; and the search."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 
 import duckdb
 
@@ -11,7 +10,7 @@ from bufferhouse.report.fleet.page import fleet_page
 from bufferhouse.report.fleet.tables import coverage_section
 from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import page
-from bufferhouse.report.site.addresses import function_address, root_of, run_address
+from bufferhouse.report.site.addresses import function_address, run_address
 from bufferhouse.report.site.build import INDEX, Made
 from bufferhouse.report.site.figures import figures
 from bufferhouse.report.site.inventory import Inventory, Step
@@ -129,13 +128,11 @@ class Index:
         ]  # fmt: skip
         tracks.sort(key=lambda row: row["started"], reverse=True)
         rejects = ask(self._con, "fleet_rejects", rejects=_REJECTS).records
-        frame = Frame("", "Fleet", self._shared, scripts=["programs/list.js"], data="index.json", said=_loaded(facts))
+        frame = Frame.at(INDEX, "Fleet", self._shared, scripts=["programs/list.js"], said=_loaded(facts))
         text = page(
             "site_index.html",
             "Memory of the fleet",
             answers if shown else {},
-            warehouse="",
-            asked_at=datetime.now(UTC),
             scripts=["search", *(["index"] if shown else [])],
             shared_texts=("movers",),
             frame=frame,
@@ -172,13 +169,11 @@ class Index:
 
     def _list(self, by_step: dict[str, list[Record]]) -> Made:
         records = [_step(step, by_step[step.address]) for step in reversed(self._inventory.steps.values())]
-        frame = Frame(root_of(STEPS), "Comparisons", self._shared, data="index.json")
+        frame = Frame.at(STEPS, "Comparisons", self._shared)
         text = page(
             "site_list.html",
             "Comparisons",
             {},
-            warehouse="",
-            asked_at=datetime.now(UTC),
             frame=frame,
             heading="Comparisons",
             lines=[
@@ -190,7 +185,7 @@ class Index:
         return Made(STEPS, text, figures(STEPS, {}, {"steps": Answer.of(records)}))
 
     def _trends(self, fleet: Fleet) -> Made:
-        frame = Frame("", "Trends", self._shared, data="fleet.json")
+        frame = Frame.at(TRENDS, "Trends", self._shared)
         linked = self._linked(fleet)
         runs = {run["run_name"]: run_address(run["run_name"]) for run in self._inventory.runs}
         functions = {name: function_address(name) for name in self._inventory.functions}

@@ -24,7 +24,7 @@ from bufferhouse.report.program.text import (
 )
 from bufferhouse.report.program.truth import SOURCE as TRUTH
 from bufferhouse.report.program.truth import VERDICTS, numbers_of, of_file, truth_sections, verdict_lines
-from bufferhouse.report.site.addresses import beside, function_address, root_of, run_address
+from bufferhouse.report.site.addresses import function_address, run_address
 from bufferhouse.report.site.build import Made
 from bufferhouse.report.site.figures import figures
 from bufferhouse.report.site.inventory import Compiled, Inventory
@@ -149,21 +149,13 @@ class Programs:
             embedded["program_peak"] = _cut(program.answers)["program_peak"]
         mapped = [space for space in spaces if space.mapped_count]
         has_timeline = any(space.has_timeline for space in spaces)
-        address = one.address
-        frame = Frame(
-            root_of(address),
-            "Programs",
-            self._shared,
-            crumbs=[("Programs", "programs/index.html"), (program.name, function_address(one.point.program_name))],
-            data=beside(address, "json").rpartition("/")[2],
-        )
+        crumbs = [("Programs", "programs/index.html"), (program.name, function_address(one.point.program_name))]
+        frame = Frame.at(one.address, "Programs", self._shared, crumbs)
         scripts = ["map", "map_view", "map_draw"] * bool(mapped) + ["figure", "moment"] * has_timeline
         return page(
             "site_program.html",
             f"{program.name}: {printable(program.dump['run_name'], 80)}",
             embedded if mapped or has_timeline or "program_peak" in embedded else {},
-            warehouse="",
-            asked_at=program.asked_at,
             scripts=scripts,
             shared_texts=("program_map", "program_peak", "program_timeline"),
             frame=frame,

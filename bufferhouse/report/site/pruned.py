@@ -1,11 +1,9 @@
 """Pages about what the warehouse no longer holds: a run that was removed, or is called otherwise now."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 
 from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import page
-from bufferhouse.report.site.addresses import beside, root_of
 from bufferhouse.report.site.build import Made
 from bufferhouse.report.site.manifest import GONE, Manifest, code, fingerprint
 
@@ -35,16 +33,11 @@ class Pruned:
         for address in addresses:
             folder = address.partition("/")[0]
             above = f"{folder}/index.html"
-            frame = Frame(
-                root_of(address), _PLACES[folder], self._shared, crumbs=[(_PLACES[folder], above)],
-                data=beside(address, "json").rpartition("/")[2],
-            )  # fmt: skip
+            frame = Frame.at(address, _PLACES[folder], self._shared, [(_PLACES[folder], above)])
             text = page(
                 "site_pruned.html",
                 "No longer in the warehouse",
                 {},
-                warehouse="",
-                asked_at=datetime.now(UTC),
                 frame=frame,
                 said=_WHAT[folder],
                 address=address.rpartition("/")[2].removesuffix(".html"),

@@ -7,11 +7,11 @@ from itertools import pairwise
 import duckdb
 
 from bufferhouse.query.statements import Answer, Record
-from bufferhouse.report.html.frame import Frame, Shared
+from bufferhouse.report.html.frame import Frame, Shared, root_of
 from bufferhouse.report.html.page import page
 from bufferhouse.report.run.data import Run, asked_of
 from bufferhouse.report.run.page import run_page
-from bufferhouse.report.site.addresses import beside, function_address, root_of, run_address, slug
+from bufferhouse.report.site.addresses import function_address, run_address, slug
 from bufferhouse.report.site.build import Made
 from bufferhouse.report.site.figures import figures, script
 from bufferhouse.report.site.inventory import Inventory
@@ -72,13 +72,7 @@ class Runs:
         linked = {name: _linked(answer, pages) for name, answer in answers.items()}
         empty = Answer([], [])
         of_run = {"run_facts": linked.pop("run_facts"), "run_before": empty, "run_reshaped": empty, **linked}
-        frame = Frame(
-            root_of(address),
-            "Runs",
-            self._shared,
-            crumbs=[("Runs", LIST)],
-            data=beside(address, "json").rpartition("/")[2],
-        )
+        frame = Frame.at(address, "Runs", self._shared, [("Runs", LIST)])
         text = run_page(Run("", datetime.now(UTC), None, of_run), frame, self._links(run))
         told = [
             (*point.compiled[1:2], point.program_name, point.compile_target, point.platform, point.memory_space,
@@ -134,9 +128,9 @@ class RunLists:
         """Yield the pages."""
         answers = {"runs": Answer.of(self._records)}
         if LIST in addresses:
-            frame = Frame(root_of(LIST), "Runs", self._shared, data="index.json")
+            frame = Frame.at(LIST, "Runs", self._shared)
             shown = Section("", (), _RUNS, self._records, "runs")
-            text = _page("site_runs.html", "Runs", frame, answers={}, section=shown, count=len(self._records))
+            text = page("site_runs.html", "Runs", {}, frame=frame, section=shown, count=len(self._records))
             names = [[run["run_name"], run["slug"], run["started"], run["run_link"]] for run in self._records]
             yield Made(LIST, text, {**figures(LIST, {}, answers), **script("runs/list.html", "runs", names)})
         if ANY in addresses:
@@ -144,14 +138,7 @@ class RunLists:
                 root_of(ANY), "Comparisons", self._shared, scripts=["../runs/list.js"],
                 crumbs=[("Comparisons", "compare/index.html")],
             )  # fmt: skip
-            yield Made(
-                ANY, _page("site_any.html", "Compare any two runs", frame, answers={}, scripts=["tables", "any"])
-            )
-
-
-def _page(template: str, title: str, frame: Frame, **given) -> str:
-    answers = given.pop("answers")
-    return page(template, title, answers, warehouse="", asked_at=datetime.now(UTC), frame=frame, **given)
+            yield Made(ANY, page("site_any.html", "Compare any two runs", {}, frame=frame, scripts=["tables", "any"]))
 
 
 def _listed(run: Record, before: tuple[str, str] | None) -> Record:

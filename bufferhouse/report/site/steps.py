@@ -9,9 +9,9 @@ from bufferhouse.compare.pairing import CHANGES
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.compare.data import Comparison, comparison_of
 from bufferhouse.report.compare.page import compare_page
-from bufferhouse.report.html.frame import Frame, Shared
+from bufferhouse.report.html.frame import Frame, Shared, beside
 from bufferhouse.report.html.page import json_block
-from bufferhouse.report.site.addresses import beside, root_of, run_address
+from bufferhouse.report.site.addresses import run_address
 from bufferhouse.report.site.build import Made
 from bufferhouse.report.site.figures import figures
 from bufferhouse.report.site.inventory import Inventory, Step
@@ -77,13 +77,7 @@ class Steps:
         rows = [[row[name] for name in MOVER] for row in comparison.programs if _is_mover(row)]
         told = {"columns": MOVER, "rows": rows}
         self._movers[step.address] = [dict(zip(MOVER, row, strict=True)) for row in rows]
-        frame = Frame(
-            root_of(step.address),
-            "Comparisons",
-            self._shared,
-            crumbs=[("Comparisons", "compare/index.html")],
-            data=beside(step.address, "json").rpartition("/")[2],
-        )
+        frame = Frame.at(step.address, "Comparisons", self._shared, [("Comparisons", "compare/index.html")])
         links = [
             (f"Run {printable(run['run_name'], 60)}", run_address(run["run_name"])) for run in (step.before, step.after)
         ]

@@ -5,14 +5,14 @@ An *upgrade* is a step between two compilers; other steps are taken together by 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from bufferhouse.compare.gate import Accepted
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import page
-from bufferhouse.report.site.addresses import beside, root_of, run_address, slug
+from bufferhouse.report.site.addresses import run_address, slug
 from bufferhouse.report.site.build import Made
 from bufferhouse.report.site.figures import figures
 from bufferhouse.report.site.inventory import Inventory, Point, Step
@@ -163,10 +163,7 @@ class Triage:
         return [point for point in points if order[point.run_id]["run_order"] >= run["run_order"]]
 
     def _page(self, one: Upgrade, movers: list[Record]) -> Made:
-        frame = Frame(
-            root_of(one.address), "Triage", self._shared, crumbs=[("Triage", LIST)],
-            data=beside(one.address, "json").rpartition("/")[2],
-        )  # fmt: skip
+        frame = Frame.at(one.address, "Triage", self._shared, [("Triage", LIST)])
         shown = [
             column for column in _COLUMNS if column.name not in ("why", "change_said") or _has(movers, column.name)
         ]
@@ -175,8 +172,6 @@ class Triage:
             "site_triage.html",
             f"Triage: {one.title}",
             answers if movers else {},
-            warehouse="",
-            asked_at=datetime.now(UTC),
             shared_texts=("triage_movers",),
             frame=frame,
             heading=one.title,
@@ -192,13 +187,11 @@ class Triage:
         return Made(one.address, text, figures(one.address, {"title": one.title}, answers))
 
     def _list(self, records: list[Record]) -> Made:
-        frame = Frame(root_of(LIST), "Triage", self._shared, data="index.json")
+        frame = Frame.at(LIST, "Triage", self._shared)
         text = page(
             "site_list.html",
             "Triage",
             {},
-            warehouse="",
-            asked_at=datetime.now(UTC),
             frame=frame,
             heading="Triage",
             lines=[

@@ -1,7 +1,5 @@
 """What edits do to one memory space as one HTML page: the bytes, the edits, and the map before and after."""
 
-from datetime import UTC, datetime
-
 from bufferhouse.report.html.page import page
 from bufferhouse.report.text.figures import space_title
 from bufferhouse.report.whatif.data import Change
@@ -17,8 +15,6 @@ def change_page(change: Change) -> str:
         "whatif.html",
         change_title(change),
         change.answers,
-        warehouse="",
-        asked_at=datetime.now(UTC),
         scripts=["map", "map_view", "map_draw"],
         shared_texts=("program_map",),
         heading=change_title(change),
