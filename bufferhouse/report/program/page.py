@@ -21,7 +21,6 @@ from bufferhouse.report.html.page import page
 from bufferhouse.report.program.data import MAP_VALUES, PARTS, Program, Space
 from bufferhouse.report.program.kept import copies_note, copy_records, kept_records
 from bufferhouse.report.program.text import (
-    BalanceRow,
     balance_rows,
     capacity_note,
     donation_section,
@@ -118,28 +117,6 @@ class Share:
     width: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """What the page shows of a memory space."""
-
-    memory_space: int
-    name: str
-    heading: str
-    facts: Record
-    has_live_ranges: bool
-    timeline: Chart | None
-    capacity_note: str
-    mapped_count: int
-    map_note: str
-    peak: Section | None
-    peak_note: str
-    savings: Section | None
-    kept: Section | None
-    shares: Sequence[Share]
-    balance: tuple[list[str], list[BalanceRow]]
-    history: Chart | None
-
-
 def program_page(program: Program) -> str:
     """Return the whole page."""
     has_map = any(space.mapped_count for space in program.spaces)
@@ -168,26 +145,33 @@ def program_page(program: Program) -> str:
     )
 
 
-def _shown(program: Program, space: Space) -> _Shown:
-    name, heading = space_name(program, space), space_heading(program, space)
-    return _Shown(
-        memory_space=space.memory_space,
-        name=name,
-        heading=heading,
-        facts=space.facts,
-        has_live_ranges=space.has_live_ranges,
-        timeline=timeline_chart(space, name, program.limit(space)),
-        capacity_note=capacity_note(program, space),
-        mapped_count=space.mapped_count,
-        map_note=map_note(program, space),
-        peak=peak_section(space, heading) if space.peak else None,
-        peak_note=peak_note(space) if space.peak else "",
-        savings=savings_section(space, heading) if space.savings else None,
-        kept=kept_section(space, heading) if space.kept else None,
-        shares=shares_of(space),
-        balance=balance_rows(space),
-        history=history_chart(program, space, name),
-    )
+def shown(program: Program, space: Space) -> Record:
+    """Return what every page of a program shows of a memory space: its name, its bytes, notes, tables and the bar."""
+    heading = space_heading(program, space)
+    return {
+        "memory_space": space.memory_space,
+        "name": space_name(program, space),
+        "heading": heading,
+        "facts": space.facts,
+        "has_live_ranges": space.has_live_ranges,
+        "capacity_note": capacity_note(program, space),
+        "mapped_count": space.mapped_count,
+        "map_note": map_note(program, space),
+        "peak": peak_section(space, heading) if space.peak else None,
+        "peak_note": peak_note(space) if space.peak else "",
+        "savings": savings_section(space, heading) if space.savings else None,
+        "shares": shares_of(space),
+        "balance": balance_rows(space),
+    }
+
+
+def _shown(program: Program, space: Space) -> Record:
+    found = shown(program, space)
+    return found | {
+        "timeline": timeline_chart(space, found["name"], program.limit(space)),
+        "kept": kept_section(space, found["heading"]) if space.kept else None,
+        "history": history_chart(program, space, found["name"]),
+    }
 
 
 def peak_section(space: Space, heading: str) -> Section:

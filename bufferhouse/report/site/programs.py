@@ -1,7 +1,7 @@
 """The pages of programs: one for each program and each run in which its dump is another one than before."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import duckdb
@@ -10,18 +10,9 @@ from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import FIRST_ROWS_IN_SITE, page
 from bufferhouse.report.program.data import Program, Space, asked_of, spaces_of
-from bufferhouse.report.program.page import BAR_WIDTH, Share, peak_section, savings_section, shares_of
+from bufferhouse.report.program.page import BAR_WIDTH, shown
 from bufferhouse.report.program.savings import savings_of
-from bufferhouse.report.program.text import (
-    BalanceRow,
-    balance_rows,
-    capacity_note,
-    map_note,
-    notes,
-    peak_note,
-    space_heading,
-    subtitle,
-)
+from bufferhouse.report.program.text import notes, subtitle
 from bufferhouse.report.program.truth import SOURCE as TRUTH
 from bufferhouse.report.program.truth import VERDICTS, numbers_of, of_file, truth_sections, verdict_lines
 from bufferhouse.report.site.addresses import function_address, run_address
@@ -55,27 +46,6 @@ _SAVINGS, _MAPPED = 8, 1  # edits in the ranking, and those with a map
 _EMPTY = Answer([], [])
 _CAPACITY = ("run_id", "device_kind", "capacity_bytes", "capacity_source")
 _SAID = ("run_name", "compiler", "compiler_version", "track", "git_revision", *_CAPACITY[1:])  # of a run, in a page
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """What the page shows of a memory space."""
-
-    memory_space: int
-    name: str
-    heading: str
-    facts: Record
-    has_live_ranges: bool
-    has_timeline: bool
-    is_small: bool
-    capacity_note: str
-    mapped_count: int
-    map_note: str
-    peak: Section | None
-    peak_note: str
-    savings: Section | None
-    shares: Sequence[Share]
-    balance: tuple[list[str], list[BalanceRow]]
 
 
 class Programs:
@@ -136,19 +106,18 @@ class Programs:
         dump = _dump(one, run, place)
         empty = {"program_dumps": _EMPTY, "program_trend": _EMPTY}
         asked_at = datetime.now(UTC)  # which no page of a site says
-        shown = Program("", asked_at, None, dump, answers | empty, spaces_of(_cut(answers) | empty))
-        text = self._text(one, shown)
+        text = self._text(one, Program("", asked_at, None, dump, answers | empty, spaces_of(_cut(answers) | empty)))
         return Made(one.address, text, figures(one.address, {"dump": dump}, answers))
 
     def _text(self, one: Compiled, program: Program) -> str:
         spaces = [_shown(program, space) for space in program.spaces]
         # The largest first: what matters is seen without scrolling.
-        spaces.sort(key=lambda space: (-space.facts["reserved_bytes"], space.memory_space))
+        spaces.sort(key=lambda space: (-space["facts"]["reserved_bytes"], space["memory_space"]))
         embedded = {name: answer for name, answer in _cut(program.answers).items() if name in (*_EMBEDDED, *_EDITED)}
-        if any(space.peak and space.peak.source for space in spaces):
+        if any(space["peak"] and space["peak"].source for space in spaces):
             embedded["program_peak"] = _cut(program.answers)["program_peak"]
-        mapped = [space for space in spaces if space.mapped_count]
-        has_timeline = any(space.has_timeline for space in spaces)
+        mapped = [space for space in spaces if space["mapped_count"]]
+        has_timeline = any(space["has_timeline"] for space in spaces)
         crumbs = [("Programs", "programs/index.html"), (program.name, function_address(one.point.program_name))]
         frame = Frame.at(one.address, "Programs", self._shared, crumbs)
         scripts = ["map", "map_view", "map_draw"] * bool(mapped) + ["figure", "moment"] * has_timeline
@@ -251,26 +220,14 @@ def _notes(program: Program, one: Compiled) -> list[str]:
     return lines
 
 
-def _shown(program: Program, space: Space) -> _Shown:
-    name, heading = "", space_heading(program, space)
-    name = heading[0].lower() + heading[1:]
-    return _Shown(
-        memory_space=space.memory_space,
-        name=name,
-        heading=heading,
-        facts=space.facts,
-        has_live_ranges=space.has_live_ranges,
-        has_timeline=bool(space.timeline and space.facts["occupied_peak_bytes"]),
-        is_small=space.facts["reserved_bytes"] < SMALL_BYTES and len(program.spaces) > 1,
-        capacity_note=capacity_note(program, space),
-        mapped_count=space.mapped_count,
-        map_note=map_note(program, space),
-        peak=_ordered(peak_section(space, heading)) if space.peak else None,
-        peak_note=peak_note(space) if space.peak else "",
-        savings=_whole(savings_section(space, heading)) if space.savings else None,
-        shares=shares_of(space),
-        balance=balance_rows(space),
-    )
+def _shown(program: Program, space: Space) -> Record:
+    found = shown(program, space)
+    return found | {
+        "has_timeline": bool(space.timeline and space.facts["occupied_peak_bytes"]),
+        "is_small": space.facts["reserved_bytes"] < SMALL_BYTES and len(program.spaces) > 1,
+        "peak": found["peak"] and _ordered(found["peak"]),
+        "savings": found["savings"] and _whole(found["savings"]),
+    }
 
 
 def _ordered(section: Section) -> Section:
