@@ -1,6 +1,7 @@
 """The pages of functions: all programs of one, and their history over the runs; and the list of all functions."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record
@@ -66,17 +67,13 @@ class Functions:
 
     def _step(self, point: Point) -> str | None:
         """Return the step that led to a point of a series, where it has a page."""
-        before = self._before.get((*point.place, point.memory_space, point.run_number - 1))
+        before = self._numbered.get((*point.place, point.memory_space, point.run_number - 1))
         return self._inventory.step_of.get((before, point.run_id)) if before is not None else None
 
-    @property
-    def _before(self) -> dict[tuple, int]:
+    @cached_property
+    def _numbered(self) -> dict[tuple, int]:
         """The run_id of each point, by series, memory space and number of the run."""
-        if not hasattr(self, "_numbered"):
-            self._numbered = {
-                (*point.place, point.memory_space, point.run_number): point.run_id for point in self._inventory.points
-            }
-        return self._numbered
+        return {(*point.place, point.memory_space, point.run_number): point.run_id for point in self._inventory.points}
 
     def _page(self, address: str, name: str) -> Made:
         points = self._inventory.functions[name]

@@ -1,6 +1,7 @@
 """The index of a site: what moved lately, what is stale, what was refused, what the figures cover; and the search."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import duckdb
 
@@ -96,7 +97,7 @@ class Index:
                 "track": run["track"],
                 "device_kind": run["device_kind"],
                 "run_name": run["run_name"],
-                "age": self._age(run),
+                "age": self._ages[run["run_id"]],
                 "program_link": row["program_link"],
                 "step_link": step.address,
                 "run_link": run_address(run["run_name"]),
@@ -104,15 +105,11 @@ class Index:
             for row in self._steps.movers(step.address)
         ]
 
-    def _age(self, run: Record) -> int:
-        """Return how many runs of its track are as new as a run: 1 for the newest."""
-        if not hasattr(self, "_ages"):
-            self._ages = {
-                one["run_id"]: age
-                for runs in self._inventory.tracks.values()
-                for age, one in enumerate(reversed(runs), 1)
-            }
-        return self._ages[run["run_id"]]
+    @cached_property
+    def _ages(self) -> dict[int, int]:
+        """How many runs of its track are as new as a run, by run_id: 1 for the newest."""
+        tracks = self._inventory.tracks.values()
+        return {run["run_id"]: age for runs in tracks for age, run in enumerate(reversed(runs), 1)}
 
     def _index(self, fleet: Fleet, movers: list[Record]) -> Made:
         shown = _most(movers)

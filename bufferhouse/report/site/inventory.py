@@ -9,7 +9,7 @@ from typing import NamedTuple
 import duckdb
 
 from bufferhouse.query.statements import Record, ask
-from bufferhouse.report.site.addresses import program_address, run_address, step_address
+from bufferhouse.report.site.addresses import program_address, slug, step_address
 from bufferhouse.report.site.manifest import fingerprint
 
 RunId = int
@@ -160,7 +160,7 @@ class Inventory:
         pairs |= {
             (before.run_id, after.run_id) for before, after in self._followers() if _moving(before) != _moving(after)
         }
-        slugs = {run_address(run["run_name"])[len("runs/") : -len(".html")]: run["run_id"] for run in self.runs}
+        slugs = {slug(run["run_name"]): run["run_id"] for run in self.runs}
         for address in self.kept:
             if address.startswith("compare/") and ".." in address:
                 before, _, after = address[len("compare/") : -len(".html")].partition("..")

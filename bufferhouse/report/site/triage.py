@@ -6,6 +6,7 @@ An *upgrade* is a step between two compilers; other steps are taken together by 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from bufferhouse.compare.gate import Accepted
 from bufferhouse.errors import counted
@@ -97,7 +98,6 @@ class Triage:
         self._inventory, self._steps, self._accepted, self._shared = inventory, steps, accepted, shared
         self._manifest = manifest
         self.upgrades = upgrades(inventory)
-        self._series: dict[tuple, list[Point]] | None = None
         # The state of an old change depends on the newest run: each build looks, and makes what differs.
         self.wanted = dict.fromkeys([*self.upgrades, LIST], inputs)
 
@@ -149,13 +149,17 @@ class Triage:
             "run_link": run_address(step.after["run_name"]),
         }
 
+    @cached_property
+    def _series(self) -> dict[tuple, list[Point]]:
+        """The points by program, compile target, track, device and memory space."""
+        found: dict[tuple, list[Point]] = {}
+        for point in self._inventory.points:
+            key = (point.program_id, point.compile_target, point.track, point.device_kind, point.memory_space)
+            found.setdefault(key, []).append(point)
+        return found
+
     def _after(self, step: Step, row: Record) -> list[Point]:
         """Return the points of a series from the run after a step on."""
-        if self._series is None:
-            self._series = {}
-            for point in self._inventory.points:
-                key = (point.program_id, point.compile_target, point.track, point.device_kind, point.memory_space)
-                self._series.setdefault(key, []).append(point)
         run = step.after
         key = (row["program_id"], row["compile_target"], run["track"], run["device_kind"], row["memory_space"])
         order = self._inventory.run_of
