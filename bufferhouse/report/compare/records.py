@@ -8,6 +8,7 @@ from bufferhouse.compare.causes import MOVED_IN, MOVED_OUT, Cause, former, gone_
 from bufferhouse.compare.compare import GONE, NEW, NOT_COMPARED, UNCHANGED, AtPeaks, Compared
 from bufferhouse.compare.match import Elsewhere
 from bufferhouse.compare.pairing import RENAMED, RESHAPED, Pair
+from bufferhouse.compare.peaks import Peaks
 from bufferhouse.compare.signature import signature_words
 from bufferhouse.compare.sizes import Sizes
 from bufferhouse.compare.tiers import tiles, without_layout
@@ -28,6 +29,8 @@ _COLUMNS = {
     "output": "output",
     "constant": "constant",
 }
+# The columns of the facts about both peaks, in the order of `Peaks`.
+_PEAKS = ("before_peak_position", "after_peak_position", *Peaks._fields[2:])
 
 
 def program_records(rows: Sequence[Compared], relevant: Threshold, sides: Sequence[Record]) -> list[Record]:
@@ -124,18 +127,7 @@ def _sizes(before: Sizes | None, after: Sizes | None) -> Record:
 
 
 def _beside(row: Compared) -> Record:
-    peaks = row.peaks
-    return {
-        "before_peak_position": peaks and peaks.before_position,
-        "after_peak_position": peaks and peaks.after_position,
-        "before_like_position": peaks and peaks.before_like_position,
-        "before_like_bytes": peaks and peaks.before_like_bytes,
-        "after_like_position": peaks and peaks.after_like_position,
-        "after_like_bytes": peaks and peaks.after_like_bytes,
-        "matched_bytes": peaks and peaks.matched_bytes,
-        "ordered_count": peaks and peaks.ordered_count,
-        "reordered_count": peaks and peaks.reordered_count,
-    }
+    return dict(zip(_PEAKS, row.peaks or [None] * len(_PEAKS), strict=True))
 
 
 def _main_cause(row: Compared) -> Record:
