@@ -4,9 +4,10 @@ import sys
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
+from itertools import repeat
 from typing import NamedTuple
 
-from bufferhouse.whatif.slots import Piece, Slots, lower_bound, pieces, rows_by_body
+from bufferhouse.whatif.slots import Piece, Slots, Timeline, changes_of, lower_bound, pieces, rows_by_body
 
 WORK = 6_000_000  # pairs of slots that one packing may compare: a second or two
 _FASTER = 50  # times as many pairs omnimalloc compares in the same time: it is C
@@ -206,23 +207,11 @@ class _Search:
         yield lambda n: (-size[n] * (stop[n] - start[n]), -size[n], start[n], n)
         yield lambda n: (start[n], -stop[n], -size[n], n)
         yield lambda n: (-stop[n], start[n], -size[n], n)
-        middle = self._middle()
+        # where most bytes are alive
+        middle = Timeline(changes_of(map(Piece, start, stop, repeat(0), size))).position
         yield lambda n: (abs(2 * middle - start[n] - stop[n] + 1) - (stop[n] - start[n]), -size[n], n)
         yield lambda n: (not start[n] <= middle < stop[n], -size[n], start[n] - stop[n], n)
         yield lambda n: (not start[n] <= middle < stop[n], start[n] - stop[n], -size[n], n)
-
-    def _middle(self) -> int:
-        """Return the position at which most bytes are alive."""
-        changes: dict[int, int] = {}
-        for n, size in enumerate(self.size):
-            changes[self.start[n]] = changes.get(self.start[n], 0) + size
-            changes[self.stop[n]] = changes.get(self.stop[n], 0) - size
-        alive, best, found = 0, -1, 0
-        for at in sorted(changes):
-            alive += changes[at]
-            if alive > best:
-                best, found = alive, at
-        return found
 
     def _best(self, found: Sequence[tuple]) -> int:
         return min((high for high, _, _ in found), default=sys.maxsize)
