@@ -6,22 +6,13 @@ import shlex
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from bufferhouse.sources.run import RUN_FILE
 
 LOG = "stderr.txt"
-_LAST_LINES = 4096  # bytes of a log in which its last words are looked for
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """How a compilation ended: nothing is wrong where `fault` is None. Its log lies beside its dumps."""
-
-    folder: Path
-    fault: str | None
+_LAST_BYTES = 4096  # of a log, in which its last words are looked for
 
 
 def compile_into(
@@ -33,10 +24,11 @@ def compile_into(
     flags: Sequence[str] = (),
     flags_variable: str = "XLA_FLAGS",
     timeout: float | None = None,
-) -> Compiled:
-    """Run a command that compiles, so that XLA dumps into a folder; `facts` become the run.json beside the dumps.
+) -> str | None:
+    """Run a command that compiles, so that XLA dumps into a folder, and return what went wrong; None where nothing did.
 
-    `programs` stands first on the search path of the command. `flags` come behind those that are set already.
+    `facts` become the run.json beside the dumps; the log lies there, too. `programs` stands first on the search path of
+    the command. `flags` come behind those that are set already.
     """
     folder.mkdir(parents=True)
     (folder / RUN_FILE).write_text(json.dumps(facts), encoding="utf-8")
@@ -53,7 +45,7 @@ def compile_into(
     # What JAX takes from its cache is not compiled, and leaves no dump.
     env["JAX_ENABLE_COMPILATION_CACHE"] = "false"
     with (folder / LOG).open("wb") as log:
-        return Compiled(folder, _run(words, env, log, timeout, folder / LOG))
+        return _run(words, env, log, timeout, folder / LOG)
 
 
 def _quoted(flag: str) -> str:
@@ -85,6 +77,6 @@ def _run(words: Sequence[str], env: Mapping[str, str], log: IO[bytes], timeout: 
 def last_words(log: Path) -> str:
     """Return the last line of a log that says something."""
     with log.open("rb") as file:
-        file.seek(max(log.stat().st_size - _LAST_LINES, 0))
+        file.seek(max(log.stat().st_size - _LAST_BYTES, 0))
         lines = file.read().decode("utf-8", "backslashreplace").strip().split("\n")
     return lines[-1].strip()[:200] or "without a word"

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bufferhouse.bisect.compile import LOG, Compiled, compile_into
+from bufferhouse.bisect.compile import LOG, compile_into
 from bufferhouse.bisect.environments import CannotInstall, Environments
 from bufferhouse.bisect.search import BAD, GOOD, SKIPPED
 from bufferhouse.engine.sql import execute
@@ -202,23 +202,23 @@ class Points:
         if asked.axis != "flags":
             facts |= {"compiler": asked.axis, "compiler_version": name}
         words = [word.replace("{release}", name).replace("{dump}", str(folder)) for word in asked.words]
-        done = compile_into(
+        fault = compile_into(
             folder, words, facts, programs=programs, flags=flags, flags_variable=asked.flags_variable,
             timeout=asked.timeout,
         )  # fmt: skip
-        return self._read(at, done, run_name)
+        return self._read(at, folder, fault, run_name)
 
-    def _read(self, at: int, done: Compiled, run_name: str) -> Point:
-        name, log = self.asked.names[at], done.folder / LOG
-        if done.fault is not None and not self.asked.fail_is_bad:
-            return Point(name, SKIPPED, None, fault=done.fault)
-        has_dumps = any(path.name.endswith("buffer-assignment.txt") for path in done.folder.rglob("*.txt"))
-        if done.fault is not None:
+    def _read(self, at: int, folder: Path, fault: str | None, run_name: str) -> Point:
+        name, log = self.asked.names[at], folder / LOG
+        if fault is not None and not self.asked.fail_is_bad:
+            return Point(name, SKIPPED, None, fault=fault)
+        has_dumps = any(path.name.endswith("buffer-assignment.txt") for path in folder.rglob("*.txt"))
+        if fault is not None:
             run_name = run_name.replace(_SIGNED, _FAILED)
         if has_dumps:
-            self._load(done.folder, run_name)
-        if done.fault is not None:
-            return Point(name, BAD, None, run_name if has_dumps else None, fault=done.fault, log=log.read_bytes())
+            self._load(folder, run_name)
+        if fault is not None:
+            return Point(name, BAD, None, run_name if has_dumps else None, fault=fault, log=log.read_bytes())
         if not has_dumps:
             last = log.read_text(errors="replace")[-100:].strip() or "nothing, not even an error"
             return Point(name, SKIPPED, None, fault=f"left no dump; it wrote: {last}")
@@ -228,6 +228,6 @@ class Points:
             if row is None:
                 rows = ask(con, "bisect_points", run_ids=[run_id], memory_space=0).records
                 there = ", ".join(dict.fromkeys(one["program_name"] for one in rows)) or "none that could be read"
-                fault = f"no dump of {self.asked.program}; there are: {there}"
-                return Point(name, SKIPPED, None, run_name, fault=fault)
+                lacking = f"no dump of {self.asked.program}; there are: {there}"
+                return Point(name, SKIPPED, None, run_name, fault=lacking)
         return self._told(at, run_name, row)
