@@ -11,7 +11,7 @@ import typer
 
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
 from bufferhouse.commands.report import BytesOption, ReportFormatOption
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, check_known
 from bufferhouse.redaction import give
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def bisect(
     from bufferhouse.report.bisect.text import bisect_text
 
     check_format(output_format, "table", "markdown", "json")
-    if metric not in METRICS:
-        raise UsageError(f"--metric: expected {', '.join(METRICS)}, found {metric!r}")
+    check_known("--metric", metric, METRICS)
     names = _names(package, good, bad, releases, flags)
     asked = Asked(
         program, "flags" if flags else package, names, command, metric, memory_space, flags or (), flags_in,

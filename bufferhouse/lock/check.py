@@ -251,12 +251,7 @@ def _by_key(sites: Iterable[Site]) -> dict[tuple[str, str], Site]:
     """Return the sites by what they are recognised by; those of one operation at several lines are one."""
     found: dict[tuple[str, str], Site] = {}
     for site in sites:
-        one = found.get(site.key)
-        found[site.key] = site if one is None else one._replace(
-            owned_bytes=one.owned_bytes + site.owned_bytes,
-            value_count=one.value_count + site.value_count,
-            layout_padding_bytes=one.layout_padding_bytes + site.layout_padding_bytes,
-        )  # fmt: skip
+        found[site.key] = found[site.key].plus(site) if site.key in found else site
     return found
 
 

@@ -39,6 +39,14 @@ class Site(NamedTuple):
         """What it is recognised by in another compilation; lines move, and shapes change with the batch."""
         return self.kind, self.op_name or self.shape
 
+    def plus(self, other: "Site") -> "Site":
+        """Return both as one, with kind, shape and place of the first."""
+        return self._replace(
+            owned_bytes=self.owned_bytes + other.owned_bytes,
+            value_count=self.value_count + other.value_count,
+            layout_padding_bytes=self.layout_padding_bytes + other.layout_padding_bytes,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Space:

@@ -20,7 +20,6 @@ from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.lock.entry import FIGURES, PADDING_SITES, PEAK_SITES, Entry, Lock, Site, Space
 from bufferhouse.paths import replacing
 
-FILE_NAME = "memory.lock"
 VERSION = 1
 _HEAD = """\
 # What compiled programs take of memory, in bytes. `bufferhouse lock --check DUMPS` compares, `bufferhouse lock --update
@@ -201,7 +200,7 @@ def read_mendable(path: Path) -> Mendable:
             reading = _Reading(str(path), block, first_line)
             for entry in reading.entries(is_whole=block == side):
                 entries[entry.key] = entry
-            found.broken += [(key, problem) for key, problem in reading.broken]
+            found.broken += reading.broken
         found.sides.append(entries)
     return found
 

@@ -8,6 +8,7 @@ import duckdb
 
 from bufferhouse.compare.flags import effective_options
 from bufferhouse.compare.tiers import normalised
+from bufferhouse.engine.sql import execute
 from bufferhouse.lock.entry import PADDING_SITES, Entry, Lock, Site, Space, grouped
 from bufferhouse.lock.places import Checkout
 from bufferhouse.query.statements import Record, ask
@@ -16,7 +17,11 @@ from bufferhouse.tabulate.signature import read_signature
 
 # `params[3]['w']`: the leaves of all layers are one site. `args[3]` is an argument, and stays.
 _LAYER = re.compile(r"\[\d+\](?=[\[.])")
-REFUSED = "SELECT source_uri FROM raw.rejects WHERE state = 'open' ORDER BY source_uri"
+_REFUSED = """
+SELECT source_uri FROM raw.rejects
+WHERE state = 'open' AND run_id IN (SELECT unnest(CAST($run_ids AS BIGINT[])))
+ORDER BY source_uri
+"""
 
 
 def measured(
@@ -29,10 +34,6 @@ def measured(
     """
     if run_ids is None:
         run_ids = [run_id for (run_id,) in con.execute("SELECT run_id FROM raw.runs").fetchall()]
-        refused = [uri for (uri,) in con.execute(REFUSED).fetchall()]
-    else:
-        of_runs = REFUSED.replace("ORDER BY", f"AND run_id IN ({', '.join(map(str, run_ids)) or 'NULL'}) ORDER BY")
-        refused = [uri for (uri,) in con.execute(of_runs).fetchall()]
     programs = ask(con, "lock_programs", run_ids=run_ids).records
     spaces = _spaces(con, sorted({row["dump_id"] for row in programs}), checkout)
     options = _options(con, run_ids, programs)
@@ -42,7 +43,7 @@ def measured(
         found.setdefault(entry.key, []).append((row, entry))
     lock = Lock.of(min((entry for _, entry in same), key=Entry.size_order) for same in found.values())
     lock.notes = [note for same in found.values() if (note := _differing(same))]
-    lock.refused = refused
+    lock.refused = [uri for (uri,) in execute(con, _REFUSED, run_ids=run_ids).fetchall()]
     return lock
 
 
@@ -86,7 +87,7 @@ def _spaces(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], checkout: C
         held = sites.setdefault((dump_id, memory_space), {})
         # Two paths of one file, as two machines call it, are one place.
         key = site.kind, site.op_name or site.shape, site.source
-        held[key] = _together(held[key], site) if key in held else site
+        held[key] = held[key].plus(site) if key in held else site
     found: dict[int, list[Space]] = {}
     for dump_id, memory_space, *figures in ask(con, "lock_spaces", dump_ids=dump_ids).rows:
         if not any(figures):
@@ -96,14 +97,6 @@ def _spaces(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], checkout: C
         padding = [one for one in padded if one.layout_padding_bytes > 0]
         found.setdefault(dump_id, []).append(Space(memory_space, *figures, own, padding))
     return found
-
-
-def _together(one: Site, other: Site) -> Site:
-    return one._replace(
-        owned_bytes=one.owned_bytes + other.owned_bytes,
-        value_count=one.value_count + other.value_count,
-        layout_padding_bytes=one.layout_padding_bytes + other.layout_padding_bytes,
-    )
 
 
 def _options(
