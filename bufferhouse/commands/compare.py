@@ -11,6 +11,7 @@ from bufferhouse.commands.query import FromOption
 from bufferhouse.commands.report import (
     BytesOption,
     HtmlOption,
+    ProgramArgument,
     ReportFormatOption,
     asked_path,
     checked,
@@ -175,12 +176,7 @@ def compare(
 
 @guarded
 def blame(
-    program: Annotated[
-        str,
-        typer.Argument(
-            help="The program: its name or program_id, or the beginning of either.", autocompletion=completion.programs
-        ),
-    ],
+    program: ProgramArgument,
     memory_space: SpaceOption = None,
     metric: MetricOption = "reserved",
     warehouse: WarehouseOption = None,

@@ -15,6 +15,7 @@ from bufferhouse.commands.options import (
     FormatOption,
     WarehouseOption,
     check_format,
+    facts_of,
     guarded,
     say,
     warehouse_path,
@@ -85,7 +86,7 @@ def ingest(
         others = {"--include": include, "--exclude": exclude, "--plan": plan, "--rehash": rehash, "--reparse": reparse}
         others["--data-path"] = data_path
         _refuse_beside_config(sources, [name for name, value in others.items() if value])
-        facts = dict(_pair(item) for item in label or [])
+        facts = facts_of(label, "--label")
         _ingest_configured(config_file, settings, warehouse, run, facts, publish, wait, output_format)
     if settings:
         raise UsageError("--set: expected --config FILE beside it")
@@ -97,7 +98,7 @@ def ingest(
         [path for source in sources or [] for path in _expanded(source)],
         warehouse_path(warehouse, must_exist=not sources, data_path=data_path),
         run_name=run,
-        labels=dict(_pair(item) for item in label or []),
+        labels=facts_of(label, "--label"),
         include=include or [],
         exclude=exclude or [],
         plan=plan,
@@ -165,13 +166,6 @@ def _ingest_configured(
         say(f"bufferhouse: source {name}: {fault}")
     is_wrong = any(isinstance(one.error, UsageError) for one in by_source.values())
     raise typer.Exit((2 if is_wrong else 3) if faults else total.exit_code)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, sign, value = text.partition("=")
-    if not sign or not key:
-        raise UsageError(f"--label: expected K=V, found {text!r}")
-    return key, value
 
 
 def _expanded(source: str) -> list[str]:

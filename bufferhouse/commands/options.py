@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Annotated, Any
@@ -134,6 +134,15 @@ def check_format(given: str, *known: str) -> None:
     """Raise a UsageError for a --format that the verb does not have."""
     if given not in known:
         raise UsageError(f"--format: expected {' or '.join(known)}, found {given!r}")
+
+
+def facts_of(words: Iterable[str] | None, option: str = "") -> dict[str, str]:
+    """Return the facts that words K=V give; a UsageError for another word names the `option` that it was given to."""
+    pairs = [word.partition("=") for word in words or ()]
+    for key, sign, value in pairs:
+        if not sign or not key:
+            raise UsageError((f"{option}: " if option else "") + f"expected K=V, found {key + sign + value!r}")
+    return {key: value for key, _, value in pairs}
 
 
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")]

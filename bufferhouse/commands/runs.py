@@ -16,6 +16,7 @@ from bufferhouse.commands.options import (
     check_can_ask,
     check_format,
     days_of,
+    facts_of,
     guarded,
     reading,
     say,
@@ -42,15 +43,10 @@ def runs_ls(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_fo
     Example: bufferhouse runs ls --format json
     """
     from bufferhouse.query.format import formatted
-    from bufferhouse.query.hints import why_empty
     from bufferhouse.query.listings import RUNS
 
     check_format(output_format, "table", "json")
-    with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
-        cursor = con.execute(RUNS)
-        columns, rows = [column[0] for column in cursor.description], cursor.fetchall()
-        if not rows:
-            say(f"bufferhouse: no rows: {why_empty(con)}")
+    columns, rows = _listed(warehouse, wait, RUNS)
     print(formatted(columns, rows, output_format))
 
 
@@ -71,12 +67,7 @@ def runs_set(
     """
     from bufferhouse.warehouse.runs import set_facts
 
-    pairs = {}
-    for fact in facts:
-        key, sign, value = fact.partition("=")
-        if not sign or not key:
-            raise UsageError(f"expected K=V, found {fact!r}")
-        pairs[key] = value
+    pairs = facts_of(facts)
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
         set_facts(writer, name, pairs)
 
@@ -178,15 +169,10 @@ def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_f
     Example: bufferhouse programs --format json
     """
     from bufferhouse.query.format import formatted
-    from bufferhouse.query.hints import why_empty
     from bufferhouse.query.listings import PROGRAMS
 
     check_format(output_format, "table", "json")
-    with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
-        cursor = con.execute(PROGRAMS)
-        columns, rows = [column[0] for column in cursor.description], cursor.fetchall()
-        if not rows:
-            say(f"bufferhouse: no rows: {why_empty(con)}")
+    columns, rows = _listed(warehouse, wait, PROGRAMS)
     if output_format == "table":
         from bufferhouse.report.text.screen import is_fitted, shortened
 
@@ -194,6 +180,18 @@ def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_f
             signatures = shortened([row[-1] or "" for row in rows], _SIGNATURE)
             rows = [(*row[:-1], signature) for row, signature in zip(rows, signatures, strict=True)]
     print(formatted(columns, rows, output_format))
+
+
+def _listed(warehouse: Any, wait: float, sql: str) -> tuple[list[str], list[tuple]]:
+    """Return the columns and the rows of a listing; where there are none, say why."""
+    from bufferhouse.query.hints import why_empty
+
+    with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
+        cursor = con.execute(sql)
+        columns, rows = [column[0] for column in cursor.description], cursor.fetchall()
+        if not rows:
+            say(f"bufferhouse: no rows: {why_empty(con)}")
+    return columns, rows
 
 
 @rejects.callback(invoke_without_command=True)
