@@ -38,7 +38,6 @@ class Instruction:
 class Module:
     """What a module tells of its values; `root` is the id of the entry's root, None where there is none."""
 
-    name: str
     instructions: dict[int, Instruction] = field(default_factory=dict)
     root: int | None = None
     parameters: list[Any] = field(default_factory=list)
@@ -56,7 +55,7 @@ def read_module(data: bytes, wanted: Collection[int]) -> Module:
     from bufferhouse.proto import hlo_pb2
 
     message = opened(hlo_pb2.HloModule, data, MOST_MODULE_BYTES)
-    found = Module(message.name.decode("utf-8", "replace"))
+    found = Module()
     names: dict[int, str] = {}
     kept: dict[int, tuple[Any, int]] = {}
     callers: dict[int, set[str]] = {}

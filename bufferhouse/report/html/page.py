@@ -91,7 +91,7 @@ def page(
         policy=Markup(_policy(running)),
         style=Markup(_asset("page.css")),
         body=Markup(body),
-        blocks={name: Markup(_json(block)) for name, block in blocks.items()},
+        blocks={name: Markup(json_block(block)) for name, block in blocks.items()},
         scripts=[Markup(script) for script in running],
         version=__version__,
         warehouse=warehouse,
@@ -114,7 +114,7 @@ def _in_site(
         frame=frame,
         root=frame.root,
         body=Markup(body),
-        blocks={name: Markup(_json(block)) for name, block in blocks.items()},
+        blocks={name: Markup(json_block(block)) for name, block in blocks.items()},
         scripts=[*frame.scripts, *files],
         version=__version__,
     )  # fmt: skip
@@ -212,12 +212,7 @@ def _policy(scripts: Sequence[str]) -> str:
 
 
 def json_block(value: object) -> str:
-    """Return JSON in ASCII that no text in it can end: dates are text, no text is a secret, as in pages."""
-    return _json(value)
-
-
-def _json(value: object) -> str:
-    """Return JSON in ASCII that no text in it can end."""
+    """Return JSON in ASCII that no text in it can end: dates are text, no text is a secret."""
     written = json.dumps(_plain(value, cache(redactor())), ensure_ascii=True, separators=(",", ":"))
     for char in "<>&":
         written = written.replace(char, f"\\u{ord(char):04x}")

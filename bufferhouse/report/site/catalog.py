@@ -49,15 +49,11 @@ class Catalog:
         if LIST in known and LINEAGE in known:
             self.wanted = known
         else:
-            self.wanted = dict.fromkeys([*self._pages, LIST, LINEAGE], code())
-
-    @property
-    def _pages(self) -> dict[str, Any]:
-        return _described()
+            self.wanted = dict.fromkeys([*_described(), LIST, LINEAGE], code())
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
         """Yield the pages."""
-        pages = self._pages
+        pages = _described()
         models = {one.name: one for one in pages.values() if isinstance(one, Model)}
         readers: dict[str, list[str]] = {}
         for model in models.values():
@@ -134,7 +130,7 @@ class Catalog:
             {"name": one.name, "default": shown(one.default), "meaning": one.meaning}
             for one in question.parameters.values()
         ]
-        known = [one.name for one in self._pages.values() if isinstance(one, Model)]
+        known = [one.name for one in _described().values() if isinstance(one, Model)]
         return self._page(
             address,
             question.sentence,
@@ -160,7 +156,7 @@ class Catalog:
             for layer, purpose in _LAYERS.items()
         ]
         asked: dict[str, list[tuple[str, str]]] = {}
-        for address, one in self._pages.items():
+        for address, one in _described().items():
             if hasattr(one, "sentence"):
                 asked.setdefault(one.topic, []).append((one.sentence, address))
         text = page(
@@ -172,7 +168,7 @@ class Catalog:
 
     def _entries(self, models: Mapping[str, Model], layer: str) -> list[tuple[str, str]]:
         if layer == "raw":
-            tables = [one for one in self._pages.values() if not isinstance(one, Model) and hasattr(one, "grain")]
+            tables = [one for one in _described().values() if not isinstance(one, Model) and hasattr(one, "grain")]
             return [(f"raw.{one.name}", one.description) for one in tables]
         return sorted((name, one.purpose) for name, one in models.items() if one.layer == layer)
 

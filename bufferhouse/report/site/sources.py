@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from urllib.parse import quote
 
-FIELDS = ("git_revision", "file", "line")
-
 
 def source_links(pattern: str | None, git_revision: str | None) -> Callable[[str | None, int | None], str | None]:
     """Return a function from file and line to an address; to None where something that the pattern needs is not known.
