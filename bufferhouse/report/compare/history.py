@@ -11,6 +11,7 @@ from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.flags import flag_objects, flags_said
 from bufferhouse.report.compare.joined import COLUMNS as JOINED
+from bufferhouse.report.compare.joined import with_guesses
 from bufferhouse.report.compare.records import cause_records, program_records
 from bufferhouse.report.compare.sections import METRIC_NAMES, cause_section, exactly
 from bufferhouse.report.compare.text import with_causes
@@ -117,24 +118,15 @@ def _joined_sections(joined: Sequence[Joined], exact: bool) -> list[Section]:
             shown = exactly(record) if exact else record
             points.append({**shown, "run_name": step.after["run_name"], "previous_run_name": step.before["run_name"]})
             if record["delta_bytes"]:
-                section = cause_section(record, causes, exact=exact)
-                heading = (
-                    f"Why {printable(record['program_label'], 60)} of {printable(step.after['run_name'], 60)} differs"
-                )
-                explained.append((abs(record["delta_bytes"]), heading, section))
+                program, run = printable(record["program_label"], 60), printable(step.after["run_name"], 60)
+                section = replace(cause_section(record, causes, exact=exact), title=f"Why {program} of {run} differs")
+                explained.append((abs(record["delta_bytes"]), section))
     if not points:
         return []
     explained.sort(key=lambda one: -one[0])
     lines = ["From one run to the next the program got another entry signature, or another name."]
-    columns = [
-        _POINTS[0],
-        *(column for column in JOINED if column.name != "guess" or any(row["guess"] for row in points)),
-    ]
-    return [
-        Section("Reshaped and renamed", lines, columns, points),
-        *(Section(heading, one.lines, one.columns, one.records, shown=one.shown)
-          for _, heading, one in explained[:_EXPLAINED]),
-    ]  # fmt: skip
+    whole = Section("Reshaped and renamed", lines, [_POINTS[0], *with_guesses(JOINED, points)], points)
+    return [whole, *(section for _, section in explained[:_EXPLAINED])]
 
 
 def _object(series: Series) -> Record:
@@ -179,8 +171,8 @@ def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
         section = cause_section(records[0], cause_records([row], records), exact=exact)
         heading = f"Why {printable(new['run_name'], 60)} differs from {printable(old['run_name'], 60)}"
         lines_of_flags = [f"Flags that differ: {flags_said(flags)}."] if flags else []
-        section = replace(section, lines=[*lines_of_flags, *section.lines])
-        explained.append((abs(row.delta_bytes or 0), len(explained), heading, section))
+        section = replace(section, title=heading, lines=[*lines_of_flags, *section.lines])
+        explained.append((abs(row.delta_bytes or 0), len(explained), section))
     title = ", ".join(
         [printable(runs[-1]["program_name"], 80), *about, space_title(key["platform"], key["memory_space"])]
     )
@@ -190,8 +182,7 @@ def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
     left = len(explained) - len(biggest)
     if left:
         whole.lines.append(f"The {_EXPLAINED} biggest changes are explained; --format json has all.")
-    return [whole, *(Section(heading, one.lines, one.columns, one.records, shown=one.shown)
-                     for *_, heading, one in biggest)]  # fmt: skip
+    return [whole, *(section for *_, section in biggest)]
 
 
 def _unchanged_section(found: Sequence[Series]) -> list[Section]:

@@ -48,6 +48,11 @@ def joined_section(records: Sequence[Record], before: str, after: str, name: str
         f"{counted(reshaped, 'row')} of the same function with another entry signature, "
         f"{len(records) - reshaped:,} of the same program under another name; reserved bytes."
     ]
-    columns = [column for column in COLUMNS if column.name != "guess" or any(row["guess"] for row in records)]
+    columns = with_guesses(COLUMNS, records)
     title = f"Reshaped and renamed: {printable(before, 60)} → {printable(after, 60)}"
     return Section(title, lines, columns, records, "-".join([name, *map(str, place.values())]), name, place, 15)
+
+
+def with_guesses(columns: Sequence[Column], records: Sequence[Record]) -> list[Column]:
+    """Return the columns of a table: that of guesses only where a pair is one."""
+    return [column for column in columns if column.name != "guess" or any(record["guess"] for record in records)]

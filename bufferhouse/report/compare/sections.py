@@ -10,6 +10,7 @@ from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.donations import donation_section
 from bufferhouse.report.compare.flags import flag_section
+from bufferhouse.report.compare.joined import with_guesses
 from bufferhouse.report.compare.records import KEY, cause_with_bytes
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_heading, space_key, space_title
@@ -164,7 +165,7 @@ def _status_section(comparison: Comparison, space: Record, status: str, exact: b
         lines = [f"{grew}; relevant changes first, then by size."]
     if status in CHANGES:
         lines = [_JOINED_LINES[status]]
-        columns = [column for column in columns if column.name != "guess" or any(row["guess"] for row in rows)]
+        columns = with_guesses(columns, rows)
     if status in ("changed", *CHANGES) and not any(row["reason"] for row in rows):
         columns = columns[:-1]
     name = f"{status.replace(' ', '-')}-{space_key(space)}"
