@@ -72,7 +72,7 @@ def whatif(
     read = [read_edit(text) for text in edits or []]
     read += read_edits_file(edits_file) if edits_file is not None else []
     if means and fit is None:
-        raise UsageError("--means: expected together with --fit")
+        raise UsageError("--means: expected --fit beside it")
     with page_at_least(html):
         change = read_change(
             path,

@@ -34,7 +34,7 @@ def pass_summary(
         ("warehouse bytes", warehouse_bytes if warehouse_bytes is not None else "none"),
         ("published", published or "no"),
     ]
-    parts = [formatted(("", "dumps"), rows, "markdown")]
+    parts = [figures(dict(rows))]
     if len(by_source) > 1:
         columns = ("source", "seen", "new", "known", "rejected", "waiting")
         cells = [

@@ -98,7 +98,7 @@ def test_a_capacity_is_met_with_the_fewest_values_or_said_to_be_out_of_reach(exa
         (["--edit", "shard:*:x"], "expected PARTS@DIMENSION or PARTS@size=N, found 'x'"),
         (["--edit", "reschedule:x"], "expected reschedule alone"),
         (["--fit", "much"], "expected a size such as 15.75GiB, found 'much'"),
-        (["--means", "remat"], "--means: expected together with --fit"),
+        (["--means", "remat"], "--means: expected --fit beside it"),
         (["--fit", "1G", "--means", "shard"], "--means: expected free, remove, donate"),
         (["--edit", "reschedule", "--memory-space", "9"], "--memory-space: expected one of the program, 0"),
         ([], "expected edits (--edit, --edits), or a capacity"),
