@@ -12,6 +12,7 @@ from bufferhouse.commands.options import WaitOption, WarehouseOption, check_form
 from bufferhouse.commands.query import FromOption
 from bufferhouse.errors import UsageError
 from bufferhouse.redaction import give
+from bufferhouse.warehouse import Address
 
 HtmlOption = Annotated[Path | None, typer.Option("--html", help="Write the report as one self-contained HTML page.")]
 ReportFormatOption = Annotated[str, typer.Option("--format", help="table, markdown or json.")]
@@ -102,7 +103,7 @@ def report_program(
 def _report_truth(
     program: str,
     run: str | None,
-    warehouse: Path | None,
+    warehouse: Address | None,
     source: list[str] | None,
     html: Path | None,
     output_format: str,
@@ -155,7 +156,9 @@ def report_run(
     deliver(run_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
 
 
-def checked(warehouse: Path | None, source: list[str] | None, html: Path | None, output_format: str) -> Path | None:
+def checked(
+    warehouse: Address | None, source: list[str] | None, html: Path | None, output_format: str
+) -> Address | None:
     """Return the warehouse to query, or None with sources; refuse a wrong call before any work is done."""
     from bufferhouse.report.text.sections import FORMATS
     from bufferhouse.report.writing import check_page_path
@@ -166,7 +169,7 @@ def checked(warehouse: Path | None, source: list[str] | None, html: Path | None,
     return asked_path(warehouse, source)
 
 
-def asked_path(warehouse: Path | None, source: list[str] | None) -> Path | None:
+def asked_path(warehouse: Address | None, source: list[str] | None) -> Address | None:
     """Return the warehouse to query, or None with sources; refuse both together."""
     if source and warehouse is not None:
         raise UsageError("expected --warehouse or --from, not both")

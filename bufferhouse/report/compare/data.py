@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 import duckdb
 
@@ -19,6 +18,7 @@ from bufferhouse.report.compare.donations import donation_records
 from bufferhouse.report.compare.flags import flag_records
 from bufferhouse.report.compare.records import cause_records, program_records
 from bufferhouse.report.opening import find_programs, find_run, opened
+from bufferhouse.warehouse.open import Place
 from bufferhouse.warehouse.run_names import is_name
 
 
@@ -116,7 +116,7 @@ def _counts(rows: Sequence[Record]) -> Record:
 
 
 def read_comparison(
-    path: Path | None,
+    path: Place | None,
     before: str,
     after: str | None,
     *,

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import duckdb
 
@@ -16,6 +15,7 @@ from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, json_text
 from bufferhouse.sources.flags import effective_flags
+from bufferhouse.warehouse.open import Place
 
 _SHOWN = 40  # rows on a terminal and in Markdown
 _COLUMNS = [
@@ -46,7 +46,7 @@ class Determinism:
     answers: dict[str, Answer]
 
 
-def read_determinism(path: Path | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Determinism:
+def read_determinism(path: Place | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Determinism:
     """Ask which programs differ, and how many can be judged.
 
     Raises:

@@ -6,7 +6,6 @@ Every figure comes from a statement in `sql/reports/`. The terminal and the page
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import duckdb
 
@@ -19,6 +18,7 @@ from bufferhouse.report.compare.joined import joined_records
 from bufferhouse.report.compare.records import main_cause
 from bufferhouse.report.opening import opened
 from bufferhouse.report.text.figures import printable
+from bufferhouse.warehouse.open import Place
 
 SHOWN_SERIES = 15  # per table
 SHOWN_RUNS = 100  # newest runs per table, for charts and sparklines
@@ -96,7 +96,7 @@ class Fleet:
         return self.answers["fleet_runs"].records
 
 
-def read_fleet(path: Path | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Fleet:
+def read_fleet(path: Place | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Fleet:
     """Ask all statements of the report: of the warehouse at `path`, else of the dumps of `sources`, read into memory.
 
     Raises:

@@ -6,7 +6,6 @@ Every figure comes from a statement in `sql/reports/`. The terminal, the page an
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import duckdb
 
@@ -18,6 +17,7 @@ from bufferhouse.report.opening import find_run, opened
 from bufferhouse.report.program.savings import MAPPED, savings_of
 from bufferhouse.report.text.figures import printable
 from bufferhouse.report.text.screen import shortened
+from bufferhouse.warehouse.open import Place
 from bufferhouse.whatif.space import read_space
 
 STRETCHES = 400  # of the schedule in the timeline: about one for each three pixels of a wide page
@@ -119,7 +119,7 @@ class Program:
 
 
 def read_program(
-    path: Path | None,
+    path: Place | None,
     word: str,
     *,
     run: str | None = None,

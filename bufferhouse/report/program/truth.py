@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import duckdb
 
@@ -20,6 +19,7 @@ from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, printable, space_title
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, json_text
+from bufferhouse.warehouse.open import Place
 
 SOURCE = "program_truth"  # the answer
 _PLACE = ("run_id", "relative_path")
@@ -66,7 +66,7 @@ class Truth:
 
 
 def read_truth(
-    path: Path | None, word: str, *, run: str | None = None, sources: Sequence[str] = (), wait: float = 0.0
+    path: Place | None, word: str, *, run: str | None = None, sources: Sequence[str] = (), wait: float = 0.0
 ) -> Truth:
     """Ask for the official numbers of the program that `word` means, as `read_program` finds it.
 

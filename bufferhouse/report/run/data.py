@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import duckdb
 
 from bufferhouse.query.statements import Answer, Record, ask, ask_each
 from bufferhouse.report.compare.joined import joined_records
 from bufferhouse.report.opening import find_run, opened
+from bufferhouse.warehouse.open import Place
 
 CONSTANTS = 1_000  # of all programs together
 DONATIONS = 1_000
@@ -37,7 +37,7 @@ class Run:
         return [row for row in rows if all(row[column] == value for column, value in where.items())]
 
 
-def read_run(path: Path | None, word: str | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Run:
+def read_run(path: Place | None, word: str | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Run:
     """Ask all statements about a run: `word` is its name, or a beginning that fits one run only; None is the newest.
 
     Raises:

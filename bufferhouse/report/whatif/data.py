@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import duckdb
 
@@ -13,6 +12,7 @@ from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.opening import opened
 from bufferhouse.report.program.data import asked_of, find_dump
 from bufferhouse.report.program.savings import maps_of
+from bufferhouse.warehouse.open import Place
 from bufferhouse.whatif.edits import Edit
 from bufferhouse.whatif.fitting import Fit, fit
 from bufferhouse.whatif.outcome import Outcome, check_live_ranges, compute
@@ -52,7 +52,7 @@ class Savings:
 
 
 def read_change(
-    path: Path | None,
+    path: Place | None,
     word: str,
     edits: Sequence[Edit],
     *,
@@ -86,7 +86,7 @@ def read_change(
 
 
 def read_savings(
-    path: Path | None,
+    path: Place | None,
     word: str,
     *,
     kinds: Sequence[str] = (),
@@ -108,7 +108,7 @@ def read_savings(
 
 @contextmanager
 def _subject(
-    path: Path | None, word: str, memory_space: int, run: str | None, sources: Sequence[str], wait: float
+    path: Place | None, word: str, memory_space: int, run: str | None, sources: Sequence[str], wait: float
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Subject]]:
     with opened(path, sources, wait) as (con, _, note):
         _, _, dump = find_dump(con, word, run)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Record
@@ -11,6 +10,7 @@ from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
+from bufferhouse.warehouse.open import Place
 from bufferhouse.warehouse.run_names import find
 from bufferhouse.whatif.chips import chip_of
 from bufferhouse.whatif.series import Fitting, Piece, Series, fitting, read_series
@@ -36,7 +36,7 @@ class Asked:
 
 
 def read_fits(
-    path: Path | None,
+    path: Place | None,
     word: str,
     *,
     capacity_bytes: int,
