@@ -1,4 +1,4 @@
-"""The verbs that maintain a warehouse: publish, build, check, compact, prune, stats, export, verify."""
+"""The verbs that maintain a warehouse."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,6 @@ def publish(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
 
     Example: bufferhouse publish --warehouse nightly.duckdb
     """
-
     path = warehouse_path(warehouse, must_exist=True)
     if path.published is None:
         print(f"{path} needs no published copy: its readers read snapshots and never wait")

@@ -1,4 +1,4 @@
-"""What all verbs share: options, messages, exit codes, progress bars."""
+"""What all verbs share: options, messages, exit codes."""
 
 import sys
 import time

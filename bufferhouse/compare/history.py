@@ -79,7 +79,7 @@ def read_joined(
 def read_history(
     con: duckdb.DuckDBPyConnection, program_ids: Sequence[int], *, metric: str, memory_space: int | None = None
 ) -> list[Series]:
-    """Return all series of some programs, those with the most bytes first; `metric` is one of `sizes.METRICS`."""
+    """Return all series of some programs, those with the most bytes first; `metric` is one of `threshold.METRICS`."""
     series: dict[tuple, list[Record]] = {}
     for program_id in program_ids:
         for record in ask(con, "program_trend", program_id=program_id).records:

@@ -32,7 +32,7 @@ class MemoryLock:
         """Compile, compare, and return what `bufferhouse.explain` returns; the test fails where the program grew.
 
         Raises:
-            LockFault: the file is none that can be compared with.
+            LockFault: with --memory-lock-update, the file cannot be mended.
         """
         __tracebackhide__ = True
         from bufferhouse.compiled.explain import explain

@@ -1,8 +1,8 @@
 """Bytes to columns, section by section in the order of the file.
 
 The reader takes the fast road first: one `findall` a section, then a proof that no line was passed over. Where it
-fails, `blocks` looks for the ends of instruction texts that hold line feeds, and what is still not a dump
-goes to `explain`, which finds the line, the column and what was expected there.
+fails, `used_values` looks for the ends of instruction texts that hold line feeds, and `diagnose` finds line, column and
+what was expected in what is still not a dump.
 """
 
 from collections.abc import Mapping

@@ -1,1 +1,4 @@
-"""Figures and pages: terminal, self-contained HTML. Every number comes from a mart with a version in its name."""
+"""Figures and pages: terminal, self-contained HTML.
+
+Numbers come from marts with a version, or from `compare`, `whatif` and `lock`.
+"""

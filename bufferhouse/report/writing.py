@@ -9,7 +9,7 @@ from bufferhouse.warehouse.target import check_target
 
 
 def check_page_path(path: Path) -> None:
-    """Raise a UsageError for a page whose folder does not exist, before any work is done.
+    """Check where a page is to be written, before any work is done.
 
     Raises:
         UsageError: its folder does not exist, or a warehouse or a lake is there.

@@ -21,7 +21,9 @@ def figures(address: str, about: Mapping[str, Any], answers: Mapping[str, Answer
 
 
 def script(address: str, name: str, found: Any) -> dict[str, bytes]:
-    """Return the script beside a page that hands `found` to the site's scripts under a name: from the disk a page can
-    read no JSON."""
+    """Return the script beside a page that hands `found` to the site's scripts under a name.
+
+    From the disk a page can read no JSON.
+    """
     call = f"(globalThis.siteData ??= {{}})[{json.dumps(name)}] = {json_block(found)};\n"
     return {beside(address, "js"): call.encode()}
