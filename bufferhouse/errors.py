@@ -1,16 +1,19 @@
 """Errors that end a command, each with its exit code and the way out in its message, which holds no secret.
 
-And the pieces that messages share.
+And what raises them: checks of words and numbers as people give them, and the pieces that messages share.
 """
 
 import errno
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 
 from bufferhouse.redaction import redacted
 
 MAKE_SPACE = "; make space and run the same command again"
 _SHOWN = 80  # characters of a name in a message
+LARGEST_NUMBER = 2**63 - 1
 
 
 class _Told(Exception):
@@ -69,6 +72,32 @@ def unwritable(what: str, error: OSError) -> UsageError | WarehouseFull:
 def is_full(error: OSError) -> bool:
     """Return whether making space helps, so that the call itself was not wrong."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def whole_number(text: str, where: str) -> int:
+    """Return the number a text stands for.
+
+    Raises:
+        UsageError: it is none from 0 to 2^63 - 1; `where` says whose it is.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= LARGEST_NUMBER):
+        raise UsageError(f"{where}: expected a number, found {text!r}")
+    return int(text)
+
+
+def given_number(variable: str, usual: int) -> int:
+    """Return the number in a variable of the environment; where it is not set, or empty, the usual one.
+
+    Raises:
+        UsageError: what it holds is no number of at least 1.
+    """
+    text = os.environ.get(variable)
+    if not text:
+        return usual
+    with suppress(UsageError):
+        if number := whole_number(text, variable):
+            return number
+    raise UsageError(f"${variable}: expected a number of at least 1, found {text!r}")
 
 
 def check_known(name: str, given: str, known: Sequence[str]) -> None:

@@ -38,8 +38,9 @@ def oom(
 ) -> None:
     """Explain why a program did not fit: from the message in a log to the bytes of the dump and the line of code.
 
-    Exit 1 if something did not fit, 0 if there was nothing to explain. A failed compilation writes its dump all the
-    same: name its directory beside the log. For a run alone the messages that were ingested with it are used.
+    Exit 1 if something did not fit, or a line was not understood; 0 if there was nothing to explain. A failed
+    compilation writes its dump all the same: name its directory beside the log. For a run alone the messages that were
+    ingested with it are used.
 
     Example: bufferhouse oom train.log /tmp/dumps/2026-11-23
     """
@@ -72,7 +73,7 @@ def oom(
         html,
         output_format,
     )
-    if any(one.message.is_failure for one in findings):
+    if refused or any(one.message.is_failure for one in findings):
         raise typer.Exit(1)
 
 

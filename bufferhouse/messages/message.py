@@ -2,9 +2,10 @@
 
 The dialects, by the letters of this module: T1 and T2 a listing of libtpu, T3 one sentence of later releases, T4 a
 compilation that was given up early, T5 one value that is larger than the memory, T6 VMEM, T7 a failed check of a size,
-T8 a program that did not fit while it ran; G1 and G2 are those of GPU. R is a warning of rematerialization: a program
-of which it speaks may fit. D is a warning of JAX about arguments whose donation it does not hand on to XLA
-(`lower_jaxpr_to_module`, jax/_src/interpreters/mlir.py; until 2021 in xla.py): its allocations are these arguments.
+T8 a program that did not fit while it ran; G1 and G2 are those of GPU, and what CPU says is a G1, too
+(`MaybeOwningCpuMemory::Allocate`). R is a warning of rematerialization: a program of which it speaks may fit. D is a
+warning of JAX about arguments whose donation it does not hand on to XLA (`lower_jaxpr_to_module`,
+jax/_src/interpreters/mlir.py; until 2021 in xla.py): its allocations are these arguments.
 """
 
 import re
@@ -178,7 +179,7 @@ _OPENINGS = (
     ),
     _opening(
         "G1",
-        r"Out of memory while trying to allocate (?P<allocation>[0-9]{1,20}) bytes\." + _END,
+        r"Out of memory (?:while trying to allocate|allocating) (?P<allocation>[0-9]{1,20}) bytes\." + _END,
         has_listing=True,
     ),
     _opening(DONATION, r"Some donated buffers were not usable: (?P<arguments>[A-Za-z].*)", has_listing=True),
@@ -192,7 +193,8 @@ _BEGINS = re.compile(
     r"(?:E100[01]: \w+: ?)?(?:XLA:TPU compile permanent error\. )?(?:Ran out of memory (?:in memory space|on HBM)"
     r"|Compilation failure: Aborting compilation early|Allocation \(size="
     r"|RET_CHECK failure \([^()]*\) allocation_size_words"
-    r"|Attempting to (?:allocate|reserve) [0-9]|Out of memory while trying to allocate|Can't reduce memory use below"
+    r"|Attempting to (?:allocate|reserve) [0-9]|Out of memory while trying to allocate"
+    r"|(?<=RESOURCE_EXHAUSTED: )Out of memory allocating [0-9]|Can't reduce memory use below"
     r"|E1001: CompileTimeScopedVmemOom:)"
     # Python prints the statement that warns behind the warning: there no argument follows.
     r"|Some donated buffers were not usable: [A-Za-z]"

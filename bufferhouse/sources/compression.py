@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import zstandard
 
-from bufferhouse.sources.numbers import given_number
+from bufferhouse.errors import given_number
 
 SUFFIXES = (".gz", ".zst", ".xz")
 LIMIT_BYTES = 256 << 20  # seven times the largest dump that was seen; reading one takes some 12 times its bytes

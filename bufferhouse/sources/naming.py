@@ -4,10 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, whole_number
 from bufferhouse.sources.directory import Entry
 from bufferhouse.sources.found import FoundRun
-from bufferhouse.sources.numbers import whole_number
 from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Places, Run, RunFault, moment_of, relative_to
 
 _TOKEN = re.compile(r"\{(\w+)\}|\*\*/|\*\*|\*|\?|[^*?{}]+|[{}]")

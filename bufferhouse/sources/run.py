@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import LARGEST_NUMBER, UsageError, whole_number
 from bufferhouse.sources.directory import Entry, Tree, split_at_archive
 from bufferhouse.sources.found import FoundRun
-from bufferhouse.sources.numbers import LARGEST_NUMBER, whole_number
 
 RUN_FILE = "run.json"
 MOST_RUN_FILE_BYTES = 256 << 10

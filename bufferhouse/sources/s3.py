@@ -13,9 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bufferhouse.errors import SourceUnavailable, UsageError
+from bufferhouse.errors import SourceUnavailable, UsageError, given_number
 from bufferhouse.redaction import redacted, remember
-from bufferhouse.sources.numbers import given_number
 
 _ENDPOINT = re.compile(r"https?://[!-~]+")
 _REFUSED = re.compile(r"status code: 4(?!08|29)\d\d")  # what the server will not answer otherwise the next time

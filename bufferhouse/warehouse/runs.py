@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 import duckdb
 
 from bufferhouse.engine.sql import execute, transaction
-from bufferhouse.errors import UsageError, did_you_mean
-from bufferhouse.sources.numbers import whole_number
+from bufferhouse.errors import UsageError, did_you_mean, whole_number
 from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of
 from bufferhouse.warehouse.run_names import check_new_name, find
 from bufferhouse.warehouse.warehouse import Warehouse

@@ -13,10 +13,10 @@ def oom_page(findings: Sequence[Finding], refused: Sequence[Refused], *, warehou
     """Return the whole page; `warehouse` names what the dumps were taken from."""
     return page(
         "oom.html",
-        title(findings),
+        title(findings, refused),
         {},
         warehouse=warehouse,
-        name=title(findings),
+        name=title(findings, refused),
         findings=[
             [replace(section, name=f"{section.name}-{number}") for section in oom_sections(finding)]
             for number, finding in enumerate(told(findings), 1)

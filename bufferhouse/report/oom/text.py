@@ -71,7 +71,7 @@ def oom_text(findings: Sequence[Finding], refused: Sequence[Refused], form: str)
     sections = [section for finding in told(findings) for section in oom_sections(finding)]
     if refused:
         sections.append(refused_section(refused))
-    return report_text(title(findings), sections, form)
+    return report_text(title(findings, refused), sections, form)
 
 
 def refused_section(refused: Sequence[Refused]) -> Section:
@@ -89,9 +89,11 @@ def told(findings: Sequence[Finding]) -> list[Finding]:
     return failures or list(findings)
 
 
-def title(findings: Sequence[Finding]) -> str:
+def title(findings: Sequence[Finding], refused: Sequence[Refused]) -> str:
     """Return what was found in one line."""
     failures = sum(one.message.is_failure for one in findings)
+    if not failures and refused:
+        return f"Whether a program did not fit is not known: {counted(len(refused), 'line')} not understood"
     if not failures:
         return "No failure for lack of memory was found"
     return f"{counted(failures, 'program')} did not fit"
