@@ -178,6 +178,21 @@ def test_a_program_of_two_targets_is_told_apart_on_a_narrow_terminal(example_war
     assert not re.search("target|platform|track|memory space|program_id", " ".join(left_out))
 
 
+@pytest.mark.parametrize("width", [60, 70, 80, 100])
+def test_a_narrow_terminal_keeps_labels_and_names_what_it_leaves_out(example_warehouse, monkeypatch, width):
+    """Whichever columns fit, each row says what it is of, and no column goes in silence."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    words = ["jit_cnn_train_step", "--warehouse", example_warehouse]
+    program = call("report", "program", *words).out
+    balance = program.partition("where the bytes go\n")[2].partition("\n\n")[0]
+    assert {"allocations", "number", "size", "elements"} <= {row.partition("  ")[0] for row in balance.splitlines()}
+    kinds = {"temp", "parameter", "output", "constant", "thread-local", "reserved"}
+    assert kinds == {kind for kind in kinds if kind in balance}
+    fleet = call("report", "fleet", "--warehouse", example_warehouse).out
+    moved = next(table for table in fleet.split("\n\n") if "net change" in table)
+    assert "main cause" in moved
+
+
 @given(st.lists(st.text(alphabet="ab/-", max_size=30), max_size=5), st.integers(1, 12))
 @settings(max_examples=300, deadline=None)
 def test_different_names_stay_different_when_they_are_cut(names: list[str], width: int):
@@ -218,7 +233,7 @@ def test_rows_that_are_not_printed_are_counted():
     for text in (terminal_text("report", [section]), markdown_text("report", [section])):
         assert "p4" in text
         assert "p5" not in text
-        assert text.endswith("7 more rows: --format json has all")
+        assert text.endswith("7 more rows: --format json has them")
 
 
 def test_changes_are_coloured_by_their_way(monkeypatch: pytest.MonkeyPatch):

@@ -70,13 +70,14 @@ _AT_PEAK = (
 def fleet_tables(fleet: Fleet) -> list[Section]:
     """Return the tables that have a row."""
     tables = (
-        ("Padding by tiles", _AT_PEAK, _TILES, "fleet_tiles"),
-        ("Padding and slack by operation and source line", _AT_PEAK, _SOURCES, "fleet_sources"),
+        ("Padding by tiles", _AT_PEAK, _TILES, "fleet_tiles", "wasteful_layouts"),
+        ("Padding and slack by operation and source line", _AT_PEAK, _SOURCES, "fleet_sources", "padding_by_line"),
         (
             "Compiled more than once",
             "Functions with several dumps in one run: recompiled with the same entry signature, or with others.",
             _RECOMPILED,
             "fleet_recompiled",
+            None,
         ),
     )
     if not fleet.runs:
@@ -84,8 +85,10 @@ def fleet_tables(fleet: Fleet) -> list[Section]:
     return [
         *_programs(fleet),
         *(
-            Section(title, _said(line, fleet.answers[name].records), columns, fleet.answers[name].records, name)
-            for title, line, columns, name in tables
+            Section(
+                title, _said(line, fleet.answers[name].records, question), columns, fleet.answers[name].records, name
+            )
+            for title, line, columns, name, question in tables
             if fleet.answers[name].records
         ),
         *filter(None, [coverage_section(fleet)]),
@@ -126,5 +129,9 @@ def _programs(fleet: Fleet) -> list[Section]:
     return [Section("Programs by size", lines, _PROGRAMS, records, name, name, shown=SHOWN_WASTE)] if records else []
 
 
-def _said(line: str, records: list[Record]) -> list[str]:
-    return [line, f"The first {SHOWN_WASTE} rows."] if len(records) == SHOWN_WASTE else [line]
+def _said(line: str, records: list[Record], question: str | None) -> list[str]:
+    """Return what is said of a table; of one that ends at a limit, where there are more rows."""
+    if len(records) < SHOWN_WASTE:
+        return [line]
+    more = f"; bufferhouse query --ask {question} --param rows=N lists more" if question else ""
+    return [line, f"The first {SHOWN_WASTE} rows{more}."]

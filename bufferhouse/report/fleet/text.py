@@ -19,7 +19,17 @@ from bufferhouse.report.fleet.data import Fleet, Series, Space
 from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, reject_line, space_title, sparkline
-from bufferhouse.report.text.screen import FALL, RISE, console, distinct, is_fitted, line, lines_of, print_section
+from bufferhouse.report.text.screen import (
+    FALL,
+    RISE,
+    console,
+    distinct,
+    is_fitted,
+    line,
+    lines_of,
+    print_left_out,
+    print_section,
+)
 from bufferhouse.report.text.sections import Section, json_text, markdown_text
 
 _GAP = 2
@@ -241,6 +251,9 @@ def _print_space(screen: Console, space: Space, shown: Bytes) -> None:
     screen.print(Text(f"reserved bytes: {moved_line(space)}{newest}", style="dim"))
     if space.series:
         screen.print(_table(space, fit))
+        lacks_trend = len(space.runs) > 2 and not fit.has_trend
+        lacks_cause = not fit.causes and any(series.main_cause for series in space.series)
+        print_left_out(screen, [_TREND_HEADING] * lacks_trend + [_CAUSE_HEADING] * lacks_cause)
     if rest := left_out(space):
         screen.print(line(rest, "dim"))
 

@@ -138,11 +138,15 @@ def print_section(screen: Console, section: Section, exact: bool) -> None:
     ]
     widths = _widths(section.columns, cells, screen.width)
     screen.print(_table(section, cells, widths))
-    left_out = [column.heading for i, column in enumerate(section.columns) if i not in widths]
-    if left_out:
-        screen.print(Text(f"columns left out (terminal too narrow): {', '.join(left_out)}", style="dim"))
+    print_left_out(screen, [column.heading for i, column in enumerate(section.columns) if i not in widths])
     if section.left:
         screen.print(Text(section.left, style="dim"))
+
+
+def print_left_out(screen: Console, headings: Sequence[str]) -> None:
+    """Say which columns of a table did not fit, if any."""
+    if headings:
+        screen.print(Text(f"columns left out (terminal too narrow): {', '.join(headings)}", style="dim"))
 
 
 def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]], room: int) -> dict[int, int]:

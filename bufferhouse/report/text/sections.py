@@ -43,7 +43,7 @@ class Section:
     def left(self) -> str:
         """The line about the rows that are not printed; empty if all are."""
         left = len(self.records) - len(self.printed)
-        return f"{counted(left, 'more row')}: --format json has all" if left else ""
+        return f"{counted(left, 'more row')}: --format json has them" if left else ""
 
 
 def markdown_text(title: str, sections: Sequence[Section], *, exact: bool = False) -> str:
