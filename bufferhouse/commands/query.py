@@ -54,8 +54,12 @@ def query(
     warehouse: WarehouseOption = None,
     source: FromOption = None,
     output_format: Annotated[
-        str, typer.Option("--format", help="table, csv, json, markdown or, with -o, parquet.")
-    ] = "table",
+        str | None,
+        typer.Option(
+            "--format",
+            help="table, csv, json, markdown or, with -o, parquet; else what the ending of -o says, else table.",
+        ),
+    ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the answer to this file.")] = None,
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.001, help="The seconds that a statement may take.")
@@ -79,8 +83,10 @@ def query(
     from bufferhouse.engine.limits import MIB, Limits
     from bufferhouse.query.cookbook import question
     from bufferhouse.query.door import door
-    from bufferhouse.query.output import ALL_FORMATS, answer, pairs, values
+    from bufferhouse.query.output import ALL_FORMATS, ENDINGS, answer, pairs, values
 
+    if output_format is None:
+        output_format = ENDINGS.get(output.suffix.lower() if output else "", "table")
     check_format(output_format, *ALL_FORMATS)
     if output_format == "parquet" and output is None:
         raise UsageError("--format parquet: expected -o FILE")

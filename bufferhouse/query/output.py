@@ -14,6 +14,7 @@ from bufferhouse.query.statements import Answer
 
 _PIECE = 1 << 16  # characters
 ALL_FORMATS = (*FORMATS, "parquet")
+ENDINGS = {".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet"}  # of files, and their formats
 _WORDS = {"null": None, "true": True, "false": False}
 
 

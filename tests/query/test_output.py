@@ -114,6 +114,24 @@ def test_parquet(example_warehouse, tmp_path):
     assert 2 == call(*words).code
 
 
+def test_the_ending_of_a_file_says_its_format(example_warehouse, tmp_path):
+    """Where --format does not; an ending that says nothing is a table."""
+    words = ["query", "SELECT 5 AS n", "--warehouse", example_warehouse, "-o"]
+    expected = {
+        "a.csv": "n\n5\n",
+        "a.JSON": '[\n {\n  "n": 5\n }\n]\n',
+        "a.md": "| n |\n| --- |\n| 5 |\n",
+        "a.txt": "n\n-\n5\n",
+    }
+    for name, text in expected.items():
+        assert 0 == call(*words, tmp_path / name).code
+        assert text == (tmp_path / name).read_text()
+    assert 0 == call(*words, tmp_path / "a.parquet").code
+    assert {"n": [5]} == pq.read_table(tmp_path / "a.parquet").to_pydict()
+    assert 0 == call(*words, tmp_path / "b.csv", "--format", "json").code
+    assert expected["a.JSON"] == (tmp_path / "b.csv").read_text()
+
+
 def test_an_answer_follows_a_link_and_is_written_into_a_pipe(example_warehouse, tmp_path):
     """A link stays one, and what it leads to gets the answer; a pipe has a reader, who gets it."""
     words = ["query", "SELECT 5 AS n", "--format", "csv", "--warehouse", example_warehouse, "-o"]
