@@ -266,6 +266,11 @@ def _order(row: Compared) -> tuple:
     )
 
 
+def _flags(differing: Sequence[str], known: Sequence[str]) -> str:
+    """Return the flags that the other side lacks; without any, whether that is known: a lock keeps none for both."""
+    return " ".join(differing) or ("no such flag" if known else "none, or not known")
+
+
 def changed_builds(held: Held) -> list[tuple[str, str, str, int]]:
     """Return what compiled programs of both sides where it differs: chip, before, after, and how many programs."""
     seen: Counter[tuple[str, str, str]] = Counter()
@@ -274,8 +279,7 @@ def changed_builds(held: Held) -> list[tuple[str, str, str, int]]:
         if old.compiler and new.compiler and old.compiler != new.compiler:
             seen[new.chip, old.compiler, new.compiler] += 1
         if old.flags != new.flags:
-            then, now = old.flags.split(" "), new.flags.split(" ")
-            gone = " ".join(word for word in then if word not in now) or "no such flag"
-            come = " ".join(word for word in now if word not in then) or "no such flag"
-            seen[new.chip, gone, come] += 1
+            then, now = old.flags.split(), new.flags.split()
+            gone, come = ([word for word in one if word not in other] for one, other in ((then, now), (now, then)))
+            seen[new.chip, _flags(gone, then), _flags(come, now)] += 1
     return [(*change, count) for change, count in seen.most_common()]

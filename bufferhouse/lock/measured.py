@@ -118,6 +118,7 @@ def output_sites(con: duckdb.DuckDBPyConnection, entries: Sequence[Entry], check
     found: dict[int, list[Site]] = {}
     ids = sorted({entry.dump_id for entry in entries if entry.dump_id is not None})
     for dump_id, _, size, op_name, source in ask(con, "lock_outputs", dump_ids=ids).rows if ids else ():
-        site = Site(size, "output", 1, "", normalised(op_name or ""), checkout.told(source))
+        # One of those that lost a donation: how many did, a lock does not tell.
+        site = Site(size, "output", 0, "", normalised(op_name or ""), checkout.told(source))
         found.setdefault(dump_id, []).append(site)
     return found

@@ -154,7 +154,7 @@ def _sections(
         lost = [{**records[row.key], "lost_bytes": held.donations[row.key]} for row in judged.undonated]
         sections.append(Section("Donations lost", lines, _UNDONATED, lost, "undonated", shown=_SHOWN))
     if builds := _builds(held):
-        sections.append(Section("Compiled by others", [], _BUILDS, builds, "builds", shown=_SHOWN))
+        sections.append(Section("Another compiler or other flags", [], _BUILDS, builds, "builds", shown=_SHOWN))
     grown = [*judged.verdict.offenders, *judged.verdict.warned, *judged.undonated]
     sections += [_why(row, records[row.key], held, links) for row in grown[:_EXPLAINED]]
     if grown:
