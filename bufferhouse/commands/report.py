@@ -204,9 +204,9 @@ def deliver(text: str, note: str | None, page: Callable[[], str], html: Path | N
 
     if note:
         say(f"bufferhouse: {note}")
-    if html is None or output_format != "table":
-        give(text)
     if html is not None:
-        write_page(html, page())
+        write_page(html, page())  # first: whoever reads the report may stop reading
         # Standard output holds the report alone where a program may read it.
         (print if output_format == "table" else say)(f"report: {html}")
+    if html is None or output_format != "table":
+        give(text)
