@@ -70,7 +70,14 @@ def fit(
     search = _Search(space, capacity_bytes, means, nodes, large)
     if search.bound_bytes > capacity_bytes:
         return Fit(capacity_bytes, False, [], now, search.bound_bytes, True)
-    return search.run(now)
+    found = search.run(now)
+    if found.is_minimal or search.at_once:
+        return found
+    # One kind alone makes fewer sets, so that more of them can be tried; what was found may be more than it needs.
+    kinds = [kind for kind in means if not (kind == "free" and "remove" in means)] if len(means) > 1 else []
+    alone = [fit(space, capacity_bytes, means=[kind], nodes=nodes, large=large) for kind in kinds]
+    best = min([one for one in (found, *alone) if one.fits] or [found], key=lambda one: len(one.edits))
+    return best._replace(bound_bytes=found.bound_bytes, is_minimal=False)
 
 
 class _Candidate(NamedTuple):

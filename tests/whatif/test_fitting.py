@@ -93,6 +93,23 @@ def test_a_search_that_ends_early_says_so():
     assert not cut.fits or cut.bytes.reserved_high_bytes <= cut.capacity_bytes
 
 
+def test_more_means_never_make_more_edits():
+    """A search that is cut short is no worse than one that may use a single kind of edit."""
+    tried = 0
+    for seed in range(40):
+        random_ = random.Random(seed)
+        space = random_space(random_, most=12)
+        capacity = random_.randint(fit(space, 0).bound_bytes, before(space).reserved_high_bytes)
+        found = fit(space, capacity, nodes=3)
+        alone = [one for kind in ("donate", "remove") if (one := fit(space, capacity, means=[kind], nodes=3)).fits]
+        if alone:
+            assert found.fits
+            assert len(found.edits) <= min(len(one.edits) for one in alone)
+            tried += 1
+        assert not found.fits or found.bytes == after(Plan(space).apply(found.edits))
+    assert tried > 10
+
+
 def test_several_edits_at_a_time_make_a_large_program_fit():
     """What is found fits when its edits are applied anew, and is not called the least."""
     together = 0
