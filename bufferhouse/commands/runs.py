@@ -234,7 +234,7 @@ def rejects_ls(
         if not rows:
             others = 0 if every else len(listed(con, every=True))
             say(
-                "bufferhouse: no open rejects"
+                f"bufferhouse: no {'' if every else 'open '}rejects"
                 + (f"; {others:,} replayed or resolved, listed with --all" if others else "")
             )
     print(formatted(COLUMNS, rows, output_format))

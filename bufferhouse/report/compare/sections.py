@@ -210,7 +210,7 @@ def capacity_lines(comparison: Comparison) -> list[str]:
 def _run(side: Record) -> str:
     compiler = " ".join(filter(None, (side["compiler"], side["compiler_version"])))
     facts = (compiler, side["platform"], side["device_kind"], side["track"])
-    words = [_name(side), *(printable(word, 80) for word in facts if word)]
+    words = [_name(side), *(printable(word, 80) for word in dict.fromkeys(filter(None, facts)))]
     rejects = f", {counted(side['reject_count'], 'reject')}" if side["reject_count"] else ""
     started = f"started {side['started_at']:%Y-%m-%d %H:%M} UTC"
     return " · ".join([*words, started, f"{counted(side['program_count'], 'program')}{rejects}"])
