@@ -141,4 +141,4 @@ def _show(bar: Bar, by_source: Mapping[str, Summary], progress: Progress) -> Non
         bar.reach("dumps", progress.done, progress.total, f"{summary.new:,} new{rejected}")
         return
     dumps = counted(progress.total, "dump")
-    print(f"{progress.done:,}/{dumps}: {summary.new:,} new, {summary.known:,} known{rejected}", file=sys.stderr)
+    print(f"{progress.done:,}/{dumps}: {summary.new:,} new, {progress.known:,} known{rejected}", file=sys.stderr)

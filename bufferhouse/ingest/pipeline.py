@@ -38,13 +38,17 @@ RunStep = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """That a batch is loaded: its number, its source, what is in it and what came of it; how many dumps are done."""
+    """That a batch is loaded: its number, its source, what is in it and what came of it.
+
+    `done` dumps of `total` that are to be read were read by now; of `known` ones the warehouse had the content.
+    """
 
     number: int
     source: str
     batch: ParsedBatch
     loaded: Loaded
     done: int
+    known: int
     total: int
 
 
@@ -159,7 +163,7 @@ def _load_all(
 ) -> int:
     """Load all batches in their order; return how many there were."""
     total = sum(len(job.arrivals.ready) for job in jobs)
-    number = done = 0
+    number = done = known = 0
     # Closed here: what an interrupt raises in a generator that Python closes later is lost.
     with closing(_parsing(writer, jobs, workers, limits)) as batches:
         for begun in batches:
@@ -177,7 +181,8 @@ def _load_all(
                 raise
             summary.add(loaded)
             done += len(batch.sightings) + len(batch.unreadable)
-            tell(Progress(number, begun.job.source.name, parsed, loaded, done, total))
+            known += loaded.known_count
+            tell(Progress(number, begun.job.source.name, parsed, loaded, done, known, total))
             batch.clear()  # the next one is read before the names here stand for it
             collect_young()
     return number

@@ -89,6 +89,17 @@ def test_summary_counts_the_rows_that_are_in_the_tables(warehouse, fleet):
     assert 11 == tables["runs"] == len(summary["runs"])
 
 
+def test_progress_counts_what_is_read(warehouse, tmp_path):
+    """Of a directory that was ingested before the new files alone: new contents, and known ones by other names."""
+    first = write_dumps(tmp_path / "run", [1, 2, 3])
+    assert "3/3 dumps: 3 new, 0 known\n" == call("ingest", tmp_path / "run", "--warehouse", warehouse).err
+    write_dumps(tmp_path / "run", [4])
+    first[0].with_name(f"module_0009.jit_f.cpu_after_optimizations{SUFFIX}").write_bytes(first[0].read_bytes())
+    outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
+    assert "2/2 dumps: 1 new, 1 known\n" == outcome.err
+    assert "5 dumps of 1 run seen: 1 new, 4 known" in outcome.out
+
+
 def test_one_truncated_dump_among_fifty_stops_only_itself(warehouse, tmp_path):
     """Forty-nine dumps load; the fiftieth is named with file, line, column, what was expected and found; exit 1."""
     paths = write_dumps(tmp_path / "run", range(50))
