@@ -156,11 +156,11 @@ class FileAddress(Address):
             UsageError: as `check_place`; or its folder does not exist, or DuckDB would look for its log elsewhere.
         """
         self.check_place()
-        place = self.path.absolute()
+        place = self.file.absolute()
         if not place.parent.is_dir():
             raise UsageError(f"the folder of the warehouse does not exist: {place.parent}")
         # DuckDB takes what stands behind it for parameters of a URL, and puts `.wal` before it.
-        if "?" in str(self.file.absolute()):
+        if "?" in str(place):
             raise UsageError(f"{place}: expected a path without a question mark, before which DuckDB puts its log")
 
     def check_file(self) -> None:

@@ -110,7 +110,7 @@ class File(Warehouse):
             stack.enter_context(WriterLock(self.path, self.wait))
             remove_leftovers(self.path, self.address.published)
             if self._is_new():
-                stack.push(self._remove_unfinished)
+                stack.callback(self._remove_unfinished)
             self._connect(max(0.0, deadline - time.monotonic()))
             self.address.outdate_copy()
         stack.callback(lambda: close_writer(self.con))  # whichever it is by then
@@ -120,7 +120,7 @@ class File(Warehouse):
     def _is_new(self) -> bool:
         return not (self.path.exists() and self.path.stat().st_size)
 
-    def _remove_unfinished(self, kind: type[BaseException] | None, *_: object) -> None:
+    def _remove_unfinished(self) -> None:
         """Remove a file that was made just now and did not get all tables and models: nothing is in it."""
         if not self._is_finished:
             for file in (self.path, self.address.log, journal_path(self.path)):
