@@ -107,8 +107,8 @@ def lock(
         "--comment": comment, "--site": site, "--source-url": source_url, "--format": output_format != "table",
         "--bytes": exact,
     }  # fmt: skip
-    for option in (option for option, given in of_a_check.items() if given):
-        raise UsageError(f"{option}: expected --check beside it")
+    if given := [option for option, is_given in of_a_check.items() if is_given]:
+        raise UsageError(f"{given[0]}: expected --check beside it")
     with _dumps([*(sources or []), *(source or [])], file, chip, warehouse, wait) as (_, fresh):
         pass
     _note(fresh)

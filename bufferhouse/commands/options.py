@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Annotated, Any
 
@@ -151,12 +151,11 @@ PlanOption = Annotated[bool, typer.Option("--plan", help="Print what would be re
 
 def days_of(text: str | None) -> float | None:
     """Return the number of days that --older-than gives: 90 or 90d."""
-    try:
-        days = None if text is None else float(text.removesuffix("d"))
-    except ValueError:
-        days = -1
-    if days is None or days >= 0:
-        return days
+    if text is None:
+        return None
+    with suppress(ValueError):
+        if (days := float(text.removesuffix("d"))) >= 0:
+            return days
     raise UsageError(f"--older-than: expected a number of days, found {text!r}")
 
 
