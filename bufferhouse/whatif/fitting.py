@@ -64,6 +64,8 @@ def fit(
         UsageError: the dump has no live ranges.
     """
     check_live_ranges(space)
+    if "remove" in means:
+        means = [kind for kind in means if kind != "free"]  # to remove a value is worth no less
     now = before(space)
     if now.reserved_high_bytes <= capacity_bytes:
         return Fit(capacity_bytes, True, [], now, now.reserved_low_bytes, True)
@@ -74,7 +76,7 @@ def fit(
     if found.is_minimal or search.at_once:
         return found
     # One kind alone makes fewer sets, so that more of them can be tried; what was found may be more than it needs.
-    kinds = [kind for kind in means if not (kind == "free" and "remove" in means)] if len(means) > 1 else []
+    kinds = means if len(means) > 1 else ()
     alone = [fit(space, capacity_bytes, means=[kind], nodes=nodes, large=large) for kind in kinds]
     best = min([one for one in (found, *alone) if one.fits] or [found], key=lambda one: len(one.edits))
     return best._replace(bound_bytes=found.bound_bytes, is_minimal=False)
@@ -237,8 +239,6 @@ def _candidates(moments: Moments, means: Sequence[str]) -> Iterable[_Candidate]:
         if not size:
             continue
         for kind in means:
-            if kind == "free" and "remove" in means:
-                continue  # to remove a value is worth no less
             dtype = narrower(c["shape"][row]) if kind == "shrink" else None
             if kind == "shrink" and dtype is None:
                 continue
