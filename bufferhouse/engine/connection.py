@@ -13,6 +13,7 @@ from bufferhouse.errors import WarehouseBusy, WarehouseError, first_line
 
 _LAST_TASKS = 0.01  # seconds
 _LITTLE = "1MB"
+_SQLITE = b"SQLite format 3\0"
 
 
 def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnection:
@@ -24,9 +25,10 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
     """
     if path is None:
         return duckdb.connect()
+    _check_kind(path)
     for is_last in tries(wait):
         try:
-            return duckdb.connect(str(path), read_only=read_only)
+            return duckdb.connect(str(path.absolute()), read_only=read_only)  # `ab:c` would be another database's
         except duckdb.IOException as error:
             if not faults.is_locked(error):
                 raise faults.no_space(path, error) or WarehouseError(
@@ -39,6 +41,13 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
                 ) from None
         except duckdb.Error as error:
             raise WarehouseError(f"{path} is no warehouse: {first_line(error)}") from None
+
+
+def _check_kind(path: Path) -> None:
+    """Refuse a file for which DuckDB would load an extension, from the network where it is not installed."""
+    with suppress(OSError), path.open("rb") as file:
+        if file.read(len(_SQLITE)) == _SQLITE:
+            raise WarehouseError(f"{path} is no warehouse: expected a database of DuckDB, found one of SQLite")
 
 
 def close(con: duckdb.DuckDBPyConnection) -> None:

@@ -15,6 +15,7 @@ PREFIX = "ducklake:"
 ROOT = "lakefiles://data/"  # stands for the data path where a reader has it attached
 _POSTGRES = "postgres:"
 _OTHER = re.compile(r"[a-z]\w+:")
+_ELSEWHERE = re.compile(r"(\w\w+)?:")  # what DuckDB would take for another database, and load an extension for
 
 
 class Address(ABC):
@@ -244,12 +245,17 @@ def address_of(
     `$BUFFERHOUSE_DATA_PATH`.
 
     Raises:
-        UsageError: a lake has no catalog, or a password stands in its address.
+        UsageError: it is neither; or a lake has no catalog, or a password stands in its address.
     """
     if isinstance(given, Address):
         return given
     given = given or os.environ.get("BUFFERHOUSE_WAREHOUSE") or "warehouse.duckdb"
     if not isinstance(given, str) or not given.startswith(PREFIX):
+        if _ELSEWHERE.match(os.fspath(given)):
+            raise UsageError(
+                "--warehouse: expected a file (one of such a name by its absolute path), or a lake as "
+                f"ducklake:postgres:… or ducklake:FILE, found {redacted(os.fspath(given))}"
+            )
         return FileAddress(Path(meant(os.fspath(given))))
     catalog = given.removeprefix(PREFIX)
     if catalog in ("", _POSTGRES) or (_OTHER.match(catalog) and not catalog.startswith(_POSTGRES)):

@@ -1,14 +1,17 @@
 """A warehouse by two names: its own and a symbolic link's."""
 
 import os
+import re
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from bufferhouse.errors import UsageError, WarehouseBusy
 from bufferhouse.warehouse import file
-from bufferhouse.warehouse.address import FileAddress
+from bufferhouse.warehouse.address import FileAddress, address_of
 from bufferhouse.warehouse.file import WriterLock
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call, kill_group, start
@@ -182,3 +185,27 @@ def test_what_killed_commands_left_goes_with_the_next_writer(warehouse, tmp_path
         pass
     left = {path.name for path in warehouse.parent.iterdir()}
     assert (stay, set()) == (stay & left, go & left)
+
+
+@pytest.mark.parametrize("name", ["md:fleet", "postgres:dbname=fleet", "sqlite:fleet.db", "ab:c.duckdb", ":memory:"])
+def test_a_name_that_another_database_would_answer_to_is_a_wrong_call(name, tmp_path, monkeypatch):
+    """DuckDB would fetch its extension, or keep nothing; by its absolute path it is a file as any other."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"^--warehouse: expected a file .* found " + re.escape(name)):
+        address_of(name)
+    with writing(tmp_path / name) as warehouse:
+        load_texts(warehouse, [small_dump(1)])
+    assert 1 == counts(tmp_path / name)["dumps"]
+    assert {name, f"{name}.lock"} == {path.name for path in tmp_path.iterdir()}
+
+
+def test_a_database_of_sqlite_is_no_warehouse(tmp_path):
+    path = tmp_path / "w.duckdb"
+    with closing(sqlite3.connect(path)) as con, con:
+        con.execute("CREATE TABLE t (a)")
+    before = path.read_bytes()
+    for verb in (["query", "SELECT 1"], ["build"], ["ingest", *write_dumps(tmp_path / "dumps", [1])]):
+        said = call(*verb, "--warehouse", path)
+        found = f"{path} is no warehouse: expected a database of DuckDB, found one of SQLite"
+        assert (2, True) == (said.code, found in said.err), said.err
+    assert before == path.read_bytes()
