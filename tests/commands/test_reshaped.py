@@ -1,6 +1,7 @@
 """A training step with more layers or a larger batch: every part of bufferhouse says so first, and the gate fails."""
 
 import json
+import re
 import shutil
 from functools import cache, partial
 from pathlib import Path
@@ -202,3 +203,11 @@ def test_one_program_can_be_asked_for_by_what_it_was(ask, changed: str):
         word = str(whole[f"{side}_program_id"])
         [found] = json.loads(compare(ask, changed, "--format", "json", "--program", word).out)["programs"]
         assert whole == found
+
+
+def test_main_causes_of_reshaped_programs_are_exact_on_demand(ask, changed: str):
+    """With --bytes no figure of memory is rounded, in the report of the fleet, of a run and of two runs."""
+    for words in (["fleet"], ["run", changed], ["compare", FORMER, changed]):
+        shown, exact = (re.sub(".* of text", "", ask("report", *words, *form).out) for form in ([], ["--bytes"]))
+        assert re.search(r"[\d.]+ [KMG]iB", shown)
+        assert [] == re.findall(r"[\d.]+ [KMG]iB", exact)

@@ -11,8 +11,8 @@ from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.flags import flag_objects, flags_said
 from bufferhouse.report.compare.joined import COLUMNS as JOINED
 from bufferhouse.report.compare.joined import with_guesses
-from bufferhouse.report.compare.records import cause_records, program_records
-from bufferhouse.report.compare.sections import METRIC_NAMES, cause_section, exactly
+from bufferhouse.report.compare.records import cause_records, exactly, program_records
+from bufferhouse.report.compare.sections import METRIC_NAMES, cause_section
 from bufferhouse.report.compare.text import with_causes
 from bufferhouse.report.opening import find_programs, opened
 from bufferhouse.report.text.columns import Column

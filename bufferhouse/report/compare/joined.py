@@ -9,7 +9,7 @@ from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.threshold import RELEVANT
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
-from bufferhouse.report.compare.records import program_records
+from bufferhouse.report.compare.records import exactly, program_records
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import printable
 from bufferhouse.report.text.sections import Section
@@ -41,16 +41,18 @@ def joined_records(con: duckdb.DuckDBPyConnection, before_run_id: int, after_run
     return [{name: row[name] for name in _KEPT} for row in records]
 
 
-def joined_section(records: Sequence[Record], before: str, after: str, name: str, **place: object) -> Section:
+def joined_section(
+    records: Sequence[Record], before: str, after: str, name: str, *, exact: bool, **place: object
+) -> Section:
     """Return the table of the records between two runs; `place` says where they are in the answer `name`."""
     reshaped = sum(row["status"] == RESHAPED for row in records)
     lines = [
         f"{counted(reshaped, 'row')} of the same function with another entry signature, "
         f"{len(records) - reshaped:,} of the same program under another name; reserved bytes."
     ]
-    columns = with_guesses(COLUMNS, records)
+    columns, rows = with_guesses(COLUMNS, records), [*map(exactly, records)] if exact else records
     title = f"Reshaped and renamed: {printable(before, 60)} → {printable(after, 60)}"
-    return Section(title, lines, columns, records, "-".join([name, *map(str, place.values())]), name, place, 15)
+    return Section(title, lines, columns, rows, "-".join([name, *map(str, place.values())]), name, place, 15)
 
 
 def with_guesses(columns: Sequence[Column], records: Sequence[Record]) -> list[Column]:

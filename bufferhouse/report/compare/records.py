@@ -147,6 +147,13 @@ def cause_with_bytes(cause: str, size: int, *, exact: bool = False) -> str:
     return f"{cause} {(exact_bytes if exact else human_bytes)(size, signed=True)}"
 
 
+def exactly(row: Record) -> Record:
+    """Return a record of `compare_programs` with the bytes of its main cause written to the byte."""
+    cause = row["main_cause_label"]
+    said = cause and cause_with_bytes(short(cause), row["main_cause_bytes"], exact=True)
+    return {**row, "main_cause_said": said}
+
+
 def main_cause(row: Compared) -> tuple[str, int] | None:
     """Return the cause with the most bytes in the direction of the change, and these bytes."""
     sums: defaultdict[str, int] = defaultdict(int)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-from bufferhouse.compare.causes import short
 from bufferhouse.compare.pairing import CHANGES, RESHAPED
 from bufferhouse.compare.rollup import rolled_up
 from bufferhouse.errors import counted
@@ -11,7 +10,7 @@ from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.donations import donation_section
 from bufferhouse.report.compare.flags import flag_section
 from bufferhouse.report.compare.joined import with_guesses
-from bufferhouse.report.compare.records import KEY, cause_with_bytes
+from bufferhouse.report.compare.records import KEY, exactly
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_heading, space_key, space_title
 from bufferhouse.report.text.sections import Section
@@ -178,20 +177,16 @@ _JOINED_LINES = {
 }
 
 
-def exactly(row: Record) -> Record:
-    """Return a record of `compare_programs` with the bytes of its main cause written to the byte."""
-    cause = row["main_cause_label"]
-    said = cause and cause_with_bytes(short(cause), row["main_cause_bytes"], exact=True)
-    return {**row, "main_cause_said": said}
-
-
-def subtitle(comparison: Comparison) -> list[str]:
+def subtitle(comparison: Comparison, *, exact: bool = False) -> list[str]:
     """Return one line a run: its name, compiler, platform, start and counts; and how much of the device is taken."""
     sides = (comparison.before, comparison.after)
-    return [*(f"{side['side']}: {_run(side)}" for side in sides), *capacity_lines(comparison)]
+    return [
+        *(f"{side['side']}: {_run(side)}" for side in sides),
+        *_capacity_lines(comparison, exact_bytes if exact else human_bytes),
+    ]
 
 
-def capacity_lines(comparison: Comparison) -> list[str]:
+def _capacity_lines(comparison: Comparison, shown: Callable[[int], str]) -> list[str]:
     """Return a line for each run of which the capacity is known: the program that reserves most, and how much it is."""
     lines = []
     for side in (comparison.before, comparison.after):
@@ -200,9 +195,9 @@ def capacity_lines(comparison: Comparison) -> list[str]:
         if side["capacity_bytes"] and sizes and max(sizes)[0]:
             size, label = max(sizes)
             lines.append(
-                f"capacity {side['side']}: {human_bytes(side['capacity_bytes'])}, as "
+                f"capacity {side['side']}: {shown(side['capacity_bytes'])}, as "
                 f"{printable(side['capacity_source'], 80)} says; {printable(label, 80)} reserves most, "
-                f"{human_bytes(size)}, {size / side['capacity_bytes']:.1%} of it"
+                f"{shown(size)}, {size / side['capacity_bytes']:.1%} of it"
             )
     return lines
 
@@ -378,7 +373,7 @@ def compare_sections(
     comparison: Comparison, *, by: Sequence[str] = (), exact: bool = False, explain: Sequence[Record] | None = None
 ) -> list[Section]:
     """Return all sections that have something to show; `explain` are the programs whose causes are shown."""
-    first = Section("", [*subtitle(comparison), *notes(comparison)])
+    first = Section("", [*subtitle(comparison, exact=exact), *notes(comparison)])
     statuses = status_sections(comparison, exact=exact)
     changed = [section for section in statuses if section.where["status"] in (RESHAPED, "changed")]
     others = [section for section in statuses if section.where["status"] not in (RESHAPED, "changed")]

@@ -102,7 +102,7 @@ def coverage_section(fleet: Fleet) -> Section | None:
     return Section("What the figures cover", lines, _COVERAGE, records, "fleet_coverage") if records else None
 
 
-def fleet_reshaped(fleet: Fleet) -> list[Section]:
+def fleet_reshaped(fleet: Fleet, *, exact: bool = False) -> list[Section]:
     """Return the reshaped and renamed programs of the newest runs, a table for each run that has any."""
     records = fleet.answers["fleet_reshaped"].records
     runs = dict.fromkeys((row["before_run_name"], row["after_run_name"], row["after_run_id"]) for row in records)
@@ -112,6 +112,7 @@ def fleet_reshaped(fleet: Fleet) -> list[Section]:
             before,
             after,
             "fleet_reshaped",
+            exact=exact,
             after_run_id=run_id,
         )
         for before, after, run_id in runs

@@ -86,7 +86,7 @@ def fleet_text(fleet: Fleet, form: str, *, exact: bool = False) -> str:
 
 def _sections(fleet: Fleet, exact: bool) -> list[Section]:
     parts = [Section("", [*overview_lines(fleet), *advice(fleet)])]
-    parts += fleet_reshaped(fleet)
+    parts += fleet_reshaped(fleet, exact=exact)
     parts += [_movers(space, exact) for space in fleet.spaces]
     parts += [
         Section(f"Padding: {title(space)}", [], _PADDING, space.padding) for space in fleet.spaces if space.padding
@@ -130,7 +130,7 @@ def fleet_screen(fleet: Fleet, *, exact: bool = False) -> str:
     with screen.capture() as captured:
         for said in overview_lines(fleet):
             screen.print(line(said))
-        for section in fleet_reshaped(fleet):
+        for section in fleet_reshaped(fleet, exact=exact):
             screen.print()
             print_section(screen, section, exact)
         for space in fleet.spaces:

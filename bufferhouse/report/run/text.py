@@ -84,12 +84,12 @@ def title(run: Run) -> str:
     return printable(run.facts["run_name"], 120)
 
 
-def run_sections(run: Run) -> list[Section]:
+def run_sections(run: Run, *, exact: bool = False) -> list[Section]:
     """Return all sections of the report that have something to show."""
     parts = [Section("", [*subtitle(run), *notes(run)])]
     if reshaped := run.records("run_reshaped"):
         before = run.records("run_before")[0]["before_run_name"]
-        parts.append(joined_section(reshaped, before, run.facts["run_name"], "run_reshaped"))
+        parts.append(joined_section(reshaped, before, run.facts["run_name"], "run_reshaped", exact=exact))
     if spaces := run.records("run_spaces"):
         said = ["The largest program, and percentiles over programs; bytes of programs are never added up."]
         parts.append(Section("Memory spaces", said, _SPACES, spaces, "spaces", "run_spaces"))
@@ -189,4 +189,4 @@ def run_text(run: Run, form: str, *, exact: bool = False) -> str:
     if form == "json":
         about = {"warehouse": run.warehouse, "asked_at": run.asked_at, "run": run.facts}
         return json_text(about, run.answers)
-    return report_text(title(run), run_sections(run), form, exact=exact)
+    return report_text(title(run), run_sections(run, exact=exact), form, exact=exact)
