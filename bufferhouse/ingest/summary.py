@@ -124,10 +124,10 @@ class Summary:
     def as_dict(self) -> dict:
         """Return the summary as JSON knows it."""
         names = ("seen", "new", "known", "ignored", "rejected", "known_rejected", "unreadable", "rows", "bytes",
-                 "seconds", "runs", "warnings")  # fmt: skip
+                 "seconds", "runs", "warnings", "undescribed", "other_names")  # fmt: skip
         tries = ("conflicts", "retries") if self.conflicts is not None else ()
         found = ("endings",) if self.endings is not None else ()
-        logs = ("logs", "messages", "refused_messages") if self.logs else ()
+        logs = ("logs", "messages", "refused_messages", "log_notes") if self.logs else ()
         again = ("reparsed",) if self.reparsed is not None else ()
         return {name: getattr(self, name) for name in (*names, *tries, *found, *logs, *again)}
 

@@ -3,6 +3,7 @@
 A lock holds the largest sites of a peak, not all values. Causes are told of these; what it does not list is one sum.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ METRICS = ("reserved", "occupied")
 ANY_GROWTH = Threshold(0.0, 1)
 DONATION_LOST = "donation lost"
 OTHERS = "values that the lock does not list"
+_DIMENSIONS = re.compile(r"\[[^\]]*\]")
 _NOTHING = Space(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
@@ -168,7 +170,7 @@ def _rows(
         if old and new and row.delta_bytes is not None and old.figures != new.figures:
             lost = min(max(old.donated_bytes - new.donated_bytes, 0), max(new.output_bytes - old.output_bytes, 0))
             lost = 0 if pair.change else lost
-            found = _causes(old, new, metric, lost, outputs)
+            found = _causes(old, new, metric, lost, outputs, is_reshaped=pair.change is not None)
             row = replace(row, causes=sorted(found, key=lambda one: -abs(one.size_bytes)))
         yield row, lost
 
@@ -185,11 +187,13 @@ def _sizes(space: Space) -> Sizes:
     )
 
 
-def _causes(old: Space, new: Space, metric: str, lost: int, outputs: Sequence[Site]) -> list[Moved]:
+def _causes(
+    old: Space, new: Space, metric: str, lost: int, outputs: Sequence[Site], *, is_reshaped: bool
+) -> list[Moved]:
     """Return causes whose bytes sum to the change of the metric."""
     if old.occupied_peak_bytes is None or new.occupied_peak_bytes is None:
         return [Moved(causes.NO_LIVE_RANGES, new.reserved_bytes - old.reserved_bytes)]
-    found = list(_at_the_peak(old, new))
+    found = list(_at_the_peak(old, new, is_reshaped))
     if metric == "reserved":
         delta = new.reserved_bytes - old.reserved_bytes
         occupied = new.occupied_peak_bytes - old.occupied_peak_bytes
@@ -214,7 +218,7 @@ def _with_donations(found: Sequence[Moved], lost: int, outputs: Sequence[Site]) 
     return [Moved(DONATION_LOST, lost, next(iter(outputs), None)), *kept]
 
 
-def _at_the_peak(old: Space, new: Space) -> Iterable[Moved]:
+def _at_the_peak(old: Space, new: Space, is_reshaped: bool) -> Iterable[Moved]:
     """Yield causes whose bytes sum to the change of the occupied peak."""
     olds, news = _by_key(old.sites[:PEAK_SITES]), _by_key(new.sites)
     # Of a site that the lock does not list it is known only that it took no more than the least that is listed.
@@ -223,7 +227,7 @@ def _at_the_peak(old: Space, new: Space) -> Iterable[Moved]:
     left = new.occupied_peak_bytes - old.occupied_peak_bytes
     for key, now in news.items():
         if key in olds:
-            for moved in _differences(olds[key], now):
+            for moved in _differences(olds[key], now, is_reshaped):
                 left -= moved.size_bytes
                 yield moved
         elif now.owned_bytes > least:
@@ -236,15 +240,23 @@ def _at_the_peak(old: Space, new: Space) -> Iterable[Moved]:
     yield Moved(OTHERS, left)
 
 
-def _differences(then: Site, now: Site) -> Iterable[Moved]:
+def _differences(then: Site, now: Site, is_reshaped: bool) -> Iterable[Moved]:
+    """Yield what moved in a site. One operation has values of several layers: of others it is other values' turn."""
+    change = now.owned_bytes - then.owned_bytes
     padding = now.layout_padding_bytes - then.layout_padding_bytes
-    rest = now.owned_bytes - then.owned_bytes - padding
-    if now.value_count != then.value_count:
-        cause = causes.LIVES_TO_PEAK if now.value_count > then.value_count else causes.FREED_BEFORE
-        yield Moved(cause, padding + rest, now)
-        return
-    yield Moved(causes.LAYOUT_PADDING, padding, now)
-    yield Moved(causes.LOGICAL_SIZE if now.shape != then.shape else causes.SHARING, rest, now)
+    is_another = not is_reshaped and _dimensions(now.shape) != _dimensions(then.shape)
+    if is_another and now.value_count == then.value_count == 1:
+        yield Moved(causes.FREED_BEFORE, -then.owned_bytes, then)
+        yield Moved(causes.LIVES_TO_PEAK, now.owned_bytes, now)
+    elif is_another or now.value_count != then.value_count:
+        yield Moved(causes.LIVES_TO_PEAK if change > 0 else causes.FREED_BEFORE, change, now)
+    else:
+        yield Moved(causes.LAYOUT_PADDING, padding, now)
+        yield Moved(causes.LOGICAL_SIZE if now.shape != then.shape else causes.SHARING, change - padding, now)
+
+
+def _dimensions(shape: str) -> list[str]:
+    return _DIMENSIONS.findall(shape)
 
 
 def _by_key(sites: Iterable[Site]) -> dict[tuple[str, str], Site]:

@@ -81,7 +81,8 @@ def test_summary_counts_the_rows_that_are_in_the_tables(warehouse, fleet):
     """`rows` of the JSON summary are the rows of the tables, and its keys are those of the documentation."""
     code, summary = ingested(warehouse, fleet)
     keys = {"seen", "new", "known", "ignored", "rejected", "known_rejected", "unreadable", "rows", "bytes", "seconds"}
-    assert keys | {"runs", "warnings"} == summary.keys()
+    assert keys | {"runs", "warnings", "undescribed", "other_names"} == summary.keys()
+    assert ["seeds"] == summary["undescribed"]
     assert (0, 126, 126, 1) == (code, summary["seen"], summary["new"], summary["ignored"])
     tables = counts(warehouse)
     assert summary["rows"] == {table: tables[table] for table in summary["rows"]}

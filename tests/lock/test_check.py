@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from bufferhouse.compare.causes import FREED_BEFORE, LIVES_TO_PEAK, LOGICAL_SIZE
 from bufferhouse.compare.compare import GONE, UNCHANGED
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.lock.check import DONATION_LOST, hold, judge_held
-from bufferhouse.lock.entry import PEAK_SITES, Lock
+from bufferhouse.lock.entry import PEAK_SITES, Lock, Site
 from bufferhouse.lock.file import read_lock, write_lock
 from tests.lock.specimens import TPU, lock_of, outputs_of
 
@@ -32,6 +33,30 @@ def test_causes_sum_to_the_change(tmp_path: Path, before: str, after: str, metri
     assert len(held.rows) >= 13
     for row in held.rows:
         assert (row.delta_bytes or 0) == sum(cause.size_bytes for cause in row.causes)
+
+
+def test_causes_are_named_by_their_direction(tmp_path: Path):
+    """What is now alive adds bytes, what is no longer alive takes bytes off; the same programs keep their shapes."""
+    locks = [lock_of(f"jaxlib-{release}") for release in RELEASES]
+    helds = [hold(as_file(tmp_path, before), after) for before, after in pairwise(locks)]
+    moved = [cause for held in helds for row in held.rows for cause in row.causes]
+    directions = {(cause.cause, cause.size_bytes > 0) for cause in moved}
+    assert {(LIVES_TO_PEAK, True), (FREED_BEFORE, False)} == {
+        one for one in directions if one[0] in (LIVES_TO_PEAK, FREED_BEFORE, LOGICAL_SIZE)
+    }
+
+
+def test_another_value_of_an_operation_is_no_change_of_its_shape():
+    """A peak that moved from one layer to the next: one value is no longer alive, and another one is."""
+    [(key, entry)] = [one for one in lock_of("jaxlib-0.9.0").entries.items() if one[1].function == "jit_fft"]
+    [space] = entry.spaces
+    sides = []
+    for shape, size in (("f32[512,256]", 524288), ("f32[784,512]", 1605632), ("bf16[784,512]", 802816)):
+        site = Site(size, "temp", 1, shape, "jit(f)/transpose", "train.py:7")
+        whole = replace(space, reserved_bytes=size, occupied_peak_bytes=size, sites=[site])
+        sides.append(Lock({key: replace(entry, spaces=[whole])}))
+    told = [[cause[:2] for cause in hold(*pair).rows[0].causes] for pair in pairwise(sides)]
+    assert [[(LIVES_TO_PEAK, 1605632), (FREED_BEFORE, -524288)], [(LOGICAL_SIZE, -802816)]] == told
 
 
 def test_the_file_lists_less_than_a_dump():
