@@ -102,7 +102,8 @@ class Plan:
                         raise
                     refusals.append(error)
             if len(refusals) == len(rows):
-                raise NoCandidate(f"{edit}: none of {counted(len(rows), 'value')} can be edited so; {refusals[0]}")
+                first = str(refusals[0]).removeprefix(f"{edit}: ")
+                raise NoCandidate(f"{edit}: none of {counted(len(rows), 'value')} can be edited so; {first}")
         if not all(self.slots.size_bytes):
             self.slots.keep(at for at, size in enumerate(self.slots.size_bytes) if size)
             for places in ("_rows", "_members"):
