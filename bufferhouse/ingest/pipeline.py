@@ -148,7 +148,8 @@ def _chosen(
         if writer.is_shared:
             summary.conflicts = summary.retries = 0
         with _fault_of(summary):
-            arrivals = choose(writer, source, found, summary, rehash=rehash)
+            others = [job.seen.discovery for job in jobs]
+            arrivals = choose(writer, source, found, summary, rehash=rehash, others=others)
             jobs.append(_Job(source, found, arrivals, summary))
     return jobs
 

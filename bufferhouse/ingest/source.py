@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from bufferhouse.config.load import FILE_NAME, Config
 from bufferhouse.dump.identity import Content, content_of
 from bufferhouse.engine.sql import execute, streamed
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, counted
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.arrivals import Arrivals, Rules, orphans
 from bufferhouse.ingest.logs import unknown_logs
@@ -124,7 +124,7 @@ def look(source: Source, listings: Listings | None = None) -> Seen:
         labels=source.labels,
         include=source.include,
         exclude=source.exclude,
-        places=Named(source.pattern, source.labels) if source.pattern else None,
+        places=Named(source.pattern, source.labels) if source.pattern and source.run_name is None else None,
         look_inside=source.look_inside,
         **({"entries_of": listings.entries} if listings else {}),
     )
@@ -144,18 +144,26 @@ def _settled_paths(source: Source, seen: Seen) -> Iterable[str]:
             yield match
 
 
-def choose(warehouse: Warehouse, source: Source, seen: Seen, summary: Summary, *, rehash: bool = False) -> Arrivals:
+def choose(
+    warehouse: Warehouse,
+    source: Source,
+    seen: Seen,
+    summary: Summary,
+    *,
+    rehash: bool = False,
+    others: Sequence[Discovery] = (),
+) -> Arrivals:
     """Return which of the dumps that were seen are to be read now, and count all others in `summary`.
 
     To be called by the one who holds the warehouse: what another pass loaded meanwhile is known. With `rehash` all are
-    read that do not wait.
+    read that do not wait. `others` was found in the sources before this one, and is not loaded yet.
 
     Raises:
         UsageError: as `unknown_files`.
     """
     discovery = seen.discovery
     known = known_runs(warehouse)
-    fresh = unknown_files(warehouse, discovery, known, summary, rehash=rehash)
+    fresh = unknown_files(warehouse, discovery, known, summary, rehash=rehash, others=others)
     are_any_known = bool(known.keys() & discovery.runs.keys())  # in a lake it takes long to ask for nothing
     complete = {name for name, run in discovery.runs.items() if run.labels.get(COMPLETED)}
     if are_any_known:
@@ -212,6 +220,7 @@ def unknown_files(
     summary: Summary,
     *,
     rehash: bool = False,
+    others: Sequence[Discovery] = (),
 ) -> FoundDumps:
     """Return the dumps whose path, size or modification time is new; count the others in `summary`.
 
@@ -219,15 +228,15 @@ def unknown_files(
     `content`: it need not be read again.
 
     Raises:
-        UsageError: a run of a given name is in the warehouse, from another root and with nothing in common.
+        UsageError: all that was found is one run, and another one has its name: in the warehouse, or in `others`.
     """
     _pass_by_itself(warehouse, discovery)
+    roots = {name: run.root for name, run in runs.items()}
+    _follow_renames(warehouse, discovery, roots, summary)
+    _part_strangers(warehouse, discovery, roots, others)
     summary.seen = len(discovery.dumps)
     summary.ignored = discovery.ignored_count
     summary.unreadable += discovery.refused
-    roots = {name: run.root for name, run in runs.items()}
-    _follow_renames(warehouse, discovery, roots, summary)
-    _part_strangers(warehouse, discovery, roots)
     summary.runs = list(discovery.runs)
     summary.undescribed = _undescribed(discovery, roots)
     if rehash:
@@ -388,24 +397,57 @@ def _rename(discovery: Discovery, names: Mapping[str, str]) -> None:
     discovery.runs = {run.run_name: run for run in discovery.runs.values()}
 
 
-def _part_strangers(warehouse: Warehouse, discovery: Discovery, roots: Mapping[str, str]) -> None:
+def _part_strangers(
+    warehouse: Warehouse, discovery: Discovery, roots: Mapping[str, str], others: Sequence[Discovery]
+) -> None:
     """Add no dumps to a run that only happens to have the same name: a run that its directory names gets a longer one.
 
     Raises:
-        UsageError: its name was given.
+        UsageError: its name was given, and nothing else was found.
     """
+    chosen = {name: run.root for other in others for name, run in other.runs.items()}
     longer: dict[str, str] = {}
-    for name, run in discovery.runs.items():
-        if roots.get(name, run.root) == run.root or not _is_stranger(warehouse, discovery, name):
+    for name, run in list(discovery.runs.items()):
+        if roots.get(name) == run.root:
             continue
-        if not run.is_named_by_place:
-            raise UsageError(
-                f"the warehouse has a run {name!r} from {roots[name]}, and no dump of {run.root} is in it; "
-                "give the run of this folder another name with --run"
-            )
-        taken = {other for other, root in roots.items() if root != run.root} | {*discovery.runs, *longer.values()}
-        longer[name] = names_by_place([run.root], taken)[run.root]
+        is_new = roots.get(name) is None or not _is_stranger(warehouse, discovery, name)
+        if is_new and (chosen.get(name, run.root) == run.root or not _is_parted(discovery, others, name)):
+            continue
+        if run.is_named_by_place:
+            known = [*roots.items(), *chosen.items()]
+            taken = {other for other, root in known if root != run.root} | {*discovery.runs, *longer.values()}
+            longer[name] = names_by_place([run.root], taken)[run.root]
+            continue
+        there = f"the warehouse has a run {name!r} from {roots[name]}" if not is_new else (
+            f"there is a run {name!r} from {chosen[name]} with other files of the same names"
+        )  # fmt: skip
+        fault = f"{there}, and no dump of {run.root} is in it; give the run of this folder another name with --run"
+        if len(discovery.runs) == 1:
+            raise UsageError(fault)
+        _leave_out(discovery, name, fault)
     _rename(discovery, longer)
+
+
+def _is_parted(discovery: Discovery, others: Sequence[Discovery], name: str) -> bool:
+    """Return whether a run is not the one of that name in other sources.
+
+    A run that its directory names is not. Of a name that was given the run is one, but two files cannot be one file.
+    """
+    if discovery.runs[name].is_named_by_place:
+        return True
+    there = {dump.relative_path for other in others for dump in other.dumps if dump.run_name == name}
+    return any(dump.relative_path in there for dump in discovery.dumps if dump.run_name == name)
+
+
+def _leave_out(discovery: Discovery, name: str, fault: str) -> None:
+    """Take a run out of what was found, with its dumps and what logs say of them."""
+    kept = [dump.number for dump in discovery.dumps if dump.run_name != name]
+    discovery.refused.append(f"{fault}; {counted(len(discovery.dumps) - len(kept), 'dump')} left out")
+    discovery.dumps = discovery.dumps.only(kept)
+    del discovery.runs[name]
+    for log in discovery.logs:
+        log.places = {run: path for run, path in log.places.items() if run != name}
+    discovery.logs = [log for log in discovery.logs if log.places]
 
 
 def _is_stranger(warehouse: Warehouse, discovery: Discovery, name: str) -> bool:

@@ -352,10 +352,12 @@ class _Finding:
             same.append(run)
             first = same[0].directory
             if first != run.directory and root_of(first) != root_of(run.directory):
-                raise UsageError(
-                    f"two directories are called {run.run_name!r}: {first} and {run.directory}; "
-                    "name their runs with --run, or with another run_name in the run.json of one"
+                way_out = (
+                    "take more of the path into the name, as runs_regex = '(?P<run>[^/]+/[^/]+)/.*' does"
+                    if self.places.has_pattern
+                    else "name their runs with --run, or with another run_name in the run.json of one"
                 )
+                raise UsageError(f"two directories are called {run.run_name!r}: {first} and {run.directory}; {way_out}")
         described = self.places.describe(by_name)
         found.runs = {name: run for name, run in described.items() if isinstance(run, Run)}
         for name, fault in described.items():
@@ -582,7 +584,7 @@ def _common_base(entries: Sequence[Entry]) -> str | None:
     if len(bases) < 2:
         return bases[0] if bases else None
     if any(split_at_archive(base)[1] is not None or "://" in base for base in bases):
-        raise UsageError("several archives or buckets cannot be one run; ingest them one by one with the same --run")
+        raise UsageError("several archives or buckets cannot be one run; without --run each is a run of its own")
     return os.path.commonpath([os.path.abspath(base) for base in bases])
 
 

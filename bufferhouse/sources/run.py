@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from bufferhouse.errors import LARGEST_NUMBER, UsageError, whole_number
-from bufferhouse.sources.directory import Entry, Tree, split_at_archive
+from bufferhouse.sources.directory import ARCHIVE_SUFFIXES, Entry, Tree, split_at_archive
 from bufferhouse.sources.found import FoundRun
 
 RUN_FILE = "run.json"
@@ -124,6 +125,8 @@ def names_by_place(roots: Iterable[str], taken: Collection[str] = ()) -> dict[st
     an archive like the archive. As many parents stand before it as it takes to tell the runs apart.
     """
     parts = {root: _telling_parts(root) for root in dict.fromkeys(roots)}
+    alike = Counter(map(tuple, parts.values()))  # such as r.tar beside r.tar.gz
+    parts = {root: _telling_parts(root, is_whole=alike[tuple(found)] > 1) for root, found in parts.items()}
     depths = dict.fromkeys(parts, 1)
     while True:
         names = {root: "/".join(parts[root][-depth:]) for root, depth in depths.items()}
@@ -143,18 +146,24 @@ def names_by_place(roots: Iterable[str], taken: Collection[str] = ()) -> dict[st
             depths[root] += 1
 
 
-def _telling_parts(root: str) -> list[str]:
+def _telling_parts(root: str, *, is_whole: bool = False) -> list[str]:
+    """Return the parts of a name from the first to the last; `is_whole` keeps the ending of an archive."""
     place, inside = split_at_archive(root)
     if inside is None:
         parts = place.split("/")
     else:
-        archive = place[:-1].split(".tar")[0].removesuffix(".tgz").removesuffix(".zip")
+        archive = place[:-1] if is_whole else _without_suffix(place[:-1])
         parts = [*archive.split("/"), *inside.split("/")]
     parts = [part for part in parts if part]
     end = len(parts)
     while end and parts[end - 1].lower() in GENERIC_NAMES:
         end -= 1
     return parts[:end] or parts[-1:] or ["run"]
+
+
+def _without_suffix(archive: str) -> str:
+    ending = next((suffix for suffix in ARCHIVE_SUFFIXES if archive.endswith(suffix)), "")
+    return archive.removesuffix(ending)
 
 
 def make_run(
@@ -303,5 +312,7 @@ def relative_to(path: str, directory: str) -> str:
     if directory.endswith("/"):
         directory = directory.rstrip("/")
     if directory and path.startswith(directory):
-        return path[len(directory) :].lstrip("/")
+        rest = path[len(directory) :]
+        if not rest or rest[0] == "/" or directory[-1] == "!":  # the file .x in the directory . begins so, too
+            return rest.lstrip("/")
     return os.path.relpath(path, directory or "/")

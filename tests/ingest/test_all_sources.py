@@ -119,3 +119,54 @@ def test_no_source_at_all_is_said():
     """Neither named nor configured: the message says where a source can stand."""
     with pytest.raises(UsageError, match=r"expected sources, or \[\[sources\]\] in a bufferhouse.toml; found none"):
         chosen_sources(Config())
+
+
+def two_tracks(tmp_path: Path, *, pattern: str = "") -> Path:
+    """Two sources with a run directory of the same name in each, and other dumps in it, the file's name alike."""
+    text = ""
+    for number, name in enumerate(("nightly", "release")):
+        write_dumps(tmp_path / name / "2026-11-20", [number])[0].rename(tmp_path / name / "2026-11-20" / name_of(9))
+        text += f'[[sources]]\nname = "{name}"\npaths = ["{name}"]\ntrack = "{name}"\nsettle = "0s"\n{pattern}\n'
+    (tmp_path / "bufferhouse.toml").write_text(text)
+    return tmp_path / "bufferhouse.toml"
+
+
+def test_run_directories_of_one_name_in_two_sources_are_two_runs(tmp_path, warehouse):
+    """In one pass as in two: each has its track, and the next pass reads nothing."""
+    configured = two_tracks(tmp_path)
+    told = [one_pass(configured)[:2] for _ in range(3)]
+    assert [(0, 2), (0, 0), (0, 0)] == [(code, said["new"]) for code, said in told]
+    path = name_of(9)
+    assert [("2026-11-20", "nightly", path), ("release/2026-11-20", "release", path)] == observed(warehouse)
+
+
+def test_a_run_that_a_pattern_calls_like_another_one_is_left_out_alone(tmp_path, warehouse):
+    """What else the source holds is loaded; --run gives the run another name, once and for all."""
+    configured = two_tracks(tmp_path, pattern='runs = "{run}/module_*"')
+    write_dumps(tmp_path / "release" / "2026-11-21", [5])
+    code, said, _ = one_pass(configured)
+    assert (1, 2, ["2026-11-20", "2026-11-21"]) == (code, said["new"], said["runs"])
+    [fault] = said["unreadable"]
+    assert "there is a run '2026-11-20' from " in fault
+    assert fault.endswith("give the run of this folder another name with --run; 1 dump left out")
+    again = one_pass(configured)
+    assert "the warehouse has a run '2026-11-20' from " in again[1]["unreadable"][0]
+    folder = tmp_path / "release" / "2026-11-20"
+    assert 0 == call("ingest", folder, "--run", "other", "--warehouse", warehouse).code
+    code, said, _ = one_pass(configured)
+    assert (0, 0, []) == (code, said["new"], said["unreadable"])
+    assert ["2026-11-20", "2026-11-21", "other"] == [run for run, *_ in observed(warehouse)]
+
+
+def test_run_says_the_run_of_a_source_with_a_pattern(tmp_path, warehouse):
+    """As of any other; two sources are one run, unless they hold two files of one path."""
+    configured = two_tracks(tmp_path, pattern='runs = "{run}/module_*"')
+    code, said, _ = one_pass(configured, "--run", "mine")
+    assert (2, 1, ["mine"]) == (code, said["new"], said["runs"])
+    assert "there is a run 'mine' from " in said["faults"]["release"]
+    (tmp_path / "release" / "2026-11-20").rename(tmp_path / "release" / "2026-11-22")
+    code, said, _ = one_pass(configured, "--run", "yours")
+    assert (0, {"yours"}) == (code, set(said["runs"]))
+    assert ["2026-11-20", "2026-11-22"] == [
+        path.split("/")[0] for run, _, path in observed(warehouse) if run == "yours"
+    ]
