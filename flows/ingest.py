@@ -6,6 +6,7 @@ dump. Batches travel between tasks in memory, never through Prefect's storage.
 
 import argparse
 import logging
+import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -178,6 +179,10 @@ def main() -> int:
     parser.add_argument("--wait", type=float, help="seconds to wait for another writer; else 300")
     parser.add_argument("--config", help="the configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml here")
     call = parser.parse_args()
+    if call.wait is not None and call.wait < 0:
+        parser.error(f"argument --wait: expected seconds, 0 or more, found {call.wait:g}")
+    # Prefect's temporary server ends with a Python that ends by itself.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with own_authentication(), tags("bufferhouse", "ingest"):
             state = ingest(

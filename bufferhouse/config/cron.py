@@ -36,6 +36,8 @@ def _numbers(field: str, least: int, greatest: int, names: tuple[str, ...]) -> s
             return set()
         if (last or step) and (start == stop or (start, stop) == (7, 0) == (greatest, least)):
             return set()  # Prefect takes 9-9 for every hour, and 23/2 for every second one
+        if step and first and not last and (start, stop) == (6, 7):
+            return set()  # sat/2 for every second day: 7 is 0 there
         wrapped = start > stop
         found.update(range(start, greatest + 1 if wrapped else stop + 1), range(least, stop + 1 if wrapped else least))
     return found

@@ -12,9 +12,11 @@ from bufferhouse.config.threshold import METRICS, RESHAPED_MODES, parse_threshol
 from bufferhouse.errors import UsageError
 from bufferhouse.redaction import remember
 from bufferhouse.sources.naming import check_pattern, check_regex
-from bufferhouse.sources.run import NUMBERS, TEXTS
+from bufferhouse.sources.run import NUMBERS, TEXTS, moment_of
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_LONGEST = 36_500 * 86400  # seconds: a hundred years; what is longer no clock adds up
+_NO_PLACES = {"localtime", "Factory"}  # of zoneinfo, which Prefect's clock does not know
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,20 @@ def flag(value: Any) -> bool:
 
 def duration(value: Any) -> float:
     """Return seconds: a number of them, or a number with s, m, h or d behind it."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
-        return float(value)
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", value) if isinstance(value, str) else None
-    if match is None:
+    seconds = value if isinstance(value, int | float) and not isinstance(value, bool) else -1
+    if isinstance(value, str) and (match := re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smhd])", value)):
+        seconds = float(match[1]) * _UNITS[match[2]]
+    if not 0 <= seconds <= _LONGEST:
         raise ValueError("seconds, or a duration like 90s, 5m, 1h or 30d")
-    return float(match[1]) * _UNITS[match[2]]
+    return float(seconds)
+
+
+def age(value: Any) -> float:
+    """Return seconds, more than none: what is older is removed. A number without a unit is easily meant as days."""
+    seconds = duration(value)
+    if seconds == 0 or (not isinstance(value, str) and seconds < _UNITS["d"]):
+        raise ValueError("an age like 90d or 12h")
+    return seconds
 
 
 def schedule(value: Any) -> float | str | None:
@@ -80,7 +90,7 @@ def schedule(value: Any) -> float | str | None:
 
 def timezone(value: Any) -> str:
     """Take the name of a time zone."""
-    if not isinstance(value, str) or value not in available_timezones():
+    if not isinstance(value, str) or value not in available_timezones() - _NO_PLACES:
         raise ValueError("the name of a time zone, like UTC or Europe/Berlin")
     return value
 
@@ -128,9 +138,18 @@ def labels(value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(item, str | int | float) for item in value.values()):
         raise ValueError('a table of texts, like { team = "serving" }')
     for key, item in value.items():
-        if key in NUMBERS and not str(item).isdigit():
+        if key in NUMBERS and not re.fullmatch(r"[0-9]{1,18}", str(item)):
             raise ValueError(f"a number for {key}")
+        if key == "started_at":
+            _moment(item)
     return {key: str(item).lower() if isinstance(item, bool) else str(item) for key, item in value.items()}
+
+
+def _moment(value: Any) -> None:
+    try:
+        moment_of(str(value), "")
+    except UsageError:
+        raise ValueError("started_at as ISO 8601, like 2026-01-31T12:00:00Z") from None
 
 
 def source_name(value: Any) -> str:
@@ -262,7 +281,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
     },
     "retention": {
         "keep_runs": Key(count, None, "Keep this many of the newest runs of each platform and track."),
-        "older_than": Key(duration, None, "Remove runs older than this."),
+        "older_than": Key(age, None, "Remove runs older than this."),
         "compact": Key(flag, True, "Give free space back."),
         "snapshots": Key(duration, 86400.0, "How long old snapshots of a lake can be read."),
         "verify_sample": Key(count, 100, "Prove this many dumps, chosen at random."),

@@ -46,7 +46,10 @@ class Config:
         """Return a path of the configuration: relative paths start at the folder of the file, URLs stay."""
         if "://" in path or self.path is None:
             return path
-        return str(self.path.absolute().parent / Path(path).expanduser())
+        try:
+            return str(self.path.absolute().parent / Path(path).expanduser())
+        except RuntimeError:
+            raise UsageError(f"{path}: there is no such user here") from None
 
     @property
     def warehouse(self) -> Address:
@@ -159,10 +162,6 @@ class _Reading:
             for key in ("name", "paths"):
                 if key not in one:
                     self.problems.append(f"{self.at('sources', number)}: expected {key} in this source, found none")
-            if "runs" in one and "runs_regex" in one:
-                self.problems.append(
-                    f"{self.at('sources', number, 'runs_regex')}: expected runs or runs_regex, found both"
-                )
             if _spelt(name) in names:
                 self.problems.append(
                     f"{self.at('sources', number, 'name')}: expected a name of its own, found {name!r} again"
@@ -194,6 +193,7 @@ class _Reading:
         if keys is SOURCE:
             spelt = _spelt(section.partition(".")[2])
             values = next((one for one in self.config.sources if one["name"] and _spelt(one["name"]) == spelt), None)
+            keys = {key: meant for key, meant in SOURCE.items() if key != "name"}  # by which the source is found
             section = f"sources.{values['name']}" if values else section
         if values is None:
             known = [*SECTIONS, *(f"sources.{source['name']}" for source in self.config.sources)]
@@ -214,6 +214,10 @@ class _Reading:
         if retention["keep_runs"] is not None and retention["older_than"] is not None:
             origin = self.config.origins["retention.older_than"]
             self.problems.append(f"{origin}: expected keep_runs or older_than, found both")
+        for source in self.config.sources:
+            if source["runs"] and source["runs_regex"]:
+                origin = self.config.origins[f"sources.{source['name']}.runs_regex"]
+                self.problems.append(f"{origin}: expected runs or runs_regex, found both")
 
 
 def _named(name: str) -> tuple[str, Mapping[str, Key], str]:
@@ -235,8 +239,8 @@ def _from_text(key: Key, text: str) -> Any:
 
 
 def _spelt(name: str) -> str:
-    """Return the name of a source as an environment variable spells it."""
-    return name.lower().replace("-", "_")
+    """Return the name of a source as an environment variable spells it, in which __ parts section, name and key."""
+    return name.lower().replace("-", "_").replace("__", ".")
 
 
 def _shown(key: Key, value: Any) -> str:

@@ -55,8 +55,10 @@ def _of(con: duckdb.DuckDBPyConnection, paths: list[str]) -> Freshness:
         con,
         "SELECT COUNT(*), MAX(l.finished_at), MAX(o.source_mtime_ns)"
         " FROM raw.observations AS o JOIN raw.loads AS l USING (load_id)"
-        " WHERE EXISTS (SELECT 1 FROM (SELECT unnest(CAST($beginnings AS VARCHAR[])) AS beginning)"
+        " WHERE o.source_uri IN (SELECT unnest(CAST($paths AS VARCHAR[])))"
+        " OR EXISTS (SELECT 1 FROM (SELECT unnest(CAST($beginnings AS VARCHAR[])) AS beginning)"
         " WHERE starts_with(o.source_uri, beginning))",
+        paths=paths,
         beginnings=[_beginning(path) for path in paths],
     ).fetchone()
     newest = None if mtime_ns is None else datetime.fromtimestamp(mtime_ns / 1e9, UTC)
@@ -65,6 +67,6 @@ def _of(con: duckdb.DuckDBPyConnection, paths: list[str]) -> Freshness:
 
 def _beginning(path: str) -> str:
     """Return what the URIs of a path begin with; a directory ends in a slash, or its neighbours would count, too."""
-    if (match := _MAGIC.search(path)) is not None:
+    if (match := _MAGIC.search(path)) is not None and not os.path.exists(path):
         return path[: match.start()]
     return path if path.endswith(ARCHIVE_SUFFIXES) or os.path.isfile(path) else path.rstrip("/") + "/"

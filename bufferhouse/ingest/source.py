@@ -1,12 +1,12 @@
 """One source, configured or named on a call: what is there, what of it is new, what of that may be read now."""
 
-import glob
 import os
 import time
 from array import array
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from bufferhouse.config.load import FILE_NAME, Config
@@ -18,7 +18,7 @@ from bufferhouse.ingest.arrivals import Arrivals, Rules, orphans
 from bufferhouse.ingest.logs import unknown_logs
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.sources import discover as finding
-from bufferhouse.sources.directory import ARCHIVE_SUFFIXES, Entry
+from bufferhouse.sources.directory import Entry
 from bufferhouse.sources.discover import Discovery, read
 from bufferhouse.sources.found import Found, FoundDumps
 from bufferhouse.sources.logs import Log
@@ -47,6 +47,7 @@ class Source:
     look_inside: bool = True
     may_be_empty: bool = True
     with_logs: bool = True
+    is_configured: bool = False  # its files follow its rules; what was just named on a call is read as it is
 
     @classmethod
     def configured(cls, values: Mapping[str, Any], paths: Iterable[str]) -> "Source":
@@ -61,17 +62,13 @@ class Source:
             include=values["include"],
             exclude=values["exclude"],
             look_inside=values["look_inside"],
+            is_configured=True,
         )
 
     @classmethod
     def named(cls, paths: Sequence[str], **facts: Any) -> "Source":
         """Return what was named on a call, as one source; `facts` are its other fields."""
         return cls(", ".join(paths), list(paths), **facts)
-
-    @property
-    def is_configured(self) -> bool:
-        """Whether it has rules: what was just named on a call is read as it is."""
-        return self.rules != Rules()
 
 
 @dataclass(slots=True)
@@ -117,31 +114,28 @@ def look(source: Source, listings: Listings | None = None) -> Seen:
         UsageError, SourceUnavailable: as `sources.discover`.
     """
     seen = Seen(Discovery(), time.time_ns())
-    paths = list(_settled_paths(source, seen)) if source.is_configured else source.paths
     seen.discovery = finding.discover(
-        paths,
+        source.paths,
         run_name=source.run_name,
         labels=source.labels,
         include=source.include,
         exclude=source.exclude,
         places=Named(source.pattern, source.labels) if source.pattern and source.run_name is None else None,
         look_inside=source.look_inside,
+        may_be_empty=source.is_configured,
+        waits=partial(_is_being_written, source, seen),
         **({"entries_of": listings.entries} if listings else {}),
     )
     return seen
 
 
-def _settled_paths(source: Source, seen: Seen) -> Iterable[str]:
-    """Yield the paths of a source, globs expanded, without archives that are still being written."""
-    for path in source.paths:
-        is_glob = "://" not in path and not os.path.exists(path) and glob.has_magic(path)
-        for match in sorted(glob.glob(path, recursive=True)) if is_glob else [path]:
-            if match.endswith(ARCHIVE_SUFFIXES) and os.path.isfile(match):
-                age = abs(seen.now_ns - os.stat(match).st_mtime_ns) / 1e9
-                if age < source.rules.settle:
-                    seen.waiting.append(f"{match}: it has not been the same for {source.rules.settle:g} s yet")
-                    continue
-            yield match
+def _is_being_written(source: Source, seen: Seen, archive: str) -> bool:
+    """Say whether an archive has changed lately, and note that it waits."""
+    age = abs(seen.now_ns - os.stat(archive).st_mtime_ns) / 1e9
+    if age >= source.rules.settle:
+        return False
+    seen.waiting.append(f"{archive}: it has not been the same for {source.rules.settle:g} s yet")
+    return True
 
 
 def choose(

@@ -1,5 +1,7 @@
 """The result of an ingest in a few lines."""
 
+import shlex
+
 from bufferhouse.errors import counted
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.report.text.figures import human_bytes, printable
@@ -54,8 +56,8 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
     result += [f"warning: {line}" for line in summary.log_notes]
     for name, other in summary.other_names.items():
         result.append(
-            f"warning: the run.json of run {name} calls it {other}, and it stays {name}; to rename it: "
-            f"bufferhouse runs rename {name} {other}"
+            f"warning: the run.json of run {printable(name)} calls it {printable(other)}, and it stays "
+            f"{printable(name)}; to rename it: bufferhouse runs rename {_word(name)} {_word(other)}"
         )
     if summary.undescribed:
         result.append(_undescribed(summary.undescribed))
@@ -64,6 +66,10 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
             continue  # listed file by file above
         result.append(f"warning: check {name} found {counted(count, 'offender')}")
     return result
+
+
+def _word(name: str) -> str:
+    return printable(shlex.quote(name))
 
 
 def _nothing(summary: Summary) -> str:

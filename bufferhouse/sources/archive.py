@@ -9,7 +9,7 @@ import io
 import posixpath
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -106,8 +106,9 @@ class Archive:
                 self._hold(path, member, is_untouched=looks is None)
             else:
                 yield entry
-        for path in [path for path in self.links if path not in kept]:
-            target = kept.get(self.links[path])
+        self.links = {path: self._led_to_its_end(path, kept) for path in self.links if path not in kept}
+        for path, end in self.links.items():
+            target = kept.get(end)
             if is_log(compression.plain_name(path)):
                 continue  # what it leads to is read where it lies
             if target is not None:
@@ -133,6 +134,13 @@ class Archive:
             self.refused.append(f"{path}: the link leaves the archive")
         else:
             self.links[path] = target
+
+    def _led_to_its_end(self, path: str, kept: Container[str]) -> str:
+        """Return where a link leads to by all links behind it; one that leads back to itself leads to no file."""
+        seen = {path}
+        while path not in kept and (target := self.links.get(path)) is not None and target not in seen:
+            seen.add(path := target)
+        return path
 
     def _place(self, name: str) -> str | None:
         """Return the path of a member, None where its name leaves the archive or is none."""

@@ -54,6 +54,8 @@ class Bucket:
         base = f"{self.bucket}/{prefix}".rstrip("/")
         for item in sorted(objects, key=lambda item: item["path"]):
             is_explicit = item["path"] == prefix
+            if is_explicit and item["size"] == 0 and len(objects) > 1:
+                continue  # what consoles make to show a folder: its key ends in a slash, which obstore takes off
             yield self._entry(item, base.rsplit("/", 1)[0] if is_explicit else base, is_explicit)
 
     def _listed(self, prefix: str) -> list:

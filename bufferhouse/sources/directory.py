@@ -9,6 +9,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import BinaryIO, Protocol
 
 from bufferhouse.dump.grammar import FIRST_LINE
+from bufferhouse.errors import UsageError
 from bufferhouse.sources.compression import limit_bytes, plain_name, too_large
 from bufferhouse.sources.module_text import head_of
 
@@ -78,18 +79,31 @@ class Tree(Protocol):
 
 @dataclass(slots=True)
 class Directory:
-    """A directory and everything below it, or single files."""
+    """A directory and everything below it, or single files; of these `is_matched` says that a glob found them."""
 
     base: str
     only: list[str] | None = None
     refused: list[str] = field(default_factory=list)
+    is_matched: bool = False
 
     def entries(self) -> Iterator[Entry]:
-        """List files by name; links to directories are passed by, links that leave the tree are refused."""
+        """List files by name; links to directories are passed by, links that leave the tree are refused.
+
+        Raises:
+            UsageError: a file that was named is not there.
+        """
         if self.only is None:
             yield from self._walk(self.base, os.path.realpath(self.base).rstrip("/") + "/")
         for path in self.only or ():
-            stat = os.stat(path)
+            try:
+                stat = os.stat(path)
+                if not S_ISREG(stat.st_mode):
+                    raise OSError(0, "expected a file, found a pipe, a socket or a device")
+            except OSError as error:
+                if not self.is_matched:
+                    raise UsageError(f"{path}: {error.strerror}") from None
+                self.refused.append(f"{path}: {error.strerror}")
+                continue
             yield Entry(self, path, os.path.dirname(path) or ".", stat.st_size, storable(stat.st_mtime_ns), True)
 
     def _walk(self, directory: str, root: str) -> Iterator[Entry]:
@@ -125,7 +139,7 @@ class Directory:
 
     def _linked(self, item: os.DirEntry, root: str) -> os.stat_result | None:
         """Return what a link leads to, itself where that is nothing, None where it leaves the tree."""
-        if not os.path.realpath(item.path).startswith(root):
+        if not f"{os.path.realpath(item.path)}/".startswith(root):
             self.refused.append(f"{item.path}: the link leaves {self.base}")
             return None
         return item.stat(follow_symlinks=os.path.exists(item.path))

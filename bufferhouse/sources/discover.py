@@ -223,6 +223,8 @@ def discover(
     exclude: Sequence[str] = (),
     places: Places | None = None,
     look_inside: bool = True,
+    may_be_empty: bool = False,
+    waits: Callable[[str], bool] = lambda archive: False,
     entries_of: Listing = methodcaller("entries"),
     portion: int = PORTION,
 ) -> Discovery:
@@ -232,15 +234,17 @@ def discover(
     `BufferAssignment:`, or is called like a proto and no text lies beside it; a file named explicitly is always one.
     Archives are opened where they are named, and where a walk finds them and no dump. A run is a directory with dumps
     in it, or the nearest one above with a `run.json`; with `run_name` all dumps are of that run; `places` says it in
-    another way. Without `look_inside` names alone decide. `entries_of` lists a tree, `portion` is how many files are
-    held at a time. What cannot be looked at is refused alone; a run.json that cannot be read leaves out the dumps of
-    its run.
+    another way. Without `look_inside` names alone decide. With `include` only dumps are taken that match one of the
+    globs; with `exclude` no file is that matches one, were it found by a glob; what is named is taken. A glob that
+    matches nothing is a wrong call unless it `may_be_empty`; an archive that `waits` is not opened yet. `entries_of`
+    lists a tree, `portion` is how many files are held at a time. What cannot be looked at is refused alone; a run.json
+    that cannot be read leaves out the dumps of its run.
 
     Raises:
         UsageError: a source does not exist, two runs have one name, or a label means nothing.
         SourceUnavailable: a bucket does not answer.
     """
-    trees = [tree for source in sources for tree in _trees(os.fspath(source))]
+    trees = [tree for source in sources for tree in _trees(os.fspath(source), may_be_empty, waits)]
     found = _Finding(places or Places(run_name, labels), look_inside, FoundDumps(portion))
     listed = partial(_listed, found=found.found, include=include, exclude=exclude, entries_of=entries_of)
     # Files that are named one by one may belong together wherever they stand, and so may all that is called one run.
@@ -250,7 +254,7 @@ def discover(
     if archives and not found.has_candidates:
         found.found.ignored_count -= len(archives)
         found.found.archives = []
-        inside = [_tree_of(path) for path in archives]
+        inside = [tree for path in archives for tree in _trees(path, waits=waits)]
         found.take(_portions(listed(inside), portion, is_whole=run_name is not None))
     return found.discovery()
 
@@ -266,6 +270,7 @@ class _Finding:
         self.run_numbers: dict[tuple[str | None, str], int] = {}
         self.faults: Counter[str] = Counter()
         self.refused: list[str] = []
+        self.unplaced: list[str] = []  # what matches no pattern of runs, until something does
         self.logs: list[Entry] = []
 
     def take(self, portions: Iterable[dict[str, Entry]]) -> None:
@@ -313,6 +318,7 @@ class _Finding:
                 continue
             if place is None:
                 self.found.ignored_count += 1
+                self.unplaced += [] if self.found.dumps.runs else [entry.path]
             else:
                 yield entry, *place
 
@@ -344,6 +350,11 @@ class _Finding:
             UsageError: two directories have one name that is no directory's.
         """
         found, runs = self.found, self.found.dumps.runs
+        if self.unplaced and not runs:
+            first, *others = self.unplaced
+            verb = "does" if len(others) == 1 else "do"
+            more = f", and neither {verb} {counted(len(others), 'other dump')}" if others else ""
+            found.refused.append(f"{first}: below its source its path does not match the pattern of runs{more}")
         own = own_names((run.given, run.directory) for run in runs)
         by_name: dict[str, list[FoundRun]] = {}
         for run in runs:
@@ -402,8 +413,13 @@ def _is_under_way(one: Entry, entry: Entry) -> bool:
     return entry.path.startswith(one.path[: one.path.rfind("/") + 1])
 
 
+def _is_found(entry: Entry) -> bool:
+    """Say whether a file was found, in a walk or by a glob, and not named."""
+    return not entry.is_explicit or (isinstance(entry.tree, Directory) and entry.tree.is_matched)
+
+
 def _is_walked(entry: Entry) -> bool:
-    return isinstance(entry.tree, Directory) and not entry.is_explicit
+    return split_at_archive(entry.base)[1] is None and not entry.is_explicit
 
 
 def _listed(
@@ -419,7 +435,7 @@ def _listed(
                 found.refused.append(f"{path.encode('utf-8', 'backslashreplace').decode()}: the name is not UTF-8")
             elif not is_storable(entry.size_bytes):
                 found.refused.append(f"{path}: it says to have {entry.size_bytes} bytes")
-            elif has_patterns and not entry.is_explicit and not _is_wanted(entry, include, exclude):
+            elif has_patterns and _is_found(entry) and not _is_wanted(entry, include, exclude):
                 found.ignored_count += 1
             elif len(trees) > 1:
                 place = f"{root_of(entry.base)}/{relative_to(path, entry.base)}"
@@ -536,7 +552,9 @@ def _joined(dump: Found, parts: Mapping[str, Place | Exception], waiting: Spool)
     return errors[0] if errors else files
 
 
-def _trees(source: str) -> Iterator[Tree]:
+def _trees(
+    source: str, may_be_empty: bool = False, waits: Callable[[str], bool] = lambda archive: False
+) -> Iterator[Tree]:
     if source.startswith("s3://"):
         from bufferhouse.sources.bucket import Bucket
 
@@ -547,13 +565,20 @@ def _trees(source: str) -> Iterator[Tree]:
             yield Archive(source, bucket.file)
         else:
             yield bucket
-    elif os.path.exists(source) or not glob.has_magic(source):
-        yield _tree_of(source)
+        return
+    if os.path.exists(source) or not glob.has_magic(source):
+        paths, is_matched = [source], False
     else:
-        matches = sorted(glob.glob(source, recursive=True))
-        if not matches:
+        paths, is_matched = sorted(glob.glob(source, recursive=True)), True
+        if not paths and not may_be_empty:
             raise UsageError(f"{source}: the pattern matches no file")
-        yield from map(_tree_of, matches)
+    for path in paths:
+        if not (_is_archive(path) and waits(path)):
+            yield _tree_of(path, is_matched=is_matched)
+
+
+def _is_archive(path: str) -> bool:
+    return path.endswith(ARCHIVE_SUFFIXES) and os.path.isfile(path)
 
 
 def logs_in(source: str) -> tuple[list[Entry], bool]:
@@ -568,7 +593,8 @@ def logs_in(source: str) -> tuple[list[Entry], bool]:
 
 
 def _is_wanted(entry: Entry, include: Sequence[str], exclude: Sequence[str]) -> bool:
-    # A file of a split dump is wanted where the dump is.
+    # A file of a split dump is wanted where the dump is. Flags, logs and marks are named after a module, or after none:
+    # they say something of a dump that is wanted, or are not used. What an archive holds is asked one by one.
     paths = {entry.path, main_of(entry.path)}
     relative = {relative_to(path, entry.base) for path in paths}
     names = relative | {path.rsplit("/", 1)[-1] for path in relative}
@@ -576,7 +602,19 @@ def _is_wanted(entry: Entry, include: Sequence[str], exclude: Sequence[str]) -> 
     def matches(patterns: Sequence[str]) -> bool:
         return any(fnmatch(name, pattern) for pattern in patterns for name in names)
 
-    return (not include or matches(include)) and not matches(exclude)
+    is_included = not include or matches(include)
+    if not is_included:
+        plain = compression.plain_name(entry.path)
+        if is_log(plain):
+            entry.begins_like_a_dump = False  # a log and nothing else
+        elif not (plain.endswith(_FLAGS) or OOM_MARK in plain or entry.path.endswith(ARCHIVE_SUFFIXES)):
+            return False
+    return not matches(exclude)
+
+
+def _begins_like_a_dump(entry: Entry) -> bool:
+    known = entry.begins_like_a_dump
+    return entry.tree.begins_like_a_dump(entry) if known is None else known
 
 
 def _common_base(entries: Sequence[Entry]) -> str | None:
@@ -588,20 +626,22 @@ def _common_base(entries: Sequence[Entry]) -> str | None:
     return os.path.commonpath([os.path.abspath(base) for base in bases])
 
 
-def _tree_of(path: str) -> Tree:
+def _tree_of(path: str, *, is_matched: bool = False) -> Tree:
     """Return the tree of a path that exists: an archive by its name, else a directory or a single file.
+
+    What a glob matched may be gone by now: then the tree refuses it.
 
     Raises:
         UsageError: there is nothing at `path`, or no file: a pipe would be waited on for ever.
     """
     if os.path.isdir(path):
         return Directory(path.rstrip("/") or "/")
-    if path.endswith(ARCHIVE_SUFFIXES) and os.path.isfile(path):
+    if _is_archive(path):
         from bufferhouse.sources.archive import Archive
 
         return Archive(path)
-    if os.path.isfile(path):
-        return Directory(os.path.dirname(path) or ".", [path])
+    if is_matched or os.path.isfile(path):
+        return Directory(os.path.dirname(path) or ".", [path], is_matched=is_matched)
     what = "not a regular file" if os.path.exists(path) else "no such file or directory"
     raise UsageError(f"{path}: {what}")
 
@@ -625,13 +665,13 @@ def _is_candidate(entry: Entry, files: Mapping[str, Entry], beside: Files, look_
         return False
     if path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
         return False
-    if is_log(name) and not ((look_inside or entry.is_explicit) and entry.tree.begins_like_a_dump(entry)):
+    if is_log(name) and not ((look_inside or entry.is_explicit) and _begins_like_a_dump(entry)):
         beside.logs.append(entry)
         return False
     if OOM_MARK in name:
         beside.failed.add(name[: name.index(OOM_MARK)])
     is_like_a_dump = name.endswith("buffer-assignment.txt") or (entry.is_explicit and not is_written_beside(name))
-    if is_like_a_dump or (look_inside and entry.tree.begins_like_a_dump(entry)):
+    if is_like_a_dump or (look_inside and _begins_like_a_dump(entry)):
         return True
     beside.ignored_count += 1
     beside.endings[ending_of(name)] += 1

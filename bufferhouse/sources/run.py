@@ -298,11 +298,15 @@ def parent_of(path: str) -> str:
     return path.rpartition("/")[0] or ("/" if path.startswith("/") else ".")
 
 
-@lru_cache(1024)
 def root_of(directory: str) -> str:
     """Return a directory as a run remembers it: absolute, links resolved."""
     if "://" in directory:
         return directory
+    return _resolved(directory if directory.startswith("/") else os.path.join(os.getcwd(), directory))
+
+
+@lru_cache(1024)
+def _resolved(directory: str) -> str:
     path, inside = split_at_archive(directory)
     return os.path.realpath(path) if inside is None else f"{os.path.realpath(path[:-1])}!{inside}"
 

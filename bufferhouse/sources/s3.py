@@ -17,7 +17,8 @@ from bufferhouse.errors import SourceUnavailable, UsageError, given_number
 from bufferhouse.redaction import redacted, remember
 
 _ENDPOINT = re.compile(r"https?://[!-~]+")
-_REFUSED = re.compile(r"status code: 4(?!08|29)\d\d")  # what the server will not answer otherwise the next time
+# What the server will not answer otherwise the next time; or the key of an object, such as a//b, that is no path.
+_REFUSED = re.compile(r"status code: 4(?!08|29)\d\d|object with invalid path")
 _SECRETS = ("access_key_id", "secret_access_key", "session_token")
 _PROFILE_KEYS = {
     "aws_access_key_id": "access_key_id",

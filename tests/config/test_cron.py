@@ -19,7 +19,8 @@ def test_what_is_a_schedule(text):
     "text",
     ["", "* * * *", "* * * * * *", "@daily", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8",
      "jan * * * *", "* * * sun *", "* * * * feb", "*/0 * * * *", "1-2-3 * * * *", "1,, * * * *", "H * * * *",
-     "١ * * * *", "0 0 30 2 *", "0 0 31 4,6,9,11 *", "* 9-9 * * *", "* 23/2 * * *", "0 0 * * 7-0"],
+     "١ * * * *", "0 0 30 2 *", "0 0 31 4,6,9,11 *", "* 9-9 * * *", "* 23/2 * * *", "0 0 * * 7-0", "0 0 * * sat/2",
+     "0 0 * * 6/3"],
 )  # fmt: skip
 def test_what_is_none(text):
     """Other fields, a name in another field, a day that never comes, and what Prefect takes for every hour."""

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from bufferhouse.config.keys import SOURCE
 from bufferhouse.config.load import ConfigError, find, load, site_schedule
 from bufferhouse.errors import UsageError
 from tests.command_line import CHECKOUT, call
@@ -95,6 +96,20 @@ def test_without_a_file_there_are_defaults(tmp_path, monkeypatch):
          "called run, like {run}/module_* or (?P<run>[^/]+)/module_.*; found '{host}/*'"),
         ("[[sources]]\nname = 'a'\npaths = 'x'\nruns_regex = '(?P<run>'", "bufferhouse.toml:4:1: expected a regular "
          "expression, and this one is none: missing ), unterminated subpattern at position 0; found '(?P<run>'"),
+        ("[retention]\nolder_than = 90", "bufferhouse.toml:2:1: expected an age like 90d or 12h; found 90"),
+        ("[retention]\nolder_than = '0d'", "bufferhouse.toml:2:1: expected an age like 90d or 12h; found '0d'"),
+        (f"[warehouse]\nwait = 1{'0' * 400}", "bufferhouse.toml:2:1: expected seconds, or a duration like 90s, 5m, "
+         f"1h or 30d; found 1{'0' * 78}…"),
+        ("[schedule]\nmaintain = '999999999999d'", "bufferhouse.toml:2:1: expected a duration of a second or more like "
+         "90s or 1h, five fields of cron like 0 6 * * *, or off; found '999999999999d'"),
+        ("[schedule]\ntimezone = 'localtime'", "bufferhouse.toml:2:1: expected the name of a time zone, like UTC or "
+         "Europe/Berlin; found 'localtime'"),
+        ("[[sources]]\nname = 'a'\npaths = 'x'\nruns = '{run}/*'\nruns_regex = '(?P<run>.*)'",
+         "bufferhouse.toml:5:1: expected runs or runs_regex, found both"),
+        ("[[sources]]\nname = 'a'\npaths = 'x'\nlabels = { started_at = 'today' }", "bufferhouse.toml:4:1: expected "
+         "started_at as ISO 8601, like 2026-01-31T12:00:00Z; found {'started_at': 'today'}"),
+        ("[[sources]]\nname = 'a'\npaths = 'x'\nlabels = { device_count = '²' }", "bufferhouse.toml:4:1: expected a "
+         "number for device_count; found {'device_count': '²'}"),
         ("sources = 3", "bufferhouse.toml:1:1: expected sources under [[sources]] headings"),
     ],
     ids=lambda value: value.split("\n")[-1][:30] if "toml:" not in value else "",
@@ -136,7 +151,13 @@ def test_an_override_that_names_nothing_is_refused(written):
     found = problems(
         written(GOOD),
         environment={"BUFFERHOUSE_SCHEDUEL__INGEST": "1h", "BUFFERHOUSE_SCHEDULE__INGESTS": "1h"},
-        flags=["thresholds.failing_share=2", "sources.x.settle=1", "nothing"],
+        flags=[
+            "thresholds.failing_share=2",
+            "sources.x.settle=1",
+            "nothing",
+            "sources.night-ly.name=x",
+            "sources.night-ly.runs_regex=(?P<run>.*)",
+        ],
     )
     sections = "warehouse, schedule, flows, report, thresholds, notify, regressions, retention, sources.night-ly"
     assert [
@@ -146,7 +167,23 @@ def test_an_override_that_names_nothing_is_refused(written):
         "--set thresholds.failing_share: expected a number from 0 to 1; found '2'",
         f"--set sources.x.settle: expected a section, one of {sections}; found 'sources.x'",
         "--set nothing: expected section.key=value",
+        "--set sources.night-ly.name: expected a key of sources.night-ly, one of "
+        f"{', '.join([*SOURCE][1:])}; found 'name'",
+        "--set sources.night-ly.runs_regex: expected runs or runs_regex, found both",
     ] == found
+
+
+def test_a_source_whose_name_has_two_underscores_is_found(written):
+    """They part section, name and key, too."""
+    text = "[[sources]]\nname = 'a__b'\npaths = 'x'\n"
+    assert "t" == load(written(text), environment={"BUFFERHOUSE_SOURCES__A__B__TRACK": "t"}).sources[0]["track"]
+
+
+def test_a_path_below_the_home_of_nobody_is_a_wrong_call(written):
+    path = written("[[sources]]\nname = 'a'\npaths = '~nosuchuser/x'\n[warehouse]\npath = '~nosuchuser/w'\n")
+    for words in (["config", "check"], ["ingest"]):
+        said = call(*words, "--config", path)
+        assert (2, True) == (said.code, "~nosuchuser/" in said.err and "there is no such user here" in said.err), said
 
 
 def test_a_file_that_is_named_must_be_there(tmp_path, monkeypatch):

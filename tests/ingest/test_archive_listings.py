@@ -48,7 +48,9 @@ def listings(tmp_path):
 
 def seen(archive, listings):
     """Return what one look into the archive finds, as values that can be compared."""
-    found = look(Source("one", [str(archive)], Rules(settle=1), look_inside=False), listings).discovery
+    found = look(
+        Source("one", [str(archive)], Rules(settle=1), look_inside=False, is_configured=True), listings
+    ).discovery
     dumps = [(dump.run_name, dump.relative_path, dump.size_bytes, dump.mtime_ns) for dump in found.dumps]
     return found, (dumps, found.ignored_count, found.refused, {name: run.root for name, run in found.runs.items()})
 

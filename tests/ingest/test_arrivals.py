@@ -33,7 +33,7 @@ def age(*paths, seconds=86400.0):
 
 def one_pass(warehouse, folder, rules, **options):
     """Carry out one pass over a source and load what is ready; return what it did."""
-    source = Source("test", [str(folder)], rules, look_inside=False, **options)
+    source = Source("test", [str(folder)], rules, look_inside=False, is_configured=True, **options)
     (summary,) = ingest([source], writing(warehouse)).values()
     if summary.error is not None:
         raise summary.error
@@ -76,7 +76,7 @@ def test_a_file_that_changes_while_it_is_read_waits(warehouse, folder):
     """What was listed is not what was read: neither a dump nor a reject, and the next pass reads it."""
     (path,) = write_dumps(folder, [1])
     age(path)
-    source = Source("test", [str(folder)], Rules(settle=1), look_inside=False)
+    source = Source("test", [str(folder)], Rules(settle=1), look_inside=False, is_configured=True)
     with writing(warehouse) as writer:
         arrivals = choose(writer, source, look(source), Summary())
         with path.open("ab") as file:
@@ -217,7 +217,9 @@ def test_an_archive_that_is_still_written_waits(warehouse, folder):
         tar.add(path, path.name)
     rules = Rules(settle=60)
     source = folder.parent / "*.tar"
-    assert [f"{archive}: it has not been the same for 60 s yet"] == one_pass(warehouse, source, rules).waiting
+    path.unlink()
+    for place in (archive, source, folder.parent):
+        assert [f"{archive}: it has not been the same for 60 s yet"] == one_pass(warehouse, place, rules).waiting
     age(archive)
     assert (1, []) == ((result := one_pass(warehouse, source, rules)).new, result.waiting)
 

@@ -206,6 +206,8 @@ def test_names_and_links_that_leave_the_archive_are_refused_by_name(warehouse, t
                 member(f"run/linked{SUFFIX}", linkname="../../outside.txt", **link),
                 member(f"run/away{SUFFIX}", linkname=str(tmp_path / "outside.txt"), **link),
                 member(f"run/nowhere{SUFFIX}", linkname="gone.txt", **link),
+                member(f"run/round{SUFFIX}", linkname=f"trip{SUFFIX}", **link),
+                member(f"run/trip{SUFFIX}", linkname=f"round{SUFFIX}", **link),
                 member(f"./run/{name_of(4)}", small_dump(4)),
             ]
         )
@@ -219,6 +221,8 @@ def test_names_and_links_that_leave_the_archive_are_refused_by_name(warehouse, t
         f"run/linked{SUFFIX}: the link leaves the archive",
         f"run/away{SUFFIX}: the link leaves the archive",
         f"run/nowhere{SUFFIX}: the link leads to no dump in the archive",
+        f"run/round{SUFFIX}: the link leads to no dump in the archive",
+        f"run/trip{SUFFIX}: the link leads to no dump in the archive",
     ):
         assert f"unreadable: {path}!{line}" in outcome.out
     assert [(name_of(4), f"{path}!run/{name_of(4)}")] == rows(
@@ -235,6 +239,7 @@ def test_links_inside_an_archive_are_followed(tmp_path):
                 member(f"a/early{SUFFIX}", linkname=f"../b/{name_of(1)}", type=tarfile.SYMTYPE),
                 member(f"b/{name_of(1)}", small_dump(1)),
                 member(f"c/hard{SUFFIX}", linkname=f"b/{name_of(1)}", type=tarfile.LNKTYPE),
+                member(f"d/to_link{SUFFIX}", linkname=f"../a/early{SUFFIX}", type=tarfile.SYMTYPE),
             ]
         )
     )
@@ -244,7 +249,7 @@ def test_links_inside_an_archive_are_followed(tmp_path):
         info.external_attr = 0o120777 << 16
         archive.writestr(info, f"../b/{name_of(1)}")
     for path, names in (
-        (tar, [f"early{SUFFIX}", name_of(1), f"hard{SUFFIX}"]),
+        (tar, [f"early{SUFFIX}", name_of(1), f"hard{SUFFIX}", f"to_link{SUFFIX}"]),
         (zipped, [f"early{SUFFIX}", name_of(1)]),
     ):
         found = discover([path])

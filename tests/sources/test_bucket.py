@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import shutil
+import tarfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,16 +15,19 @@ from pathlib import Path
 from socket import SHUT_RDWR
 
 import boto3
+import duckdb
 import pytest
 from moto.server import ThreadedMotoServer
 
+from bufferhouse.config.load import Config
 from bufferhouse.errors import UsageError
+from bufferhouse.ingest.freshness import freshness
 from bufferhouse.paths import cache_folder
 from bufferhouse.sources import bucket
 from bufferhouse.sources.discover import discover, read
 from bufferhouse.sources.s3 import configuration
 from tests.command_line import call
-from tests.ingests import SUFFIX, ingest, name_of
+from tests.ingests import SUFFIX, ingest, name_of, write_dumps
 from tests.oom.specimens import FOLDER
 from tests.sources.beside import TPU, files_beside, told_beside
 from tests.sources.module_texts import DATA
@@ -461,3 +465,34 @@ def test_logs_in_a_bucket_are_read_beside_their_dumps(server, tmp_path):
     assert [("stderr.txt", True)] == rows(
         warehouse, "SELECT log_path, is_reproduced FROM marts.oom_v1 WHERE is_failure"
     )
+
+
+def test_the_mark_of_a_folder_is_no_dump(server, tmp_path, warehouse):
+    """Consoles make an empty object whose key ends in a slash. Below a prefix archives are opened as in a folder."""
+    client = client_of(server)
+    client.create_bucket(Bucket="folders")
+    [dump] = write_dumps(tmp_path / "r1", [1])
+    for key, data in (("night/", b""), ("night/r1/", b""), (f"night/r1/{dump.name}", dump.read_bytes())):
+        client.put_object(Bucket="folders", Key=key, Body=data)
+    for source in ("s3://folders/night", "s3://folders/night/", "s3://folders"):
+        found = discover([source])
+        assert ([("r1", dump.name)], []) == ([(one.run_name, one.relative_path) for one in found.dumps], found.refused)
+    with tarfile.open(tmp_path / "r2.tar", "w") as archive:
+        archive.add(dump, dump.name)
+    client.put_object(Bucket="folders", Key="archives/r2.tar", Body=(tmp_path / "r2.tar").read_bytes())
+    assert [("r2", dump.name)] == [
+        (one.run_name, one.relative_path) for one in discover(["s3://folders/archives"]).dumps
+    ]
+    of_one = Config(sources=[{"name": "one", "paths": [f"s3://folders/night/r1/{dump.name}"]}])
+    assert 0 == call("ingest", *of_one.sources[0]["paths"], "--warehouse", warehouse).code
+    with duckdb.connect(str(warehouse), read_only=True) as con:
+        assert 1 == freshness(con, of_one)["one"].observation_count
+
+
+def test_a_key_that_is_no_path_is_named(server):
+    """Trying again would not help: obstore takes no such key."""
+    client = client_of(server)
+    client.create_bucket(Bucket="odd")
+    client.put_object(Bucket="odd", Key="a//b.txt", Body=b"x")
+    with pytest.raises(UsageError, match=r'^s3://odd: .*"a//b\.txt"'):
+        discover(["s3://odd"])

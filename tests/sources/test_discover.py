@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,59 @@ def test_include_and_exclude_match_names_and_relative_paths(tmp_path):
     assert (["b/x-buffer-assignment.txt"], 3) == taken(include=["x-*", "y-*"], exclude=["a/*"])
 
 
+def test_include_and_exclude_concern_what_a_glob_finds(tmp_path):
+    """As in a walk; a file that is named is taken."""
+    for name in ("a-buffer-assignment.txt", "b-buffer-assignment.txt"):
+        write(tmp_path / "run" / name)
+    glob = f"{tmp_path}/run/*.txt"
+    for options in ({"exclude": ["b-*"]}, {"include": ["a-*"]}):
+        found = discover([glob], **options)
+        assert ([("run", "a-buffer-assignment.txt")], 1) == (paths(found), found.ignored_count)
+        assert 1 == len(discover([tmp_path / "run" / "b-buffer-assignment.txt"], **options).dumps)
+
+
+def test_include_leaves_what_lies_beside_a_dump(tmp_path):
+    """Flags, marks of a failure, logs and archives have names of their own; exclude takes them away, too."""
+    write(tmp_path / "run" / NAME)
+    flags, log = f"{STEM.split('.cpu')[0]}.debug_options", "train.log"
+    for name in (flags, f"{STEM.split('.cpu')[0]}.oom_intermediate_module.txt", log):
+        write(tmp_path / "run" / name, b"BufferAssignment:\n" if name == log else b"x\n")
+    found = discover([tmp_path / "run"], include=["*buffer-assignment*"])
+    [dump] = found.dumps
+    assert (True, [f"{tmp_path}/run/{flags}"]) == (dump.did_not_fit, [entry.path for entry in dump.flags.values()])
+    assert [f"{tmp_path}/run/{log}"] == [one.entry.path for one in found.logs]
+    assert ({}, []) == (
+        next(iter((some := discover([tmp_path / "run"], exclude=["*.debug*", "*.log"])).dumps)).flags,
+        some.logs,
+    )
+    with tarfile.open(tmp_path / "night.tar", "w") as archive:
+        for name in ("a-buffer-assignment.txt", "b-buffer-assignment.txt"):
+            archive.add(tmp_path / "run" / NAME, name)
+    (tmp_path / "archives").mkdir()
+    (tmp_path / "night.tar").rename(tmp_path / "archives" / "night.tar")
+    assert [("night", "a-buffer-assignment.txt")] == paths(discover([tmp_path / "archives"], include=["a-*"]))
+
+
+def test_what_a_glob_matched_and_is_no_file_is_refused_alone(tmp_path):
+    """It is gone by the time it is looked at, or a pipe; the others are taken."""
+    write(tmp_path / "run" / NAME)
+    (tmp_path / "run" / "gone-buffer-assignment.txt").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "run" / "pipe-buffer-assignment.txt")
+    found = discover([f"{tmp_path}/run/*.txt"])
+    assert [("run", NAME)] == paths(found)
+    assert [
+        f"{tmp_path}/run/gone-buffer-assignment.txt: No such file or directory",
+        f"{tmp_path}/run/pipe-buffer-assignment.txt: expected a file, found a pipe, a socket or a device",
+    ] == found.refused
+
+
+def test_a_hidden_file_is_another_one_than_its_namesake(tmp_path, monkeypatch):
+    """In the working directory, whose path is a dot."""
+    monkeypatch.chdir(write(tmp_path / "run" / NAME).parent)
+    write(Path(f".{NAME}"), small_dump(1))
+    assert [("run", f".{NAME}"), ("run", NAME)] == paths(discover([f".{NAME}", NAME]))
+
+
 def test_links_stay_inside_the_tree(tmp_path):
     """A link to a file inside the tree is a file; one that leaves it is refused; linked directories are not walked."""
     outside = write(tmp_path / "outside" / "secret-buffer-assignment.txt")
@@ -103,6 +157,8 @@ def test_links_stay_inside_the_tree(tmp_path):
     (tmp_path / "run" / "leaving-buffer-assignment.txt").symlink_to(outside)
     (tmp_path / "run" / "again").symlink_to("deep")
     (tmp_path / "run" / "loop").symlink_to("loop")
+    (tmp_path / "run" / "itself").symlink_to(".")
+    (tmp_path / "run" / "deep" / "up").symlink_to("..")
     write(tmp_path / "run" / "run.json", b'{"run_name": "run"}')
     found = discover([tmp_path / "run"])
     assert [("run", f"deep/{NAME}"), ("run", "inside-buffer-assignment.txt")] == paths(found)

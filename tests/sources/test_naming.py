@@ -80,3 +80,14 @@ def test_runs_of_one_directory_are_told_apart_by_file_name(tmp_path):
     (tmp_path / "run.json").write_text('{"started_at": "2020-01-01T00:00:00Z"}')
     again = discover([str(tmp_path)], places=Named(regex, {}))
     assert {"run.json"} == {run.started_at_source for run in again.runs.values()}
+
+
+def test_a_pattern_that_matches_nothing_is_told(tmp_path):
+    """It is wrong then, most likely; where some match, the others are ignored."""
+    paths = write_dumps(tmp_path / "r1", [1, 2])
+    expected = (
+        f"{paths[0]}: below its source its path does not match the pattern of runs, and neither does 1 other dump"
+    )
+    assert ([expected], 2) == ((seen := found(tmp_path, "{run}/{host}/module_*")).refused, seen.ignored_count)
+    write_dumps(tmp_path / "r2" / "h1", [3])
+    assert ([], 2) == ((seen := found(tmp_path, "{run}/{host}/module_*")).refused, seen.ignored_count)

@@ -42,6 +42,8 @@ def write_run(directory: Path, facts: dict | None, *names: str) -> Path:
         (["/x/a/nightly/dump", "/y/a/nightly/dump"], ["x/a/nightly", "y/a/nightly"]),
         (["/f/1/profile/xla_dump", "/f/2/profile/xla_dump"], ["1", "2"]),
         (["/nightly", "/b/nightly"], ["nightly", "b/nightly"]),
+        (["/jobs/xla.targets/n1.tar.gz!", "/jobs/jit.target.tgz!"], ["n1", "jit.target"]),
+        (["/jobs/r.tar!", "/jobs/r.tar.gz!", "/jobs/r"], ["r.tar", "r.tar.gz", "r"]),
     ],
 )
 def test_the_names_of_runs(roots, names):
