@@ -76,7 +76,12 @@ def compute(space: Space, edits: Iterable[Edit], *, work: int = WORK) -> Outcome
     check_live_ranges(space)
     plan = Plan(space).apply(edits)
     packing = packed(plan, work=work)
-    return Outcome(_as_it_was(plan), after(plan, packing, work=work), plan.applied, placed(plan, packing))
+    found = after(plan, packing, work=work)
+    slots = plan.slots
+    if plan.copies:
+        slots = plan.with_copies()
+        packing = pack(slots, space.alignment, work=work)._replace(high_bytes=found.arena_high_bytes)
+    return Outcome(_as_it_was(plan), found, plan.applied, placed(plan, slots, packing))
 
 
 def packed(plan: Plan, *, work: int = WORK) -> Packing:

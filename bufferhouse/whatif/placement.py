@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from bufferhouse.whatif.packing import Packing
 from bufferhouse.whatif.plan import Plan
+from bufferhouse.whatif.slots import Slots
 from bufferhouse.whatif.space import ARENA
 
 
@@ -24,13 +25,13 @@ class Placement:
     end: list[int]
 
 
-def placed(plan: Plan, packing: Packing) -> Placement:
-    """Return where the slots of a plan stand if the arena is packed so; several arenas have become one.
+def placed(plan: Plan, slots: Slots, packing: Packing) -> Placement:
+    """Return where slots of a plan stand if the arena is packed so; several arenas have become one.
 
     Raises:
         AssertionError: a slot stands outside its allocation.
     """
-    space, slots = plan.space, plan.slots
+    space = plan.space
     arena = next((index for index, (kind, _) in space.allocations.items() if kind == ARENA), None)
     if arena is None:
         arena = max(space.allocations, default=-1) + 1

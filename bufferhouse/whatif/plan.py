@@ -7,8 +7,11 @@ instructions, of which the dump shows only the old ones.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
+from heapq import heappop, heappush
+from itertools import pairwise
 from typing import NamedTuple
 
 from bufferhouse.errors import UsageError, counted
@@ -24,6 +27,7 @@ _NOT_AGAIN = {
     *("send-done", "rng", "rng-bit-generator", "get-tuple-element", "async-start", "async-update", "async-done"),
     *("copy-start", "copy-done", "partition-id", "replica-id"),
 }
+_OF_LIVES = ("free", "remove", "remat", "offload")  # edits that say when a value is alive
 
 
 class Applied(NamedTuple):
@@ -58,7 +62,8 @@ class Plan:
         self.fading: list[int] = []  # rows that a compiler could do without altogether
         self._lives: dict[int, Edit] = {}  # the edit of each value that changed when it is alive
         self._shapes: dict[int, str] = {}  # of values whose size changed
-        self._scales: dict[int, float] = {}
+        self._former: dict[int, int] = {}  # the bytes that these had
+        self._read_again: dict[int, set[int]] = {}  # where operands are read to compute a value again
 
     @cached_property
     def fixed(self) -> dict[int, int]:
@@ -79,19 +84,20 @@ class Plan:
         return Counter(self.slots.body)
 
     def apply(self, edits: Iterable[Edit]) -> "Plan":
-        """Apply edits, together.
+        """Apply edits, together: in whatever order they are given, they come to the same.
 
         Of a group (`*`, `op_name=`, `line=`) those values are edited that can be; a value that is named must be one.
 
         Raises:
             UsageError: an edit names nothing, or a value that cannot be edited so.
         """
-        for edit in in_order(edits):
+        steps = [(edit, [] if edit.kind == "reschedule" else chosen(self.space, edit)) for edit in in_order(edits)]
+        self._note_reads(steps)
+        for edit, rows in steps:
             if edit.kind == "reschedule":
                 self.is_rescheduled = True
                 self.applied.append(Applied(edit, None, "bound", _RESCHEDULE))
                 continue
-            rows = chosen(self.space, edit)
             is_group = len(rows) > 1 or edit.value == "*"
             refusals = []
             for row in rows:
@@ -104,12 +110,28 @@ class Plan:
             if len(refusals) == len(rows):
                 first = str(refusals[0]).removeprefix(f"{edit}: ")
                 raise NoCandidate(f"{edit}: none of {counted(len(rows), 'value')} can be edited so; {first}")
+        for row, positions in self._read_again.items():
+            if row not in self._lives or self._lives[row].kind == "free":
+                self._extend(row, max(positions, default=0))
         if not all(self.slots.size_bytes):
             self.slots.keep(at for at, size in enumerate(self.slots.size_bytes) if size)
             for places in ("_rows", "_members"):
                 self.__dict__.pop(places, None)
-        self._scale_bodies()
+        self._shrink_bodies()
         return self
+
+    def _note_reads(self, steps: Sequence[tuple[Edit, Sequence[int]]]) -> None:
+        """Note where the operands of values that are computed again are read: of what reads another value first."""
+        lives: dict[int, Edit] = {}  # what becomes of a value: the first edit says it
+        for edit, rows in steps:
+            lives |= {row: edit for row in rows if edit.kind in _OF_LIVES and row not in lives}
+        again = [row for row, edit in lives.items() if edit.kind == "remat"]
+        starts = self.space.columns["start"]
+        for row in sorted(again, key=lambda row: (starts[row], row), reverse=True):
+            with suppress(NoCandidate):
+                _, positions = self._computed(lives[row], row)
+                for operand in self.space.operands[row]:
+                    self._read_again.setdefault(operand, set()).update(positions)
 
     def apply_one(self, edit: Edit, row: int) -> None:
         """Apply an edit to one value.
@@ -122,7 +144,7 @@ class Plan:
             if edit.kind in ("shrink", "unpad", "shard") or not (earlier.kind == "donate" and edit.kind == "free"):
                 raise NoCandidate(f"{edit}: {self.space.name(row)} is edited already: {earlier}")
         label, why = _EDITS[edit.kind](self, edit, row)
-        if edit.kind in ("free", "remove", "remat", "offload", "donate"):
+        if edit.kind in _OF_LIVES or edit.kind == "donate":
             self._lives[row] = edit
         self.applied.append(Applied(edit, row, label, why))
 
@@ -148,7 +170,7 @@ class Plan:
         if None in uses:
             raise self.refused(edit, row, "is read outside the schedule: the dump does not say when")
         start = self.space.columns["start"][row]
-        return [max(at, start) for at in uses]
+        return sorted({max(at, start) for at in (*uses, *self._read_again.get(row, ()))})
 
     # What follows are the edits: each changes the slots and returns its label, and why.
 
@@ -235,8 +257,7 @@ class Plan:
         if size == slot:
             raise self.refused(edit, row, f"would take as many bytes: {slot:,} B")
         self._shapes[row] = shape.shape_text
-        body = self.slots.body[at]
-        self._scales[body] = max(self._scales.get(body, 0), size / slot)
+        self._former.setdefault(row, slot)
         for there in self._rows[row]:
             self.slots.size_bytes[there] = size
         if not self.slots.is_arena[at]:
@@ -279,26 +300,29 @@ class Plan:
             raise self.refused(edit, row, "is no array of a known size")
         return shape
 
-    def _remat(self, edit: Edit, row: int) -> tuple[str, str]:
+    def _computed(self, edit: Edit, row: int) -> tuple[int | None, list[int]]:
+        """Return up to which use a value stays that is computed again, None for none, and where it is computed."""
         c = self.space.columns
         if c["role"][row] != ARENA:
             raise self.refused(edit, row, f"is of kind {c['role'][row]}: only temporaries are computed again")
         if c["is_phi"][row] or c["opcode"][row] in _NOT_AGAIN or c["opcode"][row] is None:
             raise self.refused(edit, row, f"cannot be computed again: it is made by {c['opcode'][row] or 'a merge'}")
-        at, uses = self._slot(edit, row), self._uses(edit, row)
+        self._slot(edit, row)
+        uses = self._uses(edit, row)
         if not uses:
             raise self.refused(edit, row, "is never read: remove it")
-        kept, again = (uses[0], uses[1:]) if len(uses) > 1 else (None, uses)
-        size, end = self.slots.size_bytes[at], self.slots.end[at]
-        again = [position for position in again if position > c["start"][row]]
-        own = [*self._rows[row]]
-        for there in own:
-            self.slots.end[there] = min(end, c["start"][row] if kept is None else kept)
-        new = [self._added(row, size, position, position) for position in again]
-        if kept is None and new:
-            self._drop_slots(own[:1])
-        for operand in self.space.operands[row]:
-            self._extend(operand, max(again, default=0))
+        is_kept = len(uses) > 1 and uses[0] <= c["end"][row]
+        kept, again = (uses[0], uses[1:]) if is_kept else (None, uses)
+        return kept, [position for position in again if position > c["start"][row]]
+
+    def _remat(self, edit: Edit, row: int) -> tuple[str, str]:
+        kept, again = self._computed(edit, row)
+        at, start = self._slot(edit, row), self.space.columns["start"][row]
+        self.slots.end[at] = min(self.slots.end[at], start if kept is None else kept)
+        for position in again:
+            self._added(row, self.slots.size_bytes[at], position, position)
+        if kept is None and again:
+            self._drop_slots([at])
         return (
             "estimate",
             "it dies behind its first use, its operands live on, and it is computed again before each other",
@@ -325,12 +349,11 @@ class Plan:
 
     # What edits have in common.
 
-    def _added(self, row: int, size: int, start: int, end: int) -> int:
+    def _added(self, row: int, size: int, start: int, end: int) -> None:
         own, members = self._rows[row], self._members
         self.slots.add(own[0], size=size, start=start, end=end)
         own.append(len(self.slots.value) - 1)
         members[self.slots.body[-1]] += 1
-        return own[-1]
 
     def _extend(self, row: int, position: int) -> None:
         """Let a temporary live up to a position; what XLA places on it then stays, so it goes on elsewhere."""
@@ -386,7 +409,9 @@ class Plan:
         found = self.slots.copy()
         for row, start, end in self.copies:
             if self._rows.get(row):
-                found.add(self._rows[row][0], size=self.slots.size_bytes[self._rows[row][0]], start=start, end=end)
+                at = self._rows[row][0]
+                found.add(at, size=found.size_bytes[at], start=start, end=end)
+                found.end[at] = max(found.start[at], start - 1)
         return found
 
     def without_fading(self) -> Slots:
@@ -395,19 +420,40 @@ class Plan:
         found.keep(at for at in range(len(found.value)) if at not in gone)
         return found
 
-    def _scale_bodies(self) -> None:
-        """Move the slots of bodies whose values shrank together: a slot in the middle stays in the middle."""
-        if not self._scales:
-            return
-        step = self.space.alignment
-        first: dict[int, int] = {}
+    def _shrink_bodies(self) -> None:
+        """Bring the slots of bodies whose values shrank together, as far as the bytes before each of them shrank."""
+        bodies = {self.slots.body[at] for row in self._former for at in self._rows.get(row, ())}
+        members: dict[int, list[int]] = {body: [] for body in bodies}
         for at, body in enumerate(self.slots.body):
-            first[body] = min(first.get(body, self.slots.offset_bytes[at]), self.slots.offset_bytes[at])
-        for at, body in enumerate(self.slots.body):
-            if body in self._scales:
-                inside = int((self.slots.offset_bytes[at] - first[body]) * self._scales[body])
-                self.slots.offset_bytes[at] = first[body] + -(-inside // step) * step
-        self._scales = {}
+            if body in members:
+                members[body].append(at)
+        for rows in members.values():
+            self._shrink_body(rows)
+        self._former = {}
+
+    def _shrink_body(self, rows: Sequence[int]) -> None:
+        """Move the slots of one body: a byte shrinks as that slot over it that shrinks least.
+
+        Slots that had no byte in common have none afterwards, wherever alignment moves them.
+        """
+        slots, step = self.slots, self.space.alignment
+        former = {at: self._former.get(slots.value[at], slots.size_bytes[at]) for at in rows}
+        beginning: dict[int, list[int]] = {}
+        for at in rows:
+            beginning.setdefault(slots.offset_bytes[at], []).append(at)
+        ends = {at: slots.offset_bytes[at] + former[at] for at in rows}
+        edges = sorted({*beginning, *ends.values()})
+        there: list[tuple[float, int]] = []  # minus the scale of each slot that has begun, and where it ends
+        offset: float = edges[0]
+        for begin, end in pairwise(edges):
+            if begin in beginning and offset != begin:
+                offset = edges[0] - (-int(offset - edges[0]) // step) * step
+            for at in beginning.get(begin, ()):
+                slots.offset_bytes[at] = int(offset)
+                heappush(there, (-slots.size_bytes[at] / former[at], ends[at]))
+            while there and there[0][1] <= begin:
+                heappop(there)
+            offset += (end - begin) * (-there[0][0] if there else 1.0)
 
 
 _IN_PLACE = "an output of its shape takes its place, "

@@ -250,4 +250,9 @@ def most_alive(slots: Slots, alignment: int) -> tuple[int, int | None]:
         size = whole.at(at) + (remainders[0][0] if remainders else 0)
         if size > best:
             best, moment = size, at
+    if best < whole.peak and len(rows) > len(bodies):
+        # What was taken off may be the remainder of a slot inside another one: but all bytes that are alive are needed.
+        alive = Timeline(changes_of(piece for rows in bodies.values() for piece in pieces(slots, rows)))
+        if alive.peak > best:
+            return alive.peak, alive.position
     return best, moment

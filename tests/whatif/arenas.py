@@ -113,18 +113,24 @@ def alive(space: Space, edits: list[Edit]) -> Bytes:
     """By position the bytes alive with edits, each of another value; (allocation, address) is one byte."""
     c, found = space.columns, {at: set() for at in range(-1, LAST + 2)}
     by_row = {int(edit.value[1:]): edit for edit in edits}
+    uses = [set(read) for read in space.uses]
+    for row in sorted(by_row, key=lambda row: (c["start"][row], row), reverse=True):
+        if by_row[row].kind == "remat":
+            for operand in space.operands[row]:
+                again = _again(c["start"][row], c["end"][row], uses[row])
+                uses[operand] |= {max(at, c["start"][operand]) for at in again}
     outputs = {}  # the allocation of an output in the place of a parameter
     for row, edit in by_row.items():
         if edit.kind == "donate":
-            outputs[_output(space, row, outputs)] = row
+            outputs[_output(space, row, uses[row], outputs)] = row
     lives: dict[int, list[tuple[int, int]]] = {row: [(c["start"][row], c["end"][row])] for row in range(len(space))}
     sizes, extended = list(c["size_bytes"]), {}
     for row, edit in by_row.items():
-        start, read = c["start"][row], space.uses[row]
+        start, read = c["start"][row], sorted(uses[row])
         if edit.kind == "remove" or (edit.kind == "free" and c["kind"][row] == "output" and not read):
             lives[row] = []
         elif edit.kind in ("free", "donate"):
-            lives[row] = [(start, max([start, *read]))]
+            lives[row] = [(start, min(max([start, *read]), c["end"][row]))]
         elif edit.kind in ("shrink", "shard", "unpad"):
             sizes[row] = SHAPES[c["shape"][row]][{"shrink": 2, "shard": 3, "unpad": 4}[edit.kind]]
         elif edit.kind == "offload":
@@ -133,12 +139,14 @@ def alive(space: Space, edits: list[Edit]) -> Bytes:
                 extended[row].append((start, min(start + edit.window, c["end"][row])))
             lives[row] = []
         elif edit.kind == "remat":
-            again = [at for at in (read[1:] if len(read) > 1 else read) if at > start]
-            lives[row] = [(start, read[0])] if len(read) > 1 else ([] if again else [(start, start)])
+            again = _again(start, c["end"][row], read)
+            lives[row] = [(start, read[0])] if len(again) < len(read) > 1 else ([] if again else [(start, start)])
             extended[row] = [(at, at) for at in again]
-            for operand in space.operands[row]:
-                if c["kind"][operand] == "temp" and c["end"][operand] < max(again, default=0):
-                    extended.setdefault(operand, []).append((c["end"][operand] + 1, max(again)))
+    for row in range(len(space)):
+        kind = by_row[row].kind if row in by_row else None
+        last = max(uses[row] - set(space.uses[row]), default=0)
+        if c["kind"][row] == "temp" and kind not in ("remove", "remat", "offload") and last > c["end"][row]:
+            extended.setdefault(row, []).append((c["end"][row] + 1, last))
     for row in range(len(space)):
         allocation = c["allocation"][row]
         place = c["allocation"][outputs[allocation]] if allocation in outputs else allocation
@@ -151,9 +159,15 @@ def alive(space: Space, edits: list[Edit]) -> Bytes:
     return found
 
 
-def _output(space: Space, row: int, taken) -> int:
+def _again(start: int, end: int, read) -> set[int]:
+    """Where a value that dies behind its first use is computed again."""
+    first = min(read) if len(read) > 1 and min(read) <= end else None
+    return {at for at in read if at > start and at != first}
+
+
+def _output(space: Space, row: int, uses, taken) -> int:
     c = space.columns
-    last = max([c["start"][row], *space.uses[row]])
+    last = max([c["start"][row], *uses])
     fitting = [
         other
         for other in range(len(space))

@@ -1,6 +1,7 @@
 """What an edit is worth is what brute force finds: every byte at every moment, and every placement of a small arena."""
 
 import random
+from itertools import permutations
 
 import pytest
 
@@ -58,6 +59,27 @@ def test_without_a_value_the_next_moment_is_the_highest(make):
             assert expected == moments.without(row), (seed, row)
 
 
+def test_no_edit_is_worth_more_than_the_value():
+    """Slots that lie on others anywhere: a smaller value takes off no more than its bytes, and never more than none."""
+    kept = 0
+    for seed in range(300):
+        random_ = random.Random(seed)
+        space = crowded_space(random_)
+        for edit in possible_edits(space, random_):
+            if edit.kind not in ("shrink", "shard", "unpad"):
+                continue
+            try:
+                found = compute(space, [edit]).after
+            except NoCandidate:
+                continue
+            without = compute(space, [Edit("remove", edit.value)]).after
+            assert without.occupied_bytes <= found.occupied_bytes, (seed, edit)
+            assert without.arena_low_bytes <= found.arena_low_bytes, (seed, edit)
+            assert found.occupied_bytes <= found.arena_high_bytes
+            kept += 1
+    assert kept > 300
+
+
 def test_of_many_bodies_few_are_moved():
     """Those that XLA has on the bytes of another at some moment, and what an edit added; the others stay."""
     moved = 0
@@ -89,15 +111,20 @@ def share_bytes(one: Body, other: Body) -> bool:
 
 
 def check_combination(space, random_: random.Random, seed: int) -> None:
-    """Edits of several values are computed together, not added up."""
-    edits = random_.sample(possible_edits(space, random_), 3)
-    single = {edit.value: edit for edit in edits if edit.kind not in ("remat", "offload", "donate")}
-    try:
-        plan = Plan(space).apply(single.values())
-    except NoCandidate:
-        return
-    expected = max(map(len, alive(space, list(single.values())).values()))
-    assert expected == timeline(plan.slots).peak, (seed, single)
+    """Edits of several values are computed together, not added up, in whatever order they are given."""
+    possible = possible_edits(space, random_)
+    for _ in range(6):
+        edits = [*{edit.value: edit for edit in random_.sample(possible, 3)}.values()]
+        found = set()
+        for given in permutations(edits):
+            try:
+                plan = Plan(space).apply(given)
+            except NoCandidate:
+                break
+            verify(pack(plan.slots, ALIGNMENT).offsets, bodies_of(plan.slots, ALIGNMENT))
+            found.add(timeline(plan.slots).peak)
+        else:
+            assert {max(map(len, alive(space, edits).values()))} == found, (seed, edits)
 
 
 def test_edits_are_what_brute_force_finds():
