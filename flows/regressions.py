@@ -20,7 +20,7 @@ from bufferhouse.errors import counted
 from bufferhouse.query.statements import ask
 from bufferhouse.redaction import cleaned
 from bufferhouse.report.compare.data import Comparison, read_comparison
-from bufferhouse.report.compare.gate import gate_sections, offender_records, stale_line
+from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, stale_line
 from bufferhouse.report.compare.sections import compare_sections, title
 from bufferhouse.report.flow_summary import figures
 from bufferhouse.report.text.figures import human_bytes, printable
@@ -125,11 +125,16 @@ def regressions(
 
 
 def _tell(comparison: Comparison, verdict: Verdict, limit: str) -> None:
-    offenders = [{name: row[name] for name in _TOLD} for row in offender_records(comparison, verdict)]
-    if offenders:
+    records = offender_records(comparison, verdict)
+    if records:
         before, after = comparison.before["run_name"], comparison.after["run_name"]
-        message = f"run {after}: {counted(len(offenders), 'program')} grew by {limit} since {before}"
-        emit_regression(after, before, message, offenders)
+        first = max(records, key=lambda row: row["delta_bytes"] or 0)
+        cause = f", main cause {first['main_cause_said']}" if first["main_cause_said"] else ""
+        message = (
+            f"run {after}: {grown(records, limit)} since {before}, most of all {printable(first['program_label'], 80)} "
+            f"by {human_bytes(first['delta_bytes'] or 0)}{cause}"
+        )
+        emit_regression(after, before, message, [{name: row[name] for name in _TOLD} for row in records])
 
 
 def _tell_lost_donations(comparison: Comparison) -> None:

@@ -29,9 +29,9 @@ by_line AS (
         source_line,
         CAST(COUNT(DISTINCT program_name) AS BIGINT) AS program_count,
         MAX(wasted_bytes) AS wasted_bytes,
-        FIRST(layout_padding_bytes ORDER BY wasted_bytes DESC, program_name ASC) AS layout_padding_bytes,
-        FIRST(slack_bytes ORDER BY wasted_bytes DESC, program_name ASC) AS slack_bytes,
-        FIRST(program_name ORDER BY wasted_bytes DESC, program_name ASC) AS program_name
+        FIRST(layout_padding_bytes ORDER BY wasted_bytes DESC, program_name ASC, slack_bytes ASC) AS layout_padding_bytes,
+        FIRST(slack_bytes ORDER BY wasted_bytes DESC, program_name ASC, slack_bytes ASC) AS slack_bytes,
+        FIRST(program_name ORDER BY wasted_bytes DESC, program_name ASC, slack_bytes ASC) AS program_name
     FROM wasted
     GROUP BY platform, track, memory_space, op_name, source_file, source_line
 )

@@ -12,8 +12,12 @@ WITH by_layout AS (
         t.tiles,
         CAST(COUNT(*) AS BIGINT) AS program_count,
         MAX(t.layout_padding_bytes) AS layout_padding_bytes,
-        FIRST(t.occupied_bytes ORDER BY t.layout_padding_bytes DESC, l.program_name ASC) AS occupied_bytes,
-        FIRST(l.program_name ORDER BY t.layout_padding_bytes DESC, l.program_name ASC) AS program_name
+        FIRST(
+            t.occupied_bytes ORDER BY t.layout_padding_bytes DESC, l.program_name ASC, t.occupied_bytes DESC
+        ) AS occupied_bytes,
+        FIRST(
+            l.program_name ORDER BY t.layout_padding_bytes DESC, l.program_name ASC, t.occupied_bytes DESC
+        ) AS program_name
     FROM fleet_series AS l
     INNER JOIN marts.padding_by_tile_v1 AS t ON l.dump_id = t.dump_id AND l.memory_space = t.memory_space
     WHERE t.layout_padding_bytes > 0

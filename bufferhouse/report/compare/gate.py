@@ -35,11 +35,13 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     show = exactly if exact else dict
     offenders = [show(row) for row in offender_records(comparison, verdict)]
     least = limit.said(exact=exact)
-    said = f"{counted(len(offenders), 'program')} grew by at least {least}" if offenders else f"Nothing grew by {least}"
+    said = grown(offenders, least) if offenders else f"Nothing grew by {least}"
+    # A program is compared in each of its memory spaces.
+    places = f", in {len(offenders):,}" if programs_of(offenders) < len(offenders) else ","
     sections = [
         Section(
             f"The gate is {'' if verdict.is_passed else 'not '}passed",
-            [f"{said}, of {counted(verdict.compared_count, 'comparison')}."],
+            [f"{said}{places} of {counted(verdict.compared_count, 'comparison')}."],
             _columns(offenders),
             offenders,
             "offenders",
@@ -48,11 +50,11 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     if verdict.tight:
         records = [show(_record(comparison, row)) for row in verdict.tight]
         memory = human_bytes(comparison.after["device_memory_bytes"])
-        said = f"{counted(len(records), 'program')} beside the {memory} of the device."
+        said = f"{counted(programs_of(records), 'program')} beside the {memory} of the device."
         sections.append(Section("Too little headroom", [said], _columns(records), records, "tight"))
     if verdict.warned:
         records = [show(_record(comparison, row)) for row in verdict.warned]
-        said = f"{counted(len(records), 'reshaped program')} grew by at least {least}, which is a warning here."
+        said = f"{grown(records, least, 'reshaped program')}, which is a warning here."
         sections.append(Section("Reshaped and grown", [said], _columns(records), records, "warned"))
     if verdict.accepted:
         records = [{**show(_record(comparison, row)), "why": entry.why} for row, entry in verdict.accepted]
@@ -60,6 +62,16 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     if verdict.stale:
         sections.append(Section("Stale in the accept file", [stale_line(entry) for entry in verdict.stale]))
     return sections
+
+
+def programs_of(records: Sequence[Record]) -> int:
+    """Return how many programs some records are of: each may be there with several memory spaces."""
+    return len({(row["platform"], row["program_id"], row["after_compile_target"]) for row in records})
+
+
+def grown(records: Sequence[Record], least: str, thing: str = "program") -> str:
+    """Return the sentence about programs that grew by a limit at least."""
+    return f"{counted(programs_of(records), thing)} grew by at least {least}"
 
 
 def offender_records(comparison: Comparison, verdict: Verdict) -> list[Record]:
