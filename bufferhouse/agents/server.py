@@ -5,6 +5,7 @@ numbers beyond 53.
 """
 
 import hmac
+import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -186,14 +187,32 @@ def _reader(path: Path) -> Callable[[], str]:
     return read
 
 
-def run_http(made: MCPServer, port: int, token: str) -> None:
-    """Serve HTTP at http://127.0.0.1:PORT/mcp until SIGTERM or Ctrl-C, to whoever sends the token as a bearer's.
+def listening(port: int) -> socket.socket:
+    """Return a socket of 127.0.0.1 for `run_http`.
+
+    Raises:
+        UsageError: somebody else has the port.
+    """
+    found = socket.socket()
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind(("127.0.0.1", port))
+        found.listen()
+    except OSError as error:
+        found.close()
+        raise UsageError(f"--http {port}: expected a free port of 127.0.0.1, found: {error.strerror}") from None
+    return found
+
+
+def run_http(made: MCPServer, opened: socket.socket, token: str) -> None:
+    """Serve HTTP at /mcp of a socket until SIGTERM or Ctrl-C, to whoever sends the token as a bearer's.
 
     Requests that a browser sends for a page are refused: by the names of host and origin, and as none has the token.
     """
     import uvicorn
 
-    uvicorn.run(guarded(made.streamable_http_app(), token), host="127.0.0.1", port=port, log_level="warning")
+    config = uvicorn.Config(guarded(made.streamable_http_app(), token), log_level="warning")
+    uvicorn.Server(config).run(sockets=[opened])
 
 
 def guarded(app: Callable[..., Awaitable[None]], token: str) -> Callable[..., Awaitable[None]]:

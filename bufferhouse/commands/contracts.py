@@ -5,13 +5,15 @@ from typing import Annotated
 
 import typer
 
-from bufferhouse.commands.options import guarded
+from bufferhouse.commands.options import guarded, local_folder
 from bufferhouse.errors import counted
 
 
 @guarded
 def contracts(
-    directory: Annotated[Path, typer.Argument(help="The folder to write into.")],
+    directory: Annotated[
+        Path, typer.Argument(parser=local_folder, metavar="directory", help="The folder to write into.")
+    ],
 ) -> None:
     """Write the contracts for other tools: an Open Data Contract, JSON Schema of each table, sources of dbt.
 

@@ -17,6 +17,7 @@ from bufferhouse.commands.options import (
     check_format,
     days_of,
     guarded,
+    local_folder,
     reading,
     say,
     warehouse_path,
@@ -233,7 +234,7 @@ def stats(
     print(
         f"{counted(found['observations'], 'dump')} seen, {counted(found['dumps'], 'content')}, "
         f"{found['repeat_share']:.1%} repeats; "
-        f"{human_bytes(found['text_bytes'])} of text in a file of {human_bytes(found['file_bytes'])}\n"
+        f"{human_bytes(found['text_bytes'])} of text in contents, stored in {human_bytes(found['file_bytes'])}\n"
     )
     tables = [(name, row["rows"], row["bytes"]) for name, row in found["tables"].items()]
     print(formatted(("table", "rows", "bytes"), tables, "table") + "\n")
@@ -280,11 +281,20 @@ def _by_name(what: str, found: dict[str, dict]) -> tuple[tuple[str, ...], list[t
 @guarded
 def export(
     dump_id: Annotated[int | None, typer.Argument(help="The id of the dump to write.")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="The folder to write into.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", parser=local_folder, metavar="<path>", help="The folder to write into."),
+    ] = None,
     run: Annotated[str | None, typer.Option(help="Write all dumps of this run.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Write all dumps of all runs.")] = False,
     parquet: Annotated[
-        Path | None, typer.Option("--parquet", help="Write tables and marts as Parquet files into this folder instead.")
+        Path | None,
+        typer.Option(
+            "--parquet",
+            parser=local_folder,
+            metavar="<path>",
+            help="Write tables and marts as Parquet files into this folder instead.",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
     warehouse: WarehouseOption = None,

@@ -36,7 +36,7 @@ def mcp(
         return
     try:
         from bufferhouse.agents.calls import Calls
-        from bufferhouse.agents.server import run_http, server
+        from bufferhouse.agents.server import listening, run_http, server
     except ModuleNotFoundError as error:
         if error.name not in ("mcp", "anyio", "pydantic"):
             raise
@@ -46,9 +46,10 @@ def mcp(
     if http is None:
         made.run("stdio")
         return
+    opened = listening(http)
     token = os.environ.pop(TOKEN, None)
     if not token:
         token = secrets.token_urlsafe(32)
         print(f"bufferhouse: clients send the header Authorization: Bearer {token}", flush=True)
     say(f"bufferhouse: serving {place} at http://127.0.0.1:{http}/mcp until Ctrl-C")
-    run_http(made, http, token)
+    run_http(made, opened, token)

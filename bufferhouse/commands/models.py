@@ -13,6 +13,7 @@ from bufferhouse.commands.options import (
     WarehouseOption,
     check_format,
     guarded,
+    local_folder,
     reading,
     say,
     warehouse_path,
@@ -31,7 +32,13 @@ def models(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="With --dialect: a folder for one file per model; else standard output."),
+        typer.Option(
+            "-o",
+            "--output",
+            parser=local_folder,
+            metavar="<path>",
+            help="With --dialect: a folder for one file per model; else standard output.",
+        ),
     ] = None,
 ) -> None:
     """List the models of a warehouse: version, kind, grain, freshness, rows.

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -51,6 +52,13 @@ DataPathOption = Annotated[
 ]
 WaitOption = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for a warehouse in use.")]
 FormatOption = Annotated[str, typer.Option("--format", help="table or json.")]
+
+
+def local_folder(given: str | Path) -> Path:
+    """Return the folder that a call names for files to be written."""
+    if "://" in str(given):
+        raise typer.BadParameter(f"expected a folder of this machine, found {given}")
+    return Path(given)
 
 
 def say(message: str) -> None:

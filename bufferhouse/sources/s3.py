@@ -19,6 +19,7 @@ from bufferhouse.redaction import redacted, remember
 _ENDPOINT = re.compile(r"https?://[!-~]+")
 # What the server will not answer otherwise the next time; or the key of an object, such as a//b, that is no path.
 _REFUSED = re.compile(r"status code: 4(?!08|29)\d\d|object with invalid path")
+_OWN_ROLE = "//169.254.169.254/"  # where a machine of EC2 is asked for it, when there are no keys
 _SECRETS = ("access_key_id", "secret_access_key", "session_token")
 _PROFILE_KEYS = {
     "aws_access_key_id": "access_key_id",
@@ -33,7 +34,7 @@ def configuration() -> dict[str, str]:
     """Return what environment and profile say, in obstore's names; the environment wins.
 
     Raises:
-        UsageError: $AWS_PROFILE names a profile that neither file has.
+        UsageError: $AWS_PROFILE names a profile that neither file has, or a key is there without its secret.
     """
     profile = os.environ.get("AWS_PROFILE") or "default"
     found: dict[str, str] = {}
@@ -64,6 +65,8 @@ def configuration() -> dict[str, str]:
             found[name] = os.environ[variable]
     if "endpoint" in found and not _ENDPOINT.fullmatch(found["endpoint"]):
         raise UsageError(f"the S3 endpoint: expected http://HOST:PORT or https://HOST, found {found['endpoint']}")
+    if ("access_key_id" in found) != ("secret_access_key" in found):
+        raise UsageError("the S3 keys: expected AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, found one of them alone")
     for name in _SECRETS[1:]:
         remember(found.get(name))
     return found
@@ -166,6 +169,11 @@ def unavailable(place: str, error: Exception) -> Exception:
     """Return what to raise for an error of obstore: UsageError where trying again does not help."""
     if "NoSuchBucket" in str(error):
         return UsageError(f"{place}: there is no such bucket")
+    if _OWN_ROLE in str(error):
+        return UsageError(
+            f"{place}: expected keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the profile $AWS_PROFILE; "
+            "this machine has no role of its own"
+        )
     reason = reason_of(error)
     if _REFUSED.search(str(error)):
         return UsageError(f"{place}: {reason}")

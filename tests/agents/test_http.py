@@ -15,7 +15,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from bufferhouse.commands.mcp import TOKEN
-from tests.command_line import kill_group, start
+from tests.command_line import call, kill_group, start
 from tests.flows.clock import free_port, until
 
 pytestmark = pytest.mark.slow
@@ -73,3 +73,11 @@ def test_the_same_tools_answer(url):
     read, write = anyio.run(script)
     assert [{"dumps": 126}] == json.loads(read.content[0].text)["rows"]
     assert (False, True) == (read.is_error, write.is_error)
+
+
+def test_a_port_that_somebody_has_is_a_wrong_call(url, example_warehouse):
+    """Told before a token is made."""
+    port = url.split(":")[2].split("/")[0]
+    said = call("mcp", "--warehouse", example_warehouse, "--http", port)
+    assert (2, "") == (said.code, said.out)
+    assert f"bufferhouse: --http {port}: expected a free port of 127.0.0.1, found: Address already in use\n" == said.err

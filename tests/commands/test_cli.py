@@ -118,3 +118,20 @@ def test_build_names_what_it_built(warehouse, fleet):
     names = call("build", "--force", "--warehouse", warehouse).out.split()
     assert {"staging.dumps", "intermediate.peaks", "marts.peak_memory_v1", "checks.padding_closes"} <= set(names)
     assert before == call(*ask).out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("export", "--all", "-o"),
+        ("export", "--all", "--parquet"),
+        ("contracts",),
+        ("models", "--dialect", "spark", "-o"),
+    ],
+)
+def test_a_bucket_is_no_folder(words, tmp_path, monkeypatch):
+    """Files would lie in a folder called s3: here."""
+    monkeypatch.chdir(tmp_path)
+    said = call(*words, "s3://bucket/folder")
+    assert (2, True) == (said.code, "expected a folder of this machine, found s3://bucket/folder" in said.err)
+    assert [] == list(tmp_path.iterdir())
