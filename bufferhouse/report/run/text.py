@@ -91,7 +91,10 @@ def run_sections(run: Run, *, exact: bool = False) -> list[Section]:
         before = run.records("run_before")[0]["before_run_name"]
         parts.append(joined_section(reshaped, before, run.facts["run_name"], "run_reshaped", exact=exact))
     if spaces := run.records("run_spaces"):
-        said = ["The largest program, and percentiles over programs; bytes of programs are never added up."]
+        said = [
+            "The largest program, and percentiles over programs, interpolated between two of them; bytes of programs are "
+            "never added up."
+        ]
         parts.append(Section("Memory spaces", said, _SPACES, spaces, "spaces", "run_spaces"))
         parts += [programs_section(run, space) for space in spaces]
         parts += [_blocks(run, space) for space in spaces]
