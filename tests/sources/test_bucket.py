@@ -501,7 +501,7 @@ def test_a_key_that_is_no_path_is_named(server):
 def test_without_keys_they_are_asked_for(monkeypatch):
     """A machine outside EC2 has no role of its own; the address where one is asked for is nobody's business."""
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    with pytest.raises(UsageError, match="^the S3 keys: expected .* found one of them alone$"):
+    with pytest.raises(UsageError, match=r"^the S3 keys: expected .* found one of them alone$"):
         discover(["s3://dumps"])
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")

@@ -92,8 +92,8 @@ def run_sections(run: Run, *, exact: bool = False) -> list[Section]:
         parts.append(joined_section(reshaped, before, run.facts["run_name"], "run_reshaped", exact=exact))
     if spaces := run.records("run_spaces"):
         said = [
-            "The largest program, and percentiles over programs, interpolated between two of them; bytes of programs are "
-            "never added up."
+            "The largest program, and percentiles over programs, interpolated between two of them; "
+            "bytes of programs are never added up."
         ]
         parts.append(Section("Memory spaces", said, _SPACES, spaces, "spaces", "run_spaces"))
         parts += [programs_section(run, space) for space in spaces]
