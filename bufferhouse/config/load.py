@@ -216,7 +216,7 @@ class _Reading:
             self.problems.append(f"{origin}: expected keep_runs or older_than, found both")
         for source in self.config.sources:
             if source["runs"] and source["runs_regex"]:
-                origin = self.config.origins[f"sources.{source['name']}.runs_regex"]
+                origin = self.config.origins.get(f"sources.{source['name']}.runs_regex", self.at("sources"))
                 self.problems.append(f"{origin}: expected runs or runs_regex, found both")
 
 

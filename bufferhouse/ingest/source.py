@@ -400,12 +400,13 @@ def _part_strangers(
         UsageError: its name was given, and nothing else was found.
     """
     chosen = {name: run.root for other in others for name, run in other.runs.items()}
+    parted = _parted(discovery, others, chosen)
     longer: dict[str, str] = {}
     for name, run in list(discovery.runs.items()):
         if roots.get(name) == run.root:
             continue
         is_new = roots.get(name) is None or not _is_stranger(warehouse, discovery, name)
-        if is_new and (chosen.get(name, run.root) == run.root or not _is_parted(discovery, others, name)):
+        if is_new and name not in parted:
             continue
         if run.is_named_by_place:
             known = [*roots.items(), *chosen.items()]
@@ -422,15 +423,18 @@ def _part_strangers(
     _rename(discovery, longer)
 
 
-def _is_parted(discovery: Discovery, others: Sequence[Discovery], name: str) -> bool:
-    """Return whether a run is not the one of that name in other sources.
+def _parted(discovery: Discovery, others: Sequence[Discovery], chosen: Mapping[str, str]) -> set[str]:
+    """Return the runs that are not those of the same names in other sources, whose roots are `chosen`.
 
     A run that its directory names is not. Of a name that was given the run is one, but two files cannot be one file.
     """
-    if discovery.runs[name].is_named_by_place:
-        return True
-    there = {dump.relative_path for other in others for dump in other.dumps if dump.run_name == name}
-    return any(dump.relative_path in there for dump in discovery.dumps if dump.run_name == name)
+    alike = {name: run for name, run in discovery.runs.items() if chosen.get(name, run.root) != run.root}
+    given = {name for name, run in alike.items() if not run.is_named_by_place}
+    found = alike.keys() - given
+    if given:
+        there = {(dump.run_name, dump.relative_path) for one in others for dump in one.dumps if dump.run_name in given}
+        found |= {dump.run_name for dump in discovery.dumps if (dump.run_name, dump.relative_path) in there}
+    return found
 
 
 def _leave_out(discovery: Discovery, name: str, fault: str) -> None:
