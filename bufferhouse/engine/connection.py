@@ -25,12 +25,12 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
     """
     if path is None:
         return duckdb.connect()
-    _check_kind(path)
     for is_last in tries(wait):
         try:
             return duckdb.connect(str(path.absolute()), read_only=read_only)  # `ab:c` would be another database's
         except duckdb.IOException as error:
             if not faults.is_locked(error):
+                _check_kind(path)
                 raise faults.no_space(path, error) or WarehouseError(
                     f"{path} cannot be opened: {first_line(error)}"
                 ) from None
@@ -44,7 +44,10 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
 
 
 def _check_kind(path: Path) -> None:
-    """Refuse a file for which DuckDB would load an extension, from the network where it is not installed."""
+    """Name a file that is another database's: DuckDB looks for an extension that reads it, and says only that.
+
+    To be called where DuckDB did not open the file: with any descriptor of it a process drops the lock that it has.
+    """
     with suppress(OSError), path.open("rb") as file:
         if file.read(len(_SQLITE)) == _SQLITE:
             raise WarehouseError(f"{path} is no warehouse: expected a database of DuckDB, found one of SQLite")
