@@ -78,7 +78,7 @@ def shown(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return "off" if value == float("inf") else f"{value:g}"
+        return "off" if value == float("inf") else f"{value:.15g}"
     if isinstance(value, list):
         return ", ".join(value)
     if isinstance(value, dict):

@@ -198,10 +198,11 @@ def test_a_file_that_is_named_must_be_there(tmp_path, monkeypatch):
 def test_the_command_shows_every_value_and_its_origin(written, monkeypatch):
     """`config check` prints what holds; exit 1 with all problems on standard error where something is wrong."""
     path = written(GOOD)
-    outcome = call("config", "check", "--config", path, "--set", "warehouse.wait=7", "--format", "json")
+    settings = ["--set", "warehouse.wait=7", "--set", "retention.older_than=365d"]
+    outcome = call("config", "check", "--config", path, *settings, "--format", "json")
     rows = {row["key"]: (row["value"], row["from"]) for row in json.loads(outcome.out)}
-    assert (0, ("30", f"{path}:7:1"), ("7", "--set warehouse.wait")) == (
-        outcome.code, rows["schedule.ingest"], rows["warehouse.wait"]
+    assert (0, ("30", f"{path}:7:1"), ("7", "--set warehouse.wait"), "31536000") == (
+        outcome.code, rows["schedule.ingest"], rows["warehouse.wait"], rows["retention.older_than"][0]
     )  # fmt: skip
     assert f"bufferhouse: {path}:13:1: nothing is at dumps yet\n" == outcome.err
     wrong = call("config", "check", "--config", written("[warehouse]\nwait = 'x'\n"))
