@@ -35,11 +35,11 @@ def copy(
     target = warehouse_path(target, data_path=data_path)
     with progress_of("tables") as step:
         rows = copy_warehouse(warehouse_path(source, must_exist=True), target, wait=wait, progress=step)
+    print(f"{counted(sum(rows.values()), 'row')} of {counted(len(rows), 'table')} copied", flush=True)
     with reading(target, wait=wait) as copy, progress_of("dumps") as step:
         ids = chosen_dumps(copy.con)
         faults = verify(copy.con, ids, progress=step)
     for fault in faults:
         say(f"dump {fault.dump_id}: {fault.what}")
-    print(f"{counted(sum(rows.values()), 'row')} of {counted(len(rows), 'table')} copied")
     print(f"{len(ids) - len(faults):,} of {counted(len(ids), 'dump')} proved")
     raise typer.Exit(int(bool(faults)))
