@@ -5,6 +5,8 @@ Whoever talks to it needs its authentication string: that of Prefect's settings,
 """
 
 import base64
+import fcntl
+import hashlib
 import os
 import secrets
 import subprocess
@@ -13,19 +15,26 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
+from urllib.parse import urlsplit
 
+import httpx
+from prefect.client.orchestration import get_client
+from prefect.exceptions import PrefectHTTPStatusError
 from prefect.settings import (
     PREFECT_API_AUTH_STRING,
+    PREFECT_API_REQUEST_TIMEOUT,
     PREFECT_API_URL,
+    PREFECT_CLIENT_MAX_RETRIES,
     PREFECT_SERVER_API_AUTH_STRING,
     get_current_settings,
     temporary_settings,
 )
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import SourceUnavailable, UsageError, first_line, unwritable
+from bufferhouse.redaction import redacted
 from flows import NO_PAGES
 from flows.gate import origins
 
@@ -45,9 +54,11 @@ def server(port: int, *, has_dashboard: bool = False) -> Iterator[str]:
     A new one serves Prefect's dashboard, too, if `has_dashboard`. It ends with this process, also where that is killed.
 
     Raises:
-        UsageError: it does not start, or the one on the port wants another authentication string.
+        UsageError: it does not start, or wants another authentication string.
+        SourceUnavailable: the one configured does not answer.
     """
     if url := get_current_settings().api.url:
+        _check_answer(str(url))
         yield str(url)
         return
     url, auth = f"http://127.0.0.1:{port}/api", authentication()
@@ -71,6 +82,71 @@ def server(port: int, *, has_dashboard: bool = False) -> Iterator[str]:
         if child:
             with child:  # closes its pipe, and waits for it
                 child.terminate()
+
+
+@contextmanager
+def alone(port: int) -> Iterator[None]:
+    """Be the only process of this user that serves the deployments of the server in use, meanwhile.
+
+    Two would carry out the same flow runs, and the one that ends first pauses the deployments of both. A server of ours
+    has its records in `$PREFECT_HOME`, so another port alone does not keep two apart. The locks are the kernel's: they
+    are gone when their holder is, however that ended.
+
+    Raises:
+        UsageError: another process serves them; the message names it, its port or server, and the way out.
+    """
+    home, configured = Path(get_current_settings().home), get_current_settings().api.url
+    url = str(configured or f"http://127.0.0.1:{port}/api")
+    way_out = (
+        "another server in $PREFECT_API_URL" if configured else "another folder in $PREFECT_HOME and another --port"
+    )
+    with ExitStack() as stack:
+        for name in (f"-{_digest(url)}",) if configured else ("", f"-{_digest(url)}"):
+            path = home / f"bufferhouse-serve{name}.lock"
+            try:
+                home.mkdir(parents=True, exist_ok=True)
+                file = stack.enter_context(open(path, "a+", encoding="utf-8", opener=_private))
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                file.truncate(0)
+                file.write(f"process {os.getpid()} on {redacted(url) if configured else f'port {port}'}")
+                file.flush()  # what stands in the file is only for the message
+            except BlockingIOError:
+                file.seek(0)
+                raise UsageError(
+                    f"another bufferhouse serve, {file.read(200)}, carries out the same deployments; "
+                    f"stop it, or name {way_out}"
+                ) from None
+            except OSError as error:
+                raise unwritable(str(path), error) from None
+        yield
+
+
+def _digest(url: str) -> str:
+    """Return a short text for the address of a server, the same under each name of loopback."""
+    parts = urlsplit(url.rstrip("/").lower())
+    host = "127.0.0.1" if parts.hostname in ("localhost", "::1") else parts.hostname
+    return hashlib.sha256(f"{host}:{parts.port} {parts.path}".encode()).hexdigest()[:16]
+
+
+def _check_answer(url: str) -> None:
+    """Ask the server that is configured for anything, by Prefect's own client, which knows of its certificates."""
+    try:
+        with (
+            temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0, PREFECT_API_REQUEST_TIMEOUT: 10.0}),
+            get_client(sync_client=True) as client,
+        ):
+            client.read_flows(limit=1)
+    except PrefectHTTPStatusError as error:
+        if error.response.status_code in (401, 403):
+            raise UsageError(
+                f"the Prefect server at {url} wants another authentication string; give it in $PREFECT_API_AUTH_STRING"
+            ) from None
+        raise SourceUnavailable(f"the Prefect server at {url} does not answer as one: {first_line(error)}") from None
+    except httpx.HTTPError as error:
+        raise SourceUnavailable(
+            f"the Prefect server at {url} does not answer: {first_line(error)}; start it, or name another in "
+            "$PREFECT_API_URL, or none for one of our own"
+        ) from None
 
 
 def dashboard(url: str) -> str | None:

@@ -41,17 +41,17 @@ def serve(
         raise UsageError(
             f"expected [[sources]] in {conf.path or 'a bufferhouse.toml'}, found none; see docs/schedule.md"
         )
-    say(f"bufferhouse: serving {conf.path}, {counted(len(conf.sources), 'source')}, warehouse {conf.warehouse}")
+    say(f"bufferhouse: about to serve {conf.path}, {counted(len(conf.sources), 'source')}, warehouse {conf.warehouse}")
     if metrics_port is not None:
         from bufferhouse.ingest.metrics_page import metrics_server
 
         asked = ["--warehouse", conf.warehouse.key, *(["--config", str(conf.path)] if conf.path else [])]
         say(f"bufferhouse: metrics are at http://127.0.0.1:{metrics_server(asked, metrics_port).server_port}/metrics")
-    from flows.server import dashboard, kept_authentication, server
+    from flows.server import alone, dashboard, kept_authentication, server
     from flows.serving import serve as serve_flows
 
     kept = kept_authentication()
-    with server(port, has_dashboard=ui) as url:
+    with alone(port), server(port, has_dashboard=ui) as url:
         if page := dashboard(url):
             asked = f"the text of {kept}" if kept else "$PREFECT_API_AUTH_STRING"
             say(f"bufferhouse: Prefect's dashboard is at {page} and asks for {asked}")
