@@ -71,7 +71,7 @@ def ingest(
         workers: Processes of a local Dask cluster, where one parses; else one for each core.
         publish_copy: Publish a copy for readers at the end; else as configured, else yes.
         wait_seconds: How long to wait for another writer; else as configured, else 300.
-        failing_share: The flow fails when more than this share of the dumps is refused or cannot be read; else 0.5.
+        failing_share: The flow fails when more than this share of the dumps is refused now or cannot be read; else 0.5.
         config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
         settings: Values that take the place of configured ones, such as thresholds.failing_share=0.2.
     """
@@ -149,9 +149,10 @@ def _final_state(summary: Summary, failing_share: float, by_source: Mapping[str,
     for name, one in by_source.items():
         if one.endings is not None:
             return Failed(message=f"{name}: {lines(one)[0]}")
-    refused = summary.rejected + summary.known_rejected + len(summary.unreadable)
-    if summary.seen and refused / summary.seen > failing_share:
-        said = f"{refused} of {counted(summary.seen, 'dump')} refused or not readable"
+    refused = summary.rejected + len(summary.unreadable)
+    judged = summary.seen - summary.known_rejected  # what was refused before was told then
+    if judged and refused / judged > failing_share:
+        said = f"{refused} of {counted(judged, 'dump')} refused or not readable"
         return Failed(message=f"{said}, more than {failing_share:.0%}")
     if summary.exit_code:
         said = f"{summary.rejected} of {counted(summary.seen, 'dump')} refused"

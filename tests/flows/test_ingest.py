@@ -260,6 +260,8 @@ def test_a_folder_of_bad_dumps_fails(prefect_server, seeds, tmp_path):
     assert "5 of 5 dumps refused or not readable, more than 50%" == state.message
     assert [(5,)] == query(warehouse, "SELECT COUNT(*) FROM raw.rejects WHERE octet_length(content) > 0")
     assert "5" == figures(artifact(state))["rejected"]
+    again = ingest([str(seeds)], warehouse=str(warehouse), return_state=True)  # nothing came: nothing to tell
+    assert ("Completed", "5") == (again.name, figures(artifact(again))["rejected before"])
 
 
 @pytest.mark.parametrize(
@@ -269,7 +271,10 @@ def test_a_folder_of_bad_dumps_fails(prefect_server, seeds, tmp_path):
         (Summary(seen=4, new=4), 0.0, "Completed"),
         (Summary(seen=4, rejected=2), 0.5, "Completed with rejects"),
         (Summary(seen=4, rejected=3), 0.5, "Failed"),
-        (Summary(seen=4, rejected=1, known_rejected=2), 0.5, "Failed"),
+        (Summary(seen=3, known_rejected=3), 0.0, "Completed"),
+        (Summary(seen=4, new=1, rejected=1, known_rejected=2), 0.5, "Completed with rejects"),
+        (Summary(seen=9, rejected=1, known_rejected=8), 0.5, "Failed"),
+        (Summary(seen=9, unreadable=["a"], known_rejected=8), 0.5, "Failed"),
         (Summary(seen=4, unreadable=["a", "b", "c"]), 0.5, "Failed"),
         (Summary(seen=4, unreadable=["a"]), 0.5, "Completed with rejects"),
         (Summary(seen=4, rejected=4), 1.0, "Completed with rejects"),
@@ -277,7 +282,10 @@ def test_a_folder_of_bad_dumps_fails(prefect_server, seeds, tmp_path):
     ],
 )
 def test_the_failing_share(summary, share, expected):
-    """Failed when more than the share was refused or not readable, now or before; exactly the share is not more."""
+    """Failed when more than the share was refused now or is not readable; exactly the share is not more.
+
+    What was refused before counts neither way: it was told then, and must not hide that all that is new is refused.
+    """
     assert expected == _final_state(summary, share, {}).name
 
 
