@@ -15,7 +15,7 @@ from bufferhouse.warehouse import reparse as again
 from bufferhouse.warehouse.open import exists, writing
 from bufferhouse.warehouse.reparse import Reparsed
 from bufferhouse.warehouse.reparse import reparse as parse_again
-from flows import callers
+from flows import callers, events
 from flows.steps import EXPECTED, Held, Progress, leave_summary, publish, step
 
 
@@ -31,7 +31,7 @@ def rebuild(writer: Held, dump_ids: Held, progress: Held) -> Held:
     return Held(Reparsed(again.rebuild(writer.value, dump_ids.value, progress=progress.value.reach)))
 
 
-@flow(name="backfill", flow_run_name=lambda: f"backfill {datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
+@flow(name="backfill", flow_run_name=lambda: f"backfill {datetime.now(UTC):%Y-%m-%d %H:%M:%S}", **events.TOLD)
 def backfill(
     work: Literal["reparse", "rebuild"] = "reparse",
     runs: list[str] | None = None,

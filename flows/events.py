@@ -1,15 +1,20 @@
 """Alerts as Prefect events, one function an event; no flow run fails or waits for one.
 
-Each says in `payload.message` what happened, in a sentence. Its resource is event and source, check or run together,
-so that an automation can be quiet for hours about one of them (docs/operations.md).
+Each says in `payload.message` what happened, in a sentence. Its resource is event and source, check or run together.
+Its label MATTER says what it is about, so that an automation can be quiet for hours about one matter of a deployment
+(docs/operations.md).
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import duckdb
+from prefect import Flow
+from prefect.client.schemas.objects import FlowRun
 from prefect.events import emit_event
+from prefect.states import State
 
 from bufferhouse.config.load import Config
 from bufferhouse.errors import counted
@@ -24,6 +29,8 @@ STALE_SOURCE = "bufferhouse.stale-source"
 FAILED_CHECK = "bufferhouse.failed-check"
 REGRESSION = "bufferhouse.regression"
 LOST_DONATION = "bufferhouse.lost-donation"
+FAILED_RUN = "bufferhouse.failed-run"
+MATTER = "bufferhouse-matter"  # a label of an event's resource
 _SHOWN = 20  # of a list: an event is news, the warehouse has the rest
 
 
@@ -121,12 +128,54 @@ def tell_checks(conf: Config, results: Iterable[CheckResult]) -> list[CheckResul
     return failed
 
 
-def _emit(event: str, name: str, message: str, **payload: Any) -> None:
+def tell_failed(flow: Flow, flow_run: FlowRun, state: State) -> None:
+    """Emit that a flow run failed or crashed; what Prefect calls where one does, its arguments by these names.
+
+    Prefect emits an event of its own, too, but looks at it only after the event of the state before, for which it waits
+    15 minutes. Of states that it schedules there is no event, and they are waited for where they are less than five
+    minutes old: all flow runs of the first minutes after a start.
+    """
+    reason = redacted(state.message or "no reason is known")
+    # Without a matter a crash is one with Prefect's own event of it, which comes where nobody is left to call this.
+    verb, matter = "crashed", ""
+    if not state.is_crashed():
+        verb, matter = "failed", f"{FAILED_RUN}.{flow.name}.{hashlib.sha256(reason.encode()).hexdigest()[:16]}"
+    # A process that was killed is told of by the one that started it, whose context has no flow run.
+    related = [{"prefect.resource.id": f"prefect.tag.{tag}", "prefect.resource.role": "tag"} for tag in flow_run.tags]
+    known = {"flow-run": flow_run.id, "flow": flow_run.flow_id, "deployment": flow_run.deployment_id}
+    related += [
+        {"prefect.resource.id": f"prefect.{role}.{number}", "prefect.resource.role": role}
+        for role, number in known.items()
+        if number
+    ]
+    message = f"flow run {flow_run.name} {verb}: {reason}"
+    facts = {"flow": flow.name, "flow_run": flow_run.name, "reason": reason}
+    _emit(FAILED_RUN, flow.name, message, matter=matter, related=related, **facts)
+
+
+# What a flow takes so that its failures are told.
+TOLD = {"on_failure": [tell_failed], "on_crashed": [tell_failed]}
+
+
+def _emit(
+    event: str,
+    name: str,
+    message: str,
+    *,
+    matter: str | None = None,
+    related: list[dict[str, str]] | None = None,
+    **payload: Any,
+) -> None:
     """Hand an event to Prefect's own thread, which sends it with flow run, deployment and tags as related resources."""
     # The resource names the event, too: an automation that is quiet about a stale source still hears of its rejects.
-    labels = {"prefect.resource.id": f"{event}.{name}", "prefect.resource.name": name}
+    number = f"{event}.{name}"
+    labels = {
+        "prefect.resource.id": number,
+        "prefect.resource.name": name,
+        MATTER: number if matter is None else matter,
+    }
     told = {key: _redacted(value) for key, value in {"message": message, **payload}.items()}
-    emit_event(event, {key: redacted(label) for key, label in labels.items()}, payload=told)
+    emit_event(event, {key: redacted(label) for key, label in labels.items()}, related=related, payload=told)
 
 
 def _redacted(value: Any) -> Any:

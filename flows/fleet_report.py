@@ -7,10 +7,11 @@ from prefect import flow
 from prefect.states import State
 from pydantic import Field
 
+from flows import events
 from flows.site import TRENDS, brought_up_to_date
 
 
-@flow(name="fleet_report", flow_run_name=lambda: f"fleet report {datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
+@flow(name="fleet_report", flow_run_name=lambda: f"fleet report {datetime.now(UTC):%Y-%m-%d %H:%M:%S}", **events.TOLD)
 def fleet_report(
     warehouse: str | None = None,
     target: str | None = None,

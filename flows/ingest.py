@@ -44,7 +44,7 @@ def _name() -> str:
     return f"ingest {', '.join(map(str, sources))[:80]} {datetime.now(UTC):%Y-%m-%d %H:%M:%S}"
 
 
-@flow(name="ingest", flow_run_name=_name, log_prints=False, validate_parameters=True)
+@flow(name="ingest", flow_run_name=_name, log_prints=False, validate_parameters=True, **events.TOLD)
 def ingest(
     sources: Annotated[list[str], Field(min_length=1)] | None = None,
     warehouse: str | None = None,

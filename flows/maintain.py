@@ -49,7 +49,7 @@ def check(writer: Held) -> Held:
     return Held(run_checks(writer.value.con))
 
 
-@flow(name="maintain", flow_run_name=lambda: f"maintain {datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
+@flow(name="maintain", flow_run_name=lambda: f"maintain {datetime.now(UTC):%Y-%m-%d %H:%M:%S}", **events.TOLD)
 def maintain(
     warehouse: str | None = None,
     keep_runs: Annotated[int | None, Field(ge=1)] = None,

@@ -21,6 +21,7 @@ from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
 from bufferhouse.config.load import Config
 from bufferhouse.errors import SourceUnavailable, UsageError
 from bufferhouse.redaction import redacted
+from flows.events import MATTER
 
 EVENTS = "bufferhouse has something to tell"
 SILENCE = "bufferhouse is silent"
@@ -101,9 +102,9 @@ def automations(conf: Config, blocks: dict[str, UUID]) -> list[AutomationCore]:
             description="An event of bufferhouse, or a flow run of it that failed. Made by `bufferhouse notify`.",
             trigger=EventTrigger(
                 posture=Posture.Reactive,
-                expect={"bufferhouse.*", "prefect.flow-run.Failed", "prefect.flow-run.Crashed"},
+                expect={"bufferhouse.*", "prefect.flow-run.Crashed"},
                 match_related=_tagged("bufferhouse"),
-                for_each={"prefect.resource.id"},
+                for_each={"related:deployment:prefect.resource.id", MATTER},
                 threshold=1,
                 within=timedelta(seconds=given["quiet"]),
             ),

@@ -28,7 +28,7 @@ from bufferhouse.report.text.sections import markdown_text
 from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.open import reading
 from flows import callers
-from flows.events import emit_lost_donations, emit_regression
+from flows.events import TOLD, emit_lost_donations, emit_regression
 from flows.steps import EXPECTED, Held, leave_summary, step
 
 _TOLD = (
@@ -50,7 +50,7 @@ def compare(warehouse: str, before: str, after: str, metric: str, wait_seconds: 
     return Held(read_comparison(address_of(warehouse), before, after, metric=metric, wait=wait_seconds))
 
 
-@flow(name="regressions", flow_run_name=lambda: f"regressions {datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
+@flow(name="regressions", flow_run_name=lambda: f"regressions {datetime.now(UTC):%Y-%m-%d %H:%M:%S}", **TOLD)
 def regressions(
     warehouse: str | None = None,
     limit: str | None = None,

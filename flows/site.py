@@ -18,7 +18,7 @@ from bufferhouse.report.site.site import build_site
 from bufferhouse.report.site.target import target_of
 from bufferhouse.report.writing import deliver, link_to
 from bufferhouse.warehouse.address import address_of
-from flows import callers
+from flows import callers, events
 from flows.steps import EXPECTED, Held, leave_link, leave_summary, step
 
 INDEX, TRENDS = "index.html", "fleet.html"
@@ -39,7 +39,7 @@ def keep(warehouse: str, target: str, name: str, wait_seconds: float) -> Held:
     return Held((fleet, deliver(fleet_page(fleet), target, name)))
 
 
-@flow(name="site", flow_run_name=lambda: f"site {datetime.now(UTC):%Y-%m-%d %H:%M:%S}")
+@flow(name="site", flow_run_name=lambda: f"site {datetime.now(UTC):%Y-%m-%d %H:%M:%S}", **events.TOLD)
 def site(
     warehouse: str | None = None,
     target: str | None = None,

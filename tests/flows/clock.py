@@ -165,3 +165,19 @@ class Clock:
 def figures(markdown: str) -> dict[str, str]:
     """Return the table of a summary as a dict of its texts."""
     return dict(re.findall(r"^\|\s*([a-z][^|]*?)\s*\|\s*([^|]*?)\s*\|$", markdown, re.M))
+
+
+def children_of(pid: int) -> list[int]:
+    """Return the processes that a process has started and that have not ended."""
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def command_of(pid: int) -> bytes:
+    """Return the command line of a process."""
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def forkserver_of(pid: int) -> int:
+    """Return the child of `bufferhouse serve` whose children are the flow runs."""
+    (server,) = (child for child in children_of(pid) if b"flows.preloaded" in command_of(child))
+    return server

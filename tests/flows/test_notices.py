@@ -5,6 +5,9 @@ import flows  # noqa: F401
 # isort: split
 
 import json
+import os
+import shutil
+import signal
 import socketserver
 import threading
 from collections.abc import Iterator
@@ -20,11 +23,13 @@ from prefect.events.worker import EventsWorker
 
 from bufferhouse.config.load import load
 from bufferhouse.errors import UsageError
+from bufferhouse.warehouse.file import WriterLock
 from flows import callers, notices
 from flows.events import emit_regression
 from flows.serving import deployments
 from tests.command_line import CHECKOUT, run
-from tests.flows.clock import until
+from tests.flows.clock import Clock, children_of, forkserver_of, until
+from tests.ingests import write_dumps
 
 pytest_plugins = ["tests.flows.prefect_server"]
 TOKEN = "hk7Q2mmdT0ken-of-the-hook"
@@ -125,6 +130,62 @@ def test_a_regression_arrives_as_messages(conf, slack, mailbox):
     [mail] = mailbox[1]
     assert "Subject: bufferhouse.regression" in mail
     assert run_name in mail
+
+
+SERVED = """
+[schedule]
+ingest = "3s"
+site = "off"
+maintain = "off"
+regressions = "off"
+[[sources]]
+name = "drop"
+paths = ["drop"]
+"""
+
+
+@pytest.mark.slow
+def test_a_flow_run_that_crashed_or_failed_is_told_at_once_and_once(prefect_server, conf, slack, tmp_path):
+    """The first flow runs after a start, too; the next ones end in the same way, and that is no news.
+
+    What is told last shows that all events before it have been looked at.
+    """
+    notices.arrange(conf(slack=slack[0]))
+    clock = Clock(tmp_path / "clock", prefect_server.port, auth=prefect_server.auth)
+    clock.root.mkdir()
+    clock.config.write_text(SERVED)
+    try:
+        with WriterLock(clock.warehouse):  # a flow run waits for it until it is killed
+            clock.drop.mkdir()
+            write_dumps(clock.drop, [1])
+            clock.start()
+            server = until(lambda: forkserver_of(clock.process.pid), "the process that forks flow runs")
+            for count in (1, 2):
+                (run_process,) = until(lambda: children_of(server), "a flow run")
+                os.kill(run_process, signal.SIGKILL)
+                until(lambda count=count: len(clock.flow_runs("source:drop", state="CRASHED")) == count, "a crash")
+            crash = until(lambda: slack[1], "a message about the crash", 60)[0]["text"]
+            shutil.rmtree(clock.drop)
+        until(lambda: len(clock.flow_runs("source:drop", state="FAILED")) > 2, "three flow runs that fail")
+    finally:
+        clock.stop()
+    until(lambda: len(slack[1]) > 1, "a message about the failure", 60)
+
+    @flow(name="regressions")
+    def grown():
+        emit_regression("last", "r1", "told last", [])
+
+    with tags("bufferhouse"):
+        grown()
+    EventsWorker.drain_all()
+    until(lambda: "told last" in slack[1][-1]["text"], "the last message", 60)
+    assert 3 == len(slack[1]), slack[1]
+    assert crash.split("\n")[0] in ("bufferhouse.failed-run", "prefect.flow-run.Crashed")
+    assert "Process exited with status code: -9" in crash
+    subject, body = slack[1][1]["text"].split("\n")
+    assert "bufferhouse.failed-run" == subject
+    assert body.startswith("flow run ingest all sources ")
+    assert body.endswith(f" failed: {clock.drop}: no such file or directory (bufferhouse.failed-run.ingest)")
 
 
 def test_a_second_call_changes_nothing(conf, slack, mailbox):

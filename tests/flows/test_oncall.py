@@ -238,7 +238,7 @@ def test_events_reach_whoever_is_on_call(services, inbox):
         "bufferhouse.rejects": "source drop: 4 of 4 dumps refused, more than 2 (bufferhouse.rejects.drop)",
         "bufferhouse.stale-source": "source quiet never brought anything; expected every 1 hours"
         " (bufferhouse.stale-source.quiet)",
-        "prefect.flow-run.Failed": "4 of 4 dumps refused or not readable, more than 50%",
+        "bufferhouse.failed-run": "4 of 4 dumps refused or not readable, more than 50% (bufferhouse.failed-run.ingest)",
         "bufferhouse is silent": "No ingest has ended well for three hours. Look whether the scheduler or the worker"
         " runs.",
     }
@@ -247,7 +247,7 @@ def test_events_reach_whoever_is_on_call(services, inbox):
         return expected.keys() <= {one["subject"] for one in inbox[1]}
 
     until(has_come, f"{list(expected)} among what was told", 100)
-    bodies = {one["subject"]: re.sub(r" \(prefect\.flow-run\..*\)", "", one["body"]) for one in inbox[1]}
+    bodies = {one["subject"]: re.sub("^flow run .* failed: ", "", one["body"]) for one in inbox[1]}
     assert expected == {subject: bodies[subject] for subject in expected}
     services.ended(services.order("ingest/bufferhouse"))  # and it is quiet about what it has said
     assert 1 == [one["subject"] for one in inbox[1]].count("bufferhouse.stale-source")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import CHECKOUT
-from tests.flows.clock import Clock, figures, until
+from tests.flows.clock import Clock, children_of, command_of, figures, forkserver_of, until
 from tests.flows.strangers import PLACES, answers, ended_run
 from tests.ingests import name_of, write_dumps
 from tests.synthetic import small_dump
@@ -59,20 +59,6 @@ def seen(clock):
         "SELECT run_name, relative_path FROM staging.observations JOIN staging.runs USING (run_id) ORDER BY 1, 2"
     )
     return rows
-
-
-def children_of(pid):
-    """Return the processes that a process has started and that have not ended."""
-    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def command_of(pid):
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
-
-
-def forkserver_of(pid):
-    (server,) = (child for child in children_of(pid) if b"flows.preloaded" in command_of(child))
-    return server
 
 
 def test_what_lies_there_and_what_is_dropped_is_published(clock):
