@@ -4,6 +4,7 @@ In: a configuration. Out: what was created, updated or left as it was. docs/auto
 automations for a block of another kind; a test holds them equal.
 """
 
+import logging
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import NamedTuple
@@ -52,8 +53,19 @@ def arrange(conf: Config) -> list[Change]:
         return list(_changes(conf, wanted))
     except (httpx.HTTPError, PrefectHTTPStatusError) as error:
         raise SourceUnavailable(f"Prefect's server refused the request: {redacted(str(error))}") from None
-    finally:  # Prefect tells its server of each block that was loaded, and a server of ours ends behind us
+    finally:
+        _hand_over()
+
+
+def _hand_over() -> None:
+    """Wait until the server has what Prefect tells it of each block that was loaded: one of ours ends behind us."""
+    waiting = logging.getLogger(EventsWorker.__name__)
+    before = waiting.level
+    waiting.setLevel(logging.ERROR)  # it warns of events that are not sent yet, which is why we wait
+    try:
         EventsWorker.drain_all()
+    finally:
+        waiting.setLevel(before)
 
 
 def _changes(conf: Config, wanted: dict[str, NotificationBlock]) -> Iterator[Change]:

@@ -18,6 +18,8 @@ import pytest
 import yaml
 from prefect import flow, tags
 from prefect.client.orchestration import get_client
+from prefect.events import emit_event
+from prefect.events.filters import EventFilter, EventNameFilter
 from prefect.events.schemas.automations import AutomationCore
 from prefect.events.worker import EventsWorker
 
@@ -206,6 +208,22 @@ def test_a_second_call_changes_nothing(conf, slack, mailbox):
     with get_client(sync_client=True) as client:
         ours = [one.name for one in client.read_block_documents() if one.name and one.name.startswith("bufferhouse-")]
     assert ["bufferhouse-mail"] == ours
+
+
+def test_events_that_are_not_sent_yet_are_waited_for_in_silence(prefect_server, caplog):
+    """Prefect counts them in a warning that nobody can use; all of them arrive."""
+    sent = [emit_event("test.waited-for", {"prefect.resource.id": "test.waited-for"}) for _ in range(50)]
+    notices._hand_over()
+    assert [] == [record.getMessage() for record in caplog.records if record.name == "EventsWorker"]
+    wanted = EventFilter(event=EventNameFilter(name=["test.waited-for"]))
+
+    def have_come() -> bool:
+        with get_client(sync_client=True) as client:
+            asked = {"filter": wanted.model_dump(mode="json")}
+            found = client.request("POST", "/events/count-by/event", json=asked).json()
+        return [len(sent)] == [one["count"] for one in found]
+
+    until(have_come, "the events", 60)
 
 
 def test_nobody_to_tell_is_an_error(conf):
