@@ -154,9 +154,9 @@ def _seconds(text: str) -> float:
     from bufferhouse.config.keys import duration
 
     try:
-        return duration(text)
-    except ValueError as error:
-        raise UsageError(f"--keep-snapshots: expected {error}, found {text!r}") from None
+        return duration(0 if text == "0" else text)
+    except ValueError:  # a number without a unit may be meant as days
+        raise UsageError(f"--keep-snapshots: expected 0, or a duration like 90s, 1h or 7d, found {text!r}") from None
 
 
 @guarded

@@ -296,6 +296,16 @@ def test_compacting_leaves_few_files_and_the_same_rows(bare_lake, tmp_path):
     assert 0 == call("verify", "--warehouse", own).code
 
 
+def test_how_long_snapshots_are_kept_is_said_with_a_unit(one):
+    """Nothing needs none; 7 may be meant as days, and is refused with what is expected."""
+    refused = call("compact", "--keep-snapshots", "7", "--warehouse", one)
+    expected = "bufferhouse: --keep-snapshots: expected 0, or a duration like 90s, 1h or 7d, found '7'\n"
+    assert (2, "", expected) == (refused.code, refused.out, refused.err)
+    assert 0 == call("compact", "--keep-snapshots", "0", "--warehouse", one).code
+    with writing(one) as warehouse:
+        assert 2 >= snapshot_count(warehouse.con)
+
+
 # Versions
 
 
