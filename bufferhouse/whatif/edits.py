@@ -8,6 +8,7 @@ from typing import Any
 
 from bufferhouse.config.toml import read_toml
 from bufferhouse.errors import UsageError, did_you_mean
+from bufferhouse.tabulate.shape import parse_shape
 from bufferhouse.whatif.space import Space
 
 KINDS = ("free", "remove", "donate", "shrink", "unpad", "remat", "offload", "shard", "reschedule")
@@ -181,7 +182,22 @@ def _equal(column: Sequence[Any], wanted: str, *, is_place: bool) -> list[int]:
     ]
 
 
-def in_order(edits: Iterable[Edit]) -> list[Edit]:
-    """Return edits in the order in which they are applied: donations, then sizes, then lives; as given within each."""
-    rank = {"donate": 0, "shrink": 1, "unpad": 1, "shard": 1, "reschedule": 3}
-    return sorted(edits, key=lambda edit: rank.get(edit.kind, 2))
+def rank(edit: Edit) -> int:
+    """Return what is applied first: donations, then sizes, then lives."""
+    return {"donate": 0, "shrink": 1, "unpad": 1, "shard": 1, "reschedule": 3}.get(edit.kind, 2)
+
+
+def in_order(edits: Iterable[tuple[Edit, list[int]]]) -> list[tuple[Edit, list[int]]]:
+    """Return edits, each with its rows, in the order in which they are applied, in whatever order they come.
+
+    What names one value comes before groups, which take what it left.
+    """
+
+    def place(one: tuple[Edit, list[int]]) -> tuple:
+        edit, rows = one
+        # Padding is that of the shape that is left; a narrower type comes after a wider one, so each takes bytes off.
+        kind = "shard shrink unpad".find(edit.kind) if rank(edit) == 1 else KINDS.index(edit.kind)
+        bits = parse_shape(f"{edit.dtype}[]").element_bits or 0 if edit.dtype else 0
+        return rank(edit), len(rows) != 1, kind, -bits, rows, str(edit)
+
+    return sorted(edits, key=place)

@@ -64,8 +64,9 @@ def fit(
         UsageError: the dump has no live ranges.
     """
     check_live_ranges(space)
-    if "remove" in means:
-        means = [kind for kind in means if kind != "free"]  # to remove a value is worth no less
+    is_in_the_place = {"remove", "free"} <= {*means}
+    if is_in_the_place:
+        means = [kind for kind in means if kind != "free"]  # no more bytes are alive where a value is removed
     now = before(space)
     if now.reserved_high_bytes <= capacity_bytes:
         return Fit(capacity_bytes, True, [], now, now.reserved_low_bytes, True)
@@ -73,6 +74,8 @@ def fit(
     if search.bound_bytes > capacity_bytes:
         return Fit(capacity_bytes, False, [], now, search.bound_bytes, True)
     found = search.run(now)
+    if found.is_minimal and is_in_the_place and search.is_beaten_by_packing(found):
+        return found._replace(is_minimal=False)
     if found.is_minimal or search.at_once:
         return found
     # One kind alone makes fewer sets, so that more of them can be tried; what was found may be more than it needs.
@@ -152,6 +155,18 @@ class _Search:
             if self.is_cut:
                 break
         return self._greedy() or Fit(self.capacity, False, [], now, self.bound_bytes, not self.is_cut)
+
+    def is_beaten_by_packing(self, found: Fit) -> bool:
+        """Say whether fewer edits may fit if one of them frees an output where the search has removed it.
+
+        Where no edit concerns the arena it stays XLA's own. What is freed becomes a temporary: the arena is packed
+        anew, and may be tighter than XLA's, though more is alive in it.
+        """
+        plan, c = self._plan([]), self.space.columns
+        low = lower_bound(plan.slots, self.space.alignment)
+        taken = sorted((one.most_bytes for one in self.candidates if c["kind"][one.row] != ARENA), reverse=True)
+        fewer = len(found.edits) - 1 if found.fits else len(taken)
+        return low < self.space.arena_bytes and sum(plan.fixed.values()) + low - sum(taken[:fewer]) <= self.capacity
 
     def _extend(self, chosen: list[_Candidate], left: list[_Candidate], count: int, size: int) -> None:
         """Try all sets that hold `chosen` and `count` more of `left`, and keep the one with the fewest bytes."""

@@ -1,6 +1,6 @@
 """The bytes of a memory space before and after edits: the occupied peak, and an interval for the arena."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from bufferhouse.errors import UsageError
@@ -122,7 +122,7 @@ def after(plan: Plan, packing: Packing | None = None, *, work: int = WORK) -> By
         low = min(low, packing.low_bytes)
         high = max(high, pack(plan.with_copies(), plan.space.alignment, work=work).high_bytes)
     if plan.is_rescheduled:
-        occupied, position = most_at_one_instruction(plan), None
+        occupied, position = min(occupied, most_at_one_instruction(plan)), None  # the order of the dump is one, too
         low = min(low, most_needed(plan, arena_only=True))
     return Bytes(occupied, low, high, other, plan.host_bytes, packing.packer, packing.is_cut, position)
 
@@ -151,8 +151,10 @@ def most_at_one_instruction(plan: Plan) -> int:
         if not slots.is_arena[at] and slots.end[at] >= c["end"][row] and c["role"][row] != ARENA
     ]  # fmt: skip
     outputs = [at for at in kept if c["role"][slots.value[at]] == "output"]
-    given = _by_body(slots, set(kept) - set(outputs))
-    return given + max(most_needed(plan, arena_only=False), _by_body(slots, outputs))
+    given = set(kept) - set(outputs)
+    bodies = {slots.body[at] for at in given}  # outputs in the place of parameters are there with these
+    returned = _by_body(slots, (at for at in outputs if slots.body[at] not in bodies))
+    return _by_body(slots, given) + max(most_needed(plan, arena_only=False, but=bodies), returned)
 
 
 def _by_body(slots: Slots, rows: Iterable[int]) -> int:
@@ -163,12 +165,18 @@ def _by_body(slots: Slots, rows: Iterable[int]) -> int:
     return sum(sizes.values())
 
 
-def most_needed(plan: Plan, *, arena_only: bool) -> int:
-    """Return the most bytes of temporaries, else of outputs, too, that one instruction reads and writes."""
+def most_needed(plan: Plan, *, arena_only: bool, but: Collection[int] = ()) -> int:
+    """Return the most bytes of temporaries, else of outputs, too, that one instruction reads and writes.
+
+    Bodies in `but` do not count.
+    """
     needed: dict[int, list[int]] = {}
-    c = plan.space.columns
-    for at, row in enumerate(plan.slots.value):
-        if plan.slots.is_arena[at] or (not arena_only and c["role"][row] in ("output", ARENA)):
-            for position in {plan.slots.start[at], *(use for use in plan.space.uses[row] if use is not None)}:
+    c, slots = plan.space.columns, plan.slots
+    for at, row in enumerate(slots.value):
+        is_wanted = slots.is_arena[at] or (not arena_only and c["role"][row] in ("output", ARENA))
+        if is_wanted and slots.body[at] not in but:
+            # Of the slots of one value each is there at some of its uses.
+            uses = (use for use in plan.space.uses[row] if use is not None and slots.start[at] <= use <= slots.end[at])
+            for position in {slots.start[at], *uses}:
                 needed.setdefault(position, []).append(at)
-    return max((_by_body(plan.slots, rows) for rows in needed.values()), default=0)
+    return max((_by_body(slots, rows) for rows in needed.values()), default=0)

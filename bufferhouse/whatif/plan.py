@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.tabulate.shape import Shape, parse_shape
-from bufferhouse.whatif.edits import Edit, chosen, in_order
+from bufferhouse.whatif.edits import Edit, chosen, in_order, rank
 from bufferhouse.whatif.slots import Slots, slots_of
 from bufferhouse.whatif.space import ARENA, Output, Space, array_shape
 
@@ -64,6 +64,7 @@ class Plan:
         self._shapes: dict[int, str] = {}  # of values whose size changed
         self._former: dict[int, int] = {}  # the bytes that these had
         self._read_again: dict[int, set[int]] = {}  # where operands are read to compute a value again
+        self._to_resize: set[int] = set()  # allocations of which something was taken
 
     @cached_property
     def fixed(self) -> dict[int, int]:
@@ -87,11 +88,13 @@ class Plan:
         """Apply edits, together: in whatever order they are given, they come to the same.
 
         Of a group (`*`, `op_name=`, `line=`) those values are edited that can be; a value that is named must be one.
+        `applied` lists donations, sizes and lives, of each those that came first.
 
         Raises:
             UsageError: an edit names nothing, or a value that cannot be edited so.
         """
-        steps = [(edit, [] if edit.kind == "reschedule" else chosen(self.space, edit)) for edit in in_order(edits)]
+        given = [(edit, [] if edit.kind == "reschedule" else chosen(self.space, edit)) for edit in edits]
+        steps, done = in_order(given), len(self.applied)
         self._note_reads(steps)
         for edit, rows in steps:
             if edit.kind == "reschedule":
@@ -110,6 +113,11 @@ class Plan:
             if len(refusals) == len(rows):
                 first = str(refusals[0]).removeprefix(f"{edit}: ")
                 raise NoCandidate(f"{edit}: none of {counted(len(rows), 'value')} can be edited so; {first}")
+        place = {edit: number for number, (edit, _) in reversed([*enumerate(given)])}
+        self.applied[done:] = sorted(self.applied[done:], key=lambda one: (rank(one.edit), place[one.edit]))
+        for allocation in self._to_resize:
+            self._resize(allocation)
+        self._to_resize.clear()
         for row, positions in self._read_again.items():
             if row not in self._lives or self._lives[row].kind == "free":
                 self._extend(row, max(positions, default=0))
@@ -204,7 +212,7 @@ class Plan:
         allocation = self.space.columns["allocation"][row]
         self._drop(row)
         if kind == "constant":
-            self._resize(allocation)
+            self._to_resize.add(allocation)
         return "bound", "the value is gone and nothing takes its place; the compiler may schedule anew"
 
     def _donate(self, edit: Edit, row: int) -> tuple[str, str]:
@@ -261,7 +269,7 @@ class Plan:
         for there in self._rows[row]:
             self.slots.size_bytes[there] = size
         if not self.slots.is_arena[at]:
-            self._resize(self.space.columns["allocation"][row])
+            self._to_resize.add(self.space.columns["allocation"][row])
         return slot - size
 
     def _shrink(self, edit: Edit, row: int) -> tuple[str, str]:
@@ -343,7 +351,7 @@ class Plan:
             self._added(row, size, begin, end)
         self._drop_slots(own)
         if is_parameter:
-            self._resize(allocation)
+            self._to_resize.add(allocation)
         self.host_bytes += size
         return "estimate", f"it is on the device {edit.window} positions around each use, else on the host"
 
@@ -406,12 +414,14 @@ class Plan:
 
     def with_copies(self) -> Slots:
         """Return the slots with a copy of each donated value that the compiler may have to make."""
-        found = self.slots.copy()
+        found, gone = self.slots.copy(), set()
         for row, start, end in self.copies:
             if self._rows.get(row):
                 at = self._rows[row][0]
                 found.add(at, size=found.size_bytes[at], start=start, end=end)
-                found.end[at] = max(found.start[at], start - 1)
+                found.end[at] = start - 1
+                gone |= {at} if start <= found.start[at] else set()
+        found.keep(at for at in range(len(found.value)) if at not in gone)
         return found
 
     def without_fading(self) -> Slots:

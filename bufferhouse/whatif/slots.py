@@ -47,7 +47,8 @@ class Slots:
     def add(self, like: int, *, size: int, start: int, end: int) -> None:
         """Add a slot of the value of row `like`, as a body of its own in the arena."""
         self.value.append(self.value[like])
-        self.body.append(-len(self.value))
+        # Added ones come last, each with a number below all others: also where some before them were dropped.
+        self.body.append(min(self.body[-1], 0) - 1)
         self.offset_bytes.append(0)
         self.size_bytes.append(size)
         self.start.append(start)

@@ -80,6 +80,31 @@ def test_no_edit_is_worth_more_than_the_value():
     assert kept > 300
 
 
+def test_groups_and_sizes_come_to_the_same_in_any_order():
+    """What names one value comes before groups; of two sizes of a value the padding comes last."""
+    done = 0
+    for seed in range(60):
+        random_ = random.Random(seed)
+        space = random_space(random_)
+        possible = possible_edits(space, random_)
+        groups = [Edit(kind, "*") for kind in ("free", "offload", "remat", "unpad")] + [
+            Edit("shrink", "*", dtype="bf16")
+        ]
+        sizes = [Edit("shrink", "v0", dtype="bf16"), Edit("unpad", "v0"), Edit("shard", "v0", parts=2, dimension=0)]
+        for edits in [sizes, *([*random_.sample(groups, 2), random_.choice(possible)] for _ in range(6))]:
+            found = set()
+            for given in permutations(edits):
+                try:
+                    after_them = compute(space, given)
+                except NoCandidate:
+                    found.add(None)
+                else:
+                    found.add((after_them.after, tuple(sorted(map(str, after_them.applied)))))
+            assert 1 == len(found), (seed, edits)
+            done += None not in found
+    assert done > 100
+
+
 def test_of_many_bodies_few_are_moved():
     """Those that XLA has on the bytes of another at some moment, and what an edit added; the others stay."""
     moved = 0
@@ -144,6 +169,13 @@ def test_any_schedule_needs_what_one_instruction_needs():
         space = random_space(random.Random(seed))
         outcome = compute(space, [Edit("reschedule")])
         assert outcome.after.occupied_bytes <= outcome.before.occupied_bytes, seed
+        for edit in possible_edits(space, random.Random(seed)):
+            try:
+                alone = compute(space, [edit]).after
+            except NoCandidate:
+                continue
+            both = compute(space, [Edit("reschedule"), edit]).after
+            assert both.occupied_bytes <= alone.occupied_bytes, (seed, edit)
         assert outcome.after.arena_low_bytes <= outcome.before.arena_low_bytes
         c, read = space.columns, alive(space, [])
         for at in range(LAST + 1):

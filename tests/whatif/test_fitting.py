@@ -10,7 +10,8 @@ from bufferhouse.whatif.edits import Edit
 from bufferhouse.whatif.fitting import MEANS, fit, read_size
 from bufferhouse.whatif.outcome import after, before
 from bufferhouse.whatif.plan import NoCandidate, Plan
-from tests.whatif.arenas import random_space
+from bufferhouse.whatif.slots import lower_bound, slots_of
+from tests.whatif.arenas import ALIGNMENT, random_space
 
 
 def edits_of(space, row: int, kind: str) -> list[Edit]:
@@ -61,7 +62,8 @@ def check(seed: int) -> bool:
     )
     found, expected = fit(space, capacity, means=means), least(space, capacity, means)
     assert (expected is not None) == found.fits, (seed, capacity, means)
-    assert found.is_minimal
+    low, is_own = lower_bound(slots_of(space), ALIGNMENT), {"free", "remove"} <= {*means}
+    assert found.is_minimal or (is_own and low < space.arena_bytes)  # what is freed has the arena packed anew
     if expected is None:
         return False
     bytes_ = sum(space.columns["size_bytes"][int(edit.value[1:])] for edit in found.edits)
