@@ -162,6 +162,8 @@ class _Search:
         Where no edit concerns the arena it stays XLA's own. What is freed becomes a temporary: the arena is packed
         anew, and may be tighter than XLA's, though more is alive in it.
         """
+        if len(found.edits) == 1:
+            return False
         plan, c = self._plan([]), self.space.columns
         low = lower_bound(plan.slots, self.space.alignment)
         taken = sorted((one.most_bytes for one in self.candidates if c["kind"][one.row] != ARENA), reverse=True)

@@ -3,7 +3,6 @@
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from subprocess import Popen
 
 import pytest
@@ -22,9 +21,10 @@ with flows.server.alone(int(sys.argv[1])):
 
 
 @pytest.fixture
-def clock(prefect_server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(prefect_server, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Clock:
     """A configuration with one source, which nobody serves yet; without $PREFECT_API_URL."""
-    clock = Clock(tmp_path, prefect_server.port, auth=prefect_server.auth)
+    # A short path: sockets lie below it.
+    clock = Clock(tmp_path_factory.mktemp("c"), prefect_server.port, auth=prefect_server.auth)
     clock.drop.mkdir()
     clock.config.write_text('[[sources]]\nname = "drop"\npaths = ["drop"]\n')
     for name in [name for name in os.environ if name.startswith("PREFECT_API")]:
