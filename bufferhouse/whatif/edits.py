@@ -12,6 +12,10 @@ from bufferhouse.tabulate.shape import parse_shape
 from bufferhouse.whatif.space import Space
 
 KINDS = ("free", "remove", "donate", "shrink", "unpad", "remat", "offload", "shard", "reschedule")
+# Kinds in the order in which they are applied: donations, sizes (padding is that of the shape that is left), lives.
+SIZES = ("shard", "shrink", "unpad")
+LIVES = ("free", "remove", "remat", "offload")
+PHASES = (("donate",), SIZES, LIVES, ("reschedule",))
 FORM = (
     "KIND:VALUE, such as free:fusion.3, donate:parameter=0, shrink:VALUE:bf16, shard:VALUE:2@0, "
     "offload:VALUE:window=8, or reschedule alone"
@@ -182,9 +186,9 @@ def _equal(column: Sequence[Any], wanted: str, *, is_place: bool) -> list[int]:
     ]
 
 
-def rank(edit: Edit) -> int:
-    """Return what is applied first: donations, then sizes, then lives."""
-    return {"donate": 0, "shrink": 1, "unpad": 1, "shard": 1, "reschedule": 3}.get(edit.kind, 2)
+def phase(edit: Edit) -> int:
+    """Return the place of an edit's kind among `PHASES`."""
+    return next(number for number, kinds in enumerate(PHASES) if edit.kind in kinds)
 
 
 def in_order(edits: Iterable[tuple[Edit, list[int]]]) -> list[tuple[Edit, list[int]]]:
@@ -195,9 +199,9 @@ def in_order(edits: Iterable[tuple[Edit, list[int]]]) -> list[tuple[Edit, list[i
 
     def place(one: tuple[Edit, list[int]]) -> tuple:
         edit, rows = one
-        # Padding is that of the shape that is left; a narrower type comes after a wider one, so each takes bytes off.
-        kind = "shard shrink unpad".find(edit.kind) if rank(edit) == 1 else KINDS.index(edit.kind)
+        number = phase(edit)
+        # A narrower type comes after a wider one, so each takes bytes off.
         bits = parse_shape(f"{edit.dtype}[]").element_bits or 0 if edit.dtype else 0
-        return rank(edit), len(rows) != 1, kind, -bits, rows, str(edit)
+        return number, len(rows) != 1, PHASES[number].index(edit.kind), -bits, rows, str(edit)
 
     return sorted(edits, key=place)

@@ -75,12 +75,11 @@ def compute(space: Space, edits: Iterable[Edit], *, work: int = WORK) -> Outcome
     """
     check_live_ranges(space)
     plan = Plan(space).apply(edits)
-    packing = packed(plan, work=work)
-    found = after(plan, packing, work=work)
-    slots = plan.slots
-    if plan.copies:
-        slots = plan.with_copies()
-        packing = pack(slots, space.alignment, work=work)._replace(high_bytes=found.arena_high_bytes)
+    packing, slots = packed(plan, work=work), plan.slots
+    copied = _copied(plan, work) if plan.copies else None
+    found = after(plan, packing, copied, work=work)
+    if copied:
+        packing, slots = copied._replace(high_bytes=found.arena_high_bytes), plan.with_copies()
     return Outcome(_as_it_was(plan), found, plan.applied, placed(plan, slots, packing))
 
 
@@ -94,6 +93,11 @@ def packed(plan: Plan, *, work: int = WORK) -> Packing:
     return pack(plan.slots, plan.space.alignment, given=True, work=work)
 
 
+def _copied(plan: Plan, work: int) -> Packing:
+    """Return a placement of the arena with all copies that the compiler may have to make."""
+    return pack(plan.with_copies(), plan.space.alignment, work=work)
+
+
 def before(space: Space) -> Bytes:
     """Return the bytes of a space as XLA has them."""
     return _as_it_was(Plan(space))
@@ -105,8 +109,11 @@ def _as_it_was(plan: Plan) -> Bytes:
     return Bytes(line.peak, space.arena_bytes, space.arena_bytes, other, packer="xla", peak_position=line.position)
 
 
-def after(plan: Plan, packing: Packing | None = None, *, work: int = WORK) -> Bytes:
-    """Return the bytes of a space with edits, its arena packed so, else anew; without any edit it is XLA's own."""
+def after(plan: Plan, packing: Packing | None = None, copied: Packing | None = None, *, work: int = WORK) -> Bytes:
+    """Return the bytes of a space with edits, its arena packed so, else anew; without any edit it is XLA's own.
+
+    `copied` is a placement with the copies that the compiler may have to make, where it is known.
+    """
     other = sum(plan.fixed.values())
     line = timeline(plan.slots)
     occupied, position = line.peak, line.position
@@ -120,7 +127,7 @@ def after(plan: Plan, packing: Packing | None = None, *, work: int = WORK) -> By
         low = min(low, lower_bound(plan.without_fading(), plan.space.alignment))
     if plan.copies:
         low = min(low, packing.low_bytes)
-        high = max(high, pack(plan.with_copies(), plan.space.alignment, work=work).high_bytes)
+        high = max(high, (copied or _copied(plan, work)).high_bytes)
     if plan.is_rescheduled:
         occupied, position = min(occupied, most_at_one_instruction(plan)), None  # the order of the dump is one, too
         low = min(low, most_needed(plan, arena_only=True))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.tabulate.shape import Shape, parse_shape
-from bufferhouse.whatif.edits import Edit, chosen, in_order, rank
+from bufferhouse.whatif.edits import LIVES, SIZES, Edit, chosen, in_order, phase
 from bufferhouse.whatif.slots import Slots, slots_of
 from bufferhouse.whatif.space import ARENA, Output, Space, array_shape
 
@@ -27,7 +27,6 @@ _NOT_AGAIN = {
     *("send-done", "rng", "rng-bit-generator", "get-tuple-element", "async-start", "async-update", "async-done"),
     *("copy-start", "copy-done", "partition-id", "replica-id"),
 }
-_OF_LIVES = ("free", "remove", "remat", "offload")  # edits that say when a value is alive
 
 
 class Applied(NamedTuple):
@@ -114,7 +113,7 @@ class Plan:
                 first = str(refusals[0]).removeprefix(f"{edit}: ")
                 raise NoCandidate(f"{edit}: none of {counted(len(rows), 'value')} can be edited so; {first}")
         place = {edit: number for number, (edit, _) in reversed([*enumerate(given)])}
-        self.applied[done:] = sorted(self.applied[done:], key=lambda one: (rank(one.edit), place[one.edit]))
+        self.applied[done:] = sorted(self.applied[done:], key=lambda one: (phase(one.edit), place[one.edit]))
         for allocation in self._to_resize:
             self._resize(allocation)
         self._to_resize.clear()
@@ -132,7 +131,7 @@ class Plan:
         """Note where the operands of values that are computed again are read: of what reads another value first."""
         lives: dict[int, Edit] = {}  # what becomes of a value: the first edit says it
         for edit, rows in steps:
-            lives |= {row: edit for row in rows if edit.kind in _OF_LIVES and row not in lives}
+            lives |= {row: edit for row in rows if edit.kind in LIVES and row not in lives}
         again = [row for row, edit in lives.items() if edit.kind == "remat"]
         starts = self.space.columns["start"]
         for row in sorted(again, key=lambda row: (starts[row], row), reverse=True):
@@ -149,10 +148,10 @@ class Plan:
         """
         if row in self._lives:
             earlier = self._lives[row]
-            if edit.kind in ("shrink", "unpad", "shard") or not (earlier.kind == "donate" and edit.kind == "free"):
+            if edit.kind in SIZES or not (earlier.kind == "donate" and edit.kind == "free"):
                 raise NoCandidate(f"{edit}: {self.space.name(row)} is edited already: {earlier}")
         label, why = _EDITS[edit.kind](self, edit, row)
-        if edit.kind in _OF_LIVES or edit.kind == "donate":
+        if edit.kind in LIVES or edit.kind == "donate":
             self._lives[row] = edit
         self.applied.append(Applied(edit, row, label, why))
 
@@ -432,6 +431,8 @@ class Plan:
 
     def _shrink_bodies(self) -> None:
         """Bring the slots of bodies whose values shrank together, as far as the bytes before each of them shrank."""
+        if not self._former:
+            return
         bodies = {self.slots.body[at] for row in self._former for at in self._rows.get(row, ())}
         members: dict[int, list[int]] = {body: [] for body in bodies}
         for at, body in enumerate(self.slots.body):

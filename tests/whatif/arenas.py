@@ -1,9 +1,12 @@
 """Random memory spaces, and what edits do to them by brute force: every byte at every position of the schedule."""
 
 import random
+from collections.abc import Iterator
+from contextlib import suppress
 from itertools import permutations
 
 from bufferhouse.whatif.edits import Edit
+from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.space import COLUMNS, Space
 
 ALIGNMENT = 4
@@ -107,6 +110,13 @@ def possible_edits(space: Space, random_: random.Random) -> list[Edit]:
         edits.append(Edit("shard", name, parts=2, dimension=0))
         edits.append(Edit("offload", name, window=random_.randint(0, 3)))
     return edits
+
+
+def taken_edits(space: Space, random_: random.Random) -> Iterator[tuple[Edit, Plan]]:
+    """Yield those of the possible edits that a space takes, each with a plan of it alone."""
+    for edit in possible_edits(space, random_):
+        with suppress(NoCandidate):
+            yield edit, Plan(space).apply([edit])
 
 
 def alive(space: Space, edits: list[Edit]) -> Bytes:

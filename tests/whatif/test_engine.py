@@ -6,13 +6,22 @@ from itertools import permutations
 import pytest
 
 from bufferhouse.errors import UsageError
-from bufferhouse.whatif.edits import Edit
+from bufferhouse.whatif.edits import SIZES, Edit
 from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.outcome import after, before, compute
 from bufferhouse.whatif.packing import Body, bodies_of, height, pack, verify
 from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.slots import lower_bound, timeline
-from tests.whatif.arenas import ALIGNMENT, LAST, alive, crowded_space, possible_edits, random_space, smallest_arena
+from tests.whatif.arenas import (
+    ALIGNMENT,
+    LAST,
+    alive,
+    crowded_space,
+    possible_edits,
+    random_space,
+    smallest_arena,
+    taken_edits,
+)
 
 KINDS = {"free", "remove", "donate", "shrink", "unpad", "remat", "offload", "shard"}
 
@@ -23,11 +32,7 @@ def check(seed: int) -> set[str]:
     space = random_space(random_)
     assert max(map(len, alive(space, []).values())) == before(space).occupied_bytes
     done = set()
-    for edit in possible_edits(space, random_):
-        try:
-            plan = Plan(space).apply([edit])
-        except NoCandidate:
-            continue
+    for edit, plan in taken_edits(space, random_):
         expected = max(map(len, alive(space, [edit]).values()))
         assert expected == timeline(plan.slots).peak, (seed, edit)
         check_arena(plan, seed, edit)
@@ -65,13 +70,10 @@ def test_no_edit_is_worth_more_than_the_value():
     for seed in range(300):
         random_ = random.Random(seed)
         space = crowded_space(random_)
-        for edit in possible_edits(space, random_):
-            if edit.kind not in ("shrink", "shard", "unpad"):
+        for edit, plan in taken_edits(space, random_):
+            if edit.kind not in SIZES:
                 continue
-            try:
-                found = compute(space, [edit]).after
-            except NoCandidate:
-                continue
+            found = after(plan)
             without = compute(space, [Edit("remove", edit.value)]).after
             assert without.occupied_bytes <= found.occupied_bytes, (seed, edit)
             assert without.arena_low_bytes <= found.arena_low_bytes, (seed, edit)
@@ -111,11 +113,7 @@ def test_of_many_bodies_few_are_moved():
     for seed in range(40):
         random_ = random.Random(seed)
         space = random_space(random_)
-        for edit in possible_edits(space, random_):
-            try:
-                plan = Plan(space).apply([edit])
-            except NoCandidate:
-                continue
+        for edit, plan in taken_edits(space, random_):
             known = [body for body in bodies_of(plan.slots, ALIGNMENT) if body.number >= 0]
             offsets = pack(plan.slots, ALIGNMENT, given=True, work=0, many=0).offsets
             changed = {body.number for body in known if body.offset_bytes != offsets[body.number]}
@@ -169,11 +167,8 @@ def test_any_schedule_needs_what_one_instruction_needs():
         space = random_space(random.Random(seed))
         outcome = compute(space, [Edit("reschedule")])
         assert outcome.after.occupied_bytes <= outcome.before.occupied_bytes, seed
-        for edit in possible_edits(space, random.Random(seed)):
-            try:
-                alone = compute(space, [edit]).after
-            except NoCandidate:
-                continue
+        for edit, plan in taken_edits(space, random.Random(seed)):
+            alone = after(plan)
             both = compute(space, [Edit("reschedule"), edit]).after
             assert both.occupied_bytes <= alone.occupied_bytes, (seed, edit)
         assert outcome.after.arena_low_bytes <= outcome.before.arena_low_bytes
