@@ -131,11 +131,15 @@ def look(source: Source, listings: Listings | None = None) -> Seen:
 
 def _is_being_written(source: Source, seen: Seen, archive: str) -> bool:
     """Say whether an archive has changed lately, and note that it waits."""
-    age = abs(seen.now_ns - os.stat(archive).st_mtime_ns) / 1e9
-    if age >= source.rules.settle:
-        return False
-    seen.waiting.append(f"{archive}: it has not been the same for {source.rules.settle:g} s yet")
-    return True
+    return not _has_settled(source, seen, archive, os.stat(archive).st_mtime_ns, seen.waiting)
+
+
+def _has_settled(source: Source, seen: Seen, path: str, mtime_ns: int, waiting: list[str]) -> bool:
+    """Say whether a file has not changed for as long as its source wants, and note in `waiting` where it has."""
+    if abs(seen.now_ns - mtime_ns) / 1e9 >= source.rules.settle:
+        return True
+    waiting.append(f"{path}: it has not been the same for {source.rules.settle:g} s yet")
+    return False
 
 
 def choose(
@@ -185,13 +189,7 @@ def ready_logs(
     """Return the logs of a source that are to be read now; those that are being written wait, and `summary` says so."""
     logs = seen.discovery.logs if source.with_logs else []
     fresh = list(logs) if rehash or not logs else unknown_logs(warehouse, logs)
-    ready = []
-    for log in fresh:
-        if abs(seen.now_ns - log.entry.mtime_ns) / 1e9 < source.rules.settle:
-            summary.waiting.append(f"{log.entry.path}: it has not been the same for {source.rules.settle:g} s yet")
-        else:
-            ready.append(log)
-    return ready
+    return [log for log in fresh if _has_settled(source, seen, log.entry.path, log.entry.mtime_ns, summary.waiting)]
 
 
 class KnownRun(NamedTuple):

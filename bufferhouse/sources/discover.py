@@ -270,7 +270,8 @@ class _Finding:
         self.run_numbers: dict[tuple[str | None, str], int] = {}
         self.faults: Counter[str] = Counter()
         self.refused: list[str] = []
-        self.unplaced: list[str] = []  # what matches no pattern of runs, until something does
+        self.unplaced_count = 0  # dumps that match no pattern of runs
+        self.first_unplaced: str | None = None
         self.logs: list[Entry] = []
 
     def take(self, portions: Iterable[dict[str, Entry]]) -> None:
@@ -318,7 +319,8 @@ class _Finding:
                 continue
             if place is None:
                 self.found.ignored_count += 1
-                self.unplaced += [] if self.found.dumps.runs else [entry.path]
+                self.unplaced_count += 1
+                self.first_unplaced = self.first_unplaced or entry.path
             else:
                 yield entry, *place
 
@@ -350,11 +352,12 @@ class _Finding:
             UsageError: two directories have one name that is no directory's.
         """
         found, runs = self.found, self.found.dumps.runs
-        if self.unplaced and not runs:
-            first, *others = self.unplaced
-            verb = "does" if len(others) == 1 else "do"
-            more = f", and neither {verb} {counted(len(others), 'other dump')}" if others else ""
-            found.refused.append(f"{first}: below its source its path does not match the pattern of runs{more}")
+        if self.unplaced_count and not runs:
+            others = self.unplaced_count - 1
+            more = f", and neither {'does' if others == 1 else 'do'} {counted(others, 'other dump')}" if others else ""
+            found.refused.append(
+                f"{self.first_unplaced}: below its source its path does not match the pattern of runs{more}"
+            )
         own = own_names((run.given, run.directory) for run in runs)
         by_name: dict[str, list[FoundRun]] = {}
         for run in runs:

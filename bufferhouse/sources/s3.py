@@ -20,6 +20,7 @@ _ENDPOINT = re.compile(r"https?://[!-~]+")
 # What the server will not answer otherwise the next time; or the key of an object, such as a//b, that is no path.
 _REFUSED = re.compile(r"status code: 4(?!08|29)\d\d|object with invalid path")
 _OWN_ROLE = "//169.254.169.254/"  # where a machine of EC2 is asked for it, when there are no keys
+KEYS_WANTED = "expected keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the profile $AWS_PROFILE"
 _SECRETS = ("access_key_id", "secret_access_key", "session_token")
 _PROFILE_KEYS = {
     "aws_access_key_id": "access_key_id",
@@ -170,10 +171,7 @@ def unavailable(place: str, error: Exception) -> Exception:
     if "NoSuchBucket" in str(error):
         return UsageError(f"{place}: there is no such bucket")
     if _OWN_ROLE in str(error):
-        return UsageError(
-            f"{place}: expected keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the profile $AWS_PROFILE; "
-            "this machine has no role of its own"
-        )
+        return UsageError(f"{place}: {KEYS_WANTED}; this machine has no role of its own")
     reason = reason_of(error)
     if _REFUSED.search(str(error)):
         return UsageError(f"{place}: {reason}")

@@ -164,13 +164,11 @@ def check_bucket(data_path: str) -> dict[str, str]:
     Raises:
         UsageError: there are no keys, or it is another kind of place.
     """
-    from bufferhouse.sources.s3 import configuration
+    from bufferhouse.sources.s3 import KEYS_WANTED, configuration
 
     if not data_path.startswith("s3://"):
         raise UsageError(f"--data-path: expected a folder or s3://BUCKET/PREFIX, found {data_path}")
     found = configuration()
     if "access_key_id" not in found or "secret_access_key" not in found:
-        raise UsageError(
-            f"{data_path}: expected keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the profile $AWS_PROFILE"
-        )
+        raise UsageError(f"{data_path}: {KEYS_WANTED}")
     return found
