@@ -50,6 +50,7 @@ class Claims:
         self.catalog = catalog
         self.worker_id = 0
         self.held: set[int] = set()
+        self.lost: set[int] = set()
         self.brought: list[str] = []
         self.conflicts = self.retries = 0
         self.turn_seconds = self.waited_seconds = 0.0
@@ -76,6 +77,7 @@ class Claims:
         asked = set(wanted)
         with answering():
             con = self.session()
+            self.lost -= asked
             # In one order everywhere: two workers that add the same rows wait in turn, never in a circle.
             numbers = sorted(asked - self.held)
             with con.transaction():
@@ -94,6 +96,7 @@ class Claims:
 
         given = set(self.held) if numbers is None else self.held.intersection(numbers)
         self.held -= given
+        self.lost = set() if numbers is None else self.lost.difference(numbers)
         if given and self._con is not None:
             with suppress(psycopg.OperationalError):
                 self._con.execute(
@@ -144,7 +147,13 @@ class Claims:
         return False
 
     def token(self) -> str:
-        """Return what one commit has to say of itself, as its extra information, to end all claims that are held."""
+        """Return what one commit has to say of itself, as its extra information, to end all claims that are held.
+
+        Raises:
+            WarehouseBusy: some went to others, who load what the commit would add.
+        """
+        if self.lost:
+            raise WarehouseBusy("the session with the catalog of the lake ended, and others load the same; try again")
         self._token_count += 1
         return json.dumps(
             {"worker_id": self.worker_id, "claim_count": len(self.held), "commit_number": self._token_count}
@@ -153,6 +162,7 @@ class Claims:
     def ended(self) -> None:
         """Take note that a commit has ended all claims."""
         self.held.clear()
+        self.lost.clear()
 
     def was_committed(self, token: str) -> bool:
         """Find out what became of a commit that broke off; if nothing did, see to it that nothing will.
@@ -250,7 +260,9 @@ class Claims:
                 [self.worker_id, old_id],
             ).fetchall()
             con.execute("DELETE FROM bufferhouse.workers WHERE worker_id = %s", [old_id])
-        self.held = {number for (number,) in rows}
+        kept = {number for (number,) in rows}
+        self.lost |= self.held - kept
+        self.held = kept
 
     def _forget_the_dead(self, con: "psycopg.Connection") -> None:
         rows = con.execute(

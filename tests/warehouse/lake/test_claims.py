@@ -131,6 +131,24 @@ def test_a_worker_that_lost_its_claims_cannot_commit(catalog, ask):
         assert {31, 32} == quick.take([31, 32])
 
 
+def test_a_worker_whose_claims_went_to_others_begins_no_commit(catalog, ask):
+    """Nor does one who notices only when it asks for a number: what it holds no longer is not what it counted on."""
+    with Claims(catalog) as slow, Claims(catalog) as quick:
+        slow.take([33, 34])
+        ask("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE objid = %s AND granted", slow.worker_id)
+        while {33, 34} != quick.take([33, 34]):
+            pass
+        with pytest.raises(WarehouseBusy):
+            slow.reserve(1, 1)
+        slow.reserve(1, 1)
+        assert set() == slow.held
+        for _ in range(2):
+            with pytest.raises(WarehouseBusy, match="others load the same"):
+                slow.token()
+        assert set() == slow.take([33, 34])
+        slow.token()
+
+
 def test_a_worker_that_only_lost_its_session_can_commit(catalog, ask):
     """Claims that nobody has taken over are still its worker's: nothing that was read and parsed is thrown away."""
     with Claims(catalog) as claims:
