@@ -1,0 +1,36 @@
+"""The commit of a load where several workers load the same, in a real PostgreSQL."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from bufferhouse.warehouse.lake.commit import load_claimed
+from bufferhouse.warehouse.open import writing
+from tests.flows.clock import until
+from tests.synthetic import small_dump
+from tests.warehouse.lake.lakes import answer, needs_lake
+from tests.warehouses import load_parsed, parsed
+
+psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
+
+pytest_plugins = ["tests.servers.lake_servers"]
+pytestmark = [needs_lake, pytest.mark.slow]
+
+
+def test_what_others_took_over_unseen_is_not_loaded_twice(empty_lake):
+    """A worker whose session ends between its claims and its load waits for whoever has them by then."""
+    slows, quicks = parsed([small_dump(1)]), parsed([small_dump(1)])
+    with writing(empty_lake) as slow, writing(empty_lake) as quick:
+        needed = load_claimed(slow, slows, lambda _: set(slow.claims.held))
+        assert needed == slow.claims.take(needed)
+        with psycopg.connect(empty_lake.connection_string) as con:
+            con.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE objid = %s AND granted", [slow.claims.worker_id]
+            )
+        until(lambda: needed == quick.claims.take(needed), "the claims of a dead worker")
+        with ThreadPoolExecutor(1) as pool:
+            later = pool.submit(load_parsed, slow, slows)
+            until(lambda: slow.claims.retries == 2 or later.done(), "a load that finds its claims gone")
+            assert 1 == load_parsed(quick, quicks).new_count
+            assert (0, 1) == (later.result().new_count, later.result().known_count)
+    assert [(1,)] == answer(empty_lake, "SELECT COUNT(*) FROM raw.dumps")
