@@ -135,6 +135,19 @@ class Store:
         except Exception as error:
             raise unavailable(f"{self.url}/{name}", error) from None
 
+    def remove(self, name: str) -> None:
+        """Remove an object below the prefix, there or not.
+
+        Raises:
+            SourceUnavailable, UsageError: as `put`.
+        """
+        import obstore
+
+        try:
+            obstore.delete(self._store, self._key(name))
+        except Exception as error:
+            raise unavailable(f"{self.url}/{name}", error) from None
+
     def get(self, name: str) -> bytes | None:
         """Return an object below the prefix, None where there is none.
 

@@ -9,12 +9,13 @@ from bufferhouse.engine import faults
 from bufferhouse.engine.connection import tries
 from bufferhouse.engine.journal import guard, roll_back
 from bufferhouse.engine.sql import quoted
-from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, unwritable
 from bufferhouse.warehouse.address import ROOT, LakeAddress
 from bufferhouse.warehouse.lake import extensions
 
 LAKE = "bufferhouse_lake"  # the database of a lake in its connection
 _PAUSE_SECONDS = 0.1
+_TRIAL, _TRIAL_BYTES = "bufferhouse-trial", b"Nobody needs this file.\n"  # written where a new lake goes, and removed
 # Appends of several writers are tried again by DuckLake itself: about a minute in all.
 _SETTINGS = {"ducklake_max_retry_count": 40, "ducklake_retry_wait_ms": 50, "ducklake_retry_backoff": 1.15}
 
@@ -117,7 +118,8 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
     """Make the tables of DuckLake itself in a catalog that has none; the lake is empty then.
 
     Raises:
-        UsageError: there is no place for its files.
+        UsageError: there is no place for its files, or it cannot be written to.
+        SourceUnavailable, WarehouseFull: its place does not answer, or is full.
         WarehouseBusy, WarehouseError: as `open_lake`.
     """
     data_path = address.data_path
@@ -132,9 +134,33 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
     with extensions.connect() as con:
         _load_catalog(con, address)
         _open_bucket(con, data_path)
-        if "://" not in data_path:
-            os.makedirs(data_path, exist_ok=True)
+        _prove_writable(data_path)  # the catalog keeps the path for good
         _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait, is_new=True)
+
+
+def _prove_writable(data_path: str) -> None:
+    """Write a file below a data path, and remove it.
+
+    Raises:
+        UsageError, SourceUnavailable, WarehouseFull: it cannot be written or removed.
+    """
+    if "://" in data_path:
+        from bufferhouse.sources.s3 import Store
+
+        store = Store(data_path)
+        try:
+            store.put(_TRIAL, _TRIAL_BYTES, "text/plain")
+            store.remove(_TRIAL)
+        except UsageError as error:
+            raise UsageError(f"expected a data path that can be written to, found {error}; no lake was made") from None
+        return
+    try:
+        os.makedirs(data_path, exist_ok=True)
+        file = Path(data_path, _TRIAL)
+        file.write_bytes(_TRIAL_BYTES)
+        file.unlink(missing_ok=True)  # another process may try it, too
+    except OSError as error:
+        raise unwritable(f"the data path {data_path}", error) from None
 
 
 def _attach(

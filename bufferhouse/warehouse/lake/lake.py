@@ -68,6 +68,7 @@ class Lake(Warehouse):
         self.con = attach.open_lake(self.address, read_only=True, wait=self.wait)
         try:
             schema.check_version(applied_version(self.con), str(self.address), is_reader=True)
+            schema.check_models(self.con, str(self.address))
             # Its files are read when a statement asks for them, through a file system that cannot write.
             self.con.execute(f"SET allowed_directories = [{quoted(ROOT)}]")
             settle(self.con)

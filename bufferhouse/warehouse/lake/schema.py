@@ -17,6 +17,7 @@ import duckdb
 
 from bufferhouse.engine.sql import column_types, execute, quoted, table_names, transaction
 from bufferhouse.errors import WarehouseError
+from bufferhouse.models.project import LAYERS
 from bufferhouse.paths import MIGRATIONS
 from bufferhouse.sources.run import SOURCES
 from bufferhouse.warehouse.lake.attach import LAKE
@@ -220,6 +221,25 @@ def check_version(version: int, name: str, *, is_reader: bool) -> None:
     if version > known or (is_reader and version < known):
         way = "any ingest migrates it" if version < known else "install the newer bufferhouse that wrote it"
         raise WarehouseError(f"{name} has schema version {version}, this bufferhouse knows version {known}; {way}")
+
+
+def check_models(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Refuse to read a lake that has no models: somebody makes it at this moment, or was stopped.
+
+    Raises:
+        WarehouseError: it has none.
+    """
+    # The catalog knows: to read meta.models would fetch a file, each time.
+    has_models = execute(
+        con,
+        "SELECT 1 FROM duckdb_schemas() WHERE database_name = current_database() AND schema_name = $layer",
+        layer=LAYERS[-1],
+    ).fetchall()
+    if not has_models:
+        raise WarehouseError(
+            f"{name} has no models yet: whoever makes it was stopped, or is not done; any ingest builds them, as does "
+            "bufferhouse build"
+        )
 
 
 def _statements(con: duckdb.DuckDBPyConnection) -> list[str]:

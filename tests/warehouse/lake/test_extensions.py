@@ -10,7 +10,7 @@ import pytest
 
 from bufferhouse.warehouse.lake import extensions
 from bufferhouse.warehouse.open import reading, writing
-from tests.warehouse.lake.lakes import needs_lake
+from tests.warehouse.lake.lakes import moved, needs_lake
 
 pytestmark = needs_lake
 
@@ -34,10 +34,10 @@ def damaged(folder: Path) -> Path:
     return copy
 
 
-def test_a_lake_takes_no_extension_without_a_signature(tmp_path):
+def test_a_lake_takes_no_extension_without_a_signature(blank_lake, tmp_path):
     """Neither who writes nor who reads can load one, or allow it."""
-    lake, file = f"ducklake:{tmp_path / 'x.ducklake'}", damaged(tmp_path)
-    for opened in (writing(lake, build_models=False), reading(lake)):
+    lake, file = moved(blank_lake, tmp_path / "lake"), damaged(tmp_path)
+    for opened in (writing(lake), reading(lake)):
         with opened as warehouse:
             for statement in (f"LOAD '{file}'", "SET allow_unsigned_extensions = true"):
                 with pytest.raises(duckdb.Error, match=r"signature|Cannot change|disabled|locked"):

@@ -1,0 +1,58 @@
+"""What a lake says where its bucket or its catalog is wrong, away, or half made: one line, and the way out."""
+
+import pytest
+
+from bufferhouse.warehouse.address import LakeAddress, address_of
+from bufferhouse.warehouse.open import writing
+from tests.command_line import Outcome, call
+from tests.warehouse.lake.lakes import needs_lake
+
+psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
+
+pytest_plugins = ["tests.servers.lake_servers"]
+pytestmark = needs_lake
+
+READERS = (("query", "SELECT 1"), ("stats",), ("verify",), ("check",))
+
+
+@pytest.fixture
+def catalog(postgres) -> LakeAddress:
+    """A database without a lake."""
+    return address_of(f"ducklake:postgres:{postgres.make_database()}")
+
+
+def tables_of_catalog(address: LakeAddress) -> int:
+    """How many tables a database has."""
+    with psycopg.connect(address.connection_string) as con:
+        return con.execute("SELECT COUNT(*) FROM pg_tables WHERE schemaname IN ('public', 'bufferhouse')").fetchone()[0]
+
+
+def assert_told(outcome: Outcome, code: int, *words: str) -> None:
+    """One line on standard error, with these words in it, and nothing else."""
+    assert (code, "") == (outcome.code, outcome.out), outcome.err
+    assert 1 == outcome.err.count("\n"), outcome.err
+    assert [] == [word for word in words if word not in outcome.err], outcome.err
+
+
+# To make one
+
+
+def test_no_lake_is_made_where_its_files_cannot_be_written(catalog, bucket, fleet, tmp_path):
+    """A bucket that there is not, a folder below a file: nothing is left in the catalog, and another place will do."""
+    (tmp_path / "file").touch()
+    ingest = ("ingest", fleet / "seeds", "--warehouse", catalog, "--data-path")
+    assert_told(call(*ingest, "s3://nonesuch/bh"), 2, "s3://nonesuch/bh", "there is no such bucket; no lake was made")
+    assert_told(call(*ingest, tmp_path / "file" / "bh"), 2, f"the data path {tmp_path}/file/bh/: Not a directory")
+    assert 0 == tables_of_catalog(catalog)
+    assert 0 == call(*ingest, "s3://lake/bh").code
+    assert "bufferhouse-trial" not in bucket.names("bh/")
+
+
+def test_readers_of_a_half_made_lake_say_so(catalog, bucket):
+    """There are tables and no models: a line, with the way out, which helps."""
+    with writing(catalog.with_data_path("s3://lake/half"), build_models=False):
+        pass
+    for words in READERS:
+        assert_told(call(*words, "--warehouse", catalog), 2, "has no models yet", "any ingest builds them")
+    assert 0 == call("build", "--warehouse", catalog).code
+    assert 0 == call("query", "SELECT 1", "--warehouse", catalog).code
