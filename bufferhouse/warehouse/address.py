@@ -197,11 +197,13 @@ class FileAddress(Address):
 class LakeAddress(Address):
     """The catalog of a lake, and where its files go; `data_path` is needed only when the lake is made.
 
-    `catalog` is `postgres:` and a connection string, or the path of a file. Passwords stand in neither.
+    `catalog` is `postgres:` and a connection string, or the path of a file. Passwords stand in neither. With
+    `is_path_asked` it is a call that says where the files go, so a lake that has them elsewhere is not the one meant.
     """
 
     catalog: str
     data_path: str | None = None
+    is_path_asked: bool = False
 
     def __str__(self) -> str:
         return f"{PREFIX}{self.catalog}"
@@ -229,7 +231,7 @@ class LakeAddress(Address):
         return str(self) if self.is_postgres else f"{PREFIX}{Path(self.catalog).absolute()}"
 
     def with_data_path(self, data_path: str | None) -> "LakeAddress":
-        return self if data_path is None else replace(self, data_path=_place(data_path))
+        return self if data_path is None else replace(self, data_path=_place(data_path), is_path_asked=True)
 
 
 def address_of(

@@ -27,6 +27,22 @@ def data_path_of(con: duckdb.DuckDBPyConnection) -> str:
     ).fetchone()[0]
 
 
+def _data_path(con: duckdb.DuckDBPyConnection, address: LakeAddress) -> str:
+    """Return where the files of a lake are.
+
+    Raises:
+        UsageError: the call asked for another place.
+    """
+    found = data_path_of(con)
+    # A folder has several names; of a URL this takes the slashes away.
+    if address.is_path_asked and os.path.realpath(found) != os.path.realpath(address.data_path):
+        raise UsageError(
+            f"--data-path {address.data_path}: {address} has its files at {found}, for good; leave --data-path out, "
+            "or name another catalog"
+        )
+    return found
+
+
 class NoLake(UsageError):
     """There is no lake at an address: exit 2. An ingest makes one."""
 
@@ -61,7 +77,8 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
 
     Raises:
         NoLake: there is none at the address.
-        UsageError: the extensions are not installed, or there are no keys of its bucket.
+        UsageError: the extensions are not installed, there are no keys of its bucket, or its files are not where the
+            call says.
         WarehouseBusy: the catalog does not answer, or another process has the catalog file open, for `wait` seconds.
         WarehouseError: the catalog refuses, or is none.
     """
@@ -78,7 +95,7 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
             _attach_snapshot(con, address, wait)
         else:
             _attach(con, address, [], wait)
-            _open_bucket(con, data_path_of(con))
+            _open_bucket(con, _data_path(con, address))
         for name, value in _SETTINGS.items():
             con.execute(f"SET {name} = {value}")
         extensions.end_loading(con)
@@ -102,7 +119,7 @@ def _attach_snapshot(con: duckdb.DuckDBPyConnection, address: LakeAddress, wait:
     options = ["READ_ONLY", f"DATA_PATH {quoted(ROOT)}", "OVERRIDE_DATA_PATH true"]
     _attach(con, address, options, wait, target)
     snapshot = snapshot_of(con)
-    read.show(data_path_of(con))
+    read.show(_data_path(con, address))
     con.execute(f"USE memory; DETACH {LAKE}")
     _attach(con, address, [*options, f"SNAPSHOT_VERSION {snapshot}"], wait, target)
 

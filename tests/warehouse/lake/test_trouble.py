@@ -56,3 +56,16 @@ def test_readers_of_a_half_made_lake_say_so(catalog, bucket):
         assert_told(call(*words, "--warehouse", catalog), 2, "has no models yet", "any ingest builds them")
     assert 0 == call("build", "--warehouse", catalog).code
     assert 0 == call("query", "SELECT 1", "--warehouse", catalog).code
+
+
+def test_files_of_a_lake_do_not_move(catalog, bucket, fleet, tmp_path, monkeypatch):
+    """Another --data-path than that of the lake is refused, with both; the environment says where new lakes go."""
+    ingest = ("ingest", fleet / "seeds", "--warehouse", catalog)
+    assert 0 == call(*ingest, "--data-path", "s3://lake/here").code
+    assert 0 == call(*ingest, "--data-path", "s3://lake/here/").code
+    for words in (ingest, (*ingest, "--plan")):
+        told = call(*words, "--data-path", "s3://lake/there")
+        assert_told(told, 2, "--data-path s3://lake/there/", "has its files at s3://lake/here/")
+    monkeypatch.setenv("BUFFERHOUSE_DATA_PATH", str(tmp_path))
+    assert 0 == call(*ingest).code
+    assert [] == list(tmp_path.iterdir())
