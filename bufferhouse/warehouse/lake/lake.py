@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 
 from bufferhouse.engine import faults
-from bufferhouse.engine.connection import close, close_writer, settle, tries
+from bufferhouse.engine.connection import close, close_writer, settle
 from bufferhouse.engine.sql import quoted, transaction
 from bufferhouse.errors import WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from bufferhouse.tabulate.batch import ParsedBatch
 
 T = TypeVar("T")
-_PATIENCE_SECONDS, _PAUSE_SECONDS = 30.0, 0.5  # while another writer brings schema and models along
 
 
 class Lake(Warehouse):
@@ -45,23 +44,31 @@ class Lake(Warehouse):
         settle(self.con)
 
     def _prepare(self) -> None:
-        """Bring schema and models along; of several writers that come at once one does it, the others find it done."""
-        for is_last in tries(_PATIENCE_SECONDS, _PAUSE_SECONDS):
-            try:
-                schema.migrate_lake(self.con, str(self.address))
-                if self.build_models and not build.is_current(self.con, MODELS):
-                    self.build(progress=self.progress)
-                return
-            except WarehouseBusy:
-                if self.con.execute("SELECT 1 FROM meta.models LIMIT 1").fetchall():
-                    return  # another worker builds them: until it is done, loads are computed by those of before
-                if is_last:
-                    raise
-            except duckdb.Error as error:
-                if is_last or not isinstance(error, duckdb.TransactionException):
-                    raise WarehouseError(
-                        f"{self.address} cannot be brought to this version, and is as it was: {first_line(error)}"
-                    ) from error
+        """Bring schema and models along as soon as catalog and bucket answer; what was stopped is gone on with.
+
+        Raises:
+            WarehouseBusy: they do not answer, or others are in the way, for two minutes.
+            WarehouseError: it failed; the next writer goes on from there.
+        """
+        try:
+            retry.patiently(self._bring_along)
+        except duckdb.Error as error:
+            raise WarehouseError(
+                f"{self.address} cannot be brought to this version: {first_line(error)}; no row was changed, and the "
+                "next ingest goes on from there"
+            ) from error
+
+    def _bring_along(self) -> None:
+        """Do so once; of several writers that come at once one does it, the others find it done."""
+        self.con.execute(f"USE {attach.LAKE}")  # where a try before broke off
+        try:
+            schema.migrate_lake(self.con, str(self.address))
+            if self.build_models and not build.is_current(self.con, MODELS):
+                self.build(progress=self.progress)
+        except WarehouseBusy:
+            if not self.con.execute("SELECT 1 FROM meta.models LIMIT 1").fetchall():
+                raise
+            # Another worker builds them: until it is done, loads are computed by those of before.
 
     def open_to_read(self, *, is_long: bool = False) -> None:
         """Read the newest snapshot, and go on reading it."""

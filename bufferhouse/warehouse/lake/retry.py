@@ -37,6 +37,8 @@ def patiently(
         except (duckdb.Error, WarehouseBusy) as error:
             if not passes(error) and not is_cut_off():
                 raise
+            if is_last and isinstance(error, WarehouseBusy):
+                raise  # it says so itself
             if is_last:
                 raise away(error) from error
         failed()

@@ -1,10 +1,17 @@
 """What a lake says where its bucket or its catalog is wrong, away, or half made: one line, and the way out."""
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from threading import Thread
+
 import pytest
 
 from bufferhouse.warehouse.address import LakeAddress, address_of
+from bufferhouse.warehouse.lake import retry
 from bufferhouse.warehouse.open import writing
 from tests.command_line import Outcome, call
+from tests.flows.clock import until
 from tests.warehouse.lake.lakes import needs_lake
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
@@ -69,3 +76,55 @@ def test_files_of_a_lake_do_not_move(catalog, bucket, fleet, tmp_path, monkeypat
     monkeypatch.setenv("BUFFERHOUSE_DATA_PATH", str(tmp_path))
     assert 0 == call(*ingest).code
     assert [] == list(tmp_path.iterdir())
+
+
+# Away
+
+
+@pytest.fixture
+def impatient(monkeypatch) -> None:
+    """Nobody waits two minutes."""
+    monkeypatch.setattr(retry, "_PATIENCE_SECONDS", 1)
+
+
+@contextmanager
+def killed_in_the_middle(postgres, address: LakeAddress) -> Iterator[Thread]:
+    """PostgreSQL is killed as soon as the lake that is made inside has its first tables, and stays so."""
+    until_made = Thread(target=lambda: (until(lambda: has_tables(address), "the tables of the lake"), postgres.kill()))
+    until_made.start()
+    try:
+        yield until_made
+    finally:
+        until_made.join()
+
+
+def has_tables(address: LakeAddress) -> bool:
+    """Say whether tables of a lake were committed."""
+    with suppress(psycopg.Error), psycopg.connect(address.connection_string) as con:
+        return con.execute("SELECT 1 FROM ducklake_table WHERE table_name = 'models'").fetchone() is not None
+    return False
+
+
+def test_a_catalog_that_dies_while_a_lake_is_made(postgres, catalog, fleet, tmp_path, impatient):
+    """Exit 3; readers say that it has no models yet, and the next ingest makes them."""
+    ingest = ("ingest", fleet / "seeds", "--warehouse", catalog, "--data-path", tmp_path)
+    with killed_in_the_middle(postgres, catalog):
+        made = call(*ingest)
+    assert_told(made, 3, "does not answer", "try again later")
+    assert_told(call("query", "SELECT 1", "--warehouse", catalog), 3, "Connection refused", "try again later")
+    postgres.start()
+    for words in READERS:
+        assert_told(call(*words, "--warehouse", catalog), 2, "has no models yet")
+    assert 0 == call(*ingest).code
+    assert "5 of 5 dumps proved\n" == call("verify", "--warehouse", catalog).out
+
+
+def test_a_catalog_that_is_started_anew_while_a_lake_is_made(postgres, catalog, fleet, tmp_path):
+    """It is waited for, and the same ingest goes on."""
+    with killed_in_the_middle(postgres, catalog) as killed, ThreadPoolExecutor(1) as pool:
+        made = pool.submit(call, "ingest", fleet / "seeds", "--warehouse", catalog, "--data-path", tmp_path)
+        killed.join()
+        postgres.start()
+        outcome = made.result()
+    assert 0 == outcome.code, outcome.err
+    assert "5 of 5 dumps proved\n" == call("verify", "--warehouse", catalog).out
