@@ -8,7 +8,7 @@ import re
 
 import duckdb
 
-from bufferhouse.errors import WarehouseFull, first_line
+from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseError, WarehouseFull, first_line
 
 _NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit exceeded")
 _LOCKED = ("Could not set lock", "Conflicting lock")
@@ -22,7 +22,13 @@ _AWAY = re.compile(
     r"|could not translate|Current transaction is aborted"
 )
 # What will not be answered otherwise the next time.
-_REFUSED = re.compile(r"HTTP (?:code )?4(?!08|29)\d\d|AccessDenied|NoSuchBucket|InvalidAccessKeyId|authentication")
+_REFUSED = re.compile(
+    r"HTTP (?:code )?4(?!08|29)\d\d|AccessDenied|NoSuchBucket|InvalidAccessKeyId|authentication|Cannot open file"
+)
+_MISSING = re.compile(r"error reading '([^']+)'.* 404 |Cannot open file \"([^\"]+)\": No such file")
+# What a file system in Python has raised is told by the name of its class and its words.
+_RAISED = re.compile(r"(\w+): ([^\n]*)")
+_OURS = {kind.__name__: kind for kind in (SourceUnavailable, UsageError, WarehouseError)}
 _MAY_PASS = (duckdb.IOException, duckdb.HTTPException, duckdb.TransactionException, duckdb.ConnectionException)
 
 
@@ -65,6 +71,23 @@ def is_expired(error: object) -> bool:
 def wants_buckets(error: Exception) -> bool:
     """Return whether a lake keeps its files in a bucket, and the extension for these is not loaded."""
     return _OF_BUCKETS in str(error)
+
+
+def missing_file(place: str) -> str:
+    """Return what is said of a file that the catalog of a lake names, and that is not there."""
+    return f"a file of the lake is missing: {place}; put it back from a copy of the data path"
+
+
+def raised_inside(error: Exception) -> Exception | None:
+    """Return the error of ours that the files of a lake have raised within a statement of DuckDB; None for others.
+
+    What DuckDB's own file systems say of a file that is not there is one, too.
+    """
+    if type(error) is duckdb.Error and (found := _RAISED.match(str(error))) and found[1] in _OURS:
+        return _OURS[found[1]](found[2])
+    if isinstance(error, duckdb.IOException) and (lost := _MISSING.search(str(error))):
+        return WarehouseError(missing_file(lost[1] or lost[2]))
+    return None
 
 
 def is_away(error: Exception) -> bool:

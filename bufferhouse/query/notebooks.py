@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.faults import is_expired, lacks_space
+from bufferhouse.engine.faults import is_expired, lacks_space, raised_inside
 from bufferhouse.engine.sql import quoted, table_names
 from bufferhouse.errors import UsageError, WarehouseFull, first_line
 from bufferhouse.paths import replacing
@@ -54,7 +54,7 @@ def export_parquet(
                     f"COPY (SELECT * FROM {name}{order}) TO {quoted(str(new))} (FORMAT parquet, COMPRESSION zstd)"
                 )
         except duckdb.Error as error:
-            if is_expired(error):
+            if is_expired(error) or raised_inside(error):
                 raise
             if lacks_space(error):
                 raise WarehouseFull(

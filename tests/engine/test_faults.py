@@ -6,8 +6,10 @@ import sys
 
 import duckdb
 import pytest
+from fsspec import AbstractFileSystem
 
 from bufferhouse.engine import faults
+from bufferhouse.errors import SourceUnavailable, WarehouseError
 from tests.warehouse.lake.lakes import needs_lake
 
 HOLDER = """
@@ -108,4 +110,41 @@ def test_what_is_refused_does_not_pass():
     for refused in ("HTTP 403", "HTTP code 404", "AccessDenied", "password authentication failed"):
         assert not faults.passes(duckdb.IOException(refused)), refused
     assert faults.passes(duckdb.IOException("HTTP 429"))
+    with duckdb.connect() as con, pytest.raises(duckdb.IOException) as caught:
+        con.execute("COPY (SELECT 1) TO '/dev/null/x.parquet'")
+    assert not faults.passes(caught.value)
     assert not faults.passes(duckdb.BinderException("no such column"))
+
+
+def test_errors_of_a_file_system_in_python_are_told_by_their_text():
+    """DuckDB has no class for them; what a statement says itself is none, and other errors are none of ours."""
+    for raised in (WarehouseError("it is lost"), SourceUnavailable("it is away"), ValueError("it is odd")):
+        with duckdb.connect() as con:
+            con.register_filesystem(Failing(raised))
+            with pytest.raises(duckdb.Error) as caught:
+                con.execute("FROM read_blob('failing://x')")
+        found = faults.raised_inside(caught.value)
+        expected = None if isinstance(raised, ValueError) else (type(raised), str(raised))
+        assert expected == (found and (type(found), str(found)))
+    with duckdb.connect() as con, pytest.raises(duckdb.Error) as caught:
+        con.execute("SELECT error('WarehouseError: I say so')")
+    assert faults.raised_inside(caught.value) is None
+
+
+class Failing(AbstractFileSystem):
+    """A file system that has every file, and cannot open it."""
+
+    protocol = "failing"
+    cachable = False
+
+    def __init__(self, raised: Exception) -> None:
+        super().__init__()
+        self.raised = raised
+
+    def glob(self, path: str, **options) -> list[str]:
+        """Return the path itself."""
+        return [path]
+
+    def open(self, path: str, mode: str = "rb", **options):
+        """Raise."""
+        raise self.raised

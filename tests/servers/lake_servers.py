@@ -58,9 +58,15 @@ class Bucket:
         pages = self._client().get_paginator("list_objects_v2").paginate(Bucket="lake", Prefix=prefix)
         return {one["Key"].rpartition("/")[2] for page in pages for one in page.get("Contents", ())}
 
-    def put(self, key: str) -> None:
-        """Put an object with nothing in it into the bucket."""
-        self._client().put_object(Bucket="lake", Key=key, Body=b"")
+    def put(self, key: str, data: bytes = b"") -> None:
+        """Put an object into the bucket."""
+        self._client().put_object(Bucket="lake", Key=key, Body=data)
+
+    def take(self, key: str) -> bytes:
+        """Remove an object, and return what was in it."""
+        data = self._client().get_object(Bucket="lake", Key=key)["Body"].read()
+        self._client().delete_object(Bucket="lake", Key=key)
+        return data
 
     def _client(self):
         import boto3

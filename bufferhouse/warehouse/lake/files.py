@@ -6,12 +6,15 @@ key allows. Here is nothing but reading, below the data path; keys of a bucket s
 
 import io
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import duckdb
 from fsspec import AbstractFileSystem
 
-from bufferhouse.errors import UsageError
+from bufferhouse.engine import faults
+from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.warehouse.address import ROOT
 
 _WHOLE_BYTES = 4 << 20  # an object up to this size is fetched by one request
@@ -25,7 +28,8 @@ class LakeFiles(AbstractFileSystem):
 
     def __init__(self) -> None:
         super().__init__(use_listings_cache=False)
-        self._place: str | None = None
+        self._data_path: str | None = None
+        self._place = ""  # the same, or what of it begins the keys of the bucket
         self._store: Any = None
 
     def show(self, data_path: str) -> None:
@@ -34,37 +38,47 @@ class LakeFiles(AbstractFileSystem):
         Raises:
             UsageError: there are no keys of the bucket, or it is another kind of place.
         """
+        self._data_path = self._place = data_path
         if "://" in data_path:
             from bufferhouse.sources.s3 import open_store
 
             check_bucket(data_path)
-            bucket, _, data_path = data_path.removeprefix("s3://").partition("/")
+            bucket, _, self._place = data_path.removeprefix("s3://").partition("/")
             self._store = open_store(bucket)
-        self._place = data_path
 
     def open(self, path: str, mode: str = "rb", **options: Any) -> BinaryIO:
         """Open a file to read.
 
         Raises:
             PermissionError: it would be written, or lies elsewhere.
+            WarehouseError: it is missing.
+            SourceUnavailable, UsageError: the bucket does not answer, or refuses.
         """
         if mode != "rb":
             raise PermissionError(f"{path}: the files of a lake are only read")
-        place = self._found(path)
-        if self._store is None:
-            return _File(place)
-        return _object(self._store, place)
+        name = self._name(path)
+        try:
+            with _told(self._data_path + name):
+                return _File(self._place + name) if self._store is None else self._object(name)
+        except FileNotFoundError:
+            raise WarehouseError(faults.missing_file(self._data_path + name)) from None
 
     def info(self, path: str, **options: Any) -> dict[str, Any]:
-        """Return name, size and moment of a file."""
-        place = self._found(path)
-        if self._store is None:
-            about = os.stat(place)
-            return {"name": path, "type": "file", "size": about.st_size, "mtime": about.st_mtime}
-        import obstore
+        """Return name, size and moment of a file.
 
-        about = obstore.head(self._store, place)
-        return {"name": path, "type": "file", "size": about["size"], "mtime": about["last_modified"].timestamp()}
+        Raises:
+            FileNotFoundError: it is missing.
+            SourceUnavailable, UsageError: the bucket does not answer, or refuses.
+        """
+        name = self._name(path)
+        with _told(self._data_path + name):
+            if self._store is None:
+                about = os.stat(self._place + name)
+                return {"name": path, "type": "file", "size": about.st_size, "mtime": about.st_mtime}
+            import obstore
+
+            about = obstore.head(self._store, self._place + name)
+            return {"name": path, "type": "file", "size": about["size"], "mtime": about["last_modified"].timestamp()}
 
     def modified(self, path: str) -> Any:
         """Return when a file was written: none is ever changed."""
@@ -76,20 +90,37 @@ class LakeFiles(AbstractFileSystem):
         """Return the path itself: names are known from the catalog."""
         return [path]
 
-    def _found(self, path: str) -> str:
+    def _name(self, path: str) -> str:
         name = path.removeprefix(ROOT)
-        if self._place is None or "://" in name or name.startswith("/") or ".." in name.split("/"):
+        if self._data_path is None or "://" in name or name.startswith("/") or ".." in name.split("/"):
             raise PermissionError(f"{path}: not below the data path of the lake")
-        return self._place + name
+        return name
+
+    def _object(self, name: str) -> BinaryIO:
+        import obstore
+
+        store, key = self._store, self._place + name
+        size = obstore.head(store, key)["size"]
+        if size <= _WHOLE_BYTES:
+            return io.BytesIO(bytes(obstore.get(store, key).bytes()))
+        return _Object(store, key, size, self._data_path + name)
 
 
-def _object(store: Any, key: str) -> BinaryIO:
-    import obstore
+@contextmanager
+def _told(place: str) -> Iterator[None]:
+    """Say in a line what obstore says in pages: DuckDB passes on the text alone (`faults.raised_inside`).
 
-    size = obstore.head(store, key)["size"]
-    if size <= _WHOLE_BYTES:
-        return io.BytesIO(bytes(obstore.get(store, key).bytes()))
-    return _Object(store, key, size)
+    Raises:
+        SourceUnavailable, UsageError: the bucket does not answer, or refuses.
+    """
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        from bufferhouse.sources.s3 import unavailable
+
+        raise unavailable(place, error) from None
 
 
 class _Ranges(io.RawIOBase):
@@ -141,14 +172,15 @@ class _File(_Ranges):
 class _Object(_Ranges):
     """An object of a bucket."""
 
-    def __init__(self, store: Any, key: str, size: int) -> None:
+    def __init__(self, store: Any, key: str, size: int, place: str) -> None:
         super().__init__(size)
-        self._store, self._key = store, key
+        self._store, self._key, self._url = store, key, place
 
     def _range(self, start: int, end: int) -> bytes:
         import obstore
 
-        return bytes(obstore.get_range(self._store, self._key, start=start, end=end))
+        with _told(self._url):
+            return bytes(obstore.get_range(self._store, self._key, start=start, end=end))
 
 
 def register(con: duckdb.DuckDBPyConnection) -> LakeFiles:

@@ -53,7 +53,7 @@ class Lake(Warehouse):
         try:
             retry.patiently(self._bring_along)
         except duckdb.Error as error:
-            raise WarehouseError(
+            raise self.told(error) or WarehouseError(
                 f"{self.address} cannot be brought to this version: {first_line(error)}; no row was changed, and the "
                 "next ingest goes on from there"
             ) from error
@@ -79,8 +79,10 @@ class Lake(Warehouse):
             # Its files are read when a statement asks for them, through a file system that cannot write.
             self.con.execute(f"SET allowed_directories = [{quoted(ROOT)}]")
             settle(self.con)
-        except BaseException:
+        except BaseException as error:
             close(self.con)
+            if isinstance(error, duckdb.Error) and (told := self.told(error)):
+                raise told from error
             raise
 
     def exists(self) -> bool:
@@ -92,7 +94,8 @@ class Lake(Warehouse):
                 "the snapshot that was being read is no longer in the lake: it was compacted meanwhile; run the same "
                 "command again, and compact with a longer --keep-snapshots"
             )
-        return super().told(error) or (retry.away(error) if retry.passes(error) else None)
+        told = super().told(error) or faults.raised_inside(error)
+        return told or (retry.away(error) if retry.passes(error) else None)
 
     def transaction(self) -> AbstractContextManager[None]:
         if self.claims is None:

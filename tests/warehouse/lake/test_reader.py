@@ -100,7 +100,7 @@ def test_a_large_object_is_read_by_ranges():
 
     store, data = MemoryStore(), os.urandom(100_000)
     obstore.put(store, "x", data)
-    with _Object(store, "x", len(data)) as read:
+    with _Object(store, "x", len(data), "x") as read:
         read.seek(-10, os.SEEK_END)
         assert (data[-10:], b"") == (read.read(100), read.read(1))
         read.seek(5)

@@ -7,12 +7,13 @@ from threading import Thread
 
 import pytest
 
+from bufferhouse.errors import WarehouseError
 from bufferhouse.warehouse.address import LakeAddress, address_of
 from bufferhouse.warehouse.lake import retry
 from bufferhouse.warehouse.open import writing
 from tests.command_line import Outcome, call
-from tests.flows.clock import until
-from tests.warehouse.lake.lakes import needs_lake
+from tests.flows.clock import free_port, until
+from tests.warehouse.lake.lakes import moved, needs_lake
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
@@ -128,3 +129,50 @@ def test_a_catalog_that_is_started_anew_while_a_lake_is_made(postgres, catalog, 
         outcome = made.result()
     assert 0 == outcome.code, outcome.err
     assert "5 of 5 dumps proved\n" == call("verify", "--warehouse", catalog).out
+
+
+@pytest.fixture(scope="module")
+def lake(postgres, bucket, fleet) -> LakeAddress:
+    """A lake in a bucket, with five dumps and no row in its catalog. To be read, never written."""
+    address = address_of(f"ducklake:postgres:{postgres.make_database()}")
+    assert 0 == call("ingest", fleet / "seeds", "--warehouse", address, "--data-path", "s3://lake/trouble").code
+    assert 0 == call("compact", "--warehouse", address).code
+    return address
+
+
+def test_a_bucket_that_is_away(lake, postgres, fleet, impatient, monkeypatch):
+    """Exit 3 and a line, whoever reads, writes, or makes a lake; of that nothing is left."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
+    for words in (*READERS, ("query", "FROM raw.uses"), ("ingest", fleet / "seeds")):
+        assert_told(call(*words, "--warehouse", lake), 3, "try again later")
+    new = address_of(f"ducklake:postgres:{postgres.make_database()}")
+    told = call("ingest", fleet / "seeds", "--warehouse", new, "--data-path", "s3://lake/new")
+    assert_told(told, 3, "s3://lake/new/", "cannot be reached", "try again later")
+    assert 0 == tables_of_catalog(new)
+
+
+def test_an_object_that_is_lost(lake, bucket):
+    """It is named, by readers and writers; the lake answers, so trying again is not the way out."""
+    [name] = bucket.names("trouble/raw/uses/")
+    key = f"trouble/raw/uses/{name}"
+    data = bucket.take(key)
+    try:
+        for words in (("query", "FROM raw.uses"), ("verify",), ("check",)):
+            assert_told(call(*words, "--warehouse", lake), 2, f"a file of the lake is missing: s3://lake/{key};")
+        missing = pytest.raises(WarehouseError, match=f"a file of the lake is missing: .*/lake/{key};")
+        with missing, writing(lake) as warehouse:
+            warehouse.con.execute("FROM raw.uses").fetchall()
+    finally:
+        bucket.put(key, data)
+    assert 0 == call("verify", "--warehouse", lake).code
+
+
+def test_a_file_that_is_lost(blank_lake, tmp_path):
+    """The same of a lake in a folder."""
+    lake = moved(blank_lake, tmp_path / "own")
+    [lost] = (tmp_path / "own" / "lake.ducklake.files" / "meta" / "models").iterdir()
+    lost.unlink()
+    told = f"a file of the lake is missing: {lost};"
+    assert_told(call("query", "FROM meta.models", "--warehouse", lake), 2, told)
+    assert_told(call("build", "--force", "--warehouse", lake), 2, told)
