@@ -25,6 +25,12 @@ _AWAY = re.compile(
 _REFUSED = re.compile(
     r"HTTP (?:code )?4(?!08|29)\d\d|AccessDenied|NoSuchBucket|InvalidAccessKeyId|authentication|Cannot open file"
 )
+# What PostgreSQL, or libpq, answers to a role, a password or a database that there is not: SQLSTATE 28 and 3D, which
+# neither DuckDB nor psycopg passes on from the beginning of a session.
+_KEPT_OUT = re.compile(
+    r"authentication failed|no password supplied|no pg_hba\.conf entry|is not permitted to log in"
+    r'|(?:role|database) "[^"]*" does not exist|permission denied for database'
+)
 _MISSING = re.compile(r"error reading '([^']+)'.* 404 |Cannot open file \"([^\"]+)\": No such file")
 # What a file system in Python has raised is told by the name of its class and its words.
 _RAISED = re.compile(r"(\w+): ([^\n]*)")
@@ -73,6 +79,11 @@ def wants_buckets(error: Exception) -> bool:
     return _OF_BUCKETS in str(error)
 
 
+def keeps_out(error: Exception) -> bool:
+    """Return whether PostgreSQL answers, and lets nobody in by this role, password or database."""
+    return _KEPT_OUT.search(str(error)) is not None
+
+
 def missing_file(place: str) -> str:
     """Return what is said of a file that the catalog of a lake names, and that is not there."""
     return f"a file of the lake is missing: {place}; put it back from a copy of the data path"
@@ -98,7 +109,7 @@ def is_away(error: Exception) -> bool:
 def passes(error: Exception) -> bool:
     """Return whether an error of DuckDB is of a fault that passes: trying again can help."""
     is_fault = isinstance(error, _MAY_PASS) or (isinstance(error, duckdb.Error) and is_away(error))
-    return is_fault and _REFUSED.search(str(error)) is None
+    return is_fault and _REFUSED.search(str(error)) is None and not keeps_out(error)
 
 
 def fills_temporary_files(error: Exception) -> bool:

@@ -77,8 +77,8 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
 
     Raises:
         NoLake: there is none at the address.
-        UsageError: the extensions are not installed, there are no keys of its bucket, or its files are not where the
-            call says.
+        UsageError: the extensions are not installed, PostgreSQL lets nobody in, there are no keys of its bucket, or its
+            files are not where the call says.
         WarehouseBusy: the catalog does not answer, or another process has the catalog file open, for `wait` seconds.
         WarehouseError: the catalog refuses, or is none.
     """
@@ -200,6 +200,11 @@ def _attach(
             reason = _reason(str(error))
             if faults.is_no_lake(error):
                 raise NoLake(address) from None
+            if faults.keeps_out(error):
+                raise UsageError(
+                    f"{address}: PostgreSQL lets nobody in: {reason}; expected a role and a database that exist, and "
+                    "the role's password in $PGPASSWORD or in the file $PGPASSFILE"
+                ) from None
             is_busy = faults.is_locked(error)
             if not is_busy and not faults.is_away(error):
                 raise WarehouseError(f"{address} cannot be opened: {reason}") from None

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from bufferhouse.dump.identity import key_of
+from bufferhouse.engine import faults
 from bufferhouse.errors import UsageError, WarehouseBusy, first_line
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse.address import LakeAddress
@@ -48,7 +49,7 @@ def answering() -> Iterator[None]:
     """Say of a session that has ended, or cannot begin, that trying again can help; of missing rights, who has some.
 
     Raises:
-        UsageError: psycopg is not installed, or the role may only read.
+        UsageError: psycopg is not installed, PostgreSQL lets nobody in, or the role may only read.
         WarehouseBusy: PostgreSQL does not answer.
     """
     psycopg = psycopg_module()
@@ -61,6 +62,8 @@ def answering() -> Iterator[None]:
         ) from None
     except psycopg.OperationalError as error:
         reason = first_line(error)
+        if faults.keeps_out(error):
+            raise UsageError(f"PostgreSQL lets nobody in to the catalog of the lake: {reason}") from None
         raise WarehouseBusy(f"the catalog of the lake does not answer: {reason}; try again later") from None
 
 

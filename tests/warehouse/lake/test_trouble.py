@@ -7,9 +7,10 @@ from threading import Thread
 
 import pytest
 
-from bufferhouse.errors import WarehouseError
+from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.warehouse.address import LakeAddress, address_of
 from bufferhouse.warehouse.lake import retry
+from bufferhouse.warehouse.lake.claims import Claims
 from bufferhouse.warehouse.open import writing
 from tests.command_line import Outcome, call
 from tests.flows.clock import free_port, until
@@ -77,6 +78,27 @@ def test_files_of_a_lake_do_not_move(catalog, bucket, fleet, tmp_path, monkeypat
     monkeypatch.setenv("BUFFERHOUSE_DATA_PATH", str(tmp_path))
     assert 0 == call(*ingest).code
     assert [] == list(tmp_path.iterdir())
+
+
+def test_postgres_that_lets_nobody_in_answers(catalog, fleet, monkeypatch):
+    """A wrong password, none, and a database or a role that there is not: exit 2, and nobody is told to wait."""
+    catalog = str(catalog)
+    reader = f"{catalog.rpartition(' user=')[0]} user=nobody dbname=postgres"
+    cases = [
+        (catalog.rpartition("=")[0] + "=missing", "secret", 'database "missing" does not exist'),
+        (reader, "secret", 'authentication failed for user "nobody"'),
+        (catalog, "wrong", 'password authentication failed for user "prefect"'),
+        (catalog, "", "no password supplied"),
+    ]
+    for address, password, reason in cases:
+        monkeypatch.setenv("PGPASSWORD", password)
+        for words in (("query", "SELECT 1"), ("ingest", fleet / "seeds", "--data-path", "s3://lake/x")):
+            told = call(*words, "--warehouse", address)
+            assert_told(told, 2, "PostgreSQL lets nobody in: ", reason, "expected a role and a database that exist")
+            assert "try again" not in told.err
+    monkeypatch.setenv("PGPASSWORD", "wrong")
+    with pytest.raises(UsageError, match="lets nobody in"), Claims(catalog.partition("postgres:")[2]):
+        pass
 
 
 # Away
