@@ -14,6 +14,7 @@ _NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large",
 _LOCKED = ("Could not set lock", "Conflicting lock")
 _NO_LAKE = "creating a new DuckLake is explicitly disabled"  # the catalog's database is there, and no lake is in it
 _EXPIRED = "No snapshot found at version"  # somebody compacted the lake since it was opened to read
+_FAILED = "Failed to commit DuckLake transaction.\n"
 _OF_BUCKETS = "httpfs"  # the extension that a lake in a bucket wants, which is loaded for no other
 # Whatever met a connection that ended, or a server that starts, may tell it as any kind of error.
 _AWAY = re.compile(
@@ -38,6 +39,13 @@ _OURS = {kind.__name__: kind for kind in (SourceUnavailable, UsageError, Warehou
 _MAY_PASS = (duckdb.IOException, duckdb.HTTPException, duckdb.TransactionException, duckdb.ConnectionException)
 
 
+def reason(error: object) -> str:
+    """Return the line of an error that says why: DuckLake puts others before it that say only that it failed."""
+    text = str(error).strip()
+    why = first_line(text.partition(_FAILED)[2] or text)
+    return why.removeprefix("Failed to commit: ").rpartition("Original error: ")[2]
+
+
 def lacks_space(error: object) -> bool:
     """Return whether an error is that of a full disk, a full quota or a limit on the size of files."""
     return any(reason in str(error) for reason in _NO_SPACE)
@@ -48,7 +56,7 @@ def no_space(path: object, error: Exception) -> WarehouseFull | None:
     if not lacks_space(error):
         return None
     return WarehouseFull(
-        f"no space left for {path}: {first_line(error)}; what was committed is kept, make space and run the same "
+        f"no space left for {path}: {reason(error)}; what was committed is kept, make space and run the same "
         "command again"
     )
 
@@ -109,7 +117,7 @@ def is_away(error: Exception) -> bool:
 def passes(error: Exception) -> bool:
     """Return whether an error of DuckDB is of a fault that passes: trying again can help."""
     is_fault = isinstance(error, _MAY_PASS) or (isinstance(error, duckdb.Error) and is_away(error))
-    return is_fault and _REFUSED.search(str(error)) is None and not keeps_out(error)
+    return is_fault and not (_REFUSED.search(str(error)) or keeps_out(error) or lacks_space(error))
 
 
 def fills_temporary_files(error: Exception) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.command_line import call, run
 from tests.warehouse.disks import space
+from tests.warehouse.lake.lakes import needs_lake
 from tests.warehouses import contents, counts, published_path, rows
 
 pytest_plugins = ["tests.system.surroundings"]
@@ -72,6 +73,20 @@ def test_a_disk_that_is_full_already(disk, fleet):
     (disk / "other").unlink()
     assert 0 == call("ingest", fleet / "seeds", "--warehouse", warehouse).code
     assert 5 == counts(warehouse)["dumps"]
+
+
+@needs_lake
+def test_a_lake_on_a_disk_that_is_full(disk, fleet):
+    """Exit 3 at once, with the reason and not only that it failed; the same command makes it later."""
+    space(disk, "1m")
+    lake = f"ducklake:{disk / 'lake.ducklake'}"
+    outcome = run("ingest", fleet / "seeds", "--warehouse", lake)
+    assert_full(outcome, lake)
+    assert f"no space left for {lake}: Could not write file" in outcome.err
+    assert "Failed to commit" not in outcome.err
+    space(disk, "100m")
+    assert 0 == call("ingest", fleet / "seeds", "--warehouse", lake).code
+    assert "5 of 5 dumps proved\n" == call("verify", "--warehouse", lake).out
 
 
 def test_a_warehouse_that_does_not_get_its_tables_is_none(disk, fleet):

@@ -9,7 +9,7 @@ import duckdb
 from bufferhouse.engine import faults
 from bufferhouse.engine.connection import close, close_writer, settle
 from bufferhouse.engine.sql import quoted, transaction
-from bufferhouse.errors import WarehouseBusy, WarehouseError, first_line
+from bufferhouse.errors import WarehouseBusy, WarehouseError
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress
 from bufferhouse.paths import MODELS
@@ -54,8 +54,8 @@ class Lake(Warehouse):
             retry.patiently(self._bring_along)
         except duckdb.Error as error:
             raise self.told(error) or WarehouseError(
-                f"{self.address} cannot be brought to this version: {first_line(error)}; no row was changed, and the "
-                "next ingest goes on from there"
+                f"{self.address} cannot be brought to this version: {faults.reason(error)}; no row was changed, and "
+                "the next ingest goes on from there"
             ) from error
 
     def _bring_along(self) -> None:

@@ -7,7 +7,7 @@ import duckdb
 
 from bufferhouse.engine import faults, interrupts
 from bufferhouse.engine.connection import tries
-from bufferhouse.errors import WarehouseBusy, first_line
+from bufferhouse.errors import WarehouseBusy
 
 T = TypeVar("T")
 
@@ -47,5 +47,6 @@ def patiently(
 
 def away(error: Exception) -> WarehouseBusy:
     """Return what is said of a fault that did not pass."""
-    reason = first_line(error)
-    return WarehouseBusy(f"the lake does not answer: {reason}; what was committed is kept, try again later")
+    return WarehouseBusy(
+        f"the lake does not answer: {faults.reason(error)}; what was committed is kept, try again later"
+    )
