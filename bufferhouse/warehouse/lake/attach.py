@@ -1,6 +1,7 @@
 """Open a lake: attach its catalog, make it where there is none, and refuse one of another version."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -159,7 +160,7 @@ def _prove_writable(data_path: str) -> None:
     """Write a file below a data path, and remove it.
 
     Raises:
-        UsageError, SourceUnavailable, WarehouseFull: it cannot be written or removed.
+        UsageError, SourceUnavailable, WarehouseFull: it cannot be written.
     """
     if "://" in data_path:
         from bufferhouse.sources.s3 import Store
@@ -167,9 +168,10 @@ def _prove_writable(data_path: str) -> None:
         store = Store(data_path)
         try:
             store.put(_TRIAL, _TRIAL_BYTES, "text/plain")
-            store.remove(_TRIAL)
         except UsageError as error:
             raise UsageError(f"expected a data path that can be written to, found {error}; no lake was made") from None
+        with suppress(UsageError):  # keys that may only add are enough for a lake
+            store.remove(_TRIAL)
         return
     try:
         os.makedirs(data_path, exist_ok=True)
