@@ -3,13 +3,16 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
-from bufferhouse.redaction import printable
+from bufferhouse.redaction import lines, printable
 
 FORMATS = ("table", "csv", "json", "markdown")
+_PLAN = ("explain_key", "explain_value")  # the columns of EXPLAIN
 
 
 def formatted(columns: Sequence[str], rows: Sequence[Sequence], form: str) -> str:
@@ -17,22 +20,58 @@ def formatted(columns: Sequence[str], rows: Sequence[Sequence], form: str) -> st
     return {"table": _table, "csv": _csv, "json": _json, "markdown": _markdown}[form](columns, rows)
 
 
+def unique(columns: Sequence[str]) -> list[str]:
+    """Return names of columns of which none is there twice: the second `a` is `a_1`, as in a subquery of DuckDB."""
+    found: list[str] = []
+    for name in columns:
+        number, new = 0, name
+        while new in found or (number and new in columns):
+            number += 1
+            new = f"{name}_{number}"
+        found.append(new)
+    return found
+
+
 def _cell(value: object) -> str:
+    return "" if value is None else value if isinstance(value, str) else _text(value)
+
+
+def _text(value: object) -> str:
+    """Return a value as DuckDB's own text of it, a text in quotes; bytes hexadecimal, as in JSON."""
     if value is None:
-        return ""
+        return "NULL"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M:%S}"
-    return str(value)
+        return value.replace(tzinfo=None).isoformat(" ")
+    if isinstance(value, timedelta):
+        return _interval(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_text(key)}: {_text(one)}' for key, one in value.items())}}}"
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def _interval(value: timedelta) -> str:
+    """Return days and hours as DuckDB writes them, each with the sign: Python calls -1 hour -1 day, 23:00:00."""
+    sign, days = "-" if value < timedelta() else "", abs(value).days
+    hours = (datetime.min + (abs(value) - timedelta(days=days))).time().isoformat()
+    written = [f"{sign}{days} day{'s' if days > 1 else ''}"] if days else []
+    return " ".join([*written, sign + hours] if not written or hours != "00:00:00" else written)
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
+    if tuple(columns) == _PLAN:  # a drawing of many lines
+        return "\n".join(lines(_cell(plan)).rstrip("\n") for _, plan in rows)
     cells = [[printable(_cell(value)) for value in row] for row in rows]
     columns = [printable(name) for name in columns]
     widths = [max([_width(name), *(_width(row[i]) for row in cells)]) for i, name in enumerate(columns)]
     is_number = [
-        bool(rows) and all(isinstance(row[i], int | float | None) and not isinstance(row[i], bool) for row in rows)
+        bool(rows)
+        and all(isinstance(row[i], int | float | Decimal | None) and not isinstance(row[i], bool) for row in rows)
         for i in range(len(columns))
     ]
 
@@ -63,14 +102,24 @@ def _csv(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
 
 
 def _json(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
-    def plain(value: object) -> object:
-        if isinstance(value, datetime | date):
-            return value.isoformat()
-        if isinstance(value, bytes):
-            return value.hex()
-        return value if isinstance(value, int | float | str | list | dict | None) else str(value)
+    names = unique(columns)
+    return plain_json([dict(zip(names, map(_plain, row), strict=True)) for row in rows])
 
-    return plain_json([dict(zip(columns, map(plain, row), strict=True)) for row in rows])
+
+def _plain(value: object) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"  # JSON has no such numbers
+    if isinstance(value, int | float | str | None):
+        return value
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, timedelta | bytes):
+        return _text(value)
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else _text(key): _plain(one) for key, one in value.items()}
+    return str(value)
 
 
 def plain_json(found: Any, default: Callable[[Any], Any] | None = None) -> str:

@@ -8,12 +8,13 @@ from typing import Any, TextIO
 from bufferhouse.errors import UsageError
 from bufferhouse.paths import replacing
 from bufferhouse.query.door import Door
-from bufferhouse.query.format import FORMATS, formatted
+from bufferhouse.query.format import FORMATS, formatted, unique
 from bufferhouse.query.hints import why_empty
 from bufferhouse.query.statements import Answer
 
 _PIECE = 1 << 16  # characters
 ALL_FORMATS = (*FORMATS, "parquet")
+_NOT_IN_PARQUET = ("month_day_nano_interval", "union")  # types of Arrow: INTERVAL and UNION
 ENDINGS = {".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet"}  # of files, and their formats
 _WORDS = {"null": None, "true": True, "false": False}
 
@@ -27,7 +28,7 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for word in words:
         name, sign, text = word.partition("=")
-        if not sign or not name.isidentifier():
+        if not sign or not (name.isidentifier() or name.isdecimal()):  # the parameter ? is $1
             raise UsageError(f"expected NAME=VALUE, found {word!r}")
         if name in found:
             raise UsageError(f"{name} is given twice")
@@ -97,11 +98,17 @@ def write(text: str, file: TextIO) -> None:
 
 
 def _write_parquet(batches: Any, path: Path) -> int:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    names = unique(batches.schema.names)
+    for field in batches.schema:
+        if any(kind in str(field.type) for kind in _NOT_IN_PARQUET):
+            raise UsageError(f"Parquet has no type for {field.name}; write it as text: CAST({field.name} AS VARCHAR)")
+    schema = pa.schema([field.with_name(name) for field, name in zip(batches.schema, names, strict=True)])
     count = 0
-    with pq.ParquetWriter(path, batches.schema, compression="zstd") as writer:
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in batches:
-            writer.write_batch(batch)
+            writer.write_batch(batch.rename_columns(names))
             count += batch.num_rows
     return count

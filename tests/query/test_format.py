@@ -1,11 +1,12 @@
 """Rows as text."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 
 import pytest
 
-from bufferhouse.query.format import FORMATS, formatted
+from bufferhouse.query.format import FORMATS, formatted, unique
 
 COLUMNS = ("run", "bytes", "note")
 ROWS = [("run_9", 1024, None), ("run_10", -1, "a|b")]
@@ -57,3 +58,43 @@ def test_no_rows_still_show_the_columns(form):
     """An empty answer is an answer."""
     expected = {"table": "run\n---", "csv": "run", "json": "[]", "markdown": "| run |\n| --- |"}
     assert expected[form] == formatted(["run"], [], form)
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "json_value"),
+    [
+        (datetime(2026, 1, 31, 12, 0, 0, 250000), "2026-01-31 12:00:00.250000", "2026-01-31T12:00:00.250000"),
+        (datetime(9, 1, 1), "0009-01-01 00:00:00", "0009-01-01T00:00:00"),
+        (timedelta(hours=-1), "-01:00:00", "-01:00:00"),
+        (timedelta(days=1, microseconds=5), "1 day 00:00:00.000005", "1 day 00:00:00.000005"),
+        (timedelta(days=-2), "-2 days", "-2 days"),
+        (timedelta(), "00:00:00", "00:00:00"),
+        (b"\x00\xff", "00ff", "00ff"),
+        (float("nan"), "nan", "NaN"),
+        (float("-inf"), "-inf", "-Infinity"),
+        ([Decimal("1.5"), None, True], "[1.5, NULL, true]", ["1.5", None, True]),
+        ({"a": date(2026, 1, 31), "b": [b"\x01"]}, "{'a': 2026-01-31, 'b': [01]}", {"a": "2026-01-31", "b": ["01"]}),
+        ({Decimal("1.5"): "x"}, "{1.5: 'x'}", {"1.5": "x"}),
+        ({1: float("inf")}, "{1: inf}", {"1": "Infinity"}),
+    ],
+)
+def test_a_value_of_any_type_is_told_whole(value, text, json_value):
+    """Parts of a second, negative intervals, bytes and what is nested: nothing is cut, and JSON is JSON."""
+
+    def refused(word: str) -> None:
+        raise ValueError(f"JSON has no {word}")
+
+    assert text == formatted(["a"], [(value,)], "table").split("\n")[2].strip()
+    assert text == formatted(["a"], [(value,)], "markdown").split("\n")[2].strip("| ")
+    assert [{"a": json_value}] == json.loads(formatted(["a"], [(value,)], "json"), parse_constant=refused)
+
+
+def test_columns_of_one_name_are_all_in_json():
+    """The second has a number behind its name, as in a subquery of DuckDB, and takes the name of no other column."""
+    assert ["a", "a_2", "a_1", "b"] == unique(["a", "a", "a_1", "b"])
+    assert [{"a": 1, "a_1": 2}] == json.loads(formatted(["a", "a"], [(1, 2)], "json"))
+
+
+def test_decimals_are_numbers():
+    """A table aligns them to the right."""
+    assert "   a\n----\n 1.5\n10.5" == formatted(["a"], [(Decimal("1.5"),), (Decimal("10.5"),)], "table")

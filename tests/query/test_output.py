@@ -218,3 +218,36 @@ def test_of_a_warehouse_without_runs_all_say_how_to_load(tmp_path, words):
     call("ingest", "--allow-empty", tmp_path / "dumps", "--warehouse", warehouse)
     expected = "bufferhouse: no rows: the warehouse has no runs yet; load dumps with: bufferhouse ingest SOURCE\n"
     assert expected == call(*words, "--warehouse", warehouse).err
+
+
+def test_parameters_without_a_name_are_numbered(example_warehouse):
+    """`?` is $1, and is given by its number, as the message says."""
+    outcome = call("query", "SELECT ? + 1 AS a", "--warehouse", example_warehouse, "--param", "1=7", "--format", "csv")
+    assert (0, "a\n8\n") == (outcome.code, outcome.out)
+
+
+def test_a_plan_is_drawn(example_warehouse):
+    """EXPLAIN shows its boxes line by line; in other formats the plan is a value."""
+    lines = call("query", "EXPLAIN SELECT 1", "--warehouse", example_warehouse).out.splitlines()
+    assert "┌───────────────────────────┐" == lines[0]
+    assert "│         PROJECTION        │" == lines[1]
+    assert (
+        "explain_key,explain_value"
+        == (call("query", "EXPLAIN SELECT 1", "--warehouse", example_warehouse, "--format", "csv").out.splitlines()[0])
+    )
+
+
+def test_parquet_holds_columns_of_one_name(example_warehouse, tmp_path):
+    """Each under a name of its own: most readers of Parquet refuse two of one."""
+    target = tmp_path / "a.parquet"
+    assert 0 == call("query", "SELECT 1 AS a, 2 AS a", "--warehouse", example_warehouse, "-o", target).code
+    assert [{"a": 1, "a_1": 2}] == pq.read_table(target).to_pylist()
+
+
+@pytest.mark.parametrize("value", ["[INTERVAL 1 MONTH]", "union_value(x := 1)"])
+def test_parquet_says_which_column_it_has_no_type_for(example_warehouse, tmp_path, value):
+    """And the way out; no file is left."""
+    target = tmp_path / "a.parquet"
+    outcome = call("query", f"SELECT 1 AS one, {value} AS a", "--warehouse", example_warehouse, "-o", target)
+    expected = "bufferhouse: Parquet has no type for a; write it as text: CAST(a AS VARCHAR)\n"
+    assert (2, expected, False) == (outcome.code, outcome.err, target.exists())
