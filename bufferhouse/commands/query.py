@@ -174,6 +174,7 @@ def _converse(opened, output_format: str, given: dict[str, str], output: Path | 
     if sys.stdin.isatty():
         converse(shell)
         return
+    sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # the shell refuses what is none, in a line
     count = 0
     for count, text in enumerate(statements(iter(sys.stdin), ends_a_statement), 1):  # noqa: B007 - counted
         if not shell.obey(text):

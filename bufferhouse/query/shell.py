@@ -4,7 +4,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
 
@@ -58,13 +58,14 @@ class Shell:
         }
 
     def obey(self, text: str) -> bool:
-        """Run a whole statement or a command; return whether the shell goes on.
+        """Run whole statements or a command; return whether the shell goes on.
 
         Raises:
             UsageError: it cannot be carried out as it was given.
         """
         if not text.startswith("."):
-            self.show(answer(self.door, text, {}, self.form, None, self.say) or "")
+            for statement in apart(text):
+                self.show(answer(self.door, statement, {}, self.form, None, self.say) or "")
             return True
         try:
             command, *words = shlex.split(text.rstrip("; \n"))
@@ -149,11 +150,36 @@ def statements(lines: Iterator[str], is_whole: Callable[[str], bool]) -> Iterato
 
 
 def ends_a_statement(text: str) -> bool:
-    """Say whether a text ends in a semicolon that is neither in a comment nor in quotes, as DuckDB reads it."""
+    """Say whether a text ends in a semicolon that is neither in a comment nor in quotes, as DuckDB reads it.
+
+    Raises:
+        UsageError: it holds bytes that are no UTF-8.
+    """
     import duckdb
 
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+        raise UsageError("expected a statement in UTF-8, found bytes that are none")
     starts = [start for start, _ in duckdb.tokenize(text)]
     return bool(starts) and text.encode()[starts[-1] :].split(b"--")[0].split(b"/*")[0].strip() == b";"
+
+
+def apart(text: str) -> list[str]:
+    """Return the statements of a text, which semicolons end as DuckDB reads them; comments alone are none."""
+    import duckdb
+
+    starts, words = [start for start, _ in duckdb.tokenize(text)], text.encode()
+    found, begin = [], 0
+    for start, end in pairwise([*starts, len(words)]):
+        if words[start : start + 1] == b";":
+            found.append(words[begin:end])
+            begin = end
+    return [one.decode() for one in [*found, words[begin:]] if _says_something(one.decode())]
+
+
+def _says_something(text: str) -> bool:
+    import duckdb
+
+    return any(text.encode()[start : start + 1] != b";" for start, _ in duckdb.tokenize(text))
 
 
 def converse(shell: Shell) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.query.door import door
-from bufferhouse.query.shell import Shell, ends_a_statement, statements
+from bufferhouse.query.shell import Shell, apart, ends_a_statement, statements
 from bufferhouse.warehouse.open import open_reader
 from tests.command_line import CHECKOUT, call
 
@@ -32,6 +32,40 @@ from tests.command_line import CHECKOUT, call
 def test_where_a_statement_ends(lines, expected):
     """At a semicolon outside quotes and comments; a command ends with its line, the last statement with the input."""
     assert expected == list(statements(iter(lines), ends_a_statement))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT 1; SELECT ';' -- a;\n;", ["SELECT 1; ", "SELECT ';' -- a;\n;"]),
+        ("SELECT 'é'; SELECT 2", ["SELECT 'é'; ", "SELECT 2"]),
+        ("SELECT 1;; ;", ["SELECT 1;"]),
+        ("-- bye;", []),
+        (";", []),
+    ],
+)
+def test_statements_of_one_line_are_apart(text, expected):
+    """Each is asked by itself; comments and semicolons alone are none."""
+    assert expected == apart(text)
+
+
+def test_a_line_may_hold_several_statements(example_warehouse):
+    """And a script may end in a comment."""
+    outcome = call("query", "--warehouse", example_warehouse, stdin="SELECT 1 AS a; SELECT 2 AS b;\n;\n-- bye\n")
+    assert (0, "a\n-\n1\nb\n-\n2\n", "") == (outcome.code, outcome.out, outcome.err)
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_bytes_that_are_no_text_are_refused_in_a_line(example_warehouse, locale):
+    """What stood before them was answered."""
+    outcome = subprocess.run(
+        [sys.executable, "-m", "bufferhouse.cli", "query", "--warehouse", str(example_warehouse), "--format", "csv"],
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "LC_ALL": locale},
+        input=b"SELECT 1;\nSELECT '\xff';",
+        capture_output=True,
+    )
+    assert (2, b"1\n1\n") == (outcome.returncode, outcome.stdout)
+    assert b"bufferhouse: expected a statement in UTF-8, found bytes that are none\n" == outcome.stderr
 
 
 @pytest.fixture(scope="module")
