@@ -9,7 +9,7 @@ from typing import Any
 
 from bufferhouse.agents.pages import Page, paged
 from bufferhouse.engine.limits import Limits
-from bufferhouse.errors import check_known
+from bufferhouse.errors import UsageError, check_known
 from bufferhouse.query.cookbook import question, questions, shown
 from bufferhouse.query.door import door
 from bufferhouse.query.format import formatted
@@ -67,6 +67,8 @@ def describe_mart(place: Address, limits: Limits, name: str | None = None) -> Fo
 def ask(place: Address, limits: Limits, name: str | None = None, parameters: dict[str, Any] | None = None) -> Found:
     """Return the answer to a question of the cookbook, as `bufferhouse query --ask`; without a name all questions."""
     if name is None:
+        if parameters:
+            raise UsageError("parameters: expected the name of a question with them; without it all are listed")
         listed = [
             {
                 "question": one.name,
@@ -81,8 +83,9 @@ def ask(place: Address, limits: Limits, name: str | None = None, parameters: dic
 
 
 def query(place: Address, limits: Limits, sql: str, parameters: dict[str, Any] | None = None) -> Found:
-    """Return the answer of one statement that reads, as `bufferhouse query`."""
-    return _asked(place, limits, sql, values(_texts(parameters)))
+    """Return the answer of one statement that reads, as `bufferhouse query`; a number of JSON stays that number."""
+    texts = {name: value for name, value in (parameters or {}).items() if isinstance(value, str)}
+    return _asked(place, limits, sql, {**(parameters or {}), **values(texts)})
 
 
 def compare(

@@ -34,8 +34,8 @@ def paged(found: dict[str, Any], page: Page) -> str:
     while True:
         left: dict[str, dict[str, Any]] = {}
         shown = _object(found, page, count, left, "")
-        if page.offset and all(page.offset >= one["rows"] for one in left.values()):
-            longest = max((one["rows"] for one in left.values()), default=0)
+        if page.offset and left and all(page.offset >= one["rows"] for one in left.values()):
+            longest = max(one["rows"] for one in left.values())
             raise UsageError(f"offset: expected less than {longest}, the rows of the longest list; found {page.offset}")
         if is_cut:
             shown = _without_long_texts(shown, left, "")
@@ -67,7 +67,9 @@ def _object(
             end = page.offset + len(rows)
             if len(rows) < len(value):
                 left[place] = {"rows": len(value), "next_offset": end if end < len(value) and rows else None}
-            shown[name] = [_row(row, page.limit, left, place) for row in rows]
+            shown[name] = [
+                _row(row, page.limit, left, f"{place}[]" if isinstance(row, list) else place) for row in rows
+            ]
         else:
             shown[name] = value
     return shown
@@ -75,20 +77,17 @@ def _object(
 
 def _row(row: Any, limit: int, left: dict[str, dict[str, Any]], path: str) -> Any:
     """Return a row whose lists have at most `limit` items."""
-    if isinstance(row, list):
-        return row[:limit]
-    if not isinstance(row, dict):
+    if isinstance(row, dict):
+        return {
+            name: _row(value, limit, left, f"{path}[].{name}") if isinstance(value, list) else value
+            for name, value in row.items()
+        }
+    if not isinstance(row, list):
         return row
-    cut = {name: value for name, value in row.items() if isinstance(value, list) and len(value) > limit}
-    for name, value in cut.items():
-        about = left.setdefault(f"{path}[].{name}", {"rows": 0, "next_offset": None, "is_cut_to": limit})
-        about["rows"] = max(about["rows"], len(value))
-    return {
-        name: [_row(one, limit, left, f"{path}[].{name}") for one in value[:limit]]
-        if isinstance(value, list)
-        else value
-        for name, value in row.items()
-    }
+    if len(row) > limit:
+        about = left.setdefault(path, {"rows": 0, "next_offset": None, "is_cut_to": limit})
+        about["rows"] = max(about["rows"], len(row))
+    return [_row(one, limit, left, f"{path}[]" if isinstance(one, list) else path) for one in row[:limit]]
 
 
 def _without_long_texts(value: Any, left: dict[str, dict[str, Any]], path: str) -> Any:

@@ -5,8 +5,9 @@ numbers beyond 53.
 """
 
 import hmac
+import re
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +18,7 @@ from pydantic import Field
 
 from bufferhouse.agents.calls import Calls
 from bufferhouse.agents.pages import MOST_ROWS, Page
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.paths import DOCS, PACKAGE
 from bufferhouse.query.catalog import catalog_sections
 from bufferhouse.version import __version__
@@ -41,9 +42,21 @@ def instructions() -> str:
     return SKILL.read_text(encoding="utf-8").split("---\n", 2)[2].strip()
 
 
+class _Server(MCPServer):
+    """A server that refuses arguments of other names: left out in silence, they would change what is answered."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Call a tool, as the server of the package does."""
+        for tool in await self.list_tools():
+            known = tool.input_schema["properties"]
+            if tool.name == name and (others := sorted(arguments.keys() - known.keys())):
+                raise ToolError(f"{name} has no argument {others[0][:80]!r}; it has {', '.join(known)}")
+        return await super().call_tool(name, arguments, context)
+
+
 def server(calls: Calls) -> MCPServer:
     """Return the server of a warehouse."""
-    made = MCPServer("bufferhouse", version=__version__, instructions=instructions(), log_level="WARNING")
+    made = _Server("bufferhouse", version=__version__, instructions=instructions(), log_level="WARNING")
 
     async def answered(tool: str, offset: int, limit: int, **arguments: Any) -> str:
         try:
@@ -173,11 +186,22 @@ def _add_resources(made: MCPServer) -> None:
 
     @made.resource("bufferhouse://catalog/{name}", name="catalog of one", mime_type="text/markdown")
     def catalog_of(name: str) -> str:
-        """Describe a table or a view, such as marts.peak_memory_v1."""
-        found = catalog_sections().get(name)
+        """Describe a table or a view, such as marts.peak_memory: with its version or without, as describe_mart."""
+        sections = catalog_sections()
+        found = _full_name(name, sections)
         if found is None:
-            raise ResourceNotFoundError(f"there is no table {name[:80]!r}; bufferhouse://catalog lists them")
-        return found
+            hint = did_you_mean(name, sections) or "; bufferhouse://catalog lists them"
+            raise ResourceNotFoundError(f"there is no table {name[:80]!r}{hint}")
+        return sections[found]
+
+
+def _full_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the table or view that a name means, with a schema or without; of a mart the newest version."""
+    for schema in [""] if "." in name else ["marts.", "staging.", "raw."]:
+        is_meant = re.compile(rf"{re.escape(schema + name.lower())}(_v\d+)?").fullmatch
+        if versions := [one for one in known if is_meant(one)]:
+            return max(versions, key=lambda one: (len(one), one))
+    return None
 
 
 def _reader(path: Path) -> Callable[[], str]:

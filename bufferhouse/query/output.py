@@ -46,7 +46,7 @@ def _value(text: str) -> int | float | str | bool | None:
         return _WORDS[text.lower()]
     if re.fullmatch(r"-?\d+", text):
         return int(text)
-    if re.fullmatch(r"-?\d+\.\d+(e-?\d+)?", text):
+    if re.fullmatch(r"-?\d+\.\d+([eE][+-]?\d+)?", text):
         return float(text)
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" else text
 

@@ -38,6 +38,7 @@ def asked(warehouse, tool, page=FIRST, **arguments):
         ("describe_mart", {"name": "marts.peak"}, "there is no table marts.peak"),
         ("ask", {"name": "../reports/compare_runs"}, "there is no question"),
         ("ask", {"name": "biggest_at_peak", "parameters": {"rows": "x"}}, "expected a whole number"),
+        ("ask", {"parameters": {"rows": 1}}, "parameters: expected the name of a question with them"),
         ("whatif", {"program": "jit_cnn_train_step", "edits": ["halve:x"]}, "expected"),
         ("query", {"sql": "FROM raw.uses"}, "more than 1,000 rows"),
     ],
@@ -92,6 +93,32 @@ def test_lists_within_rows_are_cut_and_counted():
     found = json.loads(paged({"rows": [{"causes": [1, 2, 3]}, {"causes": []}]}, Page(0, 2)))
     assert [{"causes": [1, 2]}, {"causes": []}] == found["rows"]
     assert {"rows[].causes": {"rows": 3, "next_offset": None, "is_cut_to": 2}} == found["pages"]
+
+
+def test_lists_of_lists_are_cut_and_counted_too():
+    """At every depth."""
+    found = json.loads(paged({"rows": [{"a": [[1, 2, 3], [1]], "b": [{"c": [4, 5, 6]}]}]}, Page(0, 2)))
+    assert [{"a": [[1, 2], [1]], "b": [{"c": [4, 5]}]}] == found["rows"]
+    about = {"rows": 3, "next_offset": None, "is_cut_to": 2}
+    assert {"rows[].a[]": about, "rows[].b[].c": about} == found["pages"]
+
+
+def test_an_empty_answer_is_one_at_any_offset():
+    """Nothing lies behind its end."""
+    assert {"rows": [], "pages": {}} == json.loads(paged({"rows": []}, Page(5, 2)))
+
+
+@pytest.mark.parametrize("value", [1e20, 1e-7, 7, 1.5, True, None])
+def test_a_number_of_json_is_that_number(example_warehouse, value):
+    """However it is written."""
+    found = asked(example_warehouse, "query", sql="SELECT $x AS a", parameters={"x": value})
+    assert [{"a": value}] == found["rows"]
+
+
+def test_values_of_other_types_are_told(example_warehouse):
+    """Decimals in a list, columns of one name, what JSON has no number for."""
+    found = asked(example_warehouse, "query", sql="SELECT [1.5] AS a, 2 AS a, 'nan'::DOUBLE AS b")
+    assert [{"a": ["1.5"], "a_1": 2, "b": "NaN"}] == found["rows"]
 
 
 def test_what_whatif_reads_is_what_its_statements_name():

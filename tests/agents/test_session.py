@@ -30,7 +30,14 @@ def growth(example_warehouse):
         found["worth"] = await whole(client, "whatif", program=found["program"], run=after)
         found["hostile"] = [await refused(client, "query", sql=sql) for sql in HOSTILE]
         found["counted"] = await told(client, "query", sql="SELECT COUNT(*) AS dumps FROM raw.dumps")
-        found["catalog"] = (await client.read_resource("bufferhouse://catalog/marts.peak_memory_v1")).contents[0].text
+        found["catalog"] = [
+            (await client.read_resource(f"bufferhouse://catalog/{name}")).contents[0].text
+            for name in ("marts.peak_memory_v1", "marts.peak_memory", "peak_memory", "raw.runs")
+        ]
+        found["other"] = [
+            await refused(client, "ask", question="biggest_at_peak"),
+            await refused(client, "compare", before="previous", after="latest", progam="jit_x"),
+        ]
         return found
 
     return session(example_warehouse, script)
@@ -80,10 +87,18 @@ def test_statements_that_write_are_refused_and_change_nothing(growth, example):
 
 
 def test_the_catalog_is_a_resource(growth):
-    """One table or view a time, as the catalog shows it."""
-    assert growth["catalog"].startswith("### marts.peak_memory_v1\n")
+    """One table or view a time, as the catalog shows it; a mart also by the names that describe_mart takes."""
+    assert growth["catalog"][0].startswith("### marts.peak_memory_v1\n")
+    assert [growth["catalog"][0]] * 2 == growth["catalog"][1:3]
+    assert growth["catalog"][3].startswith("### raw.runs\n")
     assert ["list_runs", "list_programs", "describe_mart", "ask", "query", "compare", "explain_program", "oom",
             "whatif"] == growth["tools"]  # fmt: skip
+
+
+def test_arguments_of_other_names_are_refused(growth):
+    """The message names those there are: left out, they would change what is answered."""
+    assert "ask has no argument 'question'; it has name, parameters, offset, limit" == growth["other"][0]
+    assert growth["other"][1].startswith("compare has no argument 'progam'; it has before, after, program, ")
 
 
 def test_a_call_ends_in_its_time_and_the_server_lives_on(own_warehouse):

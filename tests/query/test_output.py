@@ -13,9 +13,10 @@ from tests.command_line import call, run
 
 def test_texts_mean_numbers_null_and_booleans_else_text():
     """What is in single quotes is text whatever it looks like."""
-    words = ["a=7", "b=-1.5", "c=null", "d=true", "e=jit_train", "f='7'", "g=", "h=x=y", "i=0.10.0"]
+    words = ["a=7", "b=-1.5", "c=null", "d=true", "e=jit_train", "f='7'", "g=", "h=x=y", "i=0.10.0", "j=1.5E+3"]
     expected = {
         "a": 7, "b": -1.5, "c": None, "d": True, "e": "jit_train", "f": "7", "g": "", "h": "x=y", "i": "0.10.0",
+        "j": 1500.0,
     }  # fmt: skip
     assert expected == values(pairs(words))
 
