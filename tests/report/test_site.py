@@ -24,6 +24,7 @@ from bufferhouse.compare.gate import Accepted
 from bufferhouse.report.site.addresses import LONGEST, run_address, slug, step_address
 from bufferhouse.report.site.site import Wishes, build_from
 from bufferhouse.report.site.target import target_of
+from bufferhouse.report.text.figures import human_bytes, printable
 from bufferhouse.whatif.ranking import rank
 from bufferhouse.whatif.space import read_space
 from tests.command_line import call, kill_group, start
@@ -418,6 +419,58 @@ def test_who_is_alive_at_a_moment_owns_the_bytes_of_the_timeline(browser, site: 
                  " one.dispatchEvent(new Event('change')); })()")  # fmt: skip
         assert page.ask(rows) < everything
     assert [[space, positions] for space, positions in expected] == found
+
+
+@pytest.fixture(scope="module")
+def transformer(site: Path, example) -> Path:
+    """The page of a program with several memory spaces, small ones too."""
+    (program_id,) = example.execute(
+        "SELECT MAX(program_id) FROM marts.observations_v1"
+        " WHERE program_name = 'jit_transformer2_fwd' AND run_name = ?",
+        [TPU],
+    ).fetchone()
+    return (site / f"programs/{program_id}/{TPU}.html").resolve()
+
+
+def test_a_link_to_a_moment_opens_what_is_folded(browser, transformer: Path):
+    """A small memory space is folded; the address of one of its moments shows it, also one that is typed later."""
+    with browser.opened(transformer) as page:
+        folded = page.ask("document.querySelector('details:not([open]) .timeline').dataset.space")
+        said = f"document.querySelector('.moment[data-space=\"{folded}\"] h4')"
+        assert page.ask(f"{said} === null")
+        page.ask(f"location.hash = '#at-{folded}-2'")
+        page.wait_for(f"{said}?.textContent === 'Alive at position 2'")
+    with browser.opened(f"{transformer.as_uri()}#at-{folded}-1") as page:
+        assert "Alive at position 1" == page.ask(f"{said}.textContent")
+        assert page.ask(f"{said}.closest('details').open")
+        assert [] == page.complaints
+
+
+def test_what_is_pointed_at_is_a_position_that_the_page_has(browser, transformer: Path):
+    """Of a long schedule the page has some positions: none is given the bytes of another."""
+    with browser.opened(transformer) as page:
+        page.ask("(() => { const one = document.querySelector('.timeline').timeline;"
+                 " one.rows = one.rows.filter(({ schedule_position: at }) => at % 5 === 0);"
+                 " one.point(13); })()")  # fmt: skip
+        said = page.ask("document.querySelector('.timeline').timeline.said.textContent")
+        name = page.ask("document.querySelector('.timeline').timeline.rows[2].instruction_name")
+        bytes_then = page.ask("document.querySelector('.timeline').timeline.rows[2].occupied_bytes")
+    assert f"10 {printable(name, 40)}: {human_bytes(bytes_then)} occupied" == said
+
+
+def test_an_area_of_the_moment_lists_what_is_in_it(browser, transformer: Path):
+    """Its values own the bytes that it says, though other op_names begin alike."""
+    areas = "document.querySelector('.tree').querySelectorAll('rect')"
+    with browser.opened(transformer) as page:
+        page.ask("(() => { const { timeline } = document.querySelector('.timeline'), [one, other] = timeline.alive;"
+                 " Object.assign(one, { op_name: 'jit(f)/add' }); other.op_name = other.words = 'jit(f)/add_any';"
+                 " one.words = one.op_name; timeline.list(); })()")  # fmt: skip
+        for number in range(page.ask(f"{areas}.length")):
+            title = page.ask(f"{areas}[{number}].querySelector('title').textContent")
+            page.ask(f"{areas}[{number}].dispatchEvent(new MouseEvent('click'))")
+            assert title.rpartition(": ")[2] in page.ask("document.querySelector('.moment p').textContent"), title
+            page.ask("(() => { const find = document.querySelector('.moment [name=alive]'); find.value = '';"
+                     " find.dispatchEvent(new Event('input')); })()")  # fmt: skip
 
 
 def test_the_keyboard_and_a_phone_are_enough(browser, site: Path):

@@ -53,10 +53,7 @@ class Timeline {
     place.addEventListener("keydown", (event) => this.obey(event));
     new ResizeObserver(() => { if (place.clientWidth !== this.drawnWidth) this.draw(); }).observe(place);
     this.draw();
-    const asked = /^#at-(\d+)-(\d+)$/.exec(location.hash);
-    const isAsked = asked && Number(asked[1]) === this.space;
-    this.show(isAsked ? Math.min(Number(asked[2]), this.end) : this.facts.occupied_peak_position);
-    if (isAsked) place.scrollIntoView();
+    this.show(this.facts.occupied_peak_position);
   }
 
   positionAt(event) {
@@ -120,13 +117,15 @@ class Timeline {
   point(position) {
     this.pointer.setAttribute("visibility", position === null ? "hidden" : "visible");
     if (position === null) { this.said.textContent = ""; return; }
-    const at = this.x(position + 0.5), row = this.rows.findLast((one) => one.schedule_position <= position);
+    // Of a long schedule the page has some positions only: what is said is of one of them.
+    const row = this.rows.findLast((one) => one.schedule_position <= position) ?? this.rows[0];
+    const at = this.x(row.schedule_position + 0.5);
     this.pointer.setAttribute("x1", at);
     this.pointer.setAttribute("x2", at);
     this.said.setAttribute("x", Math.min(Math.max(at, 160), this.right - 160));
     this.said.setAttribute("text-anchor", "middle");
-    const name = row.instruction_name && row.schedule_position === position ? ` ${printable(row.instruction_name, 40)}` : "";
-    this.said.textContent = `${grouped(position)}${name}: ${humanBytes(row.occupied_bytes)} occupied`;
+    const name = row.instruction_name ? ` ${printable(row.instruction_name, 40)}` : "";
+    this.said.textContent = `${grouped(row.schedule_position)}${name}: ${humanBytes(row.occupied_bytes)} occupied`;
   }
 
   /** Choose a moment, and let the address of the page say which. */
@@ -145,8 +144,9 @@ class Timeline {
 
   list() {
     const words = this.wanted.toLowerCase().split(/\s+/).filter(Boolean);
+    const isFound = this.inArea ?? ((value) => words.every((word) => value.words.includes(word)));
     const shown = this.alive
-      .filter((value) => (!this.kind || value.kind === this.kind) && words.every((word) => value.words.includes(word)))
+      .filter((value) => (!this.kind || value.kind === this.kind) && isFound(value))
       .sort((a, b) => this.owned.get(b) - this.owned.get(a) || a.value_id - b.value_id);
     const bytes = shown.reduce((sum, value) => sum + this.owned.get(value), 0);
     const left = this.left ? ` The page leaves out ${grouped(this.left)} smaller values of the program.` : "";
@@ -189,7 +189,7 @@ class Timeline {
       element("option", { value }, said)));
     kind.addEventListener("change", () => { this.kind = kind.value; this.list(); });
     const find = this.find = element("input", { type: "search", name: "alive", placeholder: "name, op_name, file:line" });
-    find.addEventListener("input", () => { this.wanted = find.value; this.list(); });
+    find.addEventListener("input", () => { this.wanted = find.value; this.inArea = null; this.list(); });
     const by = element("select", { name: "by" }, element("option", { value: "op_name" }, "op_name"),
       element("option", { value: "source" }, "source path"));
     by.addEventListener("change", () => { this.by = by.value; this.list(); });
@@ -199,11 +199,11 @@ class Timeline {
       this.tree, this.tableAt);
   }
 
-  /** Areas of the bytes at the moment, by op_name or by source path; a click looks for what is in one. */
+  /** Areas of the bytes at the moment, by op_name or by source path; a click lists what is in one, and no more. */
   drawTree(shown) {
-    const sums = new Map();
+    const sums = new Map(), { by } = this, areaOf = (value) => value[by] ?? "(not printed)";
     for (const value of shown) {
-      const key = (this.by === "op_name" ? value.op_name : value.source) ?? "(not printed)";
+      const key = areaOf(value);
       sums.set(key, (sums.get(key) ?? 0) + this.owned.get(value));
     }
     const areas = [...sums].filter(([, bytes]) => bytes > 0).sort((a, b) => b[1] - a[1]);
@@ -213,8 +213,8 @@ class Timeline {
       const rect = svg("rect", { x, y, width: w, height: h, class: `c${i % 8 + 1}` },
         svg("title", {}, `${printable(key, 200)}: ${exactBytes(bytes)}`));
       rect.addEventListener("click", () => {
-        if (key === "(not printed)") return;
         this.find.value = this.wanted = key;
+        this.inArea = (value) => areaOf(value) === key;
         this.list();
       });
       drawing.append(rect);
@@ -260,6 +260,16 @@ function squares(areas, width, height) {
 for (const place of document.querySelectorAll(".timeline")) {
   const begin = () => { place.timeline ??= new Timeline(place); };
   const folded = place.closest("details");
+  const follow = () => { // the address of the page, to a moment
+    const [, space, position] = /^#at-(\d+)-(\d+)$/.exec(location.hash) ?? [];
+    if (space !== place.dataset.space) return;
+    if (folded) folded.open = true;
+    begin();
+    place.timeline.show(Math.min(Number(position), place.timeline.end));
+    place.scrollIntoView();
+  };
   if (folded && !folded.open) folded.addEventListener("toggle", begin, { once: true });
   else begin();
+  follow();
+  window.addEventListener("hashchange", follow);
 }
