@@ -46,13 +46,13 @@ class Parameter:
     meaning: str
 
     def value(self, text: str) -> Value:
-        """Return the value of `--param name=text`.
+        """Return the value of `--param name=text`; null where that is the default is null, as it is shown.
 
         Raises:
             UsageError: a number is wanted, and this is none.
         """
         if isinstance(self.default, str | None):
-            return text
+            return None if self.default is None and text == "null" else text
         if self.name.endswith("_bytes") and (size := _SIZE.match(text.strip())):
             return round(float(size[1]) * _UNITS[size[2]])
         try:

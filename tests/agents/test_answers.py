@@ -115,6 +115,12 @@ def test_a_number_of_json_is_that_number(example_warehouse, value):
     assert [{"a": value}] == found["rows"]
 
 
+def test_null_is_the_default_that_is_null(example_warehouse):
+    """Of a question of the cookbook, as its list shows it: null for all runs."""
+    expected = asked(example_warehouse, "ask", name="biggest_at_peak")["rows"]
+    assert expected == asked(example_warehouse, "ask", name="biggest_at_peak", parameters={"run": None})["rows"] != []
+
+
 def test_values_of_other_types_are_told(example_warehouse):
     """Decimals in a list, columns of one name, what JSON has no number for."""
     found = asked(example_warehouse, "query", sql="SELECT [1.5] AS a, 2 AS a, 'nan'::DOUBLE AS b")

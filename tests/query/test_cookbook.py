@@ -223,6 +223,7 @@ def test_sizes_as_xla_prints_them():
     assert [1_256_277_934, 71_303_168, 1024, 7] == [size.value(text) for text in ("1.17G", "68.00MiB", "1 KB", "7")]
     assert 2.5 == Parameter("times", 1.0, "").value("2.5")
     assert "7" == Parameter("run", None, "").value("7")
+    assert ("null", None) == (Parameter("program", "%", "").value("null"), Parameter("run", None, "").value("null"))
     with pytest.raises(UsageError):
         Parameter("rows", 1, "").value("1K")
 
