@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -12,12 +13,22 @@ from typing import Any
 from bufferhouse.redaction import lines, printable
 
 FORMATS = ("table", "csv", "json", "markdown")
+# What Markdown takes for emphasis, code, an escape, a tag or an entity; underscores within a word it leaves alone.
+_MARKS = re.compile(r"[\\`*<~]|&(?=#?\w)|(?<![^\W_])_|_(?![^\W_])")
 _PLAN = ("explain_key", "explain_value")  # the columns of EXPLAIN
 
 
 def formatted(columns: Sequence[str], rows: Sequence[Sequence], form: str) -> str:
-    """Return rows in one of FORMATS, without a line feed behind the last line."""
+    """Return rows in one of FORMATS, without a line feed behind the last line; texts may be Markdown."""
     return {"table": _table, "csv": _csv, "json": _json, "markdown": _markdown}[form](columns, rows)
+
+
+def answer_text(columns: Sequence[str], rows: Sequence[Sequence], form: str) -> str:
+    """Return rows of an answer as `formatted`, whose texts are no Markdown: `f.<locals>.g` is shown as it is."""
+    if form != "markdown":
+        return formatted(columns, rows, form)
+    columns, *rows = [[_MARKS.sub(r"\\\g<0>", _cell(one)) for one in row] for row in (columns, *rows)]
+    return _markdown(columns, rows)
 
 
 def unique(columns: Sequence[str]) -> list[str]:

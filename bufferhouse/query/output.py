@@ -8,7 +8,7 @@ from typing import Any, TextIO
 from bufferhouse.errors import UsageError
 from bufferhouse.paths import replacing
 from bufferhouse.query.door import Door
-from bufferhouse.query.format import FORMATS, formatted, unique
+from bufferhouse.query.format import FORMATS, answer_text, unique
 from bufferhouse.query.hints import why_empty
 from bufferhouse.query.statements import Answer
 
@@ -68,7 +68,7 @@ def answer(
     """
     if output is None:
         text, count = door.told(
-            sql, parameters, lambda found: (formatted(found.columns, found.rows, form), len(found.rows))
+            sql, parameters, lambda found: (answer_text(found.columns, found.rows, form), len(found.rows))
         )
     else:
         text = None
@@ -86,7 +86,7 @@ def answer(
 
 def _write(found: Answer, form: str, path: Path) -> int:
     with path.open("w", encoding="utf-8") as file:
-        write(formatted(found.columns, found.rows, form), file)
+        write(answer_text(found.columns, found.rows, form), file)
     return len(found.rows)
 
 

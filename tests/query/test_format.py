@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from bufferhouse.query.format import FORMATS, formatted, unique
+from bufferhouse.query.format import FORMATS, answer_text, formatted, unique
 
 COLUMNS = ("run", "bytes", "note")
 ROWS = [("run_9", 1024, None), ("run_10", -1, "a|b")]
@@ -44,6 +44,22 @@ def test_csv_quotes_what_needs_it():
 def test_markdown_keeps_a_row_on_its_line():
     """A bar in a cell is escaped, a line feed becomes a space."""
     assert "| a |\n| --- |\n| x\\|y z |" == formatted(["a"], [("x|y\nz",)], "markdown")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("jit(f)/g.<locals>.h_1", "jit(f)/g.\\<locals>.h_1"),
+        ("__init__", "\\_\\_init\\_\\_"),
+        ("a*b*c `d` ~e~ \\", "a\\*b\\*c \\`d\\` \\~e\\~ \\\\"),
+        ("&lt; a & b", "\\&lt; a & b"),
+        ("f32[8,16]{1,0}", "f32[8,16]{1,0}"),
+        (["<x>"], "['\\<x>']"),
+    ],
+)
+def test_a_text_in_markdown_is_shown_as_it_is(text, expected):
+    """A page that shows Markdown takes no name for a tag, and no star or underscore for emphasis."""
+    assert f"| a\\_ |\n| --- |\n| {expected} |" == answer_text(["a_"], [(text,)], "markdown")
 
 
 def test_json_has_an_object_for_each_row():
