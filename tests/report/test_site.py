@@ -5,7 +5,10 @@ import logging
 import random
 import re
 import shutil
+import socket
 import string
+import struct
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -22,6 +25,7 @@ from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.commands.site import site_folder
 from bufferhouse.compare.gate import Accepted
 from bufferhouse.report.site.addresses import LONGEST, run_address, slug, step_address
+from bufferhouse.report.site.server import site_server
 from bufferhouse.report.site.site import Wishes, build_from
 from bufferhouse.report.site.target import target_of
 from bufferhouse.report.text.figures import human_bytes, printable
@@ -419,6 +423,25 @@ def test_who_is_alive_at_a_moment_owns_the_bytes_of_the_timeline(browser, site: 
                  " one.dispatchEvent(new Event('change')); })()")  # fmt: skip
         assert page.ask(rows) < everything
     assert [[space, positions] for space, positions in expected] == found
+
+
+def test_a_browser_that_leaves_early_is_no_fault(tmp_path, capfd):
+    """It goes to another page before it has all of a file; the server says nothing of it and serves on."""
+    (tmp_path / "large.js").write_bytes(b" " * (8 << 20))
+    with site_server(tmp_path, 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            host = f"127.0.0.1:{server.server_address[1]}"
+            with socket.create_connection(server.server_address) as client:
+                client.sendall(f"GET /large.js HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                assert b"HTTP/1.0" == client.recv(8)
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            assert 8 << 20 == len(urllib.request.urlopen(f"http://{host}/large.js").read())
+        finally:
+            server.shutdown()
+            thread.join()
+    assert ("", "") == tuple(capfd.readouterr())
 
 
 @pytest.fixture(scope="module")

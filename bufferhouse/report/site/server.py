@@ -1,5 +1,6 @@
 """A site on 127.0.0.1, for the browser of whoever sits at this machine."""
 
+import sys
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -34,6 +35,13 @@ class _Handler(SimpleHTTPRequestHandler):
         """Say nothing about requests."""
 
 
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a browser that has gone to another page before it had all of a file."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def site_server(folder: Path, port: int) -> ThreadingHTTPServer:
     """Return a server of a folder on 127.0.0.1; port 0 takes any that is free. Its `serve_forever` is to be called.
 
@@ -41,7 +49,7 @@ def site_server(folder: Path, port: int) -> ThreadingHTTPServer:
         UsageError: the port is taken, or is none.
     """
     try:
-        return ThreadingHTTPServer(("127.0.0.1", port), partial(_Handler, directory=str(folder)))
+        return _Server(("127.0.0.1", port), partial(_Handler, directory=str(folder)))
     except (OSError, OverflowError) as error:
         raise UsageError(
             f"--port {port}: {getattr(error, 'strerror', None) or error}; another one, or 0 for any"
