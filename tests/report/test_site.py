@@ -38,6 +38,7 @@ from tests.report.sites import REMOTE, arrived, crawl, dead_links, go, led_to, p
 pytestmark = pytest.mark.browser
 SOURCE_URL = "https://code.example/blob/main/{file}#L{line}"
 TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
+TPU_BEFORE = "tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8"
 WISHES = Wishes(SOURCE_URL)
 LEFT_OUT = (
     "jit_sort_pairs", "jit_while_simple", "jit_fft", "jit_cholesky_solve", "jit_donate*", "jit_dt_*",
@@ -545,6 +546,30 @@ def test_any_two_runs_are_compared_as_they_were_chosen_last(browser, site: Path)
         arrived(page, "document.querySelector('#any-table tbody tr')")
         assert (found, links) == (page.ask(table), page.ask("document.getElementById('any-links').textContent"))
         assert quick in page.ask("location.hash")
+
+
+@pytest.mark.parametrize("runs", [("jaxlib-0.10.0", TPU_BEFORE), (TPU_BEFORE, TPU), ("jaxlib-0.6.0", "jaxlib-0.8.0")])
+def test_any_two_runs_differ_as_compare_says(browser, site: Path, example_warehouse: Path, runs: tuple[str, str]):
+    """Across compile targets, too; a program that has nothing in a memory space takes 0 bytes of it."""
+    told = json.loads(call("compare", *runs, "--warehouse", example_warehouse, "--format", "json").out)["programs"]
+    expected = sorted(
+        [one["program_name"], one["status"], one["memory_space"], one["before_bytes"], one["after_bytes"]]
+        for one in told
+        if one["before_bytes"] != one["after_bytes"]
+    )
+    with browser.opened(f"{(site / 'compare/any.html').resolve().as_uri()}#{'..'.join(map(slug, runs))}") as page:
+        page.wait_for("document.querySelector('#any-table tbody tr')")
+        page.ask("document.querySelectorAll('#any-table button').forEach((one) => !one.hidden"
+                 " && /more: show/.test(one.textContent) && one.click())")  # fmt: skip
+        rows = page.ask(
+            "[...document.querySelectorAll('#any-table tbody tr')]"
+            ".map((row) => [...row.cells].map((cell) => cell.title || cell.textContent))"
+        )
+    found = [
+        [row[0], row[1], int(row[3]), *(None if cell == "–" else int(re.sub(r"\D", "", cell)) for cell in row[4:6])]
+        for row in rows
+    ]
+    assert expected == sorted(found)
 
 
 def test_the_index_searches_all_programs_and_filters_what_moved(browser, site: Path):

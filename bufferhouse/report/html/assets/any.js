@@ -12,24 +12,42 @@ function loaded(slug) {
   });
 }
 
-/** Rows of a run by program, target, platform and memory space. */
-function byKey({ columns, rows }) {
-  const at = (row, name) => row[columns.indexOf(name)];
-  return new Map(rows.map((row) => [
-    ["program_id", "compile_target", "platform", "memory_space"].map((name) => at(row, name)).join("\n"),
-    Object.fromEntries(columns.map((name, i) => [name, row[i]])),
-  ]));
+/** The programs of a run, each with its rows by memory space; `key` says which program it is. */
+function programsOf({ columns, rows }) {
+  const found = new Map();
+  for (const cells of rows) {
+    const row = Object.fromEntries(columns.map((name, i) => [name, cells[i]]));
+    const key = ["program_id", "compile_target", "platform"].map((name) => row[name]).join("\n");
+    if (!found.has(key)) found.set(key, { id: row.program_id, spaces: new Map() });
+    found.get(key).spaces.set(row.memory_space, row);
+  }
+  return found;
+}
+
+/** Pairs of programs of two runs, as `compare` makes them: of one compile target, then across targets where it is clear. */
+function pairsOf(olds, news) {
+  const pairs = [...news].filter(([key]) => olds.has(key)).map(([key, now]) => [olds.get(key), now]);
+  const left = (own, other) => [...own].filter(([key]) => !other.has(key)).map(([, one]) => one);
+  const gone = left(olds, news), come = left(news, olds);
+  const only = (programs, id) => { const same = programs.filter((one) => one.id === id); return same.length === 1 ? same[0] : null; };
+  for (const now of come) {
+    const old = only(come, now.id) && only(gone, now.id);
+    pairs.push([old, now]);
+    if (old) gone.splice(gone.indexOf(old), 1);
+  }
+  return [...pairs, ...gone.map((old) => [old, null])];
 }
 
 function differences(before, after, metric) {
-  const olds = byKey(before), news = byKey(after);
-  return [...new Set([...news.keys(), ...olds.keys()])].map((key) => {
-    const old = olds.get(key), now = news.get(key), any = now ?? old;
-    const [from, to] = [old?.[metric] ?? null, now?.[metric] ?? null];
-    const change = from === null || to === null ? null : to - from;
-    const status = !old ? "new" : !now ? "gone" : change === null ? "not compared" : change ? "changed" : "unchanged";
-    return [any.program_name, status, any.compile_target, any.memory_space, from, to, change, any.program_link];
-  }).sort((a, b) => Math.abs(b[6] ?? 0) - Math.abs(a[6] ?? 0) || Math.max(b[4] ?? 0, b[5] ?? 0) - Math.max(a[4] ?? 0, a[5] ?? 0));
+  return pairsOf(programsOf(before), programsOf(after)).flatMap(([old, now]) =>
+    [...new Set([...now?.spaces.keys() ?? [], ...old?.spaces.keys() ?? []])].map((space) => {
+      const any = now?.spaces.get(space) ?? old.spaces.get(space);
+      // A program that has nothing in a memory space takes 0 bytes of it.
+      const bytes = (one) => { const row = one?.spaces.get(space); return row ? row[metric] : one ? 0 : null; };
+      const [from, to] = [bytes(old), bytes(now)], change = from === null || to === null ? null : to - from;
+      const status = !old ? "new" : !now ? "gone" : change === null ? "not compared" : change ? "changed" : "unchanged";
+      return [any.program_name, status, any.compile_target, space, from, to, change, any.program_link];
+    })).sort((a, b) => Math.abs(b[6] ?? 0) - Math.abs(a[6] ?? 0) || Math.max(b[4] ?? 0, b[5] ?? 0) - Math.max(a[4] ?? 0, a[5] ?? 0));
 }
 
 const chosen = () => ["before", "after", "metric"].map((name) => chooser.querySelector(`[name=${name}]`).value);
