@@ -6,6 +6,7 @@ files, no network, no extensions, no names of Python, and settings that are lock
 a file system that cannot write (`lake.files`). docs/decisions/0013-what-a-reader-may-ask.md says why.
 """
 
+import re
 import resource
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,6 +27,7 @@ from bufferhouse.query.statements import Answer
 SEARCH_PATH = "marts,staging,raw"
 _CHUNK = 2048  # rows
 _BATCH = 65536  # rows, which make a row group of Parquet
+_INTERVAL = re.compile(r"\bINTERVAL\b")
 T = TypeVar("T")
 
 
@@ -52,8 +54,7 @@ class Door:
         Raises:
             UsageError: the statement is refused, DuckDB cannot run it, or it takes more than the limits.
         """
-        with self._running(sql, parameters) as cursor:
-            columns = [column[0] for column in cursor.description]
+        with self._running(sql, parameters, has_texts=True) as (cursor, columns):
             rows: list[tuple] = []
             while chunk := cursor.fetchmany(_CHUNK):
                 rows += chunk
@@ -70,19 +71,27 @@ class Door:
         Raises:
             UsageError: as `told`.
         """
-        with self._running(sql, parameters) as cursor:
+        with self._running(sql, parameters) as (cursor, _):
             return tell(cursor.to_arrow_reader(_BATCH))
 
     @contextmanager
-    def _running(self, sql: str, parameters: Mapping[str, Any] | None) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _running(
+        self, sql: str, parameters: Mapping[str, Any] | None, *, has_texts: bool = False
+    ) -> Iterator[tuple[duckdb.DuckDBPyConnection, list[str]]]:
+        """Yield a cursor of the answer and the names of its columns; with `has_texts` intervals are texts."""
         limits = self.limits
+        given = dict(parameters) if parameters else None
         watch = interrupted_after(self.con, limits.seconds, self._give_up)
         try:
             with bounded_memory(limits.memory_bytes + OUTSIDE_BYTES), watch as ctrl_c:
                 statement = judged(self.con, sql, self._others)
                 self._check_parameters(sql, parameters or {})
                 self.con.execute("BEGIN TRANSACTION READ ONLY")
-                yield self.con.execute(statement, dict(parameters) if parameters else None)
+                cursor = self.con.execute(statement, given)
+                columns = [column[0] for column in cursor.description]
+                if has_texts and (texts := intervals_as_text(statement, [str(one[1]) for one in cursor.description])):
+                    cursor = self.con.execute(texts, given)
+                yield cursor, columns
         except duckdb.InterruptException:
             if ctrl_c.is_set():
                 raise KeyboardInterrupt from None
@@ -128,6 +137,24 @@ class Door:
     def _roll_back(self) -> None:
         with suppress(duckdb.Error):  # nothing may have been begun
             self.con.execute("ROLLBACK")
+
+
+def intervals_as_text(statement: str, types: list[str]) -> str | None:
+    """Return a statement that answers the same, with intervals as DuckDB writes them; None where there are none.
+
+    Python has no months: of `1 month` it makes 30 days.
+    """
+    if not any(_INTERVAL.search(one) for one in types):
+        return None
+    starts, text = [start for start, _ in duckdb.tokenize(statement)], statement.encode()
+    while starts and text[starts[-1] : starts[-1] + 1] == b";":
+        text = text[: starts.pop()]
+    names = [f"column{number}" for number in range(len(types))]
+    told = [
+        f"CAST({name} AS {_INTERVAL.sub('VARCHAR', one)})" if _INTERVAL.search(one) else name
+        for name, one in zip(names, types, strict=True)
+    ]
+    return f"SELECT {', '.join(told)} FROM (\n{text.decode()}\n) AS answer({', '.join(names)})"
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -55,8 +55,6 @@ def _text(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, datetime):
         return value.replace(tzinfo=None).isoformat(" ")
-    if isinstance(value, timedelta):
-        return _interval(value)
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, list | tuple):
@@ -64,14 +62,6 @@ def _text(value: object) -> str:
     if isinstance(value, dict):
         return f"{{{', '.join(f'{_text(key)}: {_text(one)}' for key, one in value.items())}}}"
     return repr(value) if isinstance(value, str) else str(value)
-
-
-def _interval(value: timedelta) -> str:
-    """Return days and hours as DuckDB writes them, each with the sign: Python calls -1 hour -1 day, 23:00:00."""
-    sign, days = "-" if value < timedelta() else "", abs(value).days
-    hours = (datetime.min + (abs(value) - timedelta(days=days))).time().isoformat()
-    written = [f"{sign}{days} day{'s' if days > 1 else ''}"] if days else []
-    return " ".join([*written, sign + hours] if not written or hours != "00:00:00" else written)
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
@@ -124,8 +114,8 @@ def _plain(value: object) -> object:
         return value
     if isinstance(value, datetime | date):
         return value.isoformat()
-    if isinstance(value, timedelta | bytes):
-        return _text(value)
+    if isinstance(value, bytes):
+        return value.hex()
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     if isinstance(value, dict):

@@ -287,6 +287,29 @@ def test_formats(example_warehouse):
     assert 3 == len(out["table"].splitlines())
 
 
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT age(DATE '2020-03-01', DATE '2020-01-31') AS a, 1 AS a", [{"a": "1 month 1 day", "a_1": 1}]),
+        ("SELECT [INTERVAL '-1 hour', NULL] AS a, 'x'::ENUM ('x') AS b; -- ;", [{"a": ["-01:00:00", None], "b": "x"}]),
+        ("SELECT {'x': INTERVAL 1 MONTH} AS a -- c", [{"a": {"x": "1 month"}}]),
+        (
+            "FROM range(3) SELECT INTERVAL (range) YEAR AS a ORDER BY a DESC LIMIT 2",
+            [{"a": "2 years"}, {"a": "1 year"}],
+        ),
+        (
+            "PIVOT (SELECT 1 AS id, 'k' AS key, INTERVAL 1 MONTH AS one) ON key USING max(one);",
+            [{"id": 1, "k": "1 month"}],
+        ),
+        ("SELECT 'INTERVAL' AS a, NULL::INTERVAL AS b", [{"a": "INTERVAL", "b": None}]),
+    ],
+)
+def test_intervals_are_as_duckdb_writes_them(example_warehouse, sql, expected):
+    """A month is no 30 days, and an hour less is no day less and 23 hours; the rows stay in their order."""
+    outcome = call("query", sql, "--warehouse", example_warehouse, "--format", "json")
+    assert (expected, "") == (json.loads(outcome.out), outcome.err)
+
+
 def test_output_goes_to_a_file(example_warehouse, tmp_path):
     """-o writes what would be printed, and prints nothing."""
     words = ["query", "SELECT 1 AS one", "--warehouse", example_warehouse, "--format", "csv"]

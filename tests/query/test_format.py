@@ -1,7 +1,7 @@
 """Rows as text."""
 
 import json
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
@@ -81,10 +81,6 @@ def test_no_rows_still_show_the_columns(form):
     [
         (datetime(2026, 1, 31, 12, 0, 0, 250000), "2026-01-31 12:00:00.250000", "2026-01-31T12:00:00.250000"),
         (datetime(9, 1, 1), "0009-01-01 00:00:00", "0009-01-01T00:00:00"),
-        (timedelta(hours=-1), "-01:00:00", "-01:00:00"),
-        (timedelta(days=1, microseconds=5), "1 day 00:00:00.000005", "1 day 00:00:00.000005"),
-        (timedelta(days=-2), "-2 days", "-2 days"),
-        (timedelta(), "00:00:00", "00:00:00"),
         (b"\x00\xff", "00ff", "00ff"),
         (float("nan"), "nan", "NaN"),
         (float("-inf"), "-inf", "-Infinity"),
@@ -95,7 +91,7 @@ def test_no_rows_still_show_the_columns(form):
     ],
 )
 def test_a_value_of_any_type_is_told_whole(value, text, json_value):
-    """Parts of a second, negative intervals, bytes and what is nested: nothing is cut, and JSON is JSON."""
+    """Parts of a second, bytes and what is nested: nothing is cut, and JSON is JSON."""
 
     def refused(word: str) -> None:
         raise ValueError(f"JSON has no {word}")
