@@ -72,7 +72,9 @@ def _named(con: duckdb.DuckDBPyConnection, word: str) -> tuple[str, str, list[tu
         if columns := execute(con, _COLUMNS, schema=candidate, name=name).fetchall():
             return candidate, name, columns
     near = tables_like(con, word)
-    raise UsageError(f"there is no table {word}; " + (f"did you mean {near[0]}?" if near else ".tables lists them"))
+    raise UsageError(
+        f"there is no table {word}; " + (f"did you mean {near[0]}?" if near else "SHOW ALL TABLES lists them")
+    )
 
 
 def read_by(con: duckdb.DuckDBPyConnection, sql: str) -> list[str]:

@@ -36,6 +36,7 @@ def asked(warehouse, tool, page=FIRST, **arguments):
         ("explain_program", {"program": "'; DELETE FROM raw.dumps; --"}, "there is no program"),
         ("oom", {"run": "/etc/passwd"}, "there is no run"),
         ("describe_mart", {"name": "marts.peak"}, "there is no table marts.peak"),
+        ("describe_mart", {"name": "zzz"}, "there is no table zzz; SHOW ALL TABLES lists them"),
         ("ask", {"name": "../reports/compare_runs"}, "there is no question"),
         ("ask", {"name": "biggest_at_peak", "parameters": {"rows": "x"}}, "expected a whole number"),
         ("ask", {"parameters": {"rows": 1}}, "parameters: expected the name of a question with them"),
@@ -113,6 +114,13 @@ def test_a_number_of_json_is_that_number(example_warehouse, value):
     """However it is written."""
     found = asked(example_warehouse, "query", sql="SELECT $x AS a", parameters={"x": value})
     assert [{"a": value}] == found["rows"]
+
+
+def test_compare_tells_its_warnings(example_warehouse):
+    """As its text does: an answer without a program says why."""
+    found = asked(example_warehouse, "compare", before="jaxlib-0.6.0", after="jaxlib-0.7.0", memory_space=77)
+    assert [] == found["programs"]
+    assert "Neither run has an allocation in the memory space that is asked for; there are: 0." == found["note"]
 
 
 def test_null_is_the_default_that_is_null(example_warehouse):
