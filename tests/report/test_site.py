@@ -587,3 +587,23 @@ def test_the_index_searches_all_programs_and_filters_what_moved(browser, site: P
         )
         go(page, "document.querySelector('#found a')")
         assert "jit_transformer2_fwd" == page.ask("document.querySelector('h1').textContent")
+
+
+def test_a_filter_keeps_what_was_searched_and_sorted(browser, site: Path):
+    """The rows that are left are those with the words, in the order that was chosen."""
+    change = (
+        "(() => {{ const one = document.querySelector('{}'); one.value = '{}';"
+        " one.dispatchEvent(new Event('input')); }})()"
+    )
+    shown = (
+        "[...document.querySelectorAll('#movers tbody tr')]"
+        ".map((row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+    head = "document.querySelector('#movers thead').rows[0].cells[3]"
+    with browser.opened(site / "index.html") as page:
+        page.ask(change.format("#movers-place input[type=search]", "train"))
+        page.ask(f"{head}.firstChild.click(), {head}.firstChild.click()")
+        before = page.ask(shown)
+        page.ask(change.format("#filters [name=platform]", "cpu"))
+        assert [row for row in before if row[7] == "cpu"] == page.ask(shown) != before
+        assert "ascending" == page.ask(f"{head}.ariaSort")

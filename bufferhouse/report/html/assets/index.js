@@ -12,11 +12,20 @@ function filterMovers() {
   const place = document.getElementById("movers-place"), old = place.querySelector("table");
   const heads = tables.movers.columns.map(({ kind }, i) => element("th", { scope: "col", className: kind === "text" ? "text" : "" },
     old.tHead.rows[0].cells[i].textContent));
+  const words = place.querySelector("input[type=search]")?.value;
+  const by = Array.from(old.tHead.rows[0].cells).findIndex((head) => head.ariaSort), { ariaSort } = old.tHead.rows[0].cells[by] ?? {};
   const table = element("table", { id: "movers", ariaLabel: old.ariaLabel ?? "What moved" });
   table.append(element("thead", {}, element("tr", {}, ...heads)), element("tbody"));
   place.replaceChildren(element("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: "What moved" }, table));
   prepare(table, tables.movers);
   chooseColumns(table);
+  // What was searched stays searched, what was sorted sorted.
+  for (let clicks = 0; by >= 0 && heads[by].ariaSort !== ariaSort && clicks < 2; clicks += 1) heads[by].firstChild.click();
+  const search = place.querySelector("input[type=search]");
+  if (search && words) {
+    search.value = words;
+    search.dispatchEvent(new Event("input"));
+  }
 }
 
 const names = [...new Set(shownMovers.map((row) => row.run_name))];
