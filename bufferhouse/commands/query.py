@@ -70,7 +70,9 @@ def query(
             "--memory", min=64, help="The MiB that a statement may take; else half of the memory, at most 4096."
         ),
     ] = None,
-    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="The rows that an answer may have.")] = 1_000_000,
+    max_rows: Annotated[
+        int, typer.Option("--max-rows", min=1, help="The rows that an answer may have; in Parquet any number.")
+    ] = 1_000_000,
     wait: WaitOption = 0.0,
 ) -> None:
     """Query the warehouse in SQL, read-only.
@@ -91,6 +93,8 @@ def query(
     if output_format == "parquet" and output is None:
         raise UsageError("--format parquet: expected -o FILE")
     if questions:
+        if any(given is not None for given in (sql, file, ask, run, output)) or param or source:
+            raise UsageError("--list lists the questions: expected nothing beside it but --format")
         _list(output_format)
         return
     if sum(given is not None for given in (sql, file, ask, run)) > 1:
@@ -151,6 +155,8 @@ def _check_output(output: Path, warehouse: Address | None) -> None:
 
     if output.resolve() in [path.resolve() for path in warehouse_path(warehouse).files]:
         raise UsageError(f"-o {output}: expected another file, found the warehouse")
+    if output.is_dir():
+        raise UsageError(f"-o {output}: expected a file, found a folder")
     check_target("-o", output)
     if not output.absolute().parent.is_dir():
         raise UsageError(f"-o {output}: there is no folder {output.absolute().parent}")

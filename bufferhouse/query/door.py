@@ -18,7 +18,7 @@ import duckdb
 from bufferhouse.engine import faults
 from bufferhouse.engine.limits import OUTSIDE_BYTES, Limits, bounded_memory, interrupted_after
 from bufferhouse.engine.sql import literal
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.guard import judged, other_databases
 from bufferhouse.query.hints import explained
 from bufferhouse.query.spill import spill_folder
@@ -60,8 +60,8 @@ class Door:
                 rows += chunk
                 if len(rows) > self.limits.rows:
                     raise UsageError(
-                        f"the answer has more than {self.limits.rows:,} rows; put a LIMIT behind the statement, or "
-                        "allow more with --max-rows"
+                        f"the answer has more than {counted(self.limits.rows, 'row')}; put a LIMIT behind the "
+                        "statement, or allow more with --max-rows"
                     )
             return tell(Answer(columns, rows))
 

@@ -252,3 +252,17 @@ def test_parquet_says_which_column_it_has_no_type_for(example_warehouse, tmp_pat
     outcome = call("query", f"SELECT 1 AS one, {value} AS a", "--warehouse", example_warehouse, "-o", target)
     expected = "bufferhouse: Parquet has no type for a; write it as text: CAST(a AS VARCHAR)\n"
     assert (2, expected, False) == (outcome.code, outcome.err, target.exists())
+
+
+@pytest.mark.parametrize("words", [["SELECT 1"], ["-o", "x.csv"], ["--param", "a=1"], ["--ask", "biggest_at_peak"]])
+def test_the_list_of_questions_takes_nothing_beside_it(words):
+    """What would be left out is refused."""
+    outcome = call("query", "--list", *words)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert "bufferhouse: --list lists the questions: expected nothing beside it but --format\n" == outcome.err
+
+
+def test_an_answer_is_written_to_no_folder(example_warehouse, tmp_path):
+    """The message names the folder that was given."""
+    outcome = call("query", "SELECT 1", "--warehouse", example_warehouse, "-o", tmp_path)
+    assert (2, f"bufferhouse: -o {tmp_path}: expected a file, found a folder\n") == (outcome.code, outcome.err)
