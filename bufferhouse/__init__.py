@@ -56,7 +56,7 @@ def explain(jitted: Any, *args: Any, chip: str | None = None, **kwargs: Any) -> 
 
 
 def program(
-    name: str, run: str | None = None, *, warehouse: "str | os.PathLike | None" = None, wait: float = 0.0
+    name: str | int, run: str | None = None, *, warehouse: "str | os.PathLike | None" = None, wait: float = 0.0
 ) -> "ProgramView":
     """Return a program of a run, else of the newest that has it; a notebook shows timeline and owners of the peak.
 
@@ -73,4 +73,4 @@ def program(
 
     place = address_of(warehouse)
     place.check_file()
-    return ProgramView(read_program(place, name, run=run, wait=wait))
+    return ProgramView(read_program(place, str(name), run=run, wait=wait))

@@ -53,6 +53,14 @@ def test_a_notebook_shows_timeline_and_owners(example_warehouse):
     assert repr(view).startswith("jit_cnn_train_step\nrun jaxlib-0.6.0 · ")
 
 
+def test_a_program_is_shown_by_its_id_as_the_marts_have_it(example_warehouse):
+    """A number, as well as its text."""
+    with bufferhouse.connect(example_warehouse) as con:
+        (program_id,) = con.sql("SELECT MAX(program_id) FROM peak_memory JOIN observations USING (dump_id)").fetchone()
+    found = [bufferhouse.program(one, warehouse=example_warehouse) for one in (program_id, str(program_id))]
+    assert repr(found[0]) == repr(found[1])
+
+
 def test_dumps_without_live_ranges_and_other_spaces_are_shown(example_warehouse):
     """Every program of the fleet has a form, whatever its dump lacks."""
     with bufferhouse.connect(example_warehouse) as con:
