@@ -41,6 +41,7 @@ def test_where_a_statement_ends(lines, expected):
         ("SELECT 'é'; SELECT 2", ["SELECT 'é'; ", "SELECT 2"]),
         ("SELECT 1;; ;", ["SELECT 1;"]),
         ("-- bye;", []),
+        ("SELECT 1;\0 SELECT 2;", ["SELECT 1;\0 SELECT 2;"]),
         (";", []),
     ],
 )
