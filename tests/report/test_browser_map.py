@@ -197,6 +197,25 @@ def test_the_mouse_moves_and_zooms_the_map(program: Page):
     assert closer["x1"] - closer["x0"] == pytest.approx(program.ask(f"{MAP}.view.x1 - {MAP}.view.x0"))
 
 
+@pytest.mark.parametrize(
+    ("button", "end"), [(2, "contextmenu"), (0, "pointercancel")], ids=["a menu opens", "a finger scrolls"]
+)
+def test_nothing_is_dragged_when_the_button_is_never_let_go(program: Page, button: int, end: str):
+    """What moves over the map then moves nothing."""
+    program.press("0")
+    program.ask(f"{MAP}.zoom(0.5, 0.5)")
+    view, place = program.ask(f"{MAP}.view"), middle(program)
+    send = (
+        f"((kind, dx, button) => {MAP}.canvas.dispatchEvent(new PointerEvent(kind,"
+        f" {{{{ pointerId: 1, button, clientX: {place['x']} + dx, clientY: {place['y']} }}}})))({{}})"
+    )
+    program.ask(f"{MAP}.canvas.setPointerCapture = () => {{}}")  # of a pointer that there is not
+    for words in (f"'pointerdown', 0, {button}", f"'{end}', 0, {button}", "'pointermove', 60, -1"):
+        program.ask(send.format(words))
+    assert view == program.ask(f"{MAP}.view")
+    program.ask(f"delete {MAP}.canvas.setPointerCapture; {MAP}.drag = null")
+
+
 def test_the_keyboard_does_what_the_mouse_does(program: Page):
     """Keys zoom, move, go from value to value and back to everything; what is pinned stands as text below."""
     program.ask(f"{MAP}.canvas.focus()")

@@ -34,6 +34,7 @@ class AllocationMap {
       this.zoom(event.altKey ? 1 : factor, event.shiftKey ? 1 : factor, this.toData(event));
     }, { passive: false });
     canvas.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return; // where a menu opens, the button is never let go
       canvas.focus({ preventScroll: true });
       this.drag = { x: event.clientX, y: event.clientY, view: this.view, moved: false };
       canvas.setPointerCapture(event.pointerId);
@@ -44,6 +45,7 @@ class AllocationMap {
       if (this.drag && !this.drag.moved) this.pin(this.hit(event));
       this.drag = null;
     });
+    canvas.addEventListener("pointercancel", () => { this.drag = null; }); // a finger scrolls the page
     canvas.addEventListener("pointerleave", () => this.point(null));
     new ResizeObserver(() => this.paint()).observe(canvas);
     dark.addEventListener("change", () => this.chooseMode());
