@@ -34,6 +34,7 @@ from bufferhouse.whatif.space import read_space
 from tests.command_line import call, kill_group, start
 from tests.report.pages import HOSTILE
 from tests.report.sites import REMOTE, arrived, crawl, dead_links, go, led_to, pages_of, reached
+from tests.synthetic import Slot, dump_text
 
 pytestmark = pytest.mark.browser
 SOURCE_URL = "https://code.example/blob/main/{file}#L{line}"
@@ -546,6 +547,22 @@ def test_any_two_runs_are_compared_as_they_were_chosen_last(browser, site: Path)
         arrived(page, "document.querySelector('#any-table tbody tr')")
         assert (found, links) == (page.ask(table), page.ask("document.getElementById('any-links').textContent"))
         assert quick in page.ask("location.hash")
+
+
+def test_a_run_may_be_called_as_other_data_of_the_site_is(browser, tmp_path: Path):
+    """Its figures are those of the run."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    for name, size in (("functions", 64), ("runs", 96)):
+        (tmp_path / name).mkdir()
+        dump = tmp_path / name / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
+        dump.write_bytes(dump_text([Slot(0, 2, 0, size)]))
+        run_ingest([str(tmp_path / name)], warehouse, run_name=name)
+    built(warehouse, folder)
+    with browser.opened(f"{(folder / 'compare/any.html').resolve().as_uri()}#functions..runs") as page:
+        page.wait_for("document.querySelector('#any output').textContent.includes('differ')")
+        cells = "[...document.querySelectorAll('#any-table tbody td')].map((cell) => cell.textContent).slice(3)"
+        assert ["64 B", "96 B", "+32 B"] == page.ask(cells)
+        assert [] == page.complaints
 
 
 @pytest.mark.parametrize("runs", [("jaxlib-0.10.0", TPU_BEFORE), (TPU_BEFORE, TPU), ("jaxlib-0.6.0", "jaxlib-0.8.0")])

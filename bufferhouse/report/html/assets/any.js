@@ -2,14 +2,18 @@
 const known = globalThis.siteData?.runs ?? [];
 const chooser = document.getElementById("any");
 
+const figures = new Map(); // promises by run: a run may be called as other data of the site is
+
 function loaded(slug) {
-  if (globalThis.siteData[slug]) return Promise.resolve(globalThis.siteData[slug]);
-  return new Promise((done, failed) => {
+  if (figures.has(slug)) return figures.get(slug);
+  const coming = new Promise((done, failed) => {
     const script = element("script", { src: `../runs/${slug}.js` });
     script.addEventListener("load", () => done(globalThis.siteData[slug]));
-    script.addEventListener("error", () => failed(new Error(slug)));
+    script.addEventListener("error", () => { figures.delete(slug); failed(new Error(slug)); });
     document.head.append(script);
   });
+  figures.set(slug, coming);
+  return coming;
 }
 
 /** The programs of a run, each with its rows by memory space; `key` says which program it is. */
