@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import random
 import re
 
@@ -121,13 +122,54 @@ def test_a_listing_gives_its_allocations():
     [
         "(EngineCore pid=12) ", "[rank3]: ", "[default0]:", "E0000 00:00:1795368595.069269     901 file.cc:530] ",
         "2026-11-22 17:30:32.022086: E external/xla/file.cc:12] ", "\x1b[31m", "(pid=7) [rank1]: ",
+        "2026-11-26T19:22:25.123456789Z stderr F ", "2026-11-26T19:22:25.1234567Z ", "[2026-11-26 19:22:25] ",
+        "2026-11-26 19:22:25,123 ERROR ", "2026-11-26 19:22:25,123 - root - ERROR - ", "[19:22:25] ",
+        "Nov 26 19:22:25 host python[123]: ", "2026-11-26T19:22:25+0000 host python[123]: ", "worker-1  | ",
+        "[pod/train-0/main] ", "[1,3]<stderr>:", "[worker-3] ", "E       ",
+        "2026-11-26T19:22:25.1Z stderr F [rank3]: E1122 17:30:32.022086    1167 file.cc:658] ",
     ],
 )  # fmt: skip
-def test_prefixes_are_taken_off(prefix: str):
-    """Of launchers and logging, on every line of the message; colours too."""
-    text = "".join(f"{prefix}{line}\n" for line in message_of("libtpu-0.0.33/xent").splitlines())
-    [message], [plain] = read(text), read(message_of("libtpu-0.0.33/xent"))
+@pytest.mark.parametrize("name", ["libtpu-0.0.33/xent", "libtpu-0.0.33/pal"])
+def test_prefixes_are_taken_off(name: str, prefix: str):
+    """Of launchers, logging and what collects logs, on every line of the message; colours too."""
+    text = "".join(f"{prefix}{line}".rstrip() + "\n" for line in message_of(name).splitlines())
+    [message], [plain] = read(text), read(message_of(name))
     assert plain.key == message.key
+
+
+@pytest.mark.parametrize("name", [name for name in SAID if SAID[name][0] not in ("T4", "T7")])
+def test_a_message_that_is_quoted_is_read(name: str):
+    """In objects of JSON, one a line or one around all lines, and in an exception as `repr` writes it."""
+    text = message_of(name).rstrip()
+    as_repr = f"ERROR: XlaRuntimeError({text!r})"
+    texts = [
+        "".join(json.dumps({"log": f"{line}\n", "stream": "stderr"}) + "\n" for line in text.splitlines()),
+        json.dumps({"severity": "ERROR", "textPayload": f"Traceback:\n{text}"}),
+        json.dumps({"event": "a step failed", "exc_info": {"exception": text}}),
+        as_repr,
+        json.dumps({"message": as_repr}),
+    ]
+    [plain] = read(text)
+    for one in texts:
+        [message] = read(one)
+        assert plain.key == message.key
+
+
+def test_objects_of_json_tell_who_wrote_them():
+    """Lines of three pods in turn are three messages that say the same; a line that is no object is passed by."""
+    lines = message_of("libtpu-0.0.33/xent").splitlines()
+    records = [{"log": line, "kubernetes": {"pod_name": f"p{pod}"}} for line in lines for pod in range(3)]
+    [message] = read("{ no JSON RESOURCE\n" + "\n".join(map(json.dumps, records)))
+    assert ([], ["p0:", "p1:", "p2:"]) == (message.faults, message.ranks)
+    [message] = read('{"log": "Out of memory while trying to allocate 1.50GiB.", "pod": "\\ud800"}')
+    assert ["\\ud800:"] == message.ranks
+
+
+def test_a_refused_line_in_json_has_its_place():
+    """The column is where it begins in the line of the log."""
+    line = json.dumps({"log": "RESOURCE_EXHAUSTED: quota\n"})
+    [refused] = read(f"fine\n{line}\n")
+    assert (2, 1 + line.index("RESOURCE")) == (refused.line_number, refused.column_number)
 
 
 def test_many_ranks_that_say_the_same_are_one_finding():
