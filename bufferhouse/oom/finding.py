@@ -46,10 +46,12 @@ class Finding:
     def over_bytes(self) -> int | None:
         """By how many bytes it is too much; of the code of the program, which is in no dump, nothing is counted.
 
-        Where what the dump needs would fit without the code, it is what the message prints.
+        Where what the dump needs would fit without the code, or the bytes of the capacity are known only as it is
+        rounded, it is what the message prints.
         """
         over = self.message.figure("exceeded")
-        if None not in (self.needed_bytes, self.capacity_bytes):
+        is_exact = any(one.figure == self.message.limit and one.size_bytes is not None for one in self.figures)
+        if None not in (self.needed_bytes, self.capacity_bytes) and (is_exact or over is None):
             more = self.needed_bytes - self.capacity_bytes
             if more > 0 or over is None:
                 return more

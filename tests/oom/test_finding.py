@@ -12,7 +12,7 @@ from functools import cache
 import pytest
 
 from bufferhouse.ingest.in_memory import in_memory
-from bufferhouse.messages.figures import printed
+from bufferhouse.messages.figures import nominal, printed
 from bufferhouse.messages.join import dumps
 from bufferhouse.messages.message import read_messages
 from bufferhouse.messages.rules import RULES, Parts, capacity_bytes, reproduce
@@ -342,3 +342,11 @@ def test_what_is_too_much_is_what_is_printed_where_only_the_code_does_not_fit(fo
     assert 12_800 == finding.over_bytes
     finding = found("libtpu-0.0.33/kv")
     assert finding.needed_bytes - finding.capacity_bytes == finding.over_bytes
+
+
+def test_what_is_too_much_is_as_printed_where_the_capacity_is_rounded(con):
+    """A limit of somebody's own is known to 5 MiB: where the message says what is too much, that counts."""
+    text = log("libtpu-0.0.33/xent").read_text().replace("15.75G", "15.73G").replace("by 6.22G", "by 6.24G")
+    [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
+    [finding] = explain(con, [message], held(con, "libtpu-0.0.33/xent"))
+    assert (23_593_239_040, nominal("6.24G")) == (finding.needed_bytes, finding.over_bytes)
