@@ -17,7 +17,7 @@ KEYS = (
     b"Ran out of memory", b"would exceed memory", b"Aborting compilation early", b"allocation_size_words <=",
     b"Attempting to allocate", b"Attempting to reserve", b"Out of memory while trying to allocate",
     b"by rematerialization; only reduced to", b"E1001: CompileTimeScopedVmemOom",
-    b"allocation_size_words \\u003c=",  # as JSON of Docker writes it
+    b"B) on device ordinal ", b"allocation_size_words \\u003c=",  # as JSON of Docker writes it
     # A message of which the words above are damaged still has one of these.
     b"RESOURCE_EXHAUSTED", b"compile permanent error", b"exceeds available HBM", b"<= std::numeric_limits<int32_t>",
     DONATION_KEY,
@@ -38,7 +38,8 @@ _STAMP = re.compile(
     rf"|(?:- )?(?:[\w.]+ - )?{_LEVEL}(?: -|:)?(?:[ \t]|$)|E(?= {{3}}|$)"
 )
 _LOGGER = re.compile(
-    r"(?:[IWEF][0-9]{4} [0-9:.]+ +[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.,]+: [IWEF]) [\w./+-]+:[0-9]+\](?: |$)"
+    r"(?:[IWEF][0-9]{4} [0-9:.]+ +[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.,]+: [IWEF](?: +[0-9]+)?)"
+    r" [\w./+-]+:[0-9]+\](?: |$)"
 )
 # An exception as Python's `repr` writes it: line feeds are two characters there.
 _QUOTE = re.compile(r"(['\"])(?=(?:RESOURCE_EXHAUSTED|INTERNAL): )")

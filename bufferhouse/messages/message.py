@@ -3,9 +3,10 @@
 The dialects, by the letters of this module: T1 and T2 a listing of libtpu, T3 one sentence of later releases, T4 a
 compilation that was given up early, T5 one value that is larger than the memory, T6 VMEM, T7 a failed check of a size,
 T8 a program that did not fit while it ran; G1 and G2 are those of GPU, and what CPU says is a G1, too
-(`MaybeOwningCpuMemory::Allocate`). R is a warning of rematerialization: a program of which it speaks may fit. D is a
-warning of JAX about arguments whose donation it does not hand on to XLA (`lower_jaxpr_to_module`,
-jax/_src/interpreters/mlir.py; until 2021 in xla.py): its allocations are these arguments.
+(`MaybeOwningCpuMemory::Allocate`), as is what `StreamExecutorMemoryAllocator::Allocate` says. R is a warning of
+rematerialization: a program of which it speaks may fit. D is a warning of JAX about arguments whose donation it does
+not hand on to XLA (`lower_jaxpr_to_module`, jax/_src/interpreters/mlir.py; until 2021 in xla.py): its allocations are
+these arguments.
 """
 
 import re
@@ -168,6 +169,7 @@ _OPENINGS = (
     ),
     _opening(
         "T8",
+        r"(?:Error loading program(?: '(?P<module>[^']*)')?: )?"
         r"Attempting to (?:allocate|reserve) @allocation@(?: at the bottom of memory)?\. That was not possible\. "
         r"There are @free@ free(?:, " + _S + " reserved, and " + _S + r" reservable)?\." + _END,
         "hbm",
@@ -179,8 +181,13 @@ _OPENINGS = (
     ),
     _opening(
         "G1",
-        r"Out of memory (?:while trying to allocate|allocating) (?P<allocation>[0-9]{1,20}) bytes\." + _END,
+        r"(?:RESOURCE_EXHAUSTED: )?Out of memory (?:while trying to allocate|allocating) "
+        r"(?P<allocation>[0-9]{1,20}) bytes\." + _END,
         has_listing=True,
+    ),
+    _opening(
+        "G1",
+        r"Failed to allocate request for " + _S + r" \((?P<allocation>[0-9]{1,20})B\) on device ordinal [0-9]+" + _END,
     ),
     _opening(DONATION, r"Some donated buffers were not usable: (?P<arguments>[A-Za-z].*)", has_listing=True),
     _opening(
@@ -193,8 +200,9 @@ _BEGINS = re.compile(
     r"(?:E100[01]: \w+: ?)?(?:XLA:TPU compile permanent error\. )?(?:Ran out of memory (?:in memory space|on HBM)"
     r"|Compilation failure: Aborting compilation early|Allocation \(size="
     r"|RET_CHECK failure \([^()]*\) allocation_size_words"
-    r"|Attempting to (?:allocate|reserve) [0-9]|Out of memory while trying to allocate"
-    r"|(?<=RESOURCE_EXHAUSTED: )Out of memory allocating [0-9]|Can't reduce memory use below"
+    r"|(?:Error loading program(?: '[^']*')?: )?Attempting to (?:allocate|reserve) [0-9]"
+    r"|Out of memory while trying to allocate|Failed to allocate request for [0-9]\S* \([0-9]"
+    r"|RESOURCE_EXHAUSTED: Out of memory allocating [0-9]|Can't reduce memory use below"
     r"|E1001: CompileTimeScopedVmemOom:)"
     # Python prints the statement that warns behind the warning: there no argument follows.
     r"|Some donated buffers were not usable: [A-Za-z]"
@@ -211,13 +219,13 @@ _LISTING = {
     "part": re.compile(
         rf"(?P<name>reserved|program|arguments|global|scoped|overlays|HLO temp|stack|heap)\s+"
         rf"(?P<size>{_S}|unknown size)"
-        rf"(?: \([0-9.]+% utilization: Unpadded \((?P<unpadded>{_S})\) Padded \((?P<padded>{_S})\), "
+        rf"(?: \([0-9.]+% utilization(?:: Unpadded \((?P<unpadded>{_S})\) Padded \((?P<padded>{_S})\))?, "
         rf"[0-9.]+% fragmentation \((?P<fragmentation>{_S})\)\))?"
     ),
     "output": re.compile(rf"Output size (?P<size>{_S}); shares (?P<shared>{_S}) with arguments\."),
     "block": re.compile(rf"(?P<number>[0-9]{{1,9}})\. Size: (?P<size>{_S})"),
     "heading": re.compile(
-        r"Largest program (?:allocations|arguments and outputs) in \w+:|No allocations in \w+"
+        r"Largest program (?:allocations|arguments and outputs) in \w+:|No allocations in \w+|Output size unknown\."
         r"|BufferAssignment OOM Debugging\.|BufferAssignment stats:|Peak buffers:"
     ),
     "link": _SEE,

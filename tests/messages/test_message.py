@@ -66,6 +66,17 @@ REPORTED = {
     "See https://x.example/e for more details.",
     "T8": "Attempting to reserve 13.48G at the bottom of memory. That was not possible. There are 12.84G free, 0B "
     "reserved, and 12.84G reservable.",
+    "T8 of a program": "RESOURCE_EXHAUSTED: Error loading program 'jit_step': Attempting to reserve 29.49G at the "
+    "bottom of memory. That was not possible. There are 147.64M free, 0B reserved, and 147.64M reservable. Scope: a",
+    "T1 of 2019": "Compilation failure: Ran out of memory in memory space hbm. Used 17.60G of 16.00G hbm. Exceeded hbm "
+    "capacity by 1.60G.\n\nTotal hbm usage >= 17.60G:\n    reserved        528.00M \n    program          17.08G \n"
+    "    arguments       unknown size \n\nOutput size unknown.\n\nProgram hbm requirement 17.08G:\n"
+    "    reserved          12.0K\n    HLO temp         17.08G (92.8% utilization, 0.3% fragmentation (53.61M))\n\n"
+    "  Largest program allocations in hbm:\n\n  1. Size: 512.00M\n     Unpadded size: 40.50M\n"
+    "     Extra memory due to padding: 471.50M (12.6x expansion)\n     Allocation type: HLO temp\n"
+    "     ==========================\n",
+    "G1 without a listing": "Execution of replica 0 failed: Resource exhausted: Failed to allocate request for 32.00MiB"
+    " (33554432B) on device ordinal 0",
     "G1": "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes.\n"
     "BufferAssignment OOM Debugging.\n"
     "BufferAssignment stats:\n             parameter allocation:   16.00GiB\n"
@@ -87,7 +98,14 @@ def test_dialects_of_public_reports_are_read(dialect: str):
     if dialect == "G1":
         [buffer] = message.allocations
         assert ("4.00GiB", "x.py", 3) == (buffer.size, buffer.source_file, buffer.source_line)
-    assert {"T3b": "jit_step", "G2": "jit_train_step"}.get(dialect) == message.module
+    if dialect == "T1 of 2019":
+        printed = [message.figure(name).printed for name in ("hlo_temp", "hlo_temp_fragmentation", "program_reserved")]
+        assert (1, ["17.08G", "53.61M", "12.0K"]) == (len(message.allocations), printed)
+    if dialect == "G1 without a listing":
+        assert [33_554_432] == [figure.size_bytes for figure in message.figures]
+    modules = {"T3b": "jit_step", "T8 of a program": "jit_step", "G2": "jit_train_step"}
+    assert modules.get(dialect) == message.module
+    assert message.key == again_read("\n".join(message.lines)).key
 
 
 def test_a_sentence_with_a_code_names_its_program():
@@ -121,7 +139,8 @@ def test_a_listing_gives_its_allocations():
     "prefix",
     [
         "(EngineCore pid=12) ", "[rank3]: ", "[default0]:", "E0000 00:00:1795368595.069269     901 file.cc:530] ",
-        "2026-11-22 17:30:32.022086: E external/xla/file.cc:12] ", "\x1b[31m", "(pid=7) [rank1]: ",
+        "2026-11-22 17:30:32.022086: E external/xla/file.cc:12] ",
+        "2020-05-04 09:05:40.721128: E    1578 x/y.cc:76] ", "\x1b[31m", "(pid=7) [rank1]: ",
         "2026-11-26T19:22:25.123456789Z stderr F ", "2026-11-26T19:22:25.1234567Z ", "[2026-11-26 19:22:25] ",
         "2026-11-26 19:22:25,123 ERROR ", "2026-11-26 19:22:25,123 - root - ERROR - ", "[19:22:25] ",
         "Nov 26 19:22:25 host python[123]: ", "2026-11-26T19:22:25+0000 host python[123]: ", "worker-1  | ",
