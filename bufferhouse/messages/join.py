@@ -7,7 +7,7 @@ import duckdb
 
 from bufferhouse.engine.sql import execute
 from bufferhouse.messages.message import Allocation, Message
-from bufferhouse.messages.rules import Parts, reproduce
+from bufferhouse.messages.rules import Parts, is_explained, reproduce
 from bufferhouse.query.statements import Record, ask
 
 
@@ -60,7 +60,7 @@ def _parts(dump: Record) -> Parts:
 def _is_reproduced(con: duckdb.DuckDBPyConnection, message: Message, dump: Record) -> bool:
     """Say whether a dump explains a message: the sum of its figure, else the instruction or shape that it names."""
     if message.dialect in ("T1", "T2", "T3", "T3b", "T3r") and not message.faults:
-        return any(one.figure.name == "used" and one.is_reproduced for one in reproduce(message, _parts(dump)))
+        return is_explained(reproduce(message, _parts(dump)))
     return has_named(con, message, dump["dump_id"])
 
 

@@ -4,6 +4,7 @@ The rules are those that reproduce every specimen to the last printed digit; lib
 that does not reproduce a printed figure is not nearly right: then the figure is unknown.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from bufferhouse.messages.figures import Figure, nominal, printed, shows
@@ -113,6 +114,20 @@ def reproduce(message: Message, parts: Parts | None) -> list[Reproduced]:
         if name in found and not found[name].is_reproduced:
             found[name] = _derived(name, found)
     return list(found.values())
+
+
+def is_explained(figures: Iterable[Reproduced]) -> bool:
+    """Say whether figures of sums are those of a dump: the main one, or temporaries, and arguments where they count.
+
+    What a program takes besides (`global`, `scoped`, `reserved`), which no dump has, is in the main figure, too.
+    """
+    sums = {one.figure.name: one for one in figures if one.figure.name in ("used", "hlo_temp", "arguments")}
+    if "used" in sums and sums["used"].is_reproduced:
+        return True
+    temporaries = sums.get("hlo_temp")
+    return bool(temporaries and temporaries.size_bytes) and all(
+        one.is_reproduced for name, one in sums.items() if name != "used"
+    )
 
 
 def capacity_bytes(message: Message) -> int | None:

@@ -90,7 +90,8 @@ def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding) -> str | None:
     message, dump_id = finding.message, finding.dump["dump_id"]
     if message.module:
         return None
-    if any(one.figure.name == "used" and not one.is_reproduced and one.found_bytes for one in finding.figures):
+    has_sum = any(one.figure.name == "used" and one.found_bytes for one in finding.figures)
+    if has_sum and not rules.is_explained(finding.figures):
         return "its bytes are not the sum of what was used"
     if message.allocations and not join.has_any(con, message.allocations, dump_id):
         return "it has none of the allocations that the message lists"

@@ -1,6 +1,18 @@
--- Which of the dumps that a message may be about explain it: their bytes are what the main figure is the sum of; or, where
--- no rule of sums is about the message, they have what it names.
+-- Which of the dumps that a message may be about explain it: their bytes are what the main figure is the sum of, or the
+-- temporaries and the arguments are beside what the program takes itself; or, where no rule of sums is about the message,
+-- they have what it names.
 -- grain: run_id, message_id, dump_id
+WITH temporaries AS (
+    SELECT
+        run_id,
+        message_id,
+        dump_id,
+        BOOL_OR(figure_name = 'hlo_temp' AND rule_bytes > 0) AND BOOL_AND(is_reproduced) AS is_reproduced
+    FROM intermediate.oom_sums
+    WHERE figure_name IN ('hlo_temp', 'arguments')
+    GROUP BY run_id, message_id, dump_id
+)
+
 SELECT
     c.run_id,  -- The run.
     c.message_id,  -- The message.
@@ -8,7 +20,7 @@ SELECT
     n.dump_id IS NOT NULL AS has_named,  -- The dump has what the message names.
     CASE
         WHEN m.dialect IN ('T1', 'T2', 'T3', 'T3b', 'T3r') AND m.fault_text IS NULL
-            THEN COALESCE(s.is_reproduced, FALSE)
+            THEN COALESCE(s.is_reproduced, FALSE) OR COALESCE(t.is_reproduced, FALSE)
         ELSE n.dump_id IS NOT NULL
     END AS is_explained,  -- The dump explains the message.
     COALESCE(s.is_reproduced, FALSE) AS is_sum  -- The main figure is a sum of its bytes.
@@ -18,3 +30,4 @@ LEFT JOIN intermediate.oom_named AS n
     ON c.run_id = n.run_id AND c.message_id = n.message_id AND c.dump_id = n.dump_id
 LEFT JOIN intermediate.oom_sums AS s
     ON c.run_id = s.run_id AND c.message_id = s.message_id AND c.dump_id = s.dump_id AND s.figure_name = 'used'
+LEFT JOIN temporaries AS t ON c.run_id = t.run_id AND c.message_id = t.message_id AND c.dump_id = t.dump_id

@@ -1,6 +1,7 @@
 """The marts about programs that did not fit: what they say is what `bufferhouse oom` says of the same message."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from bufferhouse.messages.message import once
 from bufferhouse.messages.rows import message_id, stored
 from bufferhouse.messages.rules import RULES
 from bufferhouse.oom.finding import VALUES, Finding, explain
-from tests.oom.specimens import CORPUS, FOLDER, unpacked
+from tests.oom.specimens import CORPUS, FOLDER, log, unpacked, with_global
 
 FACTS = """
     SELECT run_name, message_id, dialect, line_number, is_failure, memory_space_name, module_name, dump_id,
@@ -113,6 +114,16 @@ def test_a_capacity_is_that_of_the_default_memory_space(committed):
     rows = committed.execute("SELECT run_name, capacity_bytes FROM marts.observations_v2").fetchall()
     found = dict(rows)
     assert [(16 << 30) - (258 << 20), None, None] == [found[name] for name in ("xent", "pal", "fit_int8")]
+
+
+def test_what_the_program_takes_itself_speaks_against_no_dump(tmp_path: Path):
+    """The marts join its message to the dump with its temporaries, as the command does."""
+    for name in ("xent", "kv"):
+        for path in (FOLDER / "libtpu-0.0.33" / name).glob("*buffer-assignment.txt"):
+            shutil.copy(path, tmp_path)
+    (tmp_path / "train.log").write_text(with_global(log("libtpu-0.0.33/xent").read_text()))
+    with in_memory([str(tmp_path)]) as con:
+        assert (1, 1) == assert_as_the_command_says(con)
 
 
 @pytest.mark.corpus

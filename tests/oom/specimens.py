@@ -45,3 +45,15 @@ def unpacked(folder: Path) -> Path:
     """The failures of the corpus, unpacked."""
     unpack(CORPUS, folder)
     return folder / "oom"
+
+
+def with_global(text: str) -> str:
+    """The log of `libtpu-0.0.33/xent` as if its program took 260 MiB itself, which is in no dump."""
+    for old, new in (
+        ("Used 21.97G", "Used 22.22G"), ("capacity by 6.22G", "capacity by 6.47G"),
+        ("usage >= 22.22G", "usage >= 22.48G"), ("program          21.97G", "program          22.22G"),
+        ("requirement 21.97G:\n", "requirement 22.22G:\n    global          260.02M\n"),
+    ):  # fmt: skip
+        assert old in text
+        text = text.replace(old, new)
+    return text

@@ -23,7 +23,7 @@ from bufferhouse.whatif.chips import CHIPS
 from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.space import read_space
 from tests.command_line import call
-from tests.oom.specimens import CORPUS, FITS, FOLDER, SAID, failures, log, unpacked
+from tests.oom.specimens import CORPUS, FITS, FOLDER, SAID, failures, log, unpacked, with_global
 
 
 @pytest.fixture(scope="module")
@@ -350,3 +350,16 @@ def test_what_is_too_much_is_as_printed_where_the_capacity_is_rounded(con):
     [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
     [finding] = explain(con, [message], held(con, "libtpu-0.0.33/xent"))
     assert (23_593_239_040, nominal("6.24G")) == (finding.needed_bytes, finding.over_bytes)
+
+
+def test_what_the_program_takes_itself_speaks_against_no_dump(con):
+    """Its global memory is in the main figure and in no dump: the temporaries tell the dump, of several, too."""
+    text = with_global(log("libtpu-0.0.33/xent").read_text())
+    [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
+    for names in (["libtpu-0.0.33/xent"], ["libtpu-0.0.33/xent", "libtpu-0.0.33/kv"]):
+        [finding] = explain(con, [message], held(con, *names))
+        assert ("jit_lm_head_loss", None) == (finding.dump["program_name"], finding.doubt)
+        assert (None, 23_593_239_040) == (finding.needed_bytes, finding.parts["temporaries"])
+    assert "besides, which is in no dump: global 260.02M." in oom_text([finding], [], "table")
+    [finding] = explain(con, [message], held(con, "libtpu-0.0.33/kv"))
+    assert "its bytes are not the sum of what was used" == finding.doubt

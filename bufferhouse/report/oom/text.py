@@ -136,6 +136,10 @@ def oom_sections(finding: Finding) -> list[Section]:
             f"{one.figure.name} {one.figure.printed} is unknown: the rule of this compiler gives "
             f"{size_text(one.found_bytes)} ({one.found_bytes:,} B)"
         )
+    others = [one for one in message.figures if one.name.startswith("program_") and one.printed != "0B"]
+    if any(one.figure.name == "used" for one in unknown) and others:
+        named = ", ".join(f"{one.name.removeprefix('program_')} {one.printed}" for one in others)
+        lines.append(f"It has what the program takes besides, which is in no dump: {named}.")
     figures = [
         {"name": one.figure.name, "printed": one.figure.printed, "bytes": one.size_bytes, "rule": one.rule}
         for one in finding.figures
