@@ -31,6 +31,7 @@ _CONFLICT = re.compile(r"^(<{7}|={7}|>{7}|\|{7})(?: |$)")
 _MOST_SHOWN = 20
 _MOST_BYTES = 64 << 20
 _WAY_OUT = "take what the dumps say with: bufferhouse lock --update DUMPS"
+_ANEW = "write the file anew with: bufferhouse lock DUMPS"
 
 _SITE = {"bytes": int, "kind": str, "values": int, "shape": str, "padding_bytes": int, "op_name": str, "source": str}
 _PADDING = {"padding_bytes": int, "kind": str, "shape": str, "op_name": str, "source": str}
@@ -454,7 +455,8 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[str] | None = None, 
     wanted = None if programs is None else set(programs)
     entries: dict[tuple[str, str, int], Entry] = {}
     faults = [
-        problem
+        # An update is no way out where nothing tells of which program a fault is.
+        problem if key is not None else f"{problem.removesuffix(f'; {_WAY_OUT}')}; {_ANEW}"
         for key, problem in kept.broken
         if key not in fresh.entries or (wanted is not None and fresh.entries[key].function not in wanted)
     ]

@@ -211,3 +211,16 @@ def test_a_conflict_without_a_dump_is_not_guessed(tmp_path: Path):
     path.write_text(f"<<<<<<< HEAD\n{sides[0]}=======\n{sides[1]}>>>>>>> other\n")
     with pytest.raises(LockFault, match="jit_train_step on cpu: expected a dump of it"):
         updated(read_mendable(path), lock_of("layers-4"))
+
+
+@pytest.mark.parametrize("text", ["", "garbage [[\n", "version = 1\n[[program]]\nfunction =\n"])
+def test_a_file_that_no_update_mends_is_written_anew(tmp_path: Path, text: str):
+    """Where nothing tells of which program a fault is, the way out is no update, which found the fault."""
+    path = tmp_path / "memory.lock"
+    path.write_text(text)
+    with pytest.raises(LockFault) as told:
+        updated(read_mendable(path), lock_of("kept"))
+    assert (True, False) == (
+        "write the file anew with: bufferhouse lock DUMPS" in str(told.value),
+        "--update" in str(told.value),
+    )
