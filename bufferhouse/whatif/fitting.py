@@ -37,13 +37,13 @@ class Fit(NamedTuple):
 
 
 def read_size(text: str, option: str = "--fit") -> int:
-    """Return the bytes of a size such as `15.75GiB` or `16G`, binary units all.
+    """Return the bytes of a size such as `15.75GiB`, `16G` or `16GB`, of which the last is decimal.
 
     Raises:
-        UsageError: it is no size.
+        UsageError: it is no size, or a part of a byte.
     """
     found = _SIZE.fullmatch(text.strip())
-    if found is None:
+    if found is None or ("." in found["number"] and found["unit"] in (None, "B")):
         raise UsageError(f"{option}: expected a size such as 15.75GiB, found {text!r}")
     unit = (found["unit"] or "B")[0]
     if found["unit"] in ("KB", "MB", "GB", "TB"):

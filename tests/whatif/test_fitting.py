@@ -137,7 +137,7 @@ def test_sizes_are_read_as_they_are_written(text: str, size: int):
     assert size == read_size(text)
 
 
-@pytest.mark.parametrize("text", ["", "much", "-1GiB", "1e3", "1PiBs", "9" * 11])
+@pytest.mark.parametrize("text", ["", "much", "-1GiB", "1e3", "1PiBs", "9" * 11, "15.75", "0.5B"])
 def test_what_is_no_size_is_refused(text: str):
     """The message shows one that is."""
     with pytest.raises(UsageError, match="expected a size such as"):
