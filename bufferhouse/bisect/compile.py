@@ -5,6 +5,7 @@ import os
 import shlex
 import signal
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -62,7 +63,8 @@ def _run(words: Sequence[str], env: Mapping[str, str], log: IO[bytes], timeout: 
     except OSError as error:
         return f"{program}: {error.strerror}"
     try:
-        code = process.wait(timeout)
+        # Without a limit the kernel would take up the waiting again behind Ctrl-C: polars asks it to (SA_RESTART).
+        code = process.wait(threading.TIMEOUT_MAX if timeout is None else timeout)
     except subprocess.TimeoutExpired:
         return f"took longer than {timeout:g} seconds"
     finally:

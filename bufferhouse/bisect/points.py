@@ -21,6 +21,7 @@ from bufferhouse.sources.flags import effective_flags
 
 _SIGNED = "~bisect-"  # in the name of a run of a bisection, before what was compiled
 _FAILED = "~failed-"  # the same where the compilation failed: its dump is of no program that ran
+_PIECE_BYTES = 1 << 20  # of a file, in memory at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,11 @@ def signature(asked: Asked) -> str:
     told = [list(asked.words), variables, list(asked.flags), asked.flags_variable, list(asked.installed)]
     digest = hashlib.sha256(repr(told).encode())
     for word in asked.words:
-        with suppress(OSError):
-            digest.update(Path(word).read_bytes())
+        with suppress(OSError, ValueError):
+            if Path(word).is_file():  # a pipe or a device may have no end
+                with Path(word).open("rb") as file:
+                    while piece := file.read(_PIECE_BYTES):
+                        digest.update(piece)
     return digest.hexdigest()[:12]
 
 

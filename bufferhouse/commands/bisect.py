@@ -1,6 +1,8 @@
 """`bufferhouse bisect`: the first release, or the first flag, with which a program takes other bytes."""
 
 import io
+import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,7 +82,7 @@ def bisect(
     )  # fmt: skip
     has_own = flags or any("{release}" in word for word in command)
     path = warehouse_path(warehouse)
-    with tempfile.TemporaryDirectory(prefix="bufferhouse-releases-") as folder:
+    with _ended_by_sigterm(), tempfile.TemporaryDirectory(prefix="bufferhouse-releases-") as folder:
         environments = None if has_own else Environments(Path(folder), package, extra or (), python)
         points = Points(asked, _loader(path, wait), lambda: _asked(path, wait), environments, say)
         points.first()
@@ -89,6 +91,16 @@ def bisect(
     give(bisect_text(bisected, output_format, exact=exact))
     if step.first_bad is None:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM, as of a job in CI that is cancelled, end the compilation and remove the environments, too."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _names(

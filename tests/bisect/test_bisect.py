@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from bufferhouse.bisect.points import Asked, signature
 from bufferhouse.paths import CHECKOUT
-from tests.command_line import call
+from tests.command_line import call, kill_group, start
 
 FLEET = CHECKOUT / "examples" / "fleet"
 RELEASES = ["0.4.38", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0"]
@@ -199,3 +200,39 @@ def test_a_good_end_that_fails_is_told(tmp_path: Path):
     assert (2, True) == (said.code, "--good 1: expected a compilation to compare with, found: exit 1: no 1" in said.err)
     said = call("bisect", "jit_f", *words, "--", os.devnull + "/nothing", "{release}")
     assert (2, True) == (said.code, "found: /dev/null/nothing: Not a directory" in said.err)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_compilation_too(tmp_path: Path, monkeypatch, number: int):
+    """Whatever it does; and nothing stays behind where environments and dumps were."""
+    pipe, folder = tmp_path / "pipe", tmp_path / "tmp"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    script = """
+import sys, time
+with open(sys.argv[1], "w", buffering=1) as file:
+    print("begun", file=file)
+    time.sleep(30)
+    print("went on", file=file)
+"""
+    points = ("--release", "1", "--release", "2", "--warehouse", tmp_path / "w.duckdb")
+    process = start(
+        "bisect", "jit_f", *points, "--", sys.executable, "-c", script, pipe, "{release}",
+    )  # fmt: skip
+    try:
+        with pipe.open() as file:
+            assert file.readline()
+            process.send_signal(number)
+            assert "" == file.read()  # the compilation held it open
+        process.communicate(timeout=60)
+    finally:
+        kill_group(process)
+    assert (128 + number, []) == (process.returncode, list(folder.iterdir()))
+
+
+def test_a_word_that_is_no_file_is_not_read(tmp_path: Path):
+    """A pipe would wait for somebody who writes, and a device may have no end."""
+    os.mkfifo(tmp_path / "pipe")
+    words = [sys.executable, str(tmp_path / "pipe"), "/dev/zero", "no\0name"]
+    assert signature(Asked("f", "jaxlib", ["1", "2"], words)) == signature(Asked("f", "jaxlib", ["1", "2"], words))
