@@ -56,6 +56,10 @@ def oom(
     logs, held, run = _parted(sources or [], run, warehouse)
     if run is not None and held:
         raise UsageError("expected directories of dumps or a run of the warehouse, not both")
+    if not logs and run is None:
+        say(
+            "bufferhouse: no log is named, and none there is called like one: *.log, *.out, *.err, stderr.txt and so on"
+        )
     messages, refused = _read(logs)
     findings = []
     if messages or (run is not None and not logs):
@@ -83,6 +87,7 @@ def _page(findings: list, refused: list, place: str) -> str:
     return oom_page(findings, refused, warehouse=place)
 
 
+_PIECE_BYTES = 1 << 12
 Logs = list[Any]
 """Names of logs, and entries of trees that are logs."""
 
@@ -131,7 +136,15 @@ def _read(logs: Logs) -> tuple[list, list]:
 
     def take(name: str, file: BinaryIO) -> None:
         with _told(name):
-            for one in read_messages(file, name):
+            stream = _UntilDamage(file)
+            found = list(read_messages(stream, name))
+            if stream.damage is not None:
+                if not found:
+                    raise stream.damage
+                # A process that was killed leaves its log cut: what it said before counts.
+                expected = "compressed data that is whole"
+                found.append(Refused(stream.line_number, 1, expected, str(stream.damage), name))
+            for one in found:
                 refused.append(one) if isinstance(one, Refused) else messages.append(one)
 
     for name in (one for one in logs if isinstance(one, str)):
@@ -142,6 +155,32 @@ def _read(logs: Logs) -> tuple[list, list]:
             raise UsageError(f"{entry.path}: {file}")
         take(entry.path, file)
     return messages, refused
+
+
+class _UntilDamage:
+    """A stream that ends where its compressed data is damaged: `damage` says how, in the line of `line_number`."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.damage: Exception | None = None
+        self.line_number = 1
+
+    def read(self, size: int) -> bytes:
+        """Read on, as many bytes as there are."""
+        from bufferhouse.sources import compression
+
+        # Piece by piece: where a decompressor fails, what it had of this piece is lost.
+        read = getattr(self._file, "read1", self._file.read)
+        pieces, left = [], size
+        try:
+            while left > 0 and self.damage is None and (piece := read(min(left, _PIECE_BYTES))):
+                pieces.append(piece)
+                left -= len(piece)
+        except compression.DAMAGE as error:
+            self.damage = error
+        data = b"".join(pieces)
+        self.line_number += data.count(b"\n")
+        return data
 
 
 @contextmanager

@@ -125,20 +125,32 @@ class _Text:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._beginning: bytes | None = None
+        self._is_begun = False
         self.byte_count = 0
 
     def read(self, size: int = -1) -> bytes:
         """Read on."""
-        if self._beginning is None:
-            self._beginning = self._stream.read(_BEGINNING_BYTES) or b""
-            if b"\0" in self._beginning:
+        return self._read(size, is_whole=True)
+
+    def read1(self, size: int = -1) -> bytes:
+        """Read what there is at once: nothing of it is lost where the data behind it is damaged."""
+        return self._read(size, is_whole=False)
+
+    def _read(self, size: int, *, is_whole: bool) -> bytes:
+        if self._stream is None:
+            return b""
+        read = self._stream.read if is_whole else getattr(self._stream, "read1", self._stream.read)
+        data = b""
+        if self._is_begun:
+            data = read(size) or b""
+        else:
+            data = read(_BEGINNING_BYTES) or b""
+            self._is_begun = True
+            # A log that was cut while its writer held it open begins with zeros.
+            if b"\0" in data.lstrip(b"\0"):
                 self._stream = None
                 return b""
-            data = self._beginning
-            if size > len(data):
-                data += self._stream.read(size - len(data)) or b""
-        else:
-            data = b"" if self._stream is None else self._stream.read(size) or b""
+            if is_whole and size > len(data):
+                data += read(size - len(data)) or b""
         self.byte_count += len(data)
         return data

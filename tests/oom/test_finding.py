@@ -304,6 +304,31 @@ def test_a_compressed_log_that_is_damaged_is_named(tmp_path, suffix: str):
     assert f"{path}: expected compressed data that is whole, found: " in said.err
 
 
+@pytest.mark.parametrize("is_in_folder", [False, True])
+def test_what_a_cut_log_says_before_its_end_counts(tmp_path, is_in_folder: bool):
+    """A process that was killed leaves compressed data without its end: the message is told, and so is the cut."""
+    path = tmp_path / "train.log.gz"
+    path.write_bytes(gzip.compress(log("libtpu-0.0.33/kv").read_bytes())[:-60])
+    said = call("oom", tmp_path if is_in_folder else path, "--format", "json")
+    found = json.loads(said.out)
+    [failure] = [one for one in found["findings"] if one["is_failure"]]
+    assert (1, "T1", 133) == (said.code, failure["dialect"], failure["line"])
+    assert ["compressed data that is whole"] == [one["expected"] for one in found["refused"]]
+
+
+def test_a_log_in_a_folder_may_begin_with_zeros(tmp_path):
+    """One that was cut while its writer held it open does."""
+    (tmp_path / "train.log").write_bytes(bytes(5000) + log("libtpu-0.0.33/kv").read_bytes())
+    assert 1 == call("oom", tmp_path).code
+
+
+def test_where_there_is_no_log_it_is_said(tmp_path):
+    """Nothing was found in nothing."""
+    (tmp_path / "train").write_bytes(log("libtpu-0.0.33/kv").read_bytes())
+    said = call("oom", tmp_path)
+    assert (0, True) == (said.code, "no log is named, and none there is called like one" in said.err)
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
