@@ -388,3 +388,10 @@ def test_what_the_program_takes_itself_speaks_against_no_dump(con):
     assert "besides, which is in no dump: global 260.02M." in oom_text([finding], [], "table")
     [finding] = explain(con, [message], held(con, "libtpu-0.0.33/kv"))
     assert "its bytes are not the sum of what was used" == finding.doubt
+
+
+def test_another_figure_of_fragmentation_is_told_beside_ours(found):
+    """The message counts it otherwise, and both are called so: who compares them finds both."""
+    finding = found("libtpu-0.0.33/xent")
+    said = " ".join(oom_text([finding], [], "table").split())
+    assert (146_432, True) == (finding.parts["fragmentation"], "by a rule of its own: 155.0K." in said)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from bufferhouse.errors import counted
 from bufferhouse.messages.figures import printed as size_text
+from bufferhouse.messages.figures import shows
 from bufferhouse.messages.message import Refused
 from bufferhouse.oom.finding import Finding, record
 from bufferhouse.report.text.columns import Column
@@ -163,10 +164,14 @@ def oom_sections(finding: Finding) -> list[Section]:
 
 
 def _bars_are(finding: Finding) -> list[str]:
-    if finding.capacity_bytes is None:
-        return ["Padding is a part of the others; fragmentation is a part of the temporaries."]
-    limit = human_bytes(finding.capacity_bytes)
-    return [f"The line | is the capacity, {limit}. Padding and fragmentation are parts of the others."]
+    lines = ["Padding and fragmentation are parts of the others."]
+    if finding.capacity_bytes is not None:
+        lines.insert(0, f"The line | is the capacity, {human_bytes(finding.capacity_bytes)}.")
+    told = finding.message.figure("hlo_temp_fragmentation")
+    own = finding.parts.get("fragmentation")
+    if told and own is not None and not shows(told.printed, own):
+        lines.append(f"The message counts fragmentation by a rule of its own: {told.printed}.")
+    return [" ".join(lines)]
 
 
 def _bars(finding: Finding) -> list[dict]:
