@@ -174,7 +174,11 @@ def _explained(asked: "Asked", points: "Points", step: "Step", path: Any, wait: 
             if after.log is not None:
                 read = read_messages(io.BytesIO(after.log), f"the log of {after.name}")
                 messages = [one for one in read if not isinstance(one, Refused)]
-                candidates = dumps(con, after.run_name) if after.run_name else []
+                # The folder that it dumped into is gone; the run has its dumps.
+                candidates = [
+                    {**one, "source_uri": f"{one['relative_path']} of run {after.run_name}"}
+                    for one in (dumps(con, after.run_name) if after.run_name else [])
+                ]
                 findings = explain(con, once(messages), candidates)
             elif before.program_id is not None:
                 program_ids = list({before.program_id, after.program_id})

@@ -98,6 +98,8 @@ def test_what_did_not_fit_is_explained(tmp_path: Path):
         assert ("fails", compiled) == (found["first_bad"], found["compile_count"])
         finding = next(one for one in found["findings"] if one["is_failure"])
         assert (16_909_336_576, 24 << 30) == (finding["capacity_bytes"], finding["parts"]["arguments"])
+        run = found["points"][-1]["run_name"]
+        assert finding["dump"].endswith(f"-buffer-assignment.txt of run {run}")  # its folder is gone
 
 
 def test_runs_of_others_are_taken_where_they_agree(bisect, example_warehouse: Path, tmp_path: Path):
