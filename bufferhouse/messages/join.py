@@ -6,6 +6,7 @@ from typing import NamedTuple
 import duckdb
 
 from bufferhouse.engine.sql import execute
+from bufferhouse.messages.figures import Figure, range_of
 from bufferhouse.messages.message import Allocation, Message
 from bufferhouse.messages.rules import Parts, is_explained, reproduce
 from bufferhouse.query.statements import Record, ask
@@ -98,3 +99,13 @@ def has_any(con: duckdb.DuckDBPyConnection, allocations: Sequence[Allocation], d
     return (
         not (names or shapes) or execute(con, sql, dump_id=dump_id, names=names, shapes=shapes).fetchone() is not None
     )
+
+
+def has_allocation(con: duckdb.DuckDBPyConnection, figure: Figure, dump_id: int) -> bool:
+    """Say whether a dump has an allocation of the bytes of a figure, or of some that are printed so."""
+    least, most = range_of(figure.printed) if figure.size_bytes is None else (figure.size_bytes, figure.size_bytes)
+    sql = (
+        "SELECT 1 FROM staging.allocations WHERE dump_id = $dump_id AND size_bytes BETWEEN CAST($least AS HUGEINT)"
+        " AND CAST($most AS HUGEINT) LIMIT 1"
+    )
+    return execute(con, sql, dump_id=dump_id, least=str(least), most=str(most)).fetchone() is not None

@@ -395,3 +395,20 @@ def test_another_figure_of_fragmentation_is_told_beside_ours(found):
     finding = found("libtpu-0.0.33/xent")
     said = " ".join(oom_text([finding], [], "table").split())
     assert (146_432, True) == (finding.parts["fragmentation"], "by a rule of its own: 155.0K." in said)
+
+
+@pytest.mark.parametrize(
+    ("said", "doubt"),
+    [
+        ("allocate 5 bytes.", "it has no allocation of 5 bytes"),
+        ("allocate 1.25GiB.", "it has no allocation of 1.25GiB"),
+        ("allocate 8589934592 bytes.", None),
+        ("allocate 8.00GiB.", None),
+        ("allocate 5.00GiB. [executable_name='jit_decode_step']", None),
+    ],
+)
+def test_a_dump_without_an_allocation_of_the_size_is_doubted(con, said: str, doubt: str | None):
+    """What fails while it runs may be of any program, or of none: the only dump there is not taken for its own."""
+    data = io.BytesIO(f"RESOURCE_EXHAUSTED: Out of memory while trying to {said}".encode())
+    [finding] = explain(con, list(read_messages(data)), held(con, "libtpu-0.0.33/kv"))
+    assert (doubt, doubt is None) == (finding.doubt, bool(finding.values))
