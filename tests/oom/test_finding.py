@@ -63,6 +63,7 @@ def test_the_dump_of_a_message_is_not_doubted(found, name: str):
         ("libtpu-0.0.33/xent", "libtpu-0.0.33/kv", "its bytes are not the sum of what was used"),
         ("libtpu-0.0.33/pal", "libtpu-0.0.33/kv", "it has none of the allocations that the message lists"),
         ("libtpu-0.0.33/attn_huge", "libtpu-0.0.33/kv", "it has no instruction fusion.5"),
+        ("libtpu-0.0.33/internal_attn_v6e", "libtpu-0.0.33/kv", "it has no value f32[8,16,16384,16384]"),
     ],
 )
 def test_the_dump_of_another_program_explains_nothing(con, name: str, other: str, doubt: str):
