@@ -413,3 +413,14 @@ def test_a_dump_without_an_allocation_of_the_size_is_doubted(con, said: str, dou
     data = io.BytesIO(f"RESOURCE_EXHAUSTED: Out of memory while trying to {said}".encode())
     [finding] = explain(con, list(read_messages(data)), held(con, "libtpu-0.0.33/kv"))
     assert (doubt, doubt is None) == (finding.doubt, bool(finding.values))
+
+
+def test_a_line_that_is_not_understood_is_an_annotation(tmp_path):
+    """It ends the command with 1, and a workflow shows why."""
+    path = tmp_path / "train.log"
+    path.write_text("RESOURCE_EXHAUSTED: Ran out of memory on HBM, for once.\n")
+    said = call("oom", path, "--format", "github")
+    expected = (
+        f"::error title=bufferhouse oom::{path}:1:21: expected a message that is known, whole in its line, found "
+    )
+    assert (1, True) == (said.code, said.out.startswith(expected))

@@ -68,7 +68,9 @@ def oom_text(findings: Sequence[Finding], refused: Sequence[Refused], form: str)
             }
         )  # fmt: skip
     if form == "github":
-        return "\n".join(map(_annotation, (one for one in findings if one.message.is_failure)))
+        told_ones = [_annotation(one) for one in findings if one.message.is_failure]
+        told_ones += [annotation("error", one, title="bufferhouse oom") for one in _refused_lines(refused)]
+        return "\n".join(told_ones)
     sections = [section for finding in told(findings) for section in oom_sections(finding)]
     if refused:
         sections.append(refused_section(refused))
@@ -77,11 +79,15 @@ def oom_text(findings: Sequence[Finding], refused: Sequence[Refused], form: str)
 
 def refused_section(refused: Sequence[Refused]) -> Section:
     """Return the lines that look like messages and are none that is known, each with its place."""
-    lines = [
+    lines = _refused_lines(refused)
+    return Section(f"{counted(len(refused), 'line')} not understood", [*map(printable, lines)], name="refused")
+
+
+def _refused_lines(refused: Sequence[Refused]) -> list[str]:
+    return [
         f"{one.log}:{one.line_number}:{one.column_number}: expected {one.expected}, found {one.found!r}"
         for one in refused
     ]
-    return Section(f"{counted(len(refused), 'line')} not understood", [*map(printable, lines)], name="refused")
 
 
 def told(findings: Sequence[Finding]) -> list[Finding]:
