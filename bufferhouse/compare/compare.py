@@ -53,10 +53,13 @@ class Compared:
     at_peaks: AtPeaks | None = None
 
     @property
-    def key(self) -> tuple[int | None, int | None, int]:
-        """The dump_ids before and after, None on the side that lacks the program, and the memory space."""
+    def key(self) -> tuple[int, int | None, int | None, int]:
+        """The program, the dump_ids before and after, None on the side that lacks it, and the memory space.
+
+        Without the program it is no key: programs of other names may have equal dumps.
+        """
         before, after = self.pair[:2]
-        return before and before.dump_id, after and after.dump_id, self.memory_space
+        return self.pair.any.program_id, before and before.dump_id, after and after.dump_id, self.memory_space
 
     @property
     def delta_bytes(self) -> int | None:

@@ -31,16 +31,19 @@ def lost_donations(
     Parameters are matched by number and leaf, so only pairs of one signature are looked at. `paths` are the files of
     the run after that may tell the reasons.
     """
-    matched = {(one.dump_id, other.dump_id): other for one, other, *_ in _of_one_signature(pairs)}
+    # Once for all memory spaces, but for each program: those of other names may have equal dumps.
+    matched = {
+        (other.program_id, one.dump_id, other.dump_id): (one, other) for one, other, *_ in _of_one_signature(pairs)
+    }
     taken: dict[int, dict[tuple[int, str], tuple]] = {}
-    ids = sorted({dump_id for key in matched for dump_id in key})
+    ids = sorted({dump.dump_id for pair in matched.values() for dump in pair})
     for dump_id, number, index, *facts in ask(con, "compare_donations", dump_ids=ids).rows if ids else ():
         taken.setdefault(dump_id, {})[number, index] = tuple(facts)
     lost = [
         (after, leaf, facts)
-        for (before, _), after in matched.items()
+        for before, after in matched.values()
         for leaf, facts in taken.get(after.dump_id, {}).items()
-        if not facts[-1] and taken.get(before, {}).get(leaf, (False,))[-1]
+        if not facts[-1] and taken.get(before.dump_id, {}).get(leaf, (False,))[-1]
     ]
     after_ids = sorted({after.dump_id for after, _, _ in lost})
     reasons = _reasons(con, after_run_id, after_ids, paths) if lost else {}

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections import Counter
 
 import pytest
 
@@ -40,6 +41,16 @@ def test_donations_that_are_lost_are_a_finding_of_compare(tmp_path):
     assert (0, True) == (outcome.code, "Donations that are lost" in page.read_text())
     other = json.loads(call("compare", "plain", "donated", "--warehouse", warehouse, "--format", "json").out)
     assert [] == other["lost_donations"]
+
+
+def test_programs_of_equal_dumps_lose_their_own_donations(tmp_path):
+    """A step that lies beside itself under another name loses as many donations as it does under its own."""
+    warehouse, folder = tmp_path / "w.duckdb", shutil.copytree(SGD, tmp_path / "dumps")
+    for file in folder.glob("*/*.jit_step.*"):
+        shutil.copy(file, file.with_name(file.name.replace("jit_step", "jit_other")))
+    assert 0 == ingest(warehouse, folder)[0]
+    told = json.loads(call("compare", "donated", "plain", "--warehouse", warehouse, "--format", "json").out)
+    assert {"jit_other": 18, "jit_step": 18} == Counter(one["program"] for one in told["lost_donations"])
 
 
 @pytest.fixture

@@ -13,8 +13,10 @@ from bufferhouse.models import build
 from bufferhouse.report.compare.data import Comparison, read_comparison
 from bufferhouse.report.compare.text import compare_text
 from tests.command_line import call
+from tests.ingests import SUFFIX
 from tests.models.small_models import outdate
 from tests.report.pages import HOSTILE
+from tests.synthetic import small_dump
 from tests.warehouses import rows
 
 BEFORE, AFTER = "jaxlib-0.4.38", "jaxlib-0.6.0"
@@ -314,3 +316,26 @@ def test_names_do_nothing_on_a_terminal(changed: Path):
         text = compare_text(comparison, form)
         assert "" == "".join(char for char in text if not char.isprintable() and char != "\n")
         assert form == "markdown" or 120 >= max(map(cell_len, text.splitlines()))
+
+
+def test_programs_of_equal_dumps_have_causes_of_their_own(warehouse: Path, tmp_path: Path):
+    """Two programs whose dumps are the same bytes on both sides are each told once, and each sums to its change."""
+    for number, run in enumerate(("before", "after")):
+        (tmp_path / run).mkdir()
+        for name in ("jit_f", "jit_g"):
+            file = tmp_path / run / f"module_0001.{name}.cpu_after_optimizations{SUFFIX}"
+            file.write_bytes(small_dump(8 * number))
+    assert 0 == call("ingest", tmp_path / "before", tmp_path / "after", "--warehouse", warehouse).code
+    words = ("compare", "before", "after", "--warehouse", warehouse, "--fail-over", "1B", "--format")
+    found = json.loads(call(*words, "json").out)
+    for programs in (found["programs"], found["gate"]["offenders"]):
+        assert ["jit_f", "jit_g"] == sorted(program["program_label"] for program in programs)
+    assert [[8], [8]] == [[cause["bytes"] for cause in program["causes"]] for program in found["programs"]]
+    said = call(*words, "table").out
+    for name in ("jit_f", "jit_g"):
+        part = said.partition(f"Why {name} changed")[2].partition("\n\n")[0]
+        assert (1, 1) == (said.count(f"Why {name} changed"), part.count("+8 B  changed shape"))
+    page = tmp_path / "page.html"
+    call(*words, "table", "--html", page)
+    told = [page.read_text().count(f"Matched at the peaks of {name}") for name in ("jit_f", "jit_g")]
+    assert told[0] == told[1] > 0

@@ -17,7 +17,7 @@ from bufferhouse.config.threshold import Threshold
 from bufferhouse.query.statements import Record
 from bufferhouse.report.text.figures import exact_bytes, human_bytes
 
-KEY = ("before_dump_id", "after_dump_id", "memory_space")  # of a record, as `Compared.key` is of a row
+KEY = ("program_id", "before_dump_id", "after_dump_id", "memory_space")  # of a record, as `Compared.key` is of a row
 OF_THE_PROGRAM = ("program_id", "program_label", "platform", "memory_space", "before_dump_id", "after_dump_id")
 # The columns of the sizes, named as the measures are.
 _COLUMNS = {
