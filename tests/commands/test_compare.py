@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import Outcome, call
+from tests.ingests import SUFFIX
+from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import rows
 
 BEFORE, AFTER = "jaxlib-0.4.38", "jaxlib-0.6.0"
@@ -141,6 +143,43 @@ def test_github_reads_one_command_a_line(compare, tmp_path: Path):
     assert "1 program over 5 %25, 1 MiB, 0 accepted" in notice
 
 
+def spaced_runs(folder: Path) -> list[Path]:
+    """Two runs of one program, which grows in two memory spaces."""
+    for number, run in enumerate(("small", "large")):
+        slots = [Slot(0, 2, 0, 64 << number), Slot(0, 2, 0, 64 << number, allocation=1)]
+        file = folder / run / f"module_0001.jit_f.cpu_after_optimizations{SUFFIX}"
+        file.parent.mkdir()
+        file.write_bytes(dump_text(slots, [", preallocated-temp", ", color 1, preallocated-temp"]))
+    return [folder / "small", folder / "large"]
+
+
+def test_github_counts_programs_as_the_terminal_does(warehouse: Path, tmp_path: Path):
+    """A program that grows in two memory spaces is one program over the limit."""
+    assert 0 == call("ingest", *spaced_runs(tmp_path), "--warehouse", warehouse).code
+    words = ("compare", "small", "large", "--fail-over", "5%", "--warehouse", warehouse)
+    assert "1 program grew by at least 5 %, in 2 of 2 comparisons." in call(*words).out
+    assert call(*words, "--format", "github").out.endswith(
+        "2 comparisons of reserved bytes, 1 program over 5 %25, 0 accepted\n"
+    )
+
+
+def test_the_gate_says_what_it_could_not_judge(warehouse: Path, tmp_path: Path):
+    """Programs without a known peak and refused dumps are told on a terminal and on GitHub."""
+    for number, run in enumerate(("before", "after")):
+        (tmp_path / run).mkdir()
+        without_live_ranges = small_dump(number).split(b"\n\n")[0] + b"\n"
+        for name, text in (("jit_f", small_dump(0)), ("jit_g", without_live_ranges)):
+            (tmp_path / run / f"module_0001.{name}.cpu_after_optimizations{SUFFIX}").write_bytes(text)
+    (tmp_path / "after" / f"module_0002.jit_h.cpu_after_optimizations{SUFFIX}").write_text("nonsense\n")
+    assert 1 == call("ingest", tmp_path / "before", tmp_path / "after", "--warehouse", warehouse).code
+    words = ("compare", "before", "after", "--metric", "occupied", "--fail-over", "5%", "--warehouse", warehouse)
+    said, github = call(*words), call(*words, "--format", "github")
+    assert (0, 0) == (said.code, github.code)
+    assert "Nothing grew by 5 %, of 1 comparison; 1 more without known bytes." in said.out
+    assert "::warning title=bufferhouse::Dumps of the run after were refused: " in github.out
+    assert "1 comparison of the occupied peak, 1 more without known bytes, 0 programs over 5 %25" in github.out
+
+
 def test_what_was_accepted_passes_until_it_grows(compare, tmp_path: Path):
     """Up to its bytes the program is let through and said so; with a byte less it is refused again."""
     found = objects(compare("--format", "json"))["programs"]
@@ -156,7 +195,23 @@ def test_a_gate_on_nothing_is_not_passed(compare):
     """Runs without a common program do not pass by having none that grew."""
     said = compare("--fail-over", "5%", runs=("seeds", AFTER))
     assert 1 == said.code
-    assert "nothing was compared" in said.out
+    assert "nothing was compared: no program has known bytes in both runs" in said.out
+
+
+def test_a_gate_without_a_comparison_says_what_takes_too_much(warehouse: Path, tmp_path: Path):
+    """Where all programs are reshaped, and those are ignored, the reason says so; headroom counts all the same."""
+    for number, run in enumerate(("small", "large")):
+        (tmp_path / run).mkdir()
+        file = tmp_path / run / f"module_0001.jit_f.cpu_after_optimizations{SUFFIX}"
+        header = f", parameter 0, shape |u8[{64 << number}]| at ShapeIndex {{}}"
+        file.write_bytes(dump_text([Slot(0, 2, 0, 64 << number)], [header]))
+    assert 0 == call("ingest", tmp_path / "small", tmp_path / "large", "--warehouse", warehouse).code
+    assert 0 == call("runs", "set", "large", "device_memory_bytes=100", "--warehouse", warehouse).code
+    words = ("--fail-over", "5%", "--headroom", "5%", "--reshaped", "ignore", "--warehouse", warehouse)
+    for form in ("table", "github"):
+        said = call("compare", "small", "large", *words, "--format", form)
+        assert (1, True) == (said.code, "oo little headroom" in said.out)
+        assert "every program that has known bytes in both runs is reshaped, and those are ignored" in said.out
 
 
 def test_nothing_need_be_stored(fleet: Path, compare):

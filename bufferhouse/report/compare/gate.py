@@ -9,7 +9,7 @@ from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.records import KEY
-from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, title
+from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, refused_notes, title
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable, space_title
 from bufferhouse.report.text.github import annotation
@@ -29,19 +29,19 @@ _WHY = Column("why", "accepted because", rank=1)
 
 
 def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *, exact: bool = False) -> list[Section]:
-    """Return the sections of the verdict: offenders, accepted growth, stale entries."""
-    if not verdict.compared_count:
-        return [Section("The gate is not passed", [_nothing()])]
+    """Return the sections of the verdict: offenders, too little headroom, accepted growth, stale entries."""
     show = exactly if exact else dict
     offenders = [show(row) for row in offender_records(comparison, verdict)]
     least = limit.said(exact=exact)
     said = grown(offenders, least) if offenders else f"Nothing grew by {least}"
     # A program is compared in each of its memory spaces.
     places = f", in {len(offenders):,}" if programs_of(offenders) < len(offenders) else ","
+    compared = counted(verdict.compared_count, "comparison")
+    unknown = f"; {_unknown(comparison)}" if _unknown(comparison) else ""
     sections = [
         Section(
             f"The gate is {'' if verdict.is_passed else 'not '}passed",
-            [f"{said}{places} of {counted(verdict.compared_count, 'comparison')}."],
+            [f"{said}{places} of {compared}{unknown}." if verdict.compared_count else _nothing(comparison)],
             _columns(offenders),
             offenders,
             "offenders",
@@ -106,12 +106,14 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
     lines = [annotation("error", gate_message(row, limit)) for row in offender_records(comparison, verdict)]
     lines += [annotation("error", _tight(_record(comparison, row), comparison)) for row in verdict.tight]
     if not verdict.compared_count:
-        lines.append(annotation("error", _nothing()))
+        lines.append(annotation("error", _nothing(comparison)))
     lines += [annotation("warning", gate_message(_record(comparison, row), limit)) for row in verdict.warned]
     lines += [annotation("warning", stale_line(entry)) for entry in verdict.stale]
+    lines += [annotation("warning", note) for note in refused_notes(comparison)]
     total = f"{title(comparison)}: {counted(verdict.compared_count, 'comparison')} of {METRIC_NAMES[comparison.metric]}"
-    over = counted(len(verdict.offenders), "program")
-    lines.append(annotation("notice", f"{total}, {over} over {limit}, {len(verdict.accepted)} accepted"))
+    over = counted(programs_of(offender_records(comparison, verdict)), "program")
+    unknown = f", {_unknown(comparison)}" if _unknown(comparison) else ""
+    lines.append(annotation("notice", f"{total}{unknown}, {over} over {limit}, {len(verdict.accepted)} accepted"))
     return "\n".join(lines)
 
 
@@ -121,8 +123,20 @@ def stale_line(entry: Accepted) -> str:
     return f"nothing grew over the limit for {where}; remove the entry ({printable(entry.why, 80)})"
 
 
-def _nothing() -> str:
+def _nothing(comparison: Comparison) -> str:
+    # Of pairs with known bytes only those of reshaped programs may be left out.
+    if any(row.delta_bytes is not None for row in comparison.rows):
+        return (
+            "nothing was compared: every program that has known bytes in both runs is reshaped, and those are ignored"
+        )
     return "nothing was compared: no program has known bytes in both runs"
+
+
+def _unknown(comparison: Comparison) -> str:
+    """Return how many pairs could not be judged, as their bytes are not known; empty if all could."""
+    pairs = [row for row in comparison.rows if row.before and row.after]
+    count = sum(row.delta_bytes is None for row in pairs)
+    return f"{count:,} more without known bytes" if count else ""
 
 
 def gate_message(row: Record, limit: Threshold) -> str:

@@ -229,12 +229,7 @@ def notes(comparison: Comparison) -> list[str]:
         lines.append(f"Neither run has an allocation in the memory space that is asked for; there are: {there}.")
     elif not comparison.programs:
         lines.append("Neither run has an allocation that is asked for, so there is nothing to compare.")
-    refused = [side["side"] for side in (before, after) if side["reject_count"] and side["dump_count"]]
-    if refused:
-        lines.append(
-            f"Dumps of the run {' and of the run '.join(refused)} were refused: a program that is missing there may be "
-            "in one of them."
-        )
+    lines += refused_notes(comparison)
     guesses = {row["program_label"] for row in comparison.programs if row["guess"]}
     if guesses:
         lines.append(
@@ -250,6 +245,18 @@ def notes(comparison: Comparison) -> list[str]:
     if comparison.programs and all(row["status"] == "unchanged" for row in comparison.programs):
         lines.append("Nothing changed.")
     return lines
+
+
+def refused_notes(comparison: Comparison) -> list[str]:
+    """Return the sentence about refused dumps of runs that have others, too; else nothing."""
+    sides = (comparison.before, comparison.after)
+    refused = [side["side"] for side in sides if side["reject_count"] and side["dump_count"]]
+    if not refused:
+        return []
+    return [
+        f"Dumps of the run {' and of the run '.join(refused)} were refused: a program that is missing there may be "
+        "in one of them."
+    ]
 
 
 def _alone_in_a_part(comparison: Comparison) -> list[str]:

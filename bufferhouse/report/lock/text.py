@@ -13,7 +13,7 @@ from bufferhouse.lock.check import DONATION_LOST, Held, Judged, Moved, changed_b
 from bufferhouse.lock.entry import Site
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.compare.data import Comparison
-from bufferhouse.report.compare.gate import gate_message, gate_object, gate_sections
+from bufferhouse.report.compare.gate import gate_message, gate_object, gate_sections, programs_of
 from bufferhouse.report.compare.records import KEY, program_records
 from bufferhouse.report.site.addresses import function_address
 from bufferhouse.report.site.sources import source_links
@@ -255,7 +255,7 @@ def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison
         said = f"{record['program_label']}: {change}, less than {name} says; lock it with: bufferhouse lock --update"
         lines.append(annotation("notice", said, title=name))
     total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
-    over = counted(len(judged.verdict.offenders), "program")
+    over = counted(programs_of([records[row.key] for row in judged.verdict.offenders]), "program")
     lines.append(annotation("notice", f"{total}, {over} over {limit}, {len(judged.unknown)} not in it", title=name))
     return "\n".join(lines)
 
