@@ -10,6 +10,8 @@ import pytest
 
 from bufferhouse.report.compare.history import read_blame
 from tests.command_line import call
+from tests.ingests import SUFFIX
+from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import rows
 
 CNN = "jit_cnn_train_step"
@@ -100,6 +102,45 @@ def test_a_memory_space_in_which_nothing_lies_is_told(example_warehouse: Path):
     said = call("blame", CNN, "--warehouse", example_warehouse, "--memory-space", "9")
     expected = f"nothing in memory space 9; its memory spaces: {', '.join(map(str, sorted(spaces)))}\n"
     assert (2, "", f"bufferhouse: {CNN} has {expected}") == (said.code, said.out, said.err)
+
+
+def test_a_memory_space_that_comes_or_goes_is_a_change(warehouse: Path, tmp_path: Path):
+    """From nothing and to nothing, as a comparison of the two runs says; no such series is without a change."""
+    for number, sizes in enumerate(((64,), (64, 8), (64, 8), (64,))):
+        slots = [Slot(0, 2, 0, size, allocation=space) for space, size in enumerate(sizes)]
+        headers = [", preallocated-temp", ", color 1, preallocated-temp"][: len(sizes)]
+        file = tmp_path / f"run{number}" / f"module_0001.jit_f.cpu_after_optimizations{SUFFIX}"
+        file.parent.mkdir()
+        file.write_bytes(dump_text(slots, headers))
+    assert 0 == call("ingest", *sorted(tmp_path.glob("run*")), "--warehouse", warehouse).code
+    for metric in ("reserved", "occupied"):
+        found = read_blame(warehouse, "jit_f", metric=metric, memory_space=1).series
+        assert [[("run0", 0), ("run1", 8), ("run2", 8), ("run3", 0)]] == [
+            [(run["run_name"], run["metric_bytes"]) for run in series.runs] for series in found
+        ]
+        assert [("run1", 8), ("run3", -8)] == [(new["run_name"], row.delta_bytes) for _, new, row in found[0].changes]
+        assert [8, -8] == [sum(cause.size_bytes for cause in row.causes) for *_, row in found[0].changes]
+    assert [1, 2, 3, 4] == [run["run_number"] for run in found[0].runs]
+    assert [None, 8, 0, -8] == [run["reserved_change_bytes"] for run in found[0].runs]
+
+
+def test_what_is_not_known_is_not_called_unchanged(warehouse: Path, tmp_path: Path):
+    """A peak of dumps without live ranges is not known; the runs that know it are compared with one another."""
+    texts = {"jit_f": [small_dump(0), None, small_dump(8)], "jit_g": [None, None], "jit_h": [None, small_dump(0)]}
+    for name, dumps in texts.items():
+        for number, text in enumerate(dumps):
+            (tmp_path / f"run{number}").mkdir(exist_ok=True)
+            file = tmp_path / f"run{number}" / f"module_0001.{name}.cpu_after_optimizations{SUFFIX}"
+            file.write_bytes(text or small_dump(0).split(b"\n\n")[0] + b"\n")
+    assert 0 == call("ingest", *sorted(tmp_path.glob("run*")), "--warehouse", warehouse).code
+    words = ("--metric", "occupied", "--bytes", "--warehouse", warehouse)
+    said = call("blame", "jit_f", *words).out
+    assert "72 B → 80 B, 1 change, not known in 1 run for want of live ranges." in said
+    assert "Why run2 differs from run0\n72 B before, 80 B after: +8 B." in said
+    said = call("blame", "jit_g", *words).out
+    assert ("Not known, for want of live ranges" in said, "Without a change" in said) == (True, False)
+    said = call("blame", "jit_h", *words).out
+    assert re.search(r"^Without a change\n(.*\n){2}jit_h .* 72 B +2 +1  run0   run1$", said, re.MULTILINE)
 
 
 def test_names_do_nothing_on_a_terminal(own_warehouse: Path):

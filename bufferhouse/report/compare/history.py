@@ -33,6 +33,7 @@ _POINTS = [
     Column("delta_bytes", "change", "change"),
     Column("main_cause_said", "main cause", rank=1, is_whole=True),
 ]
+_UNKNOWN = Column("unknown_count", "not known", "count", rank=1)
 _UNCHANGED = [
     Column("program_name", "program"),
     Column("program_id", "program_id", "figure"),
@@ -40,6 +41,7 @@ _UNCHANGED = [
     Column("memory_space", "memory space", "count"),
     Column("size_bytes", "bytes", "bytes"),
     Column("run_count", "runs", "count"),
+    _UNKNOWN,
     Column("first_run_name", "first run", rank=2),
     Column("last_run_name", "last run", rank=1),
 ]
@@ -94,7 +96,9 @@ def blame_text(blamed: Blamed, form: str, *, exact: bool = False) -> str:
         )
     sections = _joined_sections(blamed.joined, exact)
     sections += [section for one in blamed.series if one.changes for section in _sections(one, blamed.metric, exact)]
-    sections += _unchanged_section([one for one in blamed.series if not one.changes])
+    unchanged = [one for one in blamed.series if not one.changes]
+    sections += _unchanged_section("Without a change", [one for one in unchanged if _known(one)])
+    sections += _unchanged_section("Not known, for want of live ranges", [one for one in unchanged if not _known(one)])
     return report_text(f"{cut(blamed.word, _LONGEST)} from run to run", sections, form, exact=exact)
 
 
@@ -147,12 +151,13 @@ def _with_causes(series: Series) -> list[Record]:
 
 def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
     key, runs = series.key, series.runs
-    known = [run["metric_bytes"] for run in runs]
+    sizes = [run["metric_bytes"] for run in runs]
     about = [printable(str(word), 60) for word in (key["compile_target"], key["track"], key["device_kind"]) if word]
-    first, last = map(exact_bytes if exact else human_bytes, (known[0], known[-1]))
+    first, last = map(exact_bytes if exact else human_bytes, (_known(series)[0], _known(series)[-1]))
+    unknown = f", not known in {counted(sizes.count(None), 'run')} for want of live ranges" if None in sizes else ""
     lines = [
-        f"{METRIC_NAMES[metric]} over {counted(len(runs), 'run')}: {sparkline(known)} {first} → {last}, "
-        f"{counted(len(series.changes), 'change')}.",
+        f"{METRIC_NAMES[metric]} over {counted(len(runs), 'run')}: {sparkline(sizes)} {first} → {last}, "
+        f"{counted(len(series.changes), 'change')}{unknown}.",
         f"From {printable(runs[0]['run_name'], 60)} to {printable(runs[-1]['run_name'], 60)}; "
         f"program_id {key['program_id']}.",
     ]
@@ -185,16 +190,23 @@ def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
     return [whole, *(section for *_, section in biggest)]
 
 
-def _unchanged_section(found: Sequence[Series]) -> list[Section]:
+def _known(series: Series) -> list[int]:
+    """Return the bytes of the runs in which they are known."""
+    return [run["metric_bytes"] for run in series.runs if run["metric_bytes"] is not None]
+
+
+def _unchanged_section(title: str, found: Sequence[Series]) -> list[Section]:
     rows = [
         {
             **one.key,
             "program_name": one.runs[-1]["program_name"],
-            "size_bytes": one.runs[-1]["metric_bytes"],
+            "size_bytes": next(reversed(_known(one)), None),
             "run_count": len(one.runs),
+            "unknown_count": len(one.runs) - len(_known(one)),
             "first_run_name": one.runs[0]["run_name"],
             "last_run_name": one.runs[-1]["run_name"],
         }
         for one in found
     ]
-    return [Section("Without a change", [], _UNCHANGED, rows, shown=_SHOWN)] if rows else []
+    columns = [one for one in _UNCHANGED if one is not _UNKNOWN or any(row["unknown_count"] for row in rows)]
+    return [Section(title, [], columns, rows, shown=_SHOWN)] if rows else []
