@@ -25,6 +25,7 @@ SELECT
     r.compiler_version,  -- Version of the compiler.
     s.platform,  -- cpu, gpu or tpu; null where nobody said.
     r.track,  -- Label that tells series apart.
+    r.device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     s.compile_target,  -- cpu, tpu or a GPU architecture.
     s.program_name,  -- Name of the program.
     s.dump_id,  -- The dump.
@@ -32,7 +33,7 @@ SELECT
     s.text_bytes,  -- Bytes of text.
     s.sighting_count  -- Files of the run with this content.
 FROM sightings AS s
-INNER JOIN marts.runs_v1 AS r ON s.run_id = r.run_id
+INNER JOIN marts.runs_v2 AS r ON s.run_id = r.run_id
 LEFT JOIN marts.peak_memory_v1 AS p ON s.dump_id = p.dump_id AND p.memory_space = 0
 ORDER BY
     r.run_order ASC,

@@ -15,7 +15,8 @@ from bufferhouse.report.program.page import program_page
 from bufferhouse.report.program.text import program_text
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call
-from tests.synthetic import Slot, dump_text
+from tests.ingests import write_dumps
+from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import load_texts, rows
 
 TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
@@ -228,6 +229,25 @@ def test_of_several_dumps_of_a_run_the_largest_is_shown(synthetic):
     program = read_program(path, "")
     assert 72 == program.spaces[0].facts["reserved_bytes"]
     assert "This run has 2 different dumps of the program; this is the largest." in program_text(program, "table")
+
+
+def test_the_history_is_that_of_one_device(warehouse: Path, tmp_path: Path):
+    """Runs of another kind of device are another series, on a terminal and on the page."""
+    for number, device in enumerate(("v5e", "v4", "v5e", "v4")):
+        write_dumps(tmp_path / f"run{number}", [1], lambda _, size=number: small_dump(size))
+        words = (
+            "--run",
+            f"run{number}",
+            "--label",
+            f"device_kind={device}",
+            "--label",
+            f"started_at=2026-01-0{number + 1}",
+        )
+        assert 0 == call("ingest", tmp_path / f"run{number}", *words, "--warehouse", warehouse).code
+    program = read_program(warehouse, "jit_f")
+    assert ["run1", "run3"] == [run["run_name"] for run in program.series(0)]
+    assert [None, 2] == [run["reserved_change_bytes"] for run in program.series(0)]
+    assert "over 2 runs" in program_text(program, "table")
 
 
 def test_the_map_says_what_it_leaves_out(synthetic, monkeypatch: pytest.MonkeyPatch):

@@ -110,7 +110,7 @@ class Program:
 
     def series(self, memory_space: int) -> list[Record]:
         """Return the runs of the series that the dump belongs to."""
-        key = ("platform", "track", "compile_target")
+        key = ("platform", "track", "compile_target", "device_kind")
         return [
             row
             for row in self.trend
