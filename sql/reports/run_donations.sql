@@ -21,6 +21,7 @@ candidates AS (
         t.has_namesakes,
         t.has_targets,
         t.compile_target,
+        t.occupied_peak_bytes IS NOT NULL AS has_live_ranges,
         d.*,
         CAST(SUM(d.size_bytes) OVER program AS BIGINT) AS program_bytes
     FROM programs AS t
@@ -68,9 +69,10 @@ SELECT
     output_name,  -- Instruction that defines the output.
     output_shape,  -- Its shape.
     'yes' AS same_shape,  -- Of all: JAX demands that the shapes agree.
-    CASE WHEN is_meeting THEN 'yes' ELSE 'no' END AS in_place,  -- Whether one instruction does both: reads, writes.
-    CASE WHEN is_in_this_schedule THEN 'yes' ELSE 'no' END
-        AS in_this_schedule  -- Whether the argument is free when the output is born, in the schedule of the dump.
+    CASE WHEN has_live_ranges THEN CASE WHEN is_meeting THEN 'yes' ELSE 'no' END END
+        AS in_place,  -- Whether one instruction does both: reads, writes; null without live ranges.
+    CASE WHEN has_live_ranges THEN CASE WHEN is_in_this_schedule THEN 'yes' ELSE 'no' END END
+        AS in_this_schedule  -- Whether the argument is free when the output is born, in this schedule; null likewise.
 FROM ranked
 WHERE donation_rank <= $donations
 ORDER BY run_id, donation_rank

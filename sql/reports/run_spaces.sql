@@ -13,7 +13,9 @@ SELECT
     median_reserved_bytes,  -- Median over programs.
     largest_occupied_peak_bytes,  -- Occupied peak of the program with the highest; null without live ranges.
     largest_layout_padding_bytes,  -- Most layout padding alive at a program's peak.
-    padded_program_count  -- Programs with layout padding alive at their peak.
+    CASE
+        WHEN largest_layout_padding_bytes IS NOT NULL THEN padded_program_count
+    END AS padded_program_count  -- Programs with layout padding alive at their peak; null where no peak is known.
 FROM marts.fleet_summary_v1
 WHERE run_id IN ($run_ids)
 ORDER BY run_id ASC, platform ASC NULLS LAST, memory_space ASC

@@ -145,6 +145,16 @@ def test_constants_and_donations_are_those_of_the_marts(example_warehouse: Path,
     assert 14 == len(donations)
 
 
+def test_what_live_ranges_tell_is_blank_without_them(fleet: Path, tmp_path: Path):
+    """No program is called unpadded and no donation impossible in a schedule that is not known."""
+    for file in (fleet / "jaxlib-0.10.0").glob("*-buffer-assignment.txt"):
+        shutil.copy(file, tmp_path)
+    assert 0 == call("ingest", tmp_path, "--run", "alone", "--warehouse", tmp_path / "w.duckdb").code
+    run = read_run(tmp_path / "w.duckdb", "alone")
+    assert {None} == {row["padded_program_count"] for row in run.records("run_spaces")}
+    assert {(None, None)} == {(row["in_place"], row["in_this_schedule"]) for row in run.records("run_donations")}
+
+
 @pytest.mark.parametrize("width", [50, 80, 120, 200])
 def test_the_report_fits_the_terminal(tpu: Run, width: int, monkeypatch: pytest.MonkeyPatch):
     """No line is wider than the terminal, and the figures that rank programs are whole."""
