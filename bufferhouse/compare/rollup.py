@@ -37,10 +37,10 @@ def rolled_up(rows: Iterable[Compared], by: str) -> list[dict[str, Any]]:
     the program after has no such value. Fragmentation has no value and is a group of its own. The changes of the groups
     sum to the changes of all programs in all memory spaces. `group` holds causes in the words of earlier releases.
     """
-    groups: dict[tuple[str, str], list[tuple[int, Cause]]] = {}
+    groups: dict[tuple[str, str], list[tuple[Compared, Cause]]] = {}
     for row in rows:
         for cause in row.causes:
-            groups.setdefault(_group(cause, by, row.pair), []).append((row.pair.any.program_id, cause))
+            groups.setdefault(_group(cause, by, row.pair), []).append((row, cause))
     found = [
         {
             "group": former_label,
@@ -48,12 +48,17 @@ def rolled_up(rows: Iterable[Compared], by: str) -> list[dict[str, Any]]:
             "delta_bytes": sum(cause.size_bytes for _, cause in causes),
             "risen_bytes": sum(max(cause.size_bytes, 0) for _, cause in causes),
             "fallen_bytes": sum(min(cause.size_bytes, 0) for _, cause in causes),
-            "program_count": len({program_id for program_id, _ in causes}),
-            "value_count": sum(bool(cause.before or cause.after) for _, cause in causes),
+            "program_count": len({row.pair.any.program_id for row, _ in causes}),
+            # A value may have several causes, such as its elements and its padding.
+            "value_count": len({(row.key, *_ids(cause)) for row, cause in causes if cause.before or cause.after}),
         }
         for (label, former_label), causes in groups.items()
     ]
     return sorted(found, key=lambda one: (-abs(one["delta_bytes"]), -one["risen_bytes"], one["group"]))
+
+
+def _ids(cause: Cause) -> list[int | None]:
+    return [side and side.value_id for side in (cause.before, cause.after)]
 
 
 def _group(cause: Cause, by: str, pair: Pair) -> tuple[str, str]:

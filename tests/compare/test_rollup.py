@@ -2,7 +2,7 @@
 
 import pytest
 
-from bufferhouse.compare.causes import LOGICAL_SIZE, ONLY_AFTER, ONLY_BEFORE, PACKING, Cause
+from bufferhouse.compare.causes import LAYOUT_PADDING, LOGICAL_SIZE, ONLY_AFTER, ONLY_BEFORE, PACKING, Cause
 from bufferhouse.compare.compare import CHANGED, Compared
 from bufferhouse.compare.pairing import Dump, Pair
 from bufferhouse.compare.rollup import GROUPINGS, rolled_up
@@ -72,11 +72,13 @@ def test_groups_keep_their_former_names(by: str, expected: set[str]):
 
 
 def test_programs_and_values_are_counted():
-    """A program counts once in a group, each cause that is about a value once."""
+    """A program counts once in a group, and so does a value, or a pair of values, whatever causes it has."""
     [group] = [group for group in rolled_up(ROWS, "cause") if group["group_label"] == LOGICAL_SIZE]
     assert (2, 2, 40, -100) == tuple(
         group[key] for key in ("program_count", "value_count", "risen_bytes", "fallen_bytes")
     )
+    padded = [row(4, *(Cause(cause, 1, "x", OLD, NEW) for cause in (LOGICAL_SIZE, LAYOUT_PADDING)))]
+    assert [(1, 1)] == [(group["program_count"], group["value_count"]) for group in rolled_up(padded, "opcode")]
     [group] = [group for group in rolled_up(ROWS, "cause") if group["group_label"] == PACKING]
     assert (1, 0) == (group["program_count"], group["value_count"])
     assert [] == rolled_up([row(3)], "cause")
