@@ -4,7 +4,7 @@
 -- grain: program_id, compile_target, memory_space, compiler, compiler_version, compiler_revision, device_kind,
 -- effective_flags, git_revision, basis, least_reserved_bytes, most_reserved_bytes, occupied_spread_bytes
 -- reads: determinism_flags (run_id and dump_id, null for what the run says, with effective_flags)
-WITH compiled AS (
+WITH flagged AS (
     SELECT
         p.*,
         COALESCE(f.effective_flags, r.effective_flags) AS effective_flags,
@@ -13,6 +13,48 @@ WITH compiled AS (
     FROM marts.compiled_programs_v1 AS p
     LEFT JOIN determinism_flags AS f ON p.run_id = f.run_id AND p.dump_id = f.dump_id
     LEFT JOIN determinism_flags AS r ON p.run_id = r.run_id AND r.dump_id IS NULL
+),
+
+told AS (
+    SELECT
+        *,
+        DENSE_RANK() OVER (
+            ORDER BY
+                program_id,
+                compile_target,
+                compiler,
+                compiler_version,
+                compiler_revision,
+                device_kind,
+                effective_flags,
+                git_revision,
+                single_run_id
+        ) AS result_number
+    FROM flagged
+),
+
+dumps AS (
+    SELECT * EXCLUDE (memory_space, reserved_bytes, occupied_peak_bytes), MAX(occupied_peak_bytes) AS highest_peak_bytes
+    FROM told
+    GROUP BY ALL
+),
+
+spaces AS (
+    SELECT DISTINCT result_number, memory_space FROM told
+),
+
+compiled AS (  -- A dump that has nothing in a memory space takes 0 bytes there, which may be other bytes.
+    SELECT
+        d.*,
+        s.memory_space,
+        COALESCE(t.reserved_bytes, 0) AS reserved_bytes,
+        CASE WHEN d.highest_peak_bytes IS NOT NULL THEN COALESCE(t.occupied_peak_bytes, 0) END AS occupied_peak_bytes
+    FROM dumps AS d
+    INNER JOIN spaces AS s ON d.result_number = s.result_number
+    LEFT JOIN told AS t
+        ON
+            d.result_number = t.result_number AND d.run_id = t.run_id AND d.dump_id = t.dump_id
+            AND s.memory_space = t.memory_space
 ),
 
 differing AS (

@@ -7,7 +7,7 @@ import pytest
 
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call
-from tests.synthetic import small_dump
+from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import load_runs, rows
 
 
@@ -105,6 +105,20 @@ def test_agreement_is_said_of_judged_programs_only(warehouse: Path):
     assert "No program that could be judged differs in bytes." in said
     assert "1 run sharing no program with another run of the same compiler" in said
     assert (1, 2, 0, 1) == answers(warehouse)[1]
+
+
+def test_a_memory_space_that_one_run_lacks_is_a_difference(warehouse: Path):
+    """The same program with and without bytes in a memory space has other bytes there, from 0 on."""
+    slots, headers = [Slot(0, 2, 0, 64), Slot(0, 2, 0, 8, allocation=1)], [", preallocated-temp"]
+    alone, beside = dump_text(slots[:1], headers), dump_text(slots, [*headers, ", color 1, preallocated-temp"])
+    with writing(warehouse) as writer:
+        load_runs(writer, {"a": [{"combined": alone}], "b": [{"combined": beside}]})
+        writer.con.execute("UPDATE raw.runs SET compiler_version = '1', xla_flags = '--xla_x'")
+    [row] = found(warehouse)
+    names = ("memory_space", "least_reserved_bytes", "most_reserved_bytes", "occupied_spread_bytes", "run_count")
+    assert (1, 0, 8, 8, 2) == tuple(row[name] for name in names)
+    assert ("a", "b") == (row["least_run_name"], row["most_run_name"])
+    assert "No program" not in call("determinism", "--warehouse", warehouse).out
 
 
 @pytest.mark.parametrize("column", ["xla_flags", "git_revision", "compiler_revision"])
