@@ -210,6 +210,9 @@ def test_refused_dumps_and_variants_are_said(changed: Path, tmp_path: Path):
     assert {"changed", "new"} <= {row["status"] for row in ambiguous}
     assert f"{len(ambiguous)} pairs of dumps may be wrong: the program has several" in text
     assert len(statuses(comparison)) == len(comparison.programs)
+    once = "A program with several different dumps in a run counts once for each pair of dumps."
+    assert once in text
+    assert once not in compare_text(read_comparison(changed, "jaxlib-0.4.25", BEFORE), "markdown")
 
 
 @pytest.mark.parametrize("words", [("nope", AFTER), (AFTER, "nope")])

@@ -133,6 +133,9 @@ def totals_section(comparison: Comparison, *, exact: bool = False) -> list[Secti
         "over the programs in both runs.",
         f"A change is relevant from {comparison.relevant.said(exact=exact)} on.",
     ]
+    places = {(row["platform"], row["memory_space"], row["program_id"]) for row in comparison.programs}
+    if len(places) < len(comparison.programs):
+        lines.append("A program with several different dumps in a run counts once for each pair of dumps.")
     joined = any(total[f"{change}_count"] for total in comparison.totals for change in CHANGES)
     if joined:
         lines.append(
