@@ -1,6 +1,6 @@
 -- The programs whose newest run wastes most on layout padding: what their memory holds at the occupied peak.
 -- Thread-local memory holds nothing there. Dumps without live ranges are left out: they have no known peak.
--- grain: program_id, compile_target, platform, track, memory_space
+-- grain: program_id, compile_target, platform, track, device_kind, memory_space
 -- parameters: padded (programs per platform, track and memory space)
 WITH at_peak AS (
     SELECT
@@ -19,6 +19,8 @@ ranked AS (
     SELECT
         l.platform,
         l.track,
+        l.device_kind,
+        l.has_devices,
         l.memory_space,
         l.program_id,
         l.program_name,
@@ -38,7 +40,8 @@ ranked AS (
                 p.slack_bytes DESC,
                 l.program_name ASC,
                 l.program_id ASC,
-                l.compile_target ASC
+                l.compile_target ASC,
+                l.device_kind ASC NULLS FIRST
         ) AS padding_rank
     FROM fleet_series AS l
     INNER JOIN at_peak AS p ON l.dump_id = p.dump_id AND l.memory_space = p.memory_space
@@ -48,6 +51,8 @@ ranked AS (
 SELECT
     platform,  -- cpu, gpu or tpu; null where nobody said.
     track,  -- Label that tells series apart.
+    device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
+    has_devices,  -- Whether series of other devices are beside it.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     padding_rank,  -- Place of the program, from 1.
     program_id,  -- The program.

@@ -18,6 +18,8 @@ from bufferhouse.report.fleet.text import fleet_text, left_out, moved_line
 from bufferhouse.report.text.figures import human_bytes
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call
+from tests.ingests import write_dumps
+from tests.synthetic import Slot, dump_text
 
 FLEET = CHECKOUT / "examples" / "fleet"
 HOSTILE = "</script><img src=x onerror=alert(1)>\"&' \x1b[31m\x07\u202e" + "模" * 4000
@@ -164,6 +166,19 @@ def test_programs_of_one_name_are_told_apart(fleets: list[Fleet]):
     seeds = next(space for space in fleets[0].spaces if space.track == "seeds")
     ids = [str(row["program_id"]) for series in seeds.series for row in series.by_run.values()]
     assert [f"(unnamed) #{program_id[:6]}" for program_id in ids] == [series.label for series in seeds.series]
+
+
+def test_padding_on_two_devices_is_told_apart(warehouse: Path, tmp_path: Path):
+    """A program that two kinds of device compile has a row and a label for each."""
+    text = dump_text([Slot(0, 2, 0, 4096, shape="f32[8,100]{1,0:T(8,128)}")])
+    for device in ("v5e", "v4"):
+        write_dumps(tmp_path / device, [1], lambda _: text)
+        words = ("--run", f"run-{device}", "--label", f"device_kind={device}")
+        assert 0 == call("ingest", tmp_path / device, *words, "--warehouse", warehouse).code
+    [space] = read_fleet(warehouse).spaces
+    assert [("jit_f v4", "run-v4", 896), ("jit_f v5e", "run-v5e", 896)] == [
+        (row["label"], row["run_name"], row["layout_padding_bytes"]) for row in space.padding
+    ]
 
 
 @pytest.mark.parametrize("width", [60, 80, 160])

@@ -94,6 +94,7 @@ _HISTORY = [
     Column("compiler_version", "compiler", limit=30),
     Column("platform", "platform"),
     Column("track", "track", limit=30),
+    Column("device_kind", "device", limit=30),
     Column("compile_target", "target", limit=20),
     Column("memory_space", "memory space", "count"),
     Column("reserved_bytes", "reserved", "bytes"),
