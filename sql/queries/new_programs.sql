@@ -17,5 +17,5 @@ INNER JOIN first_runs AS f
         AND t.track IS NOT DISTINCT FROM f.track
         AND t.device_kind IS NOT DISTINCT FROM f.device_kind
 WHERE t.run_number = 1 AND t.memory_space = 0 AND r.run_order > f.first_run_order
-ORDER BY t.reserved_bytes DESC, r.run_order, t.program_name, t.program_id
+ORDER BY t.reserved_bytes DESC, r.run_order, t.program_name, t.program_id, t.compile_target
 LIMIT $rows

@@ -1,5 +1,6 @@
 """The cookbook: what the questions of sql/queries answer over the example fleet, and what is asked of their files."""
 
+import json
 import re
 import shutil
 from collections import Counter
@@ -17,6 +18,8 @@ from bufferhouse.tabulate.shape import parse_shape
 from bufferhouse.warehouse.open import open_reader
 from tests.command_line import call
 from tests.ingests import ingest, write_dumps
+from tests.synthetic import Slot, dump_text, small_dump
+from tests.warehouses import rows
 
 QUESTIONS = questions()
 EVERYTHING = {"rows": "1000000"}
@@ -166,6 +169,39 @@ def test_changes_of_official_figures_stay_within_a_rule(records):
                 assert is_same
                 assert row[f"{figure}_bytes"] - before[f"{figure}_bytes"] == change
                 assert before[f"{figure}_rule"] == row[f"{figure}_rule"]
+
+
+def test_official_figures_of_two_devices_are_two_series(warehouse, tmp_path):
+    """A change is that since the run before on the same kind of device."""
+    for number, device in enumerate(("a", "b", "a", "b")):
+        write_dumps(tmp_path / f"run{number}", [1], lambda _, size=number: small_dump(size))
+        facts = {"compiler": "jaxlib", "compiler_version": "0.6.0", "platform": "cpu", "device_kind": device}
+        labels = [word for fact in facts.items() for word in ("--label", "=".join(fact))]
+        assert 0 == call("ingest", tmp_path / f"run{number}", *labels, "--warehouse", warehouse).code
+    words = ("--ask", "official_figures_over_time", "--param", "program=jit_f", "--format", "json")
+    told = json.loads(call("query", *words, "--warehouse", warehouse).out)
+    assert [("run0", None), ("run2", 2), ("run1", None), ("run3", 2)] == [
+        (row["run_name"], row["temp_change_bytes"]) for row in told
+    ]
+
+
+def test_equal_changes_stand_by_program(warehouse, tmp_path):
+    """Programs of one name that change by as much stand in the order of their ids, in every call."""
+    for number, run in enumerate(("before", "after")):
+        for size in range(1, 40):
+            text = dump_text(
+                [Slot(0, 2, 0, size), Slot(0, 2, 0, 8 << number, allocation=1)],
+                [f", parameter 0, shape |u8[{size}]| at ShapeIndex {{}}", ", preallocated-temp"],
+            )
+            write_dumps(tmp_path / run, [size], lambda _, text=text: text)
+    assert 0 == call("ingest", tmp_path / "before", tmp_path / "after", "--warehouse", warehouse).code
+    words = ("--ask", "biggest_movers", "--param", "rows=100", "--format", "json")
+    told = [row["reserved_bytes"] for row in json.loads(call("query", *words, "--warehouse", warehouse).out)]
+    expected = rows(
+        warehouse,
+        "SELECT reserved_bytes FROM marts.memory_space_trend WHERE run_name = 'after' ORDER BY program_id",
+    )
+    assert [size for (size,) in expected] == told
 
 
 def test_idle_values_are_those_of_the_uses(records, example):
