@@ -8,7 +8,7 @@ SELECT
     MAX(dump_count) AS dump_count,  -- Most compilations in one run.
     MAX(signature_count) AS signature_count,  -- Most entry signatures in one run.
     MAX(identical_count) AS identical_count,  -- Most compilations in one run that gave a dump it had already.
-    ARG_MAX(run_name, (dump_count, run_id)) AS run_name,  -- The newest run with the most compilations.
+    ARG_MAX(run_name, (dump_count, run_id)) AS run_name,  -- A run with the most compilations; of several the one that came last.
     MAX(largest_reserved_bytes) AS largest_reserved_bytes  -- Reserved bytes of memory space 0 of the largest of them.
 FROM marts.retraced_programs_v1
 GROUP BY program_name, compile_target
