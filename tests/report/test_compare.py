@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -16,7 +17,7 @@ from tests.command_line import call
 from tests.ingests import SUFFIX
 from tests.models.small_models import outdate
 from tests.report.pages import HOSTILE
-from tests.synthetic import small_dump
+from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import rows
 
 BEFORE, AFTER = "jaxlib-0.4.38", "jaxlib-0.6.0"
@@ -319,6 +320,20 @@ def test_names_do_nothing_on_a_terminal(changed: Path):
         text = compare_text(comparison, form)
         assert "" == "".join(char for char in text if not char.isprintable() and char != "\n")
         assert form == "markdown" or 120 >= max(map(cell_len, text.splitlines()))
+
+
+def test_other_dumps_of_equal_sizes_are_not_called_the_same(warehouse: Path, tmp_path: Path):
+    """That nothing changed is said of equal dumps alone: thread-local bytes, say, are in no metric."""
+    slots = [Slot(0, 2, 0, 64), Slot(0, 2, 0, 8, allocation=1)]
+    for run, large in (("before", 8), ("again", 8), ("after", 16)):
+        (tmp_path / run).mkdir()
+        text = dump_text([slots[0], replace(slots[1], size=large)], [", preallocated-temp", ", thread-local"])
+        (tmp_path / run / f"module_0001.jit_f.cpu_after_optimizations{SUFFIX}").write_bytes(text)
+    assert 0 == call("ingest", *(tmp_path / run for run in ("before", "again", "after")), "--warehouse", warehouse).code
+    for run, is_same in (("again", True), ("after", False)):
+        said = call("compare", "before", run, "--warehouse", warehouse).out
+        assert is_same == ("Nothing changed." in said)
+        assert is_same != ("No size changed, but not all of the dumps are the same." in said)
 
 
 def test_programs_of_equal_dumps_have_causes_of_their_own(warehouse: Path, tmp_path: Path):

@@ -246,7 +246,8 @@ def notes(comparison: Comparison) -> list[str]:
             "run, paired by size."
         )
     if comparison.programs and all(row["status"] == "unchanged" for row in comparison.programs):
-        lines.append("Nothing changed.")
+        is_same = all(row["has_same_content"] for row in comparison.programs)
+        lines.append("Nothing changed." if is_same else "No size changed, but not all of the dumps are the same.")
     return lines
 
 
