@@ -110,6 +110,7 @@ def regressions(
     rows: Mapping[str, Any] = {
         "comparisons": len(found),
         "programs compared": sum(verdict.compared_count for _, verdict in found),
+        "not compared, without known bytes": sum(row.is_unknown for comparison, _ in found for row in comparison.rows),
         "regressions": sum(len(verdict.offenders) for _, verdict in found),
         "accepted": sum(len(verdict.accepted) for _, verdict in found),
         "reshaped": sum(row.status == RESHAPED for comparison, _ in found for row in comparison.rows),
@@ -119,9 +120,10 @@ def regressions(
     }
     said = "\n\n".join([figures(rows), *(stale_line(entry) for entry in stale)])
     leave_summary("regressions-summary", said, "How many programs grew.")
-    return Completed(
-        message=f"{counted(rows['regressions'], 'regression')} in {counted(len(found), 'comparison')}", data=dict(rows)
-    )
+    message = f"{counted(rows['regressions'], 'regression')} in {counted(len(found), 'comparison')}"
+    if empty := [comparison for comparison, verdict in found if not verdict.compared_count]:
+        message += f"; nothing could be compared: {', '.join(map(title, empty))}"
+    return Completed(message=message, data=dict(rows))
 
 
 def _tell(comparison: Comparison, verdict: Verdict, limit: str) -> None:

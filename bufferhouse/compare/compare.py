@@ -68,6 +68,11 @@ class Compared:
             return None
         return self.after_bytes - self.before_bytes
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether both sides have the program, and the bytes of one of them are not known."""
+        return self.before is not None and self.after is not None and self.delta_bytes is None
+
 
 class Values(NamedTuple):
     """The values of some dumps, and by dump and memory space the positions at which the occupied peak is reached."""

@@ -18,6 +18,7 @@ from bufferhouse.report.compare.data import read_comparison
 from tests.command_line import CHECKOUT
 from tests.flows.clock import figures
 from tests.flows.test_maintain import artifacts
+from tests.ingests import write_dumps
 
 pytest_plugins = ["tests.flows.prefect_server"]
 BEFORE, AFTER = "jaxlib-0.4.38", "jaxlib-0.6.0"
@@ -91,6 +92,31 @@ def test_one_run_is_compared_with_nothing(prefect_server, warehouse, told):
     state = flows.regressions.regressions(warehouse=str(warehouse), return_state=True)
     assert ("COMPLETED", "0 regressions in 0 comparisons") == (state.type.value, state.message)
     assert [] == told
+
+
+def test_what_cannot_be_judged_is_told(prefect_server, tmp_path, told):
+    """Two runs without a program in common: no regression is found, and the message says that nothing was compared."""
+    [old] = write_dumps(tmp_path / "old", [1])
+    old.rename(old.with_name(old.name.replace("jit_f", "jit_g")))
+    write_dumps(tmp_path / "new", [2])
+    path = tmp_path / "warehouse.duckdb"
+    assert 0 == run_ingest([str(tmp_path / "old"), str(tmp_path / "new")], path).exit_code
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    message = "0 regressions in 1 comparison; nothing could be compared: old → new"
+    assert ("COMPLETED", message) == (state.type.value, state.message)
+    assert [] == told
+
+
+def test_dumps_without_live_ranges_are_counted(prefect_server, fleet, tmp_path):
+    """Their occupied peaks are not known, so they are not compared by them."""
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        for dump in (fleet / "jaxlib-0.10.0").glob("*jit_fft*-buffer-assignment*.txt"):
+            shutil.copy(dump, tmp_path / name)
+    path = tmp_path / "warehouse.duckdb"
+    run_ingest([str(tmp_path / "old"), str(tmp_path / "new")], path)
+    state = flows.regressions.regressions(warehouse=str(path), metric="occupied", return_state=True)
+    assert "1" == figures(artifacts(state)["regressions-summary"])["not compared, without known bytes"]
 
 
 def test_a_wrong_limit_fails_with_a_message(prefect_server, warehouse):

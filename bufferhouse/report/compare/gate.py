@@ -134,8 +134,7 @@ def _nothing(comparison: Comparison) -> str:
 
 def _unknown(comparison: Comparison) -> str:
     """Return how many pairs could not be judged, as their bytes are not known; empty if all could."""
-    pairs = [row for row in comparison.rows if row.before and row.after]
-    count = sum(row.delta_bytes is None for row in pairs)
+    count = sum(row.is_unknown for row in comparison.rows)
     return f"{count:,} more without known bytes" if count else ""
 
 
