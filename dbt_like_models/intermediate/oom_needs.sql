@@ -30,6 +30,7 @@ SELECT
     COALESCE(n.is_reproduced, FALSE) AS is_reproduced,  -- Its bytes are printed as the figure is.
     n.found_bytes,  -- What the rule of its compiler gives where that is not printed so.
     l.printed_text AS capacity_text,  -- What there was, as printed.
+    l.figure_bytes IS NOT NULL AS is_capacity_exact,  -- Its bytes are known; else it stands for a range of them.
     e.nominal_bytes AS exceeded_bytes  -- Bytes that the figure of what is too much names.
 FROM firsts AS f
 LEFT JOIN chosen AS n ON f.run_id = n.run_id AND f.message_id = n.message_id AND f.need_order = n.need_order

@@ -38,8 +38,10 @@ SELECT
     n.capacity_text,  -- What it did not fit into, as printed.
     m.capacity_bytes,  -- The same in bytes.
     CASE
-        -- What would fit but for the program's code, which is not in the dump, is too much by what the message prints.
-        WHEN n.figure_bytes > m.capacity_bytes OR n.exceeded_bytes IS NULL THEN n.figure_bytes - m.capacity_bytes
+        -- What would fit but for the program's code, which is not in the dump, is too much by what the message prints;
+        -- so is what does not fit into a memory whose bytes are known only as they are rounded.
+        WHEN n.exceeded_bytes IS NULL OR (n.figure_bytes > m.capacity_bytes AND n.is_capacity_exact)
+            THEN n.figure_bytes - m.capacity_bytes
         ELSE n.exceeded_bytes
     END AS over_bytes,  -- By how many bytes it is too much.
     p.parameter_bytes,  -- Parameters of the dump in the default memory space.
