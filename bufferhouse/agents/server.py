@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.types import ToolAnnotations
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from bufferhouse.agents.calls import Calls
 from bufferhouse.agents.pages import MOST_ROWS, Page
@@ -27,7 +27,9 @@ SKILL = PACKAGE / "agents" / "SKILL.md"
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 Offset = Annotated[int, Field(ge=0, description="The first row of each list, from 0; `pages` says where the next is.")]
 Limit = Annotated[int, Field(ge=1, le=MOST_ROWS, description="How many rows of each list at most.")]
-Program = Annotated[str, Field(description="The program: its name or program_id, or the beginning of either.")]
+# list_programs gives numbers, and who asks for one again may write it as a number.
+_Word = Annotated[str, BeforeValidator(lambda given: str(given) if type(given) is int else given)]
+Program = Annotated[_Word, Field(description="The program: its name or program_id, or the beginning of either.")]
 Run = Annotated[str, Field(description="The run: its name, the beginning of it, latest, or previous.")]
 RunOrPart = Annotated[
     str, Field(description="The run, or RUN@FLAG=VALUE: its dumps that were compiled with this flag.")
@@ -112,7 +114,7 @@ def server(calls: Calls) -> MCPServer:
     async def compare(
         before: RunOrPart,
         after: RunOrPart,
-        program: Annotated[str | None, Field(description="Only this program, by name or id.")] = None,
+        program: Annotated[_Word | None, Field(description="Only this program, by name or id.")] = None,
         memory_space: Space = None,
         metric: Literal["reserved", "occupied", "temp", "footprint"] = "reserved",
         by: Annotated[

@@ -27,6 +27,13 @@ def growth(example_warehouse):
         found["pair"], found["change"] = (before, after), most["reserved_change_bytes"]
         found["compare"] = await whole(client, "compare", before=before, after=after)
         found["explained"] = await whole(client, "explain_program", program=found["program"], run=after)
+        (number,) = {
+            one["program_id"] for one in found["compare"]["programs"] if one["program_name"] == found["program"]
+        }
+        found["by_number"] = [
+            (await told(client, "explain_program", program=one, parts=["program_spaces"]))["answers"]
+            for one in (number, str(number))
+        ]
         found["worth"] = await whole(client, "whatif", program=found["program"], run=after)
         found["hostile"] = [await refused(client, "query", sql=sql) for sql in HOSTILE]
         found["counted"] = await told(client, "query", sql="SELECT COUNT(*) AS dumps FROM raw.dumps")
@@ -93,6 +100,11 @@ def test_the_catalog_is_a_resource(growth):
     assert growth["catalog"][3].startswith("### raw.runs\n")
     assert ["list_runs", "list_programs", "describe_mart", "ask", "query", "compare", "explain_program", "oom",
             "whatif"] == growth["tools"]  # fmt: skip
+
+
+def test_a_program_is_asked_for_by_its_number(growth):
+    """As list_programs gives it, or as a text."""
+    assert growth["by_number"][0] == growth["by_number"][1]
 
 
 def test_arguments_of_other_names_are_refused(growth):
