@@ -102,14 +102,13 @@ def compare(
     from bufferhouse.compare.rollup import GROUPINGS
     from bufferhouse.config.threshold import METRICS
     from bufferhouse.report.compare.data import read_comparison
-    from bufferhouse.report.compare.sections import notes
     from bufferhouse.report.compare.text import compare_text
 
     check_known("metric", metric, METRICS)
     for group in by:
         check_known("by", group, GROUPINGS)
     found = read_comparison(place, before, after, metric=metric, program=program, memory_space=memory_space)
-    return _told(compare_text(found, "json", by=by), " ".join(notes(found)) or None)
+    return _told(compare_text(found, "json", by=by), found.note)
 
 
 def explain_program(

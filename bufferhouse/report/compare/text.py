@@ -8,7 +8,7 @@ from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.gate import gate_object, gate_sections, github_text, offender_records
 from bufferhouse.report.compare.records import KEY, OF_THE_PROGRAM
-from bufferhouse.report.compare.sections import compare_sections, device_notes, rollup_section, title
+from bufferhouse.report.compare.sections import compare_sections, notes, rollup_section, title
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import plain_json
 
@@ -42,10 +42,10 @@ def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:
     """Return the comparison as one object of lists and numbers, for machines.
 
     `programs` has one entry for each pair of dumps and memory space, with its `causes`, whose `bytes` sum to
-    `delta_bytes`; `totals` has one for each memory space, over the programs that are in both runs. `notes` say where
-    the runs are of two kinds of device, or may be. `flags` has the options of the compilations that differ,
-    `lost_donations` the donations that were taken before and are not any more. `part` of a run says which of its dumps
-    were compared; null is all.
+    `delta_bytes`; `totals` has one for each memory space, over the programs that are in both runs. `notes` are the
+    warnings of the text, such as two kinds of device or pairs that may be wrong. `flags` has the options of the
+    compilations that differ, `lost_donations` the donations that were taken before and are not any more. `part` of a
+    run says which of its dumps were compared; null is all.
     """
     return {
         "warehouse": comparison.warehouse,
@@ -54,7 +54,7 @@ def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:
         "after": {**comparison.after, "part": comparison.after.get("part")},
         "metric": comparison.metric,
         "relevance": comparison.relevant._asdict(),
-        "notes": device_notes(comparison),
+        "notes": notes(comparison),
         "flags": list(comparison.flags),
         "lost_donations": list(comparison.lost_donations),
         "programs": with_causes(comparison.programs, comparison.causes),
