@@ -30,7 +30,10 @@ GROUP BY dump_id
 
 
 class Point(NamedTuple):
-    """A program of a series: its number, and the bytes that its dump reserves. `schedule` tells schedules apart."""
+    """A program of a series: its number, and the bytes that its dump reserves. `schedule` tells schedules apart.
+
+    `compiler` is empty where the run does not say it.
+    """
 
     number: int
     reserved_bytes: int
@@ -38,6 +41,7 @@ class Point(NamedTuple):
     dump_id: int
     run_name: str
     schedule: str | None
+    compiler: str = ""
 
 
 class Piece(NamedTuple):
@@ -76,6 +80,11 @@ class Series(NamedTuple):
     def pieces(self) -> list[Piece]:
         """The stretches between neighbouring points."""
         return [Piece(first, last) for first, last in pairwise(self.points)]
+
+    @property
+    def compilers(self) -> list[str]:
+        """The compilers of the points, each once; an empty one stands for runs that do not say it."""
+        return sorted({point.compiler for point in self.points})
 
 
 class Fitting(NamedTuple):
@@ -125,7 +134,7 @@ def read_series(
         for what, numbers in numbered([row["entry_signature"] for row in programs]):
             points = [
                 Point(number, row["reserved_bytes"], row["program_id"], row["dump_id"], row["run_name"],
-                      schedules.get(row["dump_id"]))
+                      schedules.get(row["dump_id"]), row["compiler"])
                 for place, number in sorted(numbers.items(), key=lambda one: one[1])
                 for row in [programs[place]]
             ]  # fmt: skip

@@ -8,6 +8,7 @@ WITH ranked AS (
         c.compile_target,
         c.dump_id,
         c.run_name,
+        CONCAT_WS(' ', c.compiler, c.compiler_version) AS compiler,
         c.reserved_bytes,
         ROW_NUMBER() OVER (
             PARTITION BY c.program_id, c.compile_target
@@ -26,6 +27,7 @@ SELECT
     p.entry_signature,  -- Element types and dimensions of parameters and output.
     r.dump_id,  -- The dump that stands for it.
     r.run_name,  -- The run of that.
+    r.compiler,  -- Its compiler with the version; empty where nobody said.
     r.reserved_bytes  -- What it reserves in the memory space.
 FROM ranked AS r
 INNER JOIN marts.programs_v1 AS p ON r.program_id = p.program_id

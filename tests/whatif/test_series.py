@@ -130,6 +130,18 @@ def test_what_was_compiled_for_another_chip_says_so(tmp_path):
     assert {None, "cpu", "sm_8.0", "sm_9.0", "sm_9.0a"} == {one["compile_target"] for one in found["series"]}
 
 
+def test_points_of_several_compilers_are_told(tmp_path):
+    """What differs between them may be the compiler, and not the number."""
+    written(tmp_path, [2, 4, 8])
+    words = ("fits", "jit_f", "--capacity", "200B", "--from", tmp_path)
+    assert [[""]] == [one["compilers"] for one in json.loads(call(*words, "--format", "json").out)["series"]]
+    for size, version in ((2, "0.9.0"), (4, "0.10.0")):
+        about = {"compiler": "jaxlib", "compiler_version": version}
+        (tmp_path / f"b{size}" / "run.json").write_text(json.dumps(about))
+    told = "The points are of several compilers: one that is not known, jaxlib 0.10.0, jaxlib 0.9.0. "
+    assert told in call(*words).out.replace("\n", " ")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

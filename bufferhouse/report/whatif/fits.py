@@ -82,6 +82,9 @@ def _section(series: Series, asked: Asked) -> Section:
     target = series.compile_target
     title = f"{', '.join(filter(None, (printable(series.program_name, 80), target)))}: {series.what}"
     lines = _lines(series, fitting(series, asked.capacity_bytes))
+    if len(compilers := series.compilers) > 1:
+        named = ", ".join(printable(one or "one that is not known", 60) for one in compilers)
+        lines.insert(0, f"The points are of several compilers: {named}. Choose the dumps of one run with --run.")
     if asked.chip and not target.startswith(chip_of(asked.chip).target):
         compiled = f"Compiled for {target}" if target else "No file name says what it was compiled for"
         lines.insert(0, f"{compiled}: a compiler for {asked.chip} places and pads otherwise.")
@@ -140,6 +143,7 @@ def _record(series: Series, asked: Asked) -> Record:
         "program": series.program_name,
         "compile_target": series.compile_target or None,
         "number": series.what,
+        "compilers": series.compilers,
         "points": _rows(series, asked),
         "pieces": [
             {
