@@ -80,7 +80,8 @@ def checkpoint(con) -> None:
         log = file.with_name(f"{file.name}.wal")
         if log.exists() and log.stat().st_size:
             journal = _keep(con, name, file)
-            con.execute(f'CHECKPOINT "{name}"')
+            named = name.replace('"', '""')  # by hand, as this file is a script, too
+            con.execute(f'CHECKPOINT "{named}"')
             journal.unlink()
 
 

@@ -28,6 +28,11 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def identifier(name: str) -> str:
+    """Return a name, which may hold any sign, as SQL takes it: a database is called like its file."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def literal(value: Value) -> str:
     """Return a value as a literal of SQL; a datetime must have a zone."""
     if value is None:

@@ -16,7 +16,7 @@ import polars as pl
 
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.connection import settle
-from bufferhouse.engine.sql import execute_over
+from bufferhouse.engine.sql import execute_over, identifier
 from bufferhouse.models.project import LAYERS
 from bufferhouse.tabulate.batch import COLUMNS, Refusal
 from bufferhouse.warehouse.stored_sets import SETS
@@ -78,7 +78,7 @@ def batch_catalog(
     The models are those that the warehouse was built with, or `built`: name, is_incremental, severity, reads, sql.
     """
     con = warehouse.con
-    main = con.execute("SELECT current_database()").fetchone()[0]
+    main = identifier(con.execute("SELECT current_database()").fetchone()[0])
     con.execute(f"ATTACH ':memory:' AS {CATALOG}")
     try:
         warehouse.begin_batch(CATALOG)  # before the models are read: they may be built anew between the two
@@ -87,13 +87,13 @@ def batch_catalog(
         for layer in LAYERS:
             con.execute(f"CREATE SCHEMA {layer}")
         rows = run_statements(con, list(_statements(main, frames, built)), catalog=CATALOG)
-        con.execute(f'USE "{main}"')
+        con.execute(f"USE {main}")
         checks = [(row[0], row[2], rows[row[0]]) for row in built if row[2]]
         yield Names({row[0]: rows[row[0]] for row in built if row[1]}, checks)
     finally:
         # After a fatal error (a full disk in COMMIT) DuckDB answers nothing more: the first error is the one to hear.
         with suppress(duckdb.Error):
-            con.execute(f'USE "{main}"')
+            con.execute(f"USE {main}")
             con.execute(f"DETACH {CATALOG}")
 
 
@@ -113,7 +113,7 @@ def _statements(main: str, frames: Mapping[str, pl.DataFrame], built: list[tuple
     last_reader = {table: name for name in stored_models for table in behind[name] - kept}
     # What a dump was seen with may be another tomorrow: nothing that is kept with the dump can depend on it.
     for name in [f"raw.{table}" for table in ("observations", *SETS, "packings") if f"raw.{table}" in asked]:
-        yield Statement(name, (), f'CREATE TABLE {name} AS FROM "{main}".{name} LIMIT 0')
+        yield Statement(name, (), f"CREATE TABLE {name} AS FROM {main}.{name} LIMIT 0")
     for name, frame in given.items():
         if name in asked or name in kept:
             yield Statement(name, (), f"CREATE TABLE {name} AS SELECT * FROM given", given=frame)

@@ -19,7 +19,7 @@ import duckdb
 from bufferhouse.engine.connection import close, close_writer, connect, evict, settle, tries
 from bufferhouse.engine.faults import no_space
 from bufferhouse.engine.journal import checkpoint, guard, journal_path, roll_back, unguard
-from bufferhouse.engine.sql import execute, literal, quoted, transaction
+from bufferhouse.engine.sql import execute, identifier, literal, quoted, transaction
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress
@@ -288,7 +288,7 @@ class File(Warehouse):
                                  f" (STORAGE_VERSION '{_STORAGE_VERSION}', BLOCK_SIZE {BLOCK_SIZE})")  # fmt: skip
                 unguard(self.con)  # the new file is nobody's yet, and nothing is written to the old one
                 with transaction(self.con, keep_journal=False):
-                    self.con.execute(f'COPY FROM DATABASE "{main}" TO compacted (SCHEMA)')
+                    self.con.execute(f"COPY FROM DATABASE {identifier(main)} TO compacted (SCHEMA)")
                     _copy_rows(self.con, main)
                 self.con.execute("DETACH compacted")
             finally:
@@ -376,7 +376,7 @@ def _copy_rows(con: duckdb.DuckDBPyConnection, main: str) -> None:
         order = _NEIGHBOURS.get(f"{schema}.{table}")
         # Dumps that were loaded one after the other are alike, too.
         sorting = f" LEFT JOIN raw.dumps AS d ON t.dump_id = d.dump_id ORDER BY d.rowid, {order}" if order else ""
-        con.execute(f'INSERT INTO compacted.{name} SELECT t.* FROM "{main}".{name} AS t{sorting}')
+        con.execute(f"INSERT INTO compacted.{name} SELECT t.* FROM {identifier(main)}.{name} AS t{sorting}")
 
 
 def _blocks(con: duckdb.DuckDBPyConnection, table: str) -> int:

@@ -26,7 +26,7 @@ def copy_file(source: Path, target: Path, *, is_flushed: bool = True) -> None:
     if target.parent.is_dir():
         remove_leftovers(target)  # the caller holds the writer's lock, so nobody else is copying
     with replacing(target, is_flushed=is_flushed) as new:
-        command = ["cp", "--reflink=auto", str(source), str(new)]
+        command = ["cp", "--reflink=auto", "--", str(source), str(new)]
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}
         )

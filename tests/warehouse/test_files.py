@@ -209,3 +209,16 @@ def test_a_database_of_sqlite_is_no_warehouse(tmp_path):
         found = f"{path} is no warehouse: expected a database of DuckDB, found one of SQLite"
         assert (2, True) == (said.code, found in said.err), said.err
     assert before == path.read_bytes()
+
+
+@pytest.mark.parametrize("name", ['a"b.duckdb', "-w.duckdb"])
+def test_a_warehouse_may_be_called_as_files_are(name, warehouse, tmp_path, monkeypatch):
+    """A quotation mark or a leading dash in the name stops no command that writes, publishes or compacts."""
+    monkeypatch.chdir(tmp_path)
+    warehouse.rename(name)
+    write_dumps(tmp_path / "run", [1, 2])
+    option = f"--warehouse={name}"
+    for words in (["ingest", "run"], ["publish"], ["compact"], ["verify"]):
+        outcome = call(*words, option)
+        assert 0 == outcome.code, outcome.err
+    assert 2 == counts(tmp_path / name)["dumps"]
