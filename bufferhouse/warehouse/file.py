@@ -286,6 +286,7 @@ class File(Warehouse):
             try:
                 self.con.execute(f"ATTACH {quoted(str(new))} AS compacted"
                                  f" (STORAGE_VERSION '{_STORAGE_VERSION}', BLOCK_SIZE {BLOCK_SIZE})")  # fmt: skip
+                _give_to_same(self.path, new)  # before there is a row in it
                 unguard(self.con)  # the new file is nobody's yet, and nothing is written to the old one
                 with transaction(self.con, keep_journal=False):
                     self.con.execute(f"COPY FROM DATABASE {identifier(main)} TO compacted (SCHEMA)")
@@ -365,6 +366,14 @@ def _create(path: Path, blank: Blank | None) -> bool:
         return is_copy
     except duckdb.Error as error:
         raise no_space(path, error) or WarehouseError(f"{path} cannot be made: {first_line(error)}") from None
+
+
+def _give_to_same(file: Path, successor: Path) -> None:
+    """Let those read and write the successor of a file who may read and write the file."""
+    found = file.stat()
+    with suppress(PermissionError):  # only root gives files away; others keep what they can
+        os.chown(successor, found.st_uid, found.st_gid)
+    os.chmod(successor, stat.S_IMODE(found.st_mode))
 
 
 def _copy_rows(con: duckdb.DuckDBPyConnection, main: str) -> None:

@@ -193,6 +193,14 @@ def test_compact_leaves_what_has_no_dump(own_warehouse):
     assert before == contents(own_warehouse)
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o664])
+def test_compact_opens_the_file_to_nobody_else_and_closes_it_to_nobody(mode, warehouse):
+    """What takes the place of a private file is private, and of one that a group writes the group writes it."""
+    warehouse.chmod(mode)
+    assert 0 == call("compact", "--warehouse", warehouse).code
+    assert oct(mode) == oct(warehouse.stat().st_mode & 0o777)
+
+
 def test_the_lock_is_held_over_a_compact(warehouse, tmp_path):
     """Loading goes on behind it on the same connection, into the new file, which is of the same make."""
     with writing(warehouse) as writer:
