@@ -63,7 +63,7 @@ def runs_set(
 ) -> None:
     """Set facts of a run: columns of raw.runs, or labels of your own as label.NAME=VALUE.
 
-    Example: bufferhouse runs set jaxlib-0.9.0 platform=cpu label.track=release
+    Example: bufferhouse runs set jaxlib-0.9.0 platform=cpu track=release label.team=vision
     """
     from bufferhouse.warehouse.runs import set_facts
 
@@ -120,7 +120,13 @@ def runs_rm(
         if not shall_go(what, is_plan=plan):
             return
     with writing(path, wait=wait) as writer:
-        pruned = remove_runs(writer, chosen(writer.con) if only is None else only)
+        if only is None:
+            leaving = chosen(writer.con)
+        else:
+            # One that went or was renamed since the question stays so, and another may have its number.
+            there = writer.con.execute("SELECT run_id, run_name FROM raw.runs").fetchall()
+            leaving = [run for run in only if run in there]
+        pruned = remove_runs(writer, leaving)
     print(removed(pruned))
 
 
@@ -311,7 +317,7 @@ def rejects_rm(
 
     Example: bufferhouse rejects rm --rule compression --older-than 30 --plan
     """
-    from bufferhouse.ingest.rejects import COLUMNS, chosen, remove
+    from bufferhouse.ingest.rejects import COLUMNS, chosen, listed, remove
     from bufferhouse.query.format import formatted
 
     path = warehouse_path(warehouse, must_exist=True)
@@ -327,5 +333,7 @@ def rejects_rm(
     if not (yes or (rows and agreed(f"{counted(len(rows), 'reject')}. Remove them?"))):
         return
     with writing(path, wait=wait) as writer:
-        count = remove(writer, [row[0] for row in rows])
+        # Of one that went since the question another may have the number, which is refused at another moment.
+        there = {(row[0], row[-1]) for row in listed(writer.con, every=True)}
+        count = remove(writer, [row[0] for row in rows if (row[0], row[-1]) in there])
     print(f"{counted(count, 'reject')} removed")

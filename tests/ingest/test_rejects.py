@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from bufferhouse.dump import diagnose_lines, grammar
-from tests.command_line import call
+from tests.command_line import call, start
 from tests.dump.damage import DAMAGES, damaged, renamed, sources
 from tests.ingests import SUFFIX, ingest, name_of, write_dumps
 from tests.synthetic import small_dump
@@ -155,6 +155,24 @@ def test_ls_shows_the_open_ones(warehouse, tmp_path):
     assert "[]" == call("rejects", "ls", "--format", "json", "--warehouse", warehouse).out.strip()
     [row] = json.loads(call("rejects", "ls", "--all", "--format", "json", "--warehouse", warehouse).out)
     assert "resolved" == row["state"]
+
+
+def test_a_reject_that_came_after_the_question_stays(warehouse, tmp_path):
+    """Somebody else removed the reject that was asked about, and the next one has its number."""
+    write_dumps(tmp_path / "run", [1]), write_dumps(tmp_path / "run", [2], broken)
+    ingest(warehouse, tmp_path / "run")
+    ours, theirs = os.openpty()
+    process = start("rejects", "rm", "1", "--warehouse", warehouse, stdin=theirs, stderr=theirs)
+    assert b"Remove them?" in os.read(ours, 4096)
+    assert 0 == call("rejects", "rm", "1", "--yes", "--warehouse", warehouse).code
+    write_dumps(tmp_path / "run", [3], broken)
+    ingest(warehouse, tmp_path / "run" / name_of(3))
+    os.write(ours, b"y\n")
+    out, _ = process.communicate(timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert "0 rejects removed" == out.splitlines()[-1]
+    assert [(1, name_of(3), "open")] == states(warehouse)
 
 
 def test_show_marks_the_line(warehouse, tmp_path):

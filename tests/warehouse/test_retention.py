@@ -96,6 +96,22 @@ def test_on_a_terminal_a_removal_asks(three_runs, answer, left):
     assert left == runs_of(three_runs)
 
 
+def test_a_run_that_came_after_the_question_stays(three_runs, tmp_path):
+    """Somebody else removed the run that was asked about, and the next one has its number."""
+    ours, theirs = os.openpty()
+    process = start("runs", "rm", "day_3", "--warehouse", three_runs, stdin=theirs, stderr=theirs)
+    assert b"Remove them?" in os.read(ours, 4096)
+    assert 0 == call("runs", "rm", "day_3", "--yes", "--warehouse", three_runs).code
+    write_dumps(tmp_path / "day_4", [4])
+    ingest(three_runs, tmp_path / "day_4")
+    os.write(ours, b"y\n")
+    out, _ = process.communicate(timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert "0 runs, 0 observations and 0 dumps removed" == out.splitlines()[-1]
+    assert ["day_1", "day_2", "day_4"] == runs_of(three_runs)
+
+
 def test_the_runs_of_one_platform_do_not_push_out_those_of_another(warehouse, tmp_path):
     """--keep-runs counts per platform and track; baselines and pinned runs stay, until they are let go."""
     for number, (name, facts) in enumerate(
