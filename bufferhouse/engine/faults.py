@@ -11,6 +11,7 @@ import duckdb
 from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseError, WarehouseFull, first_line
 
 _NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit exceeded")
+_DAMAGED = ("Corrupt database file", "Could not read enough bytes")
 _LOCKED = ("Could not set lock", "Conflicting lock")
 _NO_LAKE = "creating a new DuckLake is explicitly disabled"  # the catalog's database is there, and no lake is in it
 _EXPIRED = "No snapshot found at version"  # somebody compacted the lake since it was opened to read
@@ -59,6 +60,13 @@ def no_space(path: object, error: Exception) -> WarehouseFull | None:
         f"no space left for {path}: {reason(error)}; what was committed is kept, make space and run the same "
         "command again"
     )
+
+
+def damage(path: object, error: Exception) -> WarehouseError | None:
+    """Return the error to raise for one of DuckDB that finds its file damaged; None for any other."""
+    if not any(reason in str(error) for reason in _DAMAGED):
+        return None
+    return WarehouseError(f"{path} is damaged: {reason(error)}; restore a copy (docs/operations.md)")
 
 
 def is_locked(error: Exception) -> bool:

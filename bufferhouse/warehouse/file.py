@@ -26,7 +26,7 @@ from bufferhouse.models.build import Progress
 from bufferhouse.paths import cache_folder, remove_leftovers, replacing
 from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.file_copy import copy_file
-from bufferhouse.warehouse.migrate import applied_version, migrate, migrations
+from bufferhouse.warehouse.migrate import applied_version, check_empty, migrate, migrations
 from bufferhouse.warehouse.template import Blank, copy_of_blank, fill_from_blank, stamp
 from bufferhouse.warehouse.warehouse import Compacted, Warehouse
 
@@ -191,7 +191,11 @@ class File(Warehouse):
         settle(self.con)
         version, known = applied_version(self.con), max(migrations())
         if version != known:
-            close(self.con)
+            try:
+                if version == 0:
+                    check_empty(self.con, str(self.path))
+            finally:
+                close(self.con)
             way = "any ingest migrates it" if version < known else "install the newer bufferhouse that wrote it"
             raise WarehouseError(
                 f"{self.path} has schema version {version}, this bufferhouse reads version {known}; {way}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from bufferhouse.engine.faults import no_space
+from bufferhouse.engine.faults import damage, no_space
 from bufferhouse.engine.sql import execute, streamed
 from bufferhouse.models.build import Progress
 from bufferhouse.warehouse.address import Address
@@ -101,7 +101,7 @@ class Warehouse(ABC):
 
     def told(self, error: duckdb.Error) -> Exception | None:
         """Return what to raise in the place of an error of DuckDB, which says what one can do; None for most."""
-        return no_space(self.address, error)
+        return no_space(self.address, error) or damage(self.address, error)
 
     # Work that is committed whole, or not at all.
 

@@ -10,10 +10,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from bufferhouse.engine.journal import HEADER_BYTES
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.source import Source
 from bufferhouse.warehouse.address import address_of
+from bufferhouse.warehouse.file import BLOCK_SIZE
 from bufferhouse.warehouse.open import open_reader, writing
 from tests.command_line import call, kill_group, run, start
 from tests.synthetic import small_dump
@@ -142,8 +144,23 @@ def test_a_database_of_somebody_else_is_not_read(tmp_path):
     """A DuckDB file without the tables of a warehouse is named as what it is."""
     with duckdb.connect(str(tmp_path / "other.duckdb")) as con:
         con.execute("CREATE TABLE mine AS SELECT 1")
-    with pytest.raises(WarehouseError, match="schema version 0"):
+    with pytest.raises(WarehouseError, match="holds tables, and not those of a warehouse"):
         open_reader(tmp_path / "other.duckdb")
+
+
+def test_damage_that_a_statement_meets_is_told(own_warehouse):
+    """A block that is not as it was written ends readers and writers with the file, the reason and the way out."""
+    find = "SELECT block_id FROM pragma_storage_info('raw.hlo_values') WHERE block_id >= 0 ORDER BY 1 LIMIT 1"
+    [(block,)] = rows(own_warehouse, find)
+    with own_warehouse.open("r+b") as file:
+        file.seek(HEADER_BYTES + block * BLOCK_SIZE + 5000)
+        damaged = bytes([file.read(1)[0] ^ 1])
+        file.seek(-1, os.SEEK_CUR)
+        file.write(damaged)
+    for words in (["verify"], ["compact"], ["export", "--all", "-o", own_warehouse.parent / "files"]):
+        outcome = call(*words, "--warehouse", own_warehouse)
+        assert (2, True) == (outcome.code, f"{own_warehouse} is damaged: " in outcome.err), outcome.err
+        assert "restore a copy" in outcome.err
 
 
 def test_places_that_do_not_exist_are_a_wrong_call(tmp_path):
