@@ -148,8 +148,10 @@ def facts_of(words: Iterable[str] | None, option: str = "") -> dict[str, str]:
     """Return the facts that words K=V give; a UsageError for another word names the `option` that it was given to."""
     pairs = [word.partition("=") for word in words or ()]
     for key, sign, value in pairs:
+        word = key + sign + value
         if not sign or not key:
-            raise UsageError((f"{option}: " if option else "") + f"expected K=V, found {key + sign + value!r}")
+            raise UsageError((f"{option}: " if option else "") + f"expected K=V, found {word!r}")
+        word.encode()  # in a label JSON would keep it as an escape, which DuckDB reads in no row then
     return {key: value for key, _, value in pairs}
 
 

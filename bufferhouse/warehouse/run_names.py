@@ -68,9 +68,11 @@ def check_new_name(name: str) -> None:
 
     Raises:
         UsageError: it is empty, or a word of `find`.
+        UnicodeEncodeError: it is no UTF-8.
     """
     if not name:
         raise UsageError("expected a name that is not empty")
+    name.encode()  # before it stands in a statement, which the message would show
     if name.partition(":")[0] in _PLACES:
         raise UsageError(f"expected a name for the run, found {_said(name)}, which means a run by its time")
 

@@ -81,7 +81,7 @@ def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
             changes[key] = value or None
         elif key in ("run_id", "run_name", "root", "labels", "started_at_source"):
             raise UsageError(f"{key} cannot be set; bufferhouse runs rename changes the name")
-        elif not key.startswith(_LABEL):
+        elif not key.startswith(_LABEL) or key == _LABEL:
             hint = did_you_mean(key, [*TEXTS, *NUMBERS, "started_at"])
             raise UsageError(f"{key!r} is no fact of a run{hint}; for a label of your own: {_LABEL}{key}={value}")
         elif value:

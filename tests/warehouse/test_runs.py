@@ -170,6 +170,23 @@ def test_a_wrong_set_changes_nothing(warehouse, run):
     assert before == contents(warehouse)
 
 
+def test_a_word_that_is_no_text_changes_nothing(warehouse, run):
+    """A byte that is no UTF-8 in a label or a name is told with the word; in JSON DuckDB could read no label then."""
+    odd = os.fsdecode(b"\xff")
+    for words in (
+        ["runs", "set", "nightly", f"label.a={odd}"],
+        ["runs", "set", "nightly", f"label.{odd}=a"],
+        ["runs", "rename", "nightly", odd],
+        ["ingest", run, "--label", f"a={odd}"],
+        ["ingest", run, "--run", odd],
+    ):
+        outcome = call(*words, "--warehouse", warehouse)
+        assert (2, True) == (outcome.code, "expected words in UTF-8, found" in outcome.err), outcome.err
+        assert "SELECT" not in outcome.err
+    assert 2 == call("runs", "set", "nightly", "label.=a", "--warehouse", warehouse).code
+    assert ("{}",) == facts_of(warehouse, "labels")
+
+
 def test_rename(warehouse, run):
     """The name changes and nothing else; a name that is taken, empty, unknown or means another run is refused."""
     assert 0 == call("runs", "rename", "nightly", "weekly", "--warehouse", warehouse).code
