@@ -99,15 +99,18 @@ def runs_rm(
     yes: YesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Remove runs, and the contents that no other run holds, after asking.
+    """Remove runs, and the contents that no other run holds, after asking. Beside --yes names must be whole.
 
     Example: bufferhouse runs rm latest:track=nightly --plan
     """
     from bufferhouse.warehouse.retention import planned, remove_runs
-    from bufferhouse.warehouse.run_names import find
+    from bufferhouse.warehouse.run_names import find, is_short
 
     def chosen(con: Any) -> list[tuple[int, str]]:
         found = [find(con, name) for name in names]
+        for name, run in zip(names, found, strict=True):
+            if yes and not plan and is_short(name, run):  # called twice for run_1, it would remove run_10
+                raise UsageError(f"--yes: expected whole names, found {name!r}, the beginning of {run.run_name!r}")
         return list(dict.fromkeys((run.run_id, run.run_name) for run in found))
 
     path = warehouse_path(warehouse, must_exist=True)

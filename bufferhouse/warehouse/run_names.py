@@ -82,6 +82,11 @@ def is_name(con: duckdb.DuckDBPyConnection, word: str) -> bool:
     return execute(con, "SELECT 1 FROM staging.runs WHERE run_name = $word LIMIT 1", word=word).fetchone() is not None
 
 
+def is_short(word: str, run: Named) -> bool:
+    """Say whether a word means a run by no more than the beginning of its name."""
+    return word != run.run_name and word.partition(":")[0] not in _PLACES
+
+
 def find(con: duckdb.DuckDBPyConnection, word: str) -> Named:
     """Return the run that a word means.
 

@@ -96,6 +96,18 @@ def test_on_a_terminal_a_removal_asks(three_runs, answer, left):
     assert left == runs_of(three_runs)
 
 
+def test_without_a_question_no_run_is_removed_by_the_beginning_of_its_name(three_runs):
+    """A script that removes day_1 a second time does not remove day_10; by its place a run is meant as well."""
+    assert 0 == call("runs", "rename", "day_3", "day_10", "--warehouse", three_runs).code
+    assert 0 == call("runs", "rm", "day_1", "--yes", "--warehouse", three_runs).code
+    refused = call("runs", "rm", "day_2", "day_1", "--yes", "--warehouse", three_runs)
+    assert (2, True) == (refused.code, "'day_1', the beginning of 'day_10'" in refused.err)
+    assert ["day_10", "day_2"] == runs_of(three_runs)
+    assert 0 == call("runs", "rm", "day_1", "--plan", "--warehouse", three_runs).code
+    assert 0 == call("runs", "rm", "latest", "--yes", "--warehouse", three_runs).code
+    assert ["day_2"] == runs_of(three_runs)
+
+
 def test_a_run_that_came_after_the_question_stays(three_runs, tmp_path):
     """Somebody else removed the run that was asked about, and the next one has its number."""
     ours, theirs = os.openpty()
