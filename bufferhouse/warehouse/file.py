@@ -183,11 +183,7 @@ class File(Warehouse):
             except WarehouseBusy:
                 if not published.exists():
                     raise
-                self.con = connect(published, read_only=True, wait=self.wait)
-                moment = datetime.fromtimestamp(published.stat().st_mtime, UTC)
-                self.note = (
-                    f"{self.path} is being written; this is the published copy, as of {moment:%Y-%m-%d %H:%M:%S} UTC"
-                )
+                self._open_published()
         settle(self.con)
         version, known = applied_version(self.con), max(migrations())
         if version != known:
@@ -206,6 +202,17 @@ class File(Warehouse):
                 f"{self.path} has no models yet: what made it was cut short; any ingest builds them, as does "
                 "bufferhouse build"
             )
+
+    def _open_published(self) -> None:
+        """Open the published copy as it is; where it is of another version, wait for the file instead."""
+        published = self.address.published
+        self.con = connect(published, read_only=True, wait=self.wait)
+        if applied_version(self.con) != max(migrations()):
+            close(self.con)
+            self.con = connect(self.path, read_only=True, wait=self.wait)
+            return
+        moment = datetime.fromtimestamp(published.stat().st_mtime, UTC)
+        self.note = f"{self.path} is being written; this is the published copy, as of {moment:%Y-%m-%d %H:%M:%S} UTC"
 
     def _of_its_own(self) -> duckdb.DuckDBPyConnection | None:
         """Connect to a copy of the file that nobody else sees, gone with the connection; None where there can be none.

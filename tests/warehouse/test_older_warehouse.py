@@ -1,6 +1,8 @@
 """A warehouse of an older version meets a newer program: migrated with a copy beside it, or left as it was."""
 
+import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import duckdb
@@ -9,10 +11,11 @@ import zstandard
 
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse import migrate
-from tests.command_line import call, run
+from tests.command_line import call, kill_group, run, start
 from tests.ingests import ingest, write_dumps
 from tests.warehouse.test_export import hashes
-from tests.warehouses import rows
+from tests.warehouse.test_lock import HOLDER
+from tests.warehouses import published_path, rows
 
 # The program of a later release, whose migrations are those of a folder.
 LATER = """
@@ -180,3 +183,19 @@ def test_a_warehouse_of_each_schema_opens_and_loses_nothing(number, warehouse, f
     code, summary = ingest(path, tmp_path / "more")
     assert (0, 1) == (code, summary["new"])
     assert 0 == call("check", "--warehouse", path).code
+
+
+def test_a_published_copy_of_an_older_schema_is_passed_by(warehouse, tmp_path):
+    """After an upgrade somebody writes, and nobody published since: a reader is told so, and waits where it may."""
+    os.utime(shutil.copy(kept(min(migrate.migrations()), tmp_path), published_path(warehouse)), (0, 0))
+    writing = start(warehouse, code=HOLDER, stdin=subprocess.PIPE)
+    try:
+        assert "held\n" == writing.stdout.readline()
+        refused = call("stats", "--warehouse", warehouse)
+        assert (3, True) == (refused.code, "is open in another process" in refused.err), refused.err
+        waiting = start("stats", "--wait", "60", "--warehouse", warehouse)
+        writing.communicate("go\n", timeout=60)
+        waiting.communicate(timeout=60)
+        assert 0 == waiting.returncode
+    finally:
+        kill_group(writing)
