@@ -25,7 +25,7 @@ from bufferhouse.sources.logs import Log
 from bufferhouse.sources.naming import Named
 from bufferhouse.sources.run import names_by_place
 from bufferhouse.version import __version__
-from bufferhouse.warehouse.runs import COMPLETED, complete_runs, declared_complete
+from bufferhouse.warehouse.runs import COMPLETED, complete_runs, declared_complete, other_facts
 from bufferhouse.warehouse.warehouse import Warehouse
 
 
@@ -231,6 +231,8 @@ def unknown_files(
     summary.unreadable += discovery.refused
     summary.runs = list(discovery.runs)
     summary.undescribed = _undescribed(discovery, roots)
+    if again := {name: run for name, run in discovery.runs.items() if name in runs}:
+        summary.other_facts = other_facts(warehouse, again)
     if rehash:
         return discovery.dumps
     if not runs.keys() & discovery.runs.keys():

@@ -1,6 +1,7 @@
 """The result of an ingest in a few lines."""
 
 import shlex
+from collections.abc import Mapping
 
 from bufferhouse.errors import counted
 from bufferhouse.ingest.summary import Summary
@@ -59,6 +60,8 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
             f"warning: the run.json of run {printable(name)} calls it {printable(other)}, and it stays "
             f"{printable(name)}; to rename it: bufferhouse runs rename {_word(name)} {_word(other)}"
         )
+    if summary.other_facts:
+        result.append(_other_facts(summary.other_facts))
     if summary.undescribed:
         result.append(_undescribed(summary.undescribed))
     for name, count in summary.warnings.items():
@@ -87,9 +90,23 @@ def _nothing(summary: Summary) -> str:
     )
 
 
-def _undescribed(runs: list[str]) -> str:
-    others = f" and {counted(len(runs) - 1, 'other run')}" if len(runs) > 1 else ""
+def _other_facts(found: Mapping[str, Mapping[str, str]]) -> str:
+    """Return that what is known of runs stays, and how it is changed."""
+    name, facts = next(iter(found.items()))
+    pairs = " ".join(_word(f"{fact}={value}") for fact, value in facts.items())
     return (
-        f"warning: run {runs[0]}{others}: compiler or platform not known; set them in a run.json beside the dumps, or "
-        f"with: bufferhouse runs set {runs[0]} compiler=jaxlib compiler_version=… platform=cpu"
+        f"warning: run {_first_of(list(found))}: known facts and labels stay as they are; to change them: "
+        f"bufferhouse runs set {_word(name)} {pairs}"
     )
+
+
+def _undescribed(runs: list[str]) -> str:
+    return (
+        f"warning: run {_first_of(runs)}: compiler or platform not known; set them in a run.json beside the dumps, or "
+        f"with: bufferhouse runs set {_word(runs[0])} compiler=jaxlib compiler_version=… platform=cpu"
+    )
+
+
+def _first_of(runs: list[str]) -> str:
+    others = f" and {counted(len(runs) - 1, 'other run')}" if len(runs) > 1 else ""
+    return printable(runs[0]) + others

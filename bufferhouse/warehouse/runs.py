@@ -141,6 +141,29 @@ def complete_runs(warehouse: Warehouse, runs: Mapping[str, Run | None]) -> dict[
     return {name: number for number, name, *_ in rows}
 
 
+def other_facts(warehouse: Warehouse, runs: Mapping[str, Run]) -> dict[str, dict[str, str]]:
+    """Return the facts and labels of runs that the warehouse knows otherwise, and that stay: what is said of them now.
+
+    They are named as `set_facts` takes them, by the name of the run. When a run was complete may be said again.
+    """
+    columns = ("run_name", "labels", *TEXTS, *NUMBERS)
+    sql = f"SELECT {', '.join(columns)} FROM raw.runs WHERE {_OF_NAMES}"
+    found = {}
+    for row in execute(warehouse.con, sql, names=list(runs)).fetchall():
+        stored = dict(zip(columns, row, strict=True))
+        run, labels = runs[stored["run_name"]], json.loads(stored["labels"])
+        pairs = [(name, stored[name], fact) for name, fact in run.facts.items()]
+        pairs += [(_LABEL + name, labels.get(name), label) for name, label in run.labels.items() if name != COMPLETED]
+        others = {name: _text(fact) for name, known, fact in pairs if None not in (known, fact) and known != fact}
+        if others:
+            found[run.run_name] = others
+    return found
+
+
+def _text(fact: object) -> str:
+    return fact if isinstance(fact, str) else json.dumps(fact)
+
+
 def _is_better(run: Run, moment: datetime, source: str) -> bool:
     mine, own = SOURCES.index(run.started_at_source), SOURCES.index(source)
     if mine != own:

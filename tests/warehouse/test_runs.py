@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 from pathlib import Path
 
@@ -85,6 +86,22 @@ def test_what_is_there_stays(warehouse, run):
     assert ("tpu", "jaxlib", '{"more": "x", "team": "b"}', "2026-05-05 00:00:00+00", "given") == facts_of(
         warehouse, "platform", "compiler", "labels", MOMENT, "started_at_source"
     )
+
+
+def test_what_stays_though_it_is_said_otherwise_is_told(warehouse, run):
+    """Of a call and of a run.json, with the command that changes it; then nothing is told any more."""
+    described(run, compiler_version="0.6.0", labels={"team": "a", "completed_at": "2026-01-01"})
+    assert "stay as they are" not in call("ingest", run, "--warehouse", warehouse).out
+    described(run, compiler_version="0.6.1", labels={"team": "a", "completed_at": "2026-01-02"})
+    words = ["ingest", run, "--label", "team=b c"]
+    command = "runs set nightly compiler_version=0.6.1 'label.team=b c'"
+    for more in (["--plan"], []):
+        out = call(*words, *more, "--warehouse", warehouse).out
+        assert f"run nightly: known facts and labels stay as they are; to change them: bufferhouse {command}\n" in out
+    code, summary = ingest(warehouse, *words[1:])
+    assert (0, {"nightly": {"compiler_version": "0.6.1", "label.team": "b c"}}) == (code, summary["other_facts"])
+    assert 0 == call(*shlex.split(command), "--warehouse", warehouse).code
+    assert "other_facts" not in ingest(warehouse, *words[1:])[1]
 
 
 def test_a_run_json_that_comes_later_makes_no_second_run(warehouse, run):
