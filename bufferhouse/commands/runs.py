@@ -104,13 +104,10 @@ def runs_rm(
     Example: bufferhouse runs rm latest:track=nightly --plan
     """
     from bufferhouse.warehouse.retention import planned, remove_runs
-    from bufferhouse.warehouse.run_names import find, is_short
+    from bufferhouse.warehouse.run_names import find, find_whole
 
     def chosen(con: Any) -> list[tuple[int, str]]:
-        found = [find(con, name) for name in names]
-        for name, run in zip(names, found, strict=True):
-            if yes and not plan and is_short(name, run):  # called twice for run_1, it would remove run_10
-                raise UsageError(f"--yes: expected whole names, found {name!r}, the beginning of {run.run_name!r}")
+        found = [(find if plan or not yes else find_whole)(con, name) for name in names]
         return list(dict.fromkeys((run.run_id, run.run_name) for run in found))
 
     path = warehouse_path(warehouse, must_exist=True)
@@ -314,7 +311,7 @@ def rejects_rm(
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Remove the rejects that match all given options, with the bytes they keep. Asks first.
+    """Remove the rejects that match all given options, with the bytes they keep. Asks first; --yes wants a whole name.
 
     Their files are read again by the next ingest, if they are still there.
 
@@ -322,11 +319,14 @@ def rejects_rm(
     """
     from bufferhouse.ingest.rejects import COLUMNS, chosen, listed, remove
     from bufferhouse.query.format import formatted
+    from bufferhouse.warehouse.run_names import find_whole
 
     path = warehouse_path(warehouse, must_exist=True)
     facts = {"rule": rule, "run": run, "older_than_days": days_of(older_than), "every": every}
     check_can_ask(plan or yes)
     with reading(path, wait) as con:
+        if run is not None and yes and not plan:
+            find_whole(con, run)
         rows = chosen(con, reject_ids or (), **facts)
     if not yes:
         print(formatted(COLUMNS, rows, "table"))

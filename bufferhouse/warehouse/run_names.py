@@ -82,11 +82,6 @@ def is_name(con: duckdb.DuckDBPyConnection, word: str) -> bool:
     return execute(con, "SELECT 1 FROM staging.runs WHERE run_name = $word LIMIT 1", word=word).fetchone() is not None
 
 
-def is_short(word: str, run: Named) -> bool:
-    """Say whether a word means a run by no more than the beginning of its name."""
-    return word != run.run_name and word.partition(":")[0] not in _PLACES
-
-
 def find(con: duckdb.DuckDBPyConnection, word: str) -> Named:
     """Return the run that a word means.
 
@@ -110,6 +105,20 @@ def find(con: duckdb.DuckDBPyConnection, word: str) -> Named:
     names = [run.run_name for run in runs]
     hint = did_you_mean(word, names, 3) or f"; there are:\n{listed(runs)}"
     raise UsageError(f"there is no run {_said(word)}{hint}")
+
+
+def find_whole(con: duckdb.DuckDBPyConnection, word: str) -> Named:
+    """Return the run that a word means by its place or by its whole name: nobody is asked whether it is the right one.
+
+    Called twice for run_1, what removes runs would else remove run_10.
+
+    Raises:
+        UsageError: it means none, or one by the beginning of its name.
+    """
+    run = find(con, word)
+    if word != run.run_name and word.partition(":")[0] not in _PLACES:
+        raise UsageError(f"--yes: expected whole names, found {_said(word)}, the beginning of {_said(run.run_name)}")
+    return run
 
 
 def _newest(runs: Sequence[Named], word: str, place: int, conditions: str) -> Named:

@@ -175,6 +175,18 @@ def test_a_reject_that_came_after_the_question_stays(warehouse, tmp_path):
     assert [(1, name_of(3), "open")] == states(warehouse)
 
 
+def test_without_a_question_no_reject_is_removed_by_the_beginning_of_a_run(warehouse, tmp_path):
+    """What is removed for run_1 is not of run_10."""
+    write_dumps(tmp_path / "run_10", [1], broken)
+    ingest(warehouse, tmp_path / "run_10")
+    refused = call("rejects", "rm", "--run", "run_1", "--yes", "--warehouse", warehouse)
+    assert (2, True) == (refused.code, "'run_1', the beginning of 'run_10'" in refused.err)
+    plan = call("rejects", "rm", "--run", "run_1", "--plan", "--warehouse", warehouse)
+    assert "1 reject would be removed" in plan.out
+    assert 0 == call("rejects", "rm", "--run", "run_10", "--yes", "--warehouse", warehouse).code
+    assert [] == states(warehouse)
+
+
 def test_show_marks_the_line(warehouse, tmp_path):
     """Place, reason, parser, and the lines around, without what a terminal would obey; -o writes the bytes."""
     text = small_dump(1).replace(b"Used values:", b"Used \x1b[31mvalues:")
