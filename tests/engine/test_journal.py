@@ -220,9 +220,10 @@ def test_no_checkpoint_is_made_without_a_journal(left, tmp_path):
 
 
 @needs_lake
-def test_the_catalog_of_a_lake_that_is_a_file(bare_lake, tmp_path):
-    address = moved(bare_lake, tmp_path / "lake")
-    with writing(address, build_models=False) as writer:
+def test_the_catalog_of_a_lake_that_is_a_file(blank_lake, tmp_path):
+    """It is restored as any other file, and the lake answers as before."""
+    address = moved(blank_lake, tmp_path / "lake")
+    with writing(address) as writer:
         load_texts(writer, [small_dump(1)])
     expected = answer(address, "FROM raw.dumps")
     catalog = Path(address.catalog)
