@@ -7,6 +7,7 @@ from benchmarks.turns import in_turns, middle, ratio
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.warehouse.open import open_reader
 from bufferhouse.warehouse.verify import chosen_dumps, verify
+from bufferhouse.warehouse.verify_models import model_faults
 
 
 def row(places: Places, turns: int) -> Row:
@@ -20,9 +21,10 @@ def row(places: Places, turns: int) -> Row:
         run_ingest([str(places.fleet)], path)
 
     def prove() -> None:
-        con = open_reader(path).con
-        with con:
-            if faults := verify(con, chosen_dumps(con)):
+        warehouse = open_reader(path)
+        with warehouse.con as con:
+            ids = chosen_dumps(con)
+            if faults := verify(con, ids) + model_faults(warehouse, ids):
                 raise AssertionError(faults[0])
 
     works = {"ingest": ingest, "verify": prove}

@@ -12,7 +12,7 @@ from bufferhouse.errors import UsageError, counted
 from bufferhouse.models.checks import run_checks
 from bufferhouse.redaction import cleaned
 from bufferhouse.report.flow_summary import bullets, figures
-from bufferhouse.warehouse import retention, verify
+from bufferhouse.warehouse import retention, verify, verify_models
 from bufferhouse.warehouse.open import exists, writing
 from bufferhouse.warehouse.warehouse import Compacted
 from flows import callers, events
@@ -40,7 +40,8 @@ def compact(writer: Held, keep_seconds: float) -> Held:
 def prove(writer: Held, sample: int) -> Held:
     """Prove some dumps, chosen at random; return their number and the faults."""
     ids = verify.chosen_dumps(writer.value.con, sample=sample)
-    return Held((len(ids), verify.verify(writer.value.con, ids)))
+    faults = verify.verify(writer.value.con, ids)
+    return Held((len(ids), [*faults, *verify_models.model_faults(writer.value, ids, faults)]))
 
 
 @step(name="check")

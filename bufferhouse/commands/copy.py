@@ -31,14 +31,18 @@ def copy(
     from bufferhouse.warehouse.copy import copy_warehouse
     from bufferhouse.warehouse.open import reading
     from bufferhouse.warehouse.verify import chosen_dumps, verify
+    from bufferhouse.warehouse.verify_models import model_faults
 
     target = warehouse_path(target, data_path=data_path)
     with progress_of("tables") as step:
         rows = copy_warehouse(warehouse_path(source, must_exist=True), target, wait=wait, progress=step)
     print(f"{counted(sum(rows.values()), 'row')} of {counted(len(rows), 'table')} copied", flush=True)
-    with reading(target, wait=wait) as copy, progress_of("dumps") as step:
+    with reading(target, wait=wait) as copy:
         ids = chosen_dumps(copy.con)
-        faults = verify(copy.con, ids, progress=step)
+        with progress_of("dumps") as step:
+            faults = verify(copy.con, ids, progress=step)
+        with progress_of("dumps, stored models") as step:
+            faults += model_faults(copy, ids, faults, progress=step)
     for fault in faults:
         say(f"dump {fault.dump_id}: {fault.what}")
     print(f"{len(ids) - len(faults):,} of {counted(len(ids), 'dump')} proved")

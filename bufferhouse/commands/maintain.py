@@ -18,6 +18,7 @@ from bufferhouse.commands.options import (
     days_of,
     guarded,
     local_folder,
+    reader,
     reading,
     say,
     warehouse_path,
@@ -340,17 +341,22 @@ def verify(
 ) -> None:
     """Prove that nothing was lost: render every dump from its rows, compare the hashes, and derive every row again.
 
-    Messages about programs that did not fit are derived again from their texts. Exit 1 if something cannot be proved.
+    The rows of stored models are computed again, and messages about programs that did not fit are derived again from
+    their texts. Exit 1 if something cannot be proved.
 
     Example: bufferhouse verify --sample 1000
     """
     from bufferhouse.messages.rows import faults as message_faults
     from bufferhouse.warehouse.verify import chosen_dumps, verify
+    from bufferhouse.warehouse.verify_models import model_faults
 
-    with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("dumps") as step:
-        ids = chosen_dumps(con, sample=sample, run=run)
-        faults = verify(con, ids, progress=step)
-        of_messages = message_faults(con)
+    with reader(warehouse_path(warehouse, must_exist=True), wait) as opened:
+        ids = chosen_dumps(opened.con, sample=sample, run=run)
+        with progress_of("dumps") as step:
+            faults = verify(opened.con, ids, progress=step)
+        with progress_of("dumps, stored models") as step:
+            faults += model_faults(opened, ids, faults, progress=step)
+        of_messages = message_faults(opened.con)
     for fault in faults:
         say(f"dump {fault.dump_id}: {fault.what}")
     for line in of_messages:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,9 @@ from bufferhouse.errors import (
 )
 from bufferhouse.redaction import said, terminal
 from bufferhouse.warehouse import Address, address_of
+
+if TYPE_CHECKING:
+    from bufferhouse.warehouse.warehouse import Warehouse
 
 
 def address(text: str) -> Address:
@@ -184,9 +187,16 @@ def agreed(question: str) -> bool:
 @contextmanager
 def reading(place: Address, wait: float = 0.0, *, is_long: bool = False) -> Iterator[Any]:
     """Yield a reading connection, after a note on standard error if it does not see the newest state."""
+    with reader(place, wait, is_long=is_long) as warehouse:
+        yield warehouse.con
+
+
+@contextmanager
+def reader(place: Address, wait: float = 0.0, *, is_long: bool = False) -> "Iterator[Warehouse]":
+    """Yield a warehouse that is open for reading, as `reading` its connection."""
     from bufferhouse.warehouse.open import reading as opened
 
     with opened(place, wait=wait, is_long=is_long) as warehouse:
         if warehouse.note:
             say(f"bufferhouse: {warehouse.note}")
-        yield warehouse.con
+        yield warehouse

@@ -79,7 +79,7 @@ def batch_catalog(
     """
     con = warehouse.con
     main = identifier(con.execute("SELECT current_database()").fetchone()[0])
-    con.execute(f"ATTACH ':memory:' AS {CATALOG}")
+    con.execute(f"ATTACH ':memory:' AS {CATALOG} (READ_WRITE)")  # also beside one that is only read
     try:
         warehouse.begin_batch(CATALOG)  # before the models are read: they may be built anew between the two
         built = built or con.execute(_BUILT).fetchall()

@@ -211,7 +211,13 @@ def _live_range(dump: Dump, rows: Mapping[str, dict[str, list]], names: Mapping[
     dump.peak_buffers.cumulative_bytes = k["cumulative_bytes"]
 
 
-def chunks(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> Iterator[dict[str, pl.DataFrame]]:
+def chunks(
+    con: duckdb.DuckDBPyConnection,
+    dump_ids: list[int],
+    *,
+    dump_count: int = CHUNK_DUMPS,
+    text_bytes: int = CHUNK_BYTES,
+) -> Iterator[dict[str, pl.DataFrame]]:
     """Yield the stored frames of many dumps, as many at a time as can lie in memory together."""
     with streamed(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64})):
         cursor = con.execute("SELECT dump_id, text_bytes FROM raw.dumps SEMI JOIN chosen USING (dump_id)")
@@ -219,7 +225,7 @@ def chunks(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> Iterator[dict
     chunk: list[int] = []
     size = 0
     for dump_id in dump_ids:
-        if chunk and (len(chunk) == CHUNK_DUMPS or size + sizes.get(dump_id, 0) > CHUNK_BYTES):
+        if chunk and (len(chunk) == dump_count or size + sizes.get(dump_id, 0) > text_bytes):
             yield stored_frames(con, chunk)
             chunk, size = [], 0
         chunk.append(dump_id)

@@ -11,8 +11,10 @@ import pytest
 
 from bufferhouse.dump.identity import FACTS_OF_NAME
 from bufferhouse.tabulate.batch import COLUMNS
+from bufferhouse.warehouse.open import reading
 from bufferhouse.warehouse.restore import ORDER
 from bufferhouse.warehouse.verify import chosen_dumps, verify
+from bufferhouse.warehouse.verify_models import model_faults
 from tests.command_line import CHECKOUT, call
 from tests.ingests import SUFFIX, ingest
 from tests.synthetic import Slot, dump_text, small_dump
@@ -274,3 +276,37 @@ def test_loads_stay_proved_when_runs_are_removed(warehouse, tmp_path):
     assert 0 == call("verify", "--warehouse", warehouse).code
     assert 0 == call("runs", "rm", "--yes", "one", "--warehouse", warehouse).code
     assert "2 of 2 dumps proved\n" == call("verify", "--warehouse", warehouse).out
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("DELETE FROM {0} WHERE rowid = (SELECT MIN(rowid) FROM {0} WHERE dump_id = {1})", "1 row missing and 0 rows"),
+        ("INSERT INTO {0} SELECT * FROM {0} WHERE dump_id = {1} LIMIT 1", "0 rows missing and 1 row too many"),
+        ("INSERT INTO {0} BY NAME SELECT * REPLACE (77 AS dump_id) FROM {0} LIMIT 1", "a dump that is not there"),
+    ],
+)
+def test_no_row_of_a_stored_model_is_lost_unnoticed(built, tmp_path, change, told):
+    """What each model has too little, twice, or of no dump is told with its name."""
+    path = Path(shutil.copy(built, tmp_path / "w.duckdb"))
+    with duckdb.connect(str(path)) as con:
+        names = con.execute("SELECT model_name FROM meta.models WHERE is_incremental ORDER BY 1").fetchall()
+        filled = [name for (name,) in names if con.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0]]
+        expected = {}
+        for name in filled:
+            taken = ", ".join(map(str, expected)) or "NULL"
+            free = con.execute(f"SELECT dump_id FROM {name} WHERE (dump_id IN ({taken})) IS NOT TRUE").fetchone()
+            if free is None:
+                continue  # each dump has lost something by now
+            dump_id = 77 if "77" in change else free[0]
+            con.execute(change.format(name, dump_id))
+            expected[dump_id] = name
+    assert 3 < len(filled)
+    with reading(path) as warehouse:
+        ids = chosen_dumps(warehouse.con)
+        assert [] == verify(warehouse.con, ids)
+        found = {fault.dump_id: fault.what for fault in model_faults(warehouse, ids)}
+    assert expected.keys() == found.keys()
+    assert all(told in what for what in found.values()), found
+    outcome = call("verify", "--warehouse", path)
+    assert (1, len(found)) == (outcome.code, outcome.err.count(told))

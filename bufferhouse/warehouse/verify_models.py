@@ -1,0 +1,81 @@
+"""The proof of the stored models: computed again from the rows of raw, as a load computes them."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import duckdb
+import polars as pl
+
+from bufferhouse.engine.sql import column_types, identifier, registered
+from bufferhouse.errors import counted
+from bufferhouse.warehouse.batch_catalog import CATALOG, batch_catalog
+from bufferhouse.warehouse.restore import chunks
+from bufferhouse.warehouse.verify_observations import Fault
+from bufferhouse.warehouse.warehouse import Warehouse
+
+# To plan the models takes a fifth of a second, however few dumps there are.
+_CHUNK_DUMPS, _CHUNK_BYTES = 2_000, 64 << 20
+# By the texts that the warehouse was built with. Checks are none of its rows.
+_BUILT = "SELECT model_name, is_incremental, NULL, reads, model_sql FROM meta.models ORDER BY ordinal"
+
+
+def model_faults(
+    warehouse: Warehouse,
+    dump_ids: list[int],
+    found: Iterable[Fault] = (),
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Fault]:
+    """Prove the rows that stored models have of some dumps; where these are all, also that there are no others.
+
+    `found` are faults of raw: what their dumps derive is not looked at. Returns at most one fault a dump.
+    """
+    con = warehouse.con
+    built = con.execute(_BUILT).fetchall()
+    names = [name for name, is_incremental, *_ in built if is_incremental]
+    wrong = {fault.dump_id for fault in found}
+    proved = [dump_id for dump_id in dump_ids if dump_id not in wrong]
+    faults: list[Fault] = []
+    done = 0
+    for frames in chunks(con, proved, dump_count=_CHUNK_DUMPS, text_bytes=_CHUNK_BYTES) if names else ():
+        faults += _differences(warehouse, frames, built, names)
+        done += len(frames["dumps"])
+        if progress:
+            progress(done, len(proved))
+    if con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0] == len(dump_ids):
+        faults += _strays(con, names)
+    return list({fault.dump_id: fault for fault in reversed(faults)}.values())[::-1]
+
+
+def _differences(
+    warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], built: list[tuple], names: list[str]
+) -> list[Fault]:
+    con = warehouse.con
+    main = identifier(con.execute("SELECT current_database()").fetchone()[0])
+    faults = []
+    with (
+        batch_catalog(warehouse, frames, built=built),
+        registered(con, "chosen", frames["dumps"].select("dump_id")),
+    ):
+        for name in names:
+            stored = f"{main}.{name}"
+            cells = ", ".join(identifier(column) for column in column_types(con, stored))
+            own = f"SELECT {cells} FROM {CATALOG}.{name}"
+            kept = f"SELECT {cells} FROM {stored} SEMI JOIN chosen USING (dump_id)"
+            rows = con.execute(
+                "SELECT dump_id, SUM(missing), SUM(1 - missing)"
+                f" FROM (SELECT dump_id, 1 AS missing FROM ({own} EXCEPT ALL {kept})"
+                f" UNION ALL SELECT dump_id, 0 FROM ({kept} EXCEPT ALL {own})) GROUP BY dump_id ORDER BY dump_id"
+            ).fetchall()
+            faults += [
+                Fault(dump_id, f"{name}: {counted(missing, 'row')} missing and {counted(others, 'row')} too many")
+                for dump_id, missing, others in rows
+            ]
+    return faults
+
+
+def _strays(con: duckdb.DuckDBPyConnection, names: list[str]) -> list[Fault]:
+    faults = []
+    for name in names:
+        rows = con.execute(f"SELECT DISTINCT dump_id FROM {name} ANTI JOIN raw.dumps USING (dump_id)").fetchall()
+        faults += [Fault(dump_id, f"{name}: rows of a dump that is not there") for (dump_id,) in rows]
+    return faults
