@@ -205,12 +205,15 @@ def _sighting(con: duckdb.DuckDBPyConnection, reject_id: int) -> Sighting | str:
 def _load(warehouse: Warehouse, batch: ReadBatch, replayed: Mapping[int, Sighting], result: Replayed) -> None:
     # The run of a reject is in the warehouse, so none has to be described.
     runs = dict.fromkeys(sighting.run_name for sighting in batch.sightings)
-    loaded = load(warehouse, parse_batch(batch), runs, datetime.now(UTC), replayed=replayed)
+    parsed = parse_batch(batch)
+    loaded = load(warehouse, parsed, runs, datetime.now(UTC), replayed=replayed)
     reasons = {id(sighting): str(refusal) for sighting, refusal in loaded.rejects}
     taken = warehouse.known_contents({sighting.content.dump_id for sighting in replayed.values()})
     for reject_id, sighting in replayed.items():
         if sighting.content.dump_id in taken:
             result.accepted.append(reject_id)
         else:
-            reason = reasons.get(id(sighting), f"still refused by bufferhouse {__version__}")
-            result.refused.append((reject_id, reason))
+            # What this version has refused before is no new reject.
+            refusal = parsed.refusals.get(sighting.content.dump_id)
+            again = f"still refused by bufferhouse {__version__}" + (f": {refusal}" if refusal else "")
+            result.refused.append((reject_id, reasons.get(id(sighting), again)))
