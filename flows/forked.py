@@ -6,8 +6,11 @@ work for a pass of milliseconds. Here `multiprocessing` is replaced in the one m
 
 import multiprocessing
 import multiprocessing.forkserver
+import multiprocessing.util
+import os
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.context import ForkServerContext, ForkServerProcess
@@ -18,6 +21,8 @@ from typing import Any
 import prefect.flow_engine
 
 _lock = Lock()
+# The path of a socket has at most 103 bytes on macOS, 107 on Linux, of which its folder and its own name take 32.
+_MOST_BYTES = 103 - 32
 
 
 @contextmanager
@@ -26,6 +31,7 @@ def flow_runs_forked() -> Iterator[None]:
 
     Each is still a process of its own, that can be cancelled or die alone.
     """
+    _make_folder_of_sockets()
     context = _Context()
     context.set_forkserver_preload([f"{__package__}.preloaded"])
     # Ctrl-C of a terminal goes to this process, too, and would end its imports with a traceback (`flows.preloaded`).
@@ -43,6 +49,17 @@ def flow_runs_forked() -> Iterator[None]:
         yield
     finally:
         prefect.flow_engine.multiprocessing = own
+
+
+def _make_folder_of_sockets() -> None:
+    """Let it lie in /tmp where the path of the folder for temporary files leaves no room for it."""
+    before = tempfile.tempdir
+    if len(os.fsencode(tempfile.gettempdir())) > _MOST_BYTES:
+        tempfile.tempdir = "/tmp"
+    try:
+        multiprocessing.util.get_temp_dir()  # made once
+    finally:
+        tempfile.tempdir = before
 
 
 class _Process(ForkServerProcess):
