@@ -215,17 +215,18 @@ def chunks(
     con: duckdb.DuckDBPyConnection,
     dump_ids: list[int],
     *,
-    dump_count: int = CHUNK_DUMPS,
-    text_bytes: int = CHUNK_BYTES,
+    dump_count: int | None = None,
+    text_bytes: int | None = None,
 ) -> Iterator[dict[str, pl.DataFrame]]:
-    """Yield the stored frames of many dumps, as many at a time as can lie in memory together."""
+    """Yield the stored frames of many dumps, as many at a time as can lie in memory together, or as said."""
+    most_dumps, most_bytes = dump_count or CHUNK_DUMPS, text_bytes or CHUNK_BYTES
     with streamed(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64})):
         cursor = con.execute("SELECT dump_id, text_bytes FROM raw.dumps SEMI JOIN chosen USING (dump_id)")
         sizes = dict(cursor.fetchall())
     chunk: list[int] = []
     size = 0
     for dump_id in dump_ids:
-        if chunk and (len(chunk) == dump_count or size + sizes.get(dump_id, 0) > text_bytes):
+        if chunk and (len(chunk) == most_dumps or size + sizes.get(dump_id, 0) > most_bytes):
             yield stored_frames(con, chunk)
             chunk, size = [], 0
         chunk.append(dump_id)
