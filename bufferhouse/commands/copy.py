@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from bufferhouse.commands.options import DataPathOption, WaitOption, address, guarded, say, warehouse_path
-from bufferhouse.commands.progress import progress_of
+from bufferhouse.commands.progress import progress_of, proved
 from bufferhouse.errors import counted
 
 
@@ -30,8 +30,7 @@ def copy(
     """
     from bufferhouse.warehouse.copy import copy_warehouse
     from bufferhouse.warehouse.open import reading
-    from bufferhouse.warehouse.verify import chosen_dumps, verify
-    from bufferhouse.warehouse.verify_models import model_faults
+    from bufferhouse.warehouse.verify import chosen_dumps
 
     target = warehouse_path(target, data_path=data_path)
     with progress_of("tables") as step:
@@ -39,10 +38,7 @@ def copy(
     print(f"{counted(sum(rows.values()), 'row')} of {counted(len(rows), 'table')} copied", flush=True)
     with reading(target, wait=wait) as copy:
         ids = chosen_dumps(copy.con)
-        with progress_of("dumps") as step:
-            faults = verify(copy.con, ids, progress=step)
-        with progress_of("dumps, stored models") as step:
-            faults += model_faults(copy, ids, faults, progress=step)
+        faults = proved(copy, ids)
     for fault in faults:
         say(f"dump {fault.dump_id}: {fault.what}")
     print(f"{len(ids) - len(faults):,} of {counted(len(ids), 'dump')} proved")

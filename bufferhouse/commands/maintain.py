@@ -23,7 +23,7 @@ from bufferhouse.commands.options import (
     say,
     warehouse_path,
 )
-from bufferhouse.commands.progress import back_filling, progress_of, writing
+from bufferhouse.commands.progress import back_filling, progress_of, proved, writing
 from bufferhouse.commands.runs import removed, shall_go
 from bufferhouse.errors import UsageError, counted
 
@@ -347,15 +347,11 @@ def verify(
     Example: bufferhouse verify --sample 1000
     """
     from bufferhouse.messages.rows import faults as message_faults
-    from bufferhouse.warehouse.verify import chosen_dumps, verify
-    from bufferhouse.warehouse.verify_models import model_faults
+    from bufferhouse.warehouse.verify import chosen_dumps
 
     with reader(warehouse_path(warehouse, must_exist=True), wait) as opened:
         ids = chosen_dumps(opened.con, sample=sample, run=run)
-        with progress_of("dumps") as step:
-            faults = verify(opened.con, ids, progress=step)
-        with progress_of("dumps, stored models") as step:
-            faults += model_faults(opened, ids, faults, progress=step)
+        faults = proved(opened, ids)
         of_messages = message_faults(opened.con)
     for fault in faults:
         say(f"dump {fault.dump_id}: {fault.what}")

@@ -11,6 +11,7 @@ from bufferhouse.redaction import terminal
 if TYPE_CHECKING:  # they import DuckDB
     from bufferhouse.models.build import Progress
     from bufferhouse.warehouse.open import Place
+    from bufferhouse.warehouse.verify_observations import Fault
     from bufferhouse.warehouse.warehouse import Warehouse
 
 _LINES = 10  # of one piece of work: enough for a log, however many steps there are
@@ -68,6 +69,17 @@ def back_filling(elsewhere: "Progress") -> Iterator["Progress"]:
     with Bar() as bar:
         shown = lambda model, done, total: bar.reach(model, done, total, "dumps back-filled")  # noqa: E731
         yield shown if bar.is_shown else elsewhere
+
+
+def proved(warehouse: "Warehouse", dump_ids: list[int]) -> "list[Fault]":
+    """Prove some dumps and what stored models have of them, with a bar for each; return what does not hold."""
+    from bufferhouse.warehouse.verify import verify
+    from bufferhouse.warehouse.verify_models import model_faults
+
+    with progress_of("dumps") as step:
+        faults = verify(warehouse.con, dump_ids, progress=step)
+    with progress_of("dumps, stored models") as step:
+        return faults + model_faults(warehouse, dump_ids, faults, progress=step)
 
 
 @contextmanager

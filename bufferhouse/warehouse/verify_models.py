@@ -50,17 +50,15 @@ def _differences(
     warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], built: list[tuple], names: list[str]
 ) -> list[Fault]:
     con = warehouse.con
-    main = identifier(con.execute("SELECT current_database()").fetchone()[0])
     faults = []
     with (
         batch_catalog(warehouse, frames, built=built),
         registered(con, "chosen", frames["dumps"].select("dump_id")),
     ):
         for name in names:
-            stored = f"{main}.{name}"
-            cells = ", ".join(identifier(column) for column in column_types(con, stored))
+            cells = ", ".join(map(identifier, column_types(con, name)))
             own = f"SELECT {cells} FROM {CATALOG}.{name}"
-            kept = f"SELECT {cells} FROM {stored} SEMI JOIN chosen USING (dump_id)"
+            kept = f"SELECT {cells} FROM {name} SEMI JOIN chosen USING (dump_id)"
             rows = con.execute(
                 "SELECT dump_id, SUM(missing), SUM(1 - missing)"
                 f" FROM (SELECT dump_id, 1 AS missing FROM ({own} EXCEPT ALL {kept})"

@@ -37,7 +37,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     # A program is compared in each of its memory spaces.
     places = f", in {len(offenders):,}" if programs_of(offenders) < len(offenders) else ","
     compared = counted(verdict.compared_count, "comparison")
-    unknown = f"; {_unknown(comparison)}" if _unknown(comparison) else ""
+    unknown = f"; {unjudged}" if (unjudged := _unknown(comparison)) else ""
     sections = [
         Section(
             f"The gate is {'' if verdict.is_passed else 'not '}passed",
@@ -112,7 +112,7 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
     lines += [annotation("warning", note) for note in refused_notes(comparison)]
     total = f"{title(comparison)}: {counted(verdict.compared_count, 'comparison')} of {METRIC_NAMES[comparison.metric]}"
     over = counted(programs_of(offender_records(comparison, verdict)), "program")
-    unknown = f", {_unknown(comparison)}" if _unknown(comparison) else ""
+    unknown = f", {unjudged}" if (unjudged := _unknown(comparison)) else ""
     lines.append(annotation("notice", f"{total}{unknown}, {over} over {limit}, {len(verdict.accepted)} accepted"))
     return "\n".join(lines)
 
