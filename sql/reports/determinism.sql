@@ -80,17 +80,7 @@ differing AS (
         MIN_BY(run_name, (reserved_bytes, run_name)) AS least_run_name,
         MAX_BY(run_name, (reserved_bytes, run_name)) AS most_run_name
     FROM compiled
-    GROUP BY
-        program_id,
-        compile_target,
-        memory_space,
-        compiler,
-        compiler_version,
-        compiler_revision,
-        device_kind,
-        effective_flags,
-        git_revision,
-        single_run_id
+    GROUP BY ALL
     HAVING COUNT(DISTINCT reserved_bytes) > 1 OR COUNT(DISTINCT occupied_peak_bytes) > 1
 )
 
@@ -118,21 +108,7 @@ SELECT
     MAX(least_run_name) AS least_run_name,  -- A run with the least reserved bytes.
     MAX(most_run_name) AS most_run_name  -- A run with the most.
 FROM differing
-GROUP BY
-    program_id,
-    compile_target,
-    memory_space,
-    compiler,
-    compiler_version,
-    compiler_revision,
-    device_kind,
-    effective_flags,
-    git_revision,
-    single_run_id IS NULL,
-    CASE WHEN single_run_id IS NULL THEN 'same flags' ELSE 'one run' END,
-    least_reserved_bytes,
-    most_reserved_bytes,
-    occupied_spread_bytes
+GROUP BY ALL
 ORDER BY
     reserved_spread_bytes DESC,
     most_reserved_bytes DESC,
