@@ -89,7 +89,10 @@ def services(stack, inbox, blank_warehouse) -> Stack:
     # Many small batches, so that there is a middle.
     stack.variables |= {"BUFFERHOUSE_BATCH_DUMPS": "10", "PREFECT_LOGGING_HANDLERS_CONSOLE_FORMATTER": "json"}
     # A new warehouse is copied from there: that it is made if need be, tests/warehouse/test_template.py says.
-    shutil.copytree(cache_folder(), give(stack.root / "tmp/.cache") / "bufferhouse")
+    # Nothing else of the user's cache is taken: what others are writing there may be gone by then.
+    cache = give(give(stack.root / "tmp/.cache") / "bufferhouse")
+    for blank in cache_folder().glob("blank-*.duckdb"):
+        shutil.copy2(blank, cache)
     stack.before = files_of(stack.root / "app")
     stack.begin("scheduler", "--poll", "1")
     automate(stack, inbox[0])
