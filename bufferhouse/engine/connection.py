@@ -31,9 +31,8 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
         except duckdb.IOException as error:
             if not faults.is_locked(error):
                 _check_kind(path)
-                raise faults.no_space(path, error) or WarehouseError(
-                    f"{path} cannot be opened: {first_line(error)}"
-                ) from None
+                fault = faults.no_space(path, error) or faults.damage(path, error)
+                raise fault or WarehouseError(f"{path} cannot be opened: {first_line(error)}") from None
             if is_last:
                 raise WarehouseBusy(
                     f"{path} is open in another process ({faults.holder(error)}); "

@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 
 from bufferhouse.engine.connection import close, close_writer, connect, evict, settle, tries
-from bufferhouse.engine.faults import no_space
+from bufferhouse.engine.faults import damage, no_space
 from bufferhouse.engine.journal import checkpoint, guard, journal_path, roll_back, unguard
 from bufferhouse.engine.sql import execute, identifier, literal, quoted, transaction
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
@@ -279,12 +279,19 @@ class File(Warehouse):
         return build.build(self.con, force=force, progress=progress)
 
     def publish(self) -> Path:
-        """Copy the file to its published name."""
+        """Copy the file to its published name, where every block of the copy can be read."""
         if self.path is None:
             raise UsageError("an in-memory warehouse cannot be published")
         checkpoint(self.con)
-        copy_file(self.path, self.address.published)
-        return self.address.published
+        published = self.address.published
+        try:
+            copy_file(self.path, published, prove=_read_whole)
+        except (duckdb.Error, WarehouseError) as error:
+            if not (told := damage(self.path, error)):
+                raise
+            kept = f"; {published} stays as it was" if published.exists() else ""
+            raise WarehouseError(f"{told}{kept}") from None
+        return published
 
     def compact(self, *, keep_seconds: float | None = None) -> Compacted:
         """Write a new file without free blocks, which takes the place of the old one in one step."""
@@ -319,6 +326,19 @@ class File(Warehouse):
 
     def writer(self) -> str | None:
         return writer(self.path)
+
+
+def _read_whole(file: Path) -> None:
+    """Read every block that a table lies in: DuckDB proves a block by its checksum, and only when it is read."""
+    con = connect(file, read_only=True, wait=0.0)
+    try:
+        settle(con)
+        tables = con.execute("SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
+        for schema, table in tables:
+            con.execute(f"SELECT BIT_XOR(hash(COLUMNS(*))) FROM {identifier(schema)}.{identifier(table)}")
+            con.fetchall()
+    finally:
+        close(con)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ lock on it, which is a POSIX lock, and a second writer's commits would be lost w
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from bufferhouse.engine.faults import lacks_space
@@ -14,10 +15,13 @@ from bufferhouse.errors import WarehouseError, WarehouseFull
 from bufferhouse.paths import remove_leftovers, replacing
 
 
-def copy_file(source: Path, target: Path, *, is_flushed: bool = True) -> None:
+def copy_file(
+    source: Path, target: Path, *, is_flushed: bool = True, prove: Callable[[Path], None] | None = None
+) -> None:
     """Put a copy of `source` at `target`, in one step: until it is whole, nothing is changed there.
 
-    `is_flushed` waits until it is on the disk. Where the file system can, both share their blocks.
+    `is_flushed` waits until it is on the disk. Where the file system can, both share their blocks. `prove` is given
+    the copy, and raises where it is not good enough to take that place.
 
     Raises:
         WarehouseFull: there is no space for it.
@@ -36,3 +40,5 @@ def copy_file(source: Path, target: Path, *, is_flushed: bool = True) -> None:
             if lacks_space(reason):
                 raise WarehouseFull(f"{target} cannot be written: {reason}; make space and try again")
             raise WarehouseError(f"{target} cannot be written: {reason}")
+        if prove:
+            prove(new)

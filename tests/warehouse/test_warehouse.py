@@ -148,16 +148,30 @@ def test_a_database_of_somebody_else_is_not_read(tmp_path):
         open_reader(tmp_path / "other.duckdb")
 
 
+def _damage(file: Path) -> None:
+    """Change a byte of a block that the rows of a table lie in."""
+    find = "SELECT block_id FROM pragma_storage_info('raw.hlo_values') WHERE block_id >= 0 ORDER BY 1 LIMIT 1"
+    [(block,)] = rows(file, find)
+    with file.open("r+b") as opened:
+        opened.seek(HEADER_BYTES + block * BLOCK_SIZE + 5000)
+        damaged = bytes([opened.read(1)[0] ^ 1])
+        opened.seek(-1, os.SEEK_CUR)
+        opened.write(damaged)
+
+
 def test_damage_that_a_statement_meets_is_told(own_warehouse):
     """A block that is not as it was written ends readers and writers with the file, the reason and the way out."""
-    find = "SELECT block_id FROM pragma_storage_info('raw.hlo_values') WHERE block_id >= 0 ORDER BY 1 LIMIT 1"
-    [(block,)] = rows(own_warehouse, find)
-    with own_warehouse.open("r+b") as file:
-        file.seek(HEADER_BYTES + block * BLOCK_SIZE + 5000)
-        damaged = bytes([file.read(1)[0] ^ 1])
-        file.seek(-1, os.SEEK_CUR)
-        file.write(damaged)
+    _damage(own_warehouse)
     for words in (["verify"], ["compact"], ["export", "--all", "-o", own_warehouse.parent / "files"]):
+        outcome = call(*words, "--warehouse", own_warehouse)
+        assert (2, True) == (outcome.code, f"{own_warehouse} is damaged: " in outcome.err), outcome.err
+        assert "restore a copy" in outcome.err
+
+
+def test_a_warehouse_that_is_cut_is_told_to_be_damaged(own_warehouse):
+    """DuckDB does not open it: the way out is named as where a statement meets the damage."""
+    os.truncate(own_warehouse, own_warehouse.stat().st_size // 2)
+    for words in (["verify"], ["publish"]):
         outcome = call(*words, "--warehouse", own_warehouse)
         assert (2, True) == (outcome.code, f"{own_warehouse} is damaged: " in outcome.err), outcome.err
         assert "restore a copy" in outcome.err
@@ -248,6 +262,23 @@ def test_publishing_replaces_the_copy_in_one_step(warehouse):
     assert [(1,)] == rows(old, "SELECT COUNT(*) FROM raw.dumps")
     names = {path.name for path in warehouse.parent.iterdir()}
     assert {warehouse.name, f"{warehouse.name}.lock", old.name} == names
+
+
+def test_damage_is_not_published(own_warehouse, tmp_path):
+    """A damaged warehouse never takes the place of a good copy, which is the way out; what was loaded is kept."""
+    (tmp_path / "later").mkdir()
+    (tmp_path / "later" / "x-buffer-assignment.txt").write_bytes(small_dump(1))
+    assert 0 == call("publish", "--warehouse", own_warehouse).code
+    good = published_path(own_warehouse).read_bytes()
+    _damage(own_warehouse)
+    for words in (["publish"], ["ingest", tmp_path / "later", "--publish"]):
+        outcome = call(*words, "--warehouse", own_warehouse)
+        assert (2, True) == (outcome.code, f"{own_warehouse} is damaged: " in outcome.err), outcome.err
+        assert f"{published_path(own_warehouse)} stays as it was" in outcome.err
+        assert good == published_path(own_warehouse).read_bytes()
+    names = {path.name for path in own_warehouse.parent.iterdir()}
+    assert {own_warehouse.name, f"{own_warehouse.name}.lock", published_path(own_warehouse).name, "later"} == names
+    assert [("later",)] == rows(own_warehouse, "SELECT run_name FROM raw.runs WHERE run_name = 'later'")
 
 
 def test_publishing_writes_through_no_link(warehouse, tmp_path):
