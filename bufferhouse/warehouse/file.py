@@ -31,6 +31,7 @@ from bufferhouse.warehouse.template import Blank, copy_of_blank, fill_from_blank
 from bufferhouse.warehouse.warehouse import Compacted, Warehouse
 
 _COPIES = 3  # of a file that is written to meanwhile
+_PROOF_MEMORY = "256MB"
 _STORAGE_VERSION = "v1.5.0"  # the newest this DuckDB writes: it brings zstd for long text
 BLOCK_SIZE = 65536  # bytes; a quarter of DuckDB's own suits the many small columns (docs/decisions/0006)
 # In these tables rows of a dump that have much in common stand side by side: DuckDB packs what neighbours differ in.
@@ -334,9 +335,16 @@ def _read_whole(file: Path) -> None:
     try:
         settle(con)
         tables = con.execute("SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
+        [(limit,)] = con.execute("SELECT current_setting('memory_limit')").fetchall()
+        con.execute("SET threads = 1")
+        con.execute(f"SET memory_limit = '{_PROOF_MEMORY}'")  # a block is read once, and need not stay
         for schema, table in tables:
-            con.execute(f"SELECT BIT_XOR(hash(COLUMNS(*))) FROM {identifier(schema)}.{identifier(table)}")
-            con.fetchall()
+            read = f"SELECT BIT_XOR(hash(COLUMNS(*))) FROM {identifier(schema)}.{identifier(table)}"
+            try:
+                con.execute(read)
+            except duckdb.OutOfMemoryException:  # some rows, of large rejects, take more
+                con.execute(f"SET memory_limit = '{limit}'")
+                con.execute(read)
     finally:
         close(con)
 
