@@ -109,6 +109,26 @@ def test_sources_may_be_ingested_along(few, tmp_path):
     )
 
 
+def test_packings_are_kept_for_the_same_slots_alone(few):
+    """How tightly an arena could be packed goes where its slots were read in another way; `pack` looks again."""
+    assert 0 == call("pack", "--warehouse", few).code
+    stored = "SELECT * FROM raw.packings ORDER BY ALL"
+    expected = rows(few, stored)
+    as_if_older(few, "UPDATE raw.instruction_texts SET opcode = 'unknown'")
+    assert 0 == call("ingest", "--reparse", "--warehouse", few).code
+    assert expected == rows(few, stored)
+    other = expected[0][0]
+    as_if_older(
+        few,
+        f"UPDATE raw.hlo_values SET physical_bytes = physical_bytes + 1 WHERE dump_id = {other}",
+        f"UPDATE raw.packings SET packed_bytes = packed_bytes + 8 WHERE dump_id = {other}",
+    )
+    assert 0 == call("ingest", "--reparse", "--warehouse", few).code
+    assert [row for row in expected if row[0] != other] == rows(few, stored)
+    assert 0 == call("pack", "--warehouse", few).code
+    assert expected == rows(few, stored)
+
+
 def test_a_dump_that_does_not_prove_itself_keeps_its_rows(few):
     """It is named with its fault, exit 1; the others are parsed again."""
     as_if_older(few, "UPDATE raw.hlo_values SET offset_bytes = offset_bytes + 1 WHERE rowid = 5")
