@@ -3,6 +3,7 @@
 import os
 import time
 from array import array
+from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.arrivals import Arrivals, Rules, orphans
 from bufferhouse.ingest.logs import unknown_logs
 from bufferhouse.ingest.summary import Summary
+from bufferhouse.sources import compression
 from bufferhouse.sources import discover as finding
 from bufferhouse.sources.directory import Entry
 from bufferhouse.sources.discover import Discovery, read
@@ -249,7 +251,40 @@ def unknown_files(
             if state == _OTHER_FILES_BESIDE:
                 discovery.dumps.know(number, Content(dump_id, known[dump_id][0], {}))
         fresh.extend(number for number, (state, _) in others.items() if state != _REFUSED)
-    return discovery.dumps.only(fresh)
+    found = discovery.dumps.only(fresh)
+    summary.other_endings = _other_endings(warehouse, discovery, runs, found)
+    return found
+
+
+def _other_endings(
+    warehouse: Warehouse, discovery: Discovery, runs: Mapping[str, KnownRun], fresh: FoundDumps
+) -> dict[str, int]:
+    """Count by run the new files that were seen there compressed otherwise, or not at all, under a name that is gone.
+
+    Files are told by their paths, so what was seen stays beside them: the run has each of these dumps twice.
+    """
+    import polars as pl
+
+    seen: list[tuple[str, str]] = []
+    for portion in fresh.portions():
+        asked = [
+            (runs[dump.run_name].run_id, dump.run_name, stem + suffix)
+            for dump in portion
+            if dump.run_name in runs and dump.content is None
+            for stem in [compression.plain_name(dump.relative_path)]
+            for suffix in ("", *compression.SUFFIXES)
+            if stem + suffix != dump.relative_path
+        ]
+        if asked:
+            types = {"run_id": pl.Int64, "run_name": pl.String, "relative_path": pl.String}
+            with streamed(warehouse.con, "asked", pl.DataFrame(asked, schema=types, orient="row")):
+                seen += warehouse.con.execute(
+                    "SELECT run_name, relative_path FROM asked SEMI JOIN raw.observations USING (run_id, relative_path)"
+                ).fetchall()
+    if not seen:
+        return {}
+    gone = set(seen) - {(dump.run_name, dump.relative_path) for dump in discovery.dumps}
+    return dict(Counter(run for run, _ in gone))
 
 
 _NEVER_SEEN, _KNOWN, _REFUSED, _OTHER_FILES_BESIDE = range(4)

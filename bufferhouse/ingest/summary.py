@@ -26,7 +26,8 @@ class Summary:
     left for later and why, `late` counts what came after its run was complete. A `fault` is why a source could not be
     looked at, or not to its end; `error` is the exception. `archives` lie beside dumps, unopened. `other_names` gives
     for runs the name that their run.json says, `other_facts` what call or run.json say of them otherwise than the
-    warehouse, `undescribed` are new runs without a compiler or a platform. `endings`
+    warehouse, `undescribed` are new runs without a compiler or a platform. `other_endings` counts by run the dumps that
+    it has twice, as they lie there compressed in another way than when they were seen. `endings`
     counts by ending what was found where no dump was; elsewhere it is None. `logs` were read, and hold new `messages`
     about programs that did not fit, and `refused_messages`, which are no dumps that were rejected; `log_notes` are
     about what was left out of them. `reparsed` dumps of the warehouse were parsed again; None where nobody asked for
@@ -59,6 +60,7 @@ class Summary:
     undescribed: list[str] = field(default_factory=list)
     other_names: dict[str, str] = field(default_factory=dict)
     other_facts: dict[str, dict[str, str]] = field(default_factory=dict)
+    other_endings: dict[str, int] = field(default_factory=dict)
     endings: dict[str, int] | None = None
     logs: int = 0
     messages: int = 0
@@ -110,6 +112,7 @@ class Summary:
         self.add_tries(other)
         self.other_names.update(other.other_names)
         self.other_facts.update(other.other_facts)
+        self.other_endings.update(other.other_endings)
         self.rows.update(other.rows)
         self.warnings.update(other.warnings)
 
@@ -131,7 +134,7 @@ class Summary:
         tries = ("conflicts", "retries") if self.conflicts is not None else ()
         found = ("endings",) if self.endings is not None else ()
         logs = ("logs", "messages", "refused_messages", "log_notes") if self.logs else ()
-        others = ("other_facts",) if self.other_facts else ()
+        others = [name for name in ("other_facts", "other_endings") if getattr(self, name)]
         again = ("reparsed",) if self.reparsed is not None else ()
         return {name: getattr(self, name) for name in (*names, *tries, *found, *logs, *others, *again)}
 

@@ -62,6 +62,12 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
         )
     if summary.other_facts:
         result.append(_other_facts(summary.other_facts))
+    for name, count in summary.other_endings.items():
+        result.append(
+            f"warning: run {printable(name)}: {counted(count, 'file')} compressed in another way than when seen first, "
+            "under another name; each is one more dump of its program, as what was seen stays; to count it once, where "
+            f"all files of the run are still there: bufferhouse runs rm {_word(name)}, and ingest it again"
+        )
     if summary.undescribed:
         result.append(_undescribed(summary.undescribed))
     for name, count in summary.warnings.items():

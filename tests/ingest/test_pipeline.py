@@ -101,6 +101,22 @@ def test_progress_counts_what_is_read(warehouse, tmp_path):
     assert "5 dumps of 1 run seen: 1 new, 4 known" in outcome.out
 
 
+def test_files_that_were_compressed_since_they_were_seen_are_told(warehouse, tmp_path):
+    """A file is known by its path: `x.txt.gz` in the place of `x.txt` is one more dump, and the user hears it once."""
+    paths = write_dumps(tmp_path / "run", [1, 2, 3])
+    assert 0 == ingested(warehouse, tmp_path / "run")[0]
+    for path in paths[:2]:
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    paths[0].unlink()  # of the second one both are there
+    code, summary = ingested(warehouse, tmp_path / "run", "--plan")
+    assert (0, {"run": 1}) == (code, summary["other_endings"])
+    outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
+    assert "warning: run run: 1 file compressed in another way than when seen first" in outcome.out
+    assert "bufferhouse runs rm run, and ingest it again" in outcome.out
+    assert [(5, 3)] == rows(warehouse, "SELECT COUNT(*), COUNT(DISTINCT dump_id) FROM staging.observations")
+    assert "other_endings" not in ingested(warehouse, tmp_path / "run")[1]
+
+
 def test_one_truncated_dump_among_fifty_stops_only_itself(warehouse, tmp_path):
     """Forty-nine dumps load; the fiftieth is named with file, line, column, what was expected and found; exit 1."""
     paths = write_dumps(tmp_path / "run", range(50))
