@@ -87,7 +87,6 @@ def _page(findings: list, refused: list, place: str) -> str:
     return oom_page(findings, refused, warehouse=place)
 
 
-_PIECE_BYTES = 1 << 12
 Logs = list[Any]
 """Names of logs, and entries of trees that are logs."""
 
@@ -129,21 +128,20 @@ def _has_warehouse(warehouse: Any) -> bool:
 def _read(logs: Logs) -> tuple[list, list]:
     """Return the messages of all logs, and the lines that are refused."""
     from bufferhouse.messages.message import Refused, read_messages
-    from bufferhouse.sources.logs import opened
+    from bufferhouse.sources.logs import WHOLE, UntilDamage, opened
 
     messages: list = []
     refused: list[Refused] = []
 
     def take(name: str, file: BinaryIO) -> None:
         with _told(name):
-            stream = _UntilDamage(file)
+            stream = UntilDamage(file)
             found = list(read_messages(stream, name))
             if stream.damage is not None:
                 if not found:
                     raise stream.damage
                 # A process that was killed leaves its log cut: what it said before counts.
-                expected = "compressed data that is whole"
-                found.append(Refused(stream.line_number, 1, expected, str(stream.damage), name))
+                found.append(Refused(stream.line_number, 1, WHOLE, str(stream.damage), name))
             for one in found:
                 refused.append(one) if isinstance(one, Refused) else messages.append(one)
 
@@ -155,32 +153,6 @@ def _read(logs: Logs) -> tuple[list, list]:
             raise UsageError(f"{entry.path}: {file}")
         take(entry.path, file)
     return messages, refused
-
-
-class _UntilDamage:
-    """A stream that ends where its compressed data is damaged: `damage` says how, in the line of `line_number`."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.damage: Exception | None = None
-        self.line_number = 1
-
-    def read(self, size: int) -> bytes:
-        """Read on, as many bytes as there are."""
-        from bufferhouse.sources import compression
-
-        # Piece by piece: where a decompressor fails, what it had of this piece is lost.
-        read = getattr(self._file, "read1", self._file.read)
-        pieces, left = [], size
-        try:
-            while left > 0 and self.damage is None and (piece := read(min(left, _PIECE_BYTES))):
-                pieces.append(piece)
-                left -= len(piece)
-        except compression.DAMAGE as error:
-            self.damage = error
-        data = b"".join(pieces)
-        self.line_number += data.count(b"\n")
-        return data
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from bufferhouse.messages.join import dumps, join
 from bufferhouse.messages.message import DONATION, Message, Refused, read_messages
 from bufferhouse.messages.rows import TABLES, Row, Unstorable, rows
 from bufferhouse.query.statements import Record
-from bufferhouse.sources.logs import Log, opened
+from bufferhouse.sources.logs import WHOLE, Log, UntilDamage, opened
 from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.lake.claims import file_key
@@ -123,20 +123,26 @@ def _read_all(logs: Sequence[Log]) -> Iterator[tuple[Log, Read | Exception]]:
         if isinstance(stream, Exception):
             yield log, stream
             continue
-        found = Read(log)
+        found, text = Read(log), UntilDamage(stream)
         try:
-            for one in read_messages(stream, entry.path):
+            for one in read_messages(text, entry.path):
                 if isinstance(one, Refused):
                     refusal = Refusal(_RULE, one.expected, one.found, one.line_number, one.column_number, ROLE)
                     found.refused.append((refusal, (one.text or one.found).encode()))
                 else:
                     found.messages.setdefault("", []).append(one)
+            if text.damage is not None:
+                if not (found.messages or found.refused):
+                    raise text.damage
+                # A process that was killed leaves its log cut: what it said before counts.
+                cut = str(text.damage)
+                found.refused.append((Refusal(_RULE, WHOLE, cut, text.line_number, 1, ROLE), cut.encode()))
         except (UsageError, SourceUnavailable, KeyboardInterrupt):
             raise
-        except Exception as error:  # damaged data: what was found until then comes with what is repaired
+        except Exception as error:
             yield log, error
             continue
-        found.text_bytes = stream.byte_count
+        found.text_bytes = text.byte_count
         yield log, found
 
 

@@ -11,7 +11,9 @@ from bufferhouse.sources import compression
 from bufferhouse.sources.directory import Entry, Tree, split_at_archive
 from bufferhouse.sources.run import Places, RunFault, parent_of, root_of
 
+WHOLE = "compressed data that is whole"  # what is expected where a log is cut
 _BEGINNING_BYTES = 4096
+_PIECE_BYTES = 4096
 
 
 @dataclass(slots=True)
@@ -152,5 +154,31 @@ class _Text:
                 return b""
             if is_whole and size > len(data):
                 data += read(size - len(data)) or b""
+        self.byte_count += len(data)
+        return data
+
+
+class UntilDamage:
+    """A log that ends where its compressed data is damaged: `damage` says how, in the line of `line_number`."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.damage: Exception | None = None
+        self.line_number = 1
+        self.byte_count = 0
+
+    def read(self, size: int) -> bytes:
+        """Read on, as many bytes as there are."""
+        # Piece by piece: where a decompressor fails, what it had of this piece is lost.
+        read = getattr(self._file, "read1", self._file.read)
+        pieces, left = [], size
+        try:
+            while left > 0 and self.damage is None and (piece := read(min(left, _PIECE_BYTES))):
+                pieces.append(piece)
+                left -= len(piece)
+        except compression.DAMAGE as error:
+            self.damage = error
+        data = b"".join(pieces)
+        self.line_number += data.count(b"\n")
         self.byte_count += len(data)
         return data

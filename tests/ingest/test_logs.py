@@ -128,6 +128,28 @@ def test_a_damaged_message_is_a_reject_and_stops_nothing(tmp_path):
     assert 0 == call("verify", "--warehouse", warehouse).code
 
 
+def test_what_a_cut_log_says_before_its_end_is_loaded(tmp_path):
+    """A process that was killed leaves compressed data without its end: the message is loaded, the cut is a reject."""
+    source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
+    plain = source / "night.dump" / "stderr.txt"
+    steps = "".join(f"step {number}\n" for number in range(5000))
+    whole, path = gzip.compress(plain.read_bytes() + steps.encode()), plain.with_name("stderr.log.gz")
+    plain.unlink()
+    path.write_bytes(whole[:-60])
+    first = load(source, warehouse)
+    assert (1, 1, [], 1) == (first["code"], first["logs"], first["unreadable"], first["refused_messages"])
+    rejects = "SELECT source_uri, expected, state FROM raw.rejects"
+    assert [(str(path), "compressed data that is whole", "open")] == rows(warehouse, rejects)
+    assert [(1,)] == rows(warehouse, "SELECT COUNT(*) FROM marts.oom_v1 WHERE is_failure")
+    assert 0 == call("verify", "--warehouse", warehouse).code
+    again = load(source, warehouse, "--rehash")
+    assert (0, 0) == (again["code"], again["refused_messages"])
+    path.write_bytes(whole)
+    assert 0 == load(source, warehouse)["code"]
+    assert [("resolved",)] == rows(warehouse, "SELECT state FROM raw.rejects")
+    assert [(1,)] == rows(warehouse, "SELECT COUNT(*) FROM marts.oom_v1 WHERE is_failure")
+
+
 def test_a_log_that_is_damaged_or_of_no_run_is_named(tmp_path):
     """Neither stops the dumps, nor the other logs."""
     source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
