@@ -199,7 +199,8 @@ class Discovery:
     """All dumps of some sources, the runs they belong to, how many files are none, and what was refused at sight.
 
     `endings` counts the files that are no dumps by how their names end. `orphans` are values and live range files whose
-    first file is not there, `archives` those that a walk came by and did not open; both count as ignored.
+    first file is not there, `archives` those that a walk came by and did not open, or that lie in another one; both
+    count as ignored.
     `has_named_files` says whether a file was named, and not only found. `logs` may hold messages about the dumps.
     """
 
@@ -256,6 +257,7 @@ def discover(
         found.found.archives = []
         inside = [tree for path in archives for tree in _trees(path, waits=waits)]
         found.take(_portions(listed(inside), portion, is_whole=run_name is not None))
+    found.found.archives += found.inner_archives
     return found.discovery()
 
 
@@ -273,13 +275,17 @@ class _Finding:
         self.unplaced_count = 0  # dumps that match no pattern of runs
         self.first_unplaced: str | None = None
         self.logs: list[Entry] = []
+        self.inner_archives: list[str] = []
 
     def take(self, portions: Iterable[dict[str, Entry]]) -> None:
         """Find the dumps among files, so many at a time; those of one directory come together."""
         for files in portions:
             candidates, beside = parted(files, self.look_inside)
             found = self.found
-            found.archives += [path for path in files if path.endswith(ARCHIVE_SUFFIXES) and _is_walked(files[path])]
+            archives = [path for path in files if path.endswith(ARCHIVE_SUFFIXES) and not files[path].is_explicit]
+            inner = {path for path in archives if split_at_archive(files[path].base)[1] is not None}
+            self.inner_archives += sorted(inner)
+            found.archives += [path for path in archives if path not in inner]
             found.ignored_count += beside.ignored_count
             found.endings += beside.endings
             self.refused += beside.refused
@@ -419,10 +425,6 @@ def _is_under_way(one: Entry, entry: Entry) -> bool:
 def _is_found(entry: Entry) -> bool:
     """Say whether a file was found, in a walk or by a glob, and not named."""
     return not entry.is_explicit or (isinstance(entry.tree, Directory) and entry.tree.is_matched)
-
-
-def _is_walked(entry: Entry) -> bool:
-    return split_at_archive(entry.base)[1] is None and not entry.is_explicit
 
 
 def _listed(

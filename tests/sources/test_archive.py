@@ -81,6 +81,19 @@ def test_a_directory_of_archives_is_a_directory_of_dumps(tmp_path):
     assert f"{box / 'a.tar.gz'} and 1 more: archives beside dumps are opened only when named" in outcome.err
 
 
+def test_an_archive_inside_an_archive_is_named(tmp_path):
+    """It is not opened: whoever packed archives into one hears that what they hold is not loaded."""
+    (tmp_path / "box").mkdir()
+    inner = archived(tmp_path / "inner.tar.gz", {f"run_a/{name_of(1)}": small_dump(1)}).read_bytes()
+    outer = archived(tmp_path / "box" / "outer.tar", {"inner.tar.gz": inner, f"run_b/{name_of(2)}": small_dump(2)})
+    only = archived(tmp_path / "only.zip", {"inner.tar.gz": inner})
+    for source, code in ((outer, 0), (outer.parent, 0), (only, 1)):
+        outcome = call("ingest", source, "--warehouse", tmp_path / "w.duckdb")
+        path = f"{only if source == only else outer}!inner.tar.gz"
+        assert code == outcome.code, outcome.err
+        assert f"bufferhouse: {path}: archives inside archives are not opened; unpack them\n" in outcome.err
+
+
 def small_dumps(numbers: Iterable[int], directory: str = "run") -> dict[str, bytes]:
     return {f"{directory}/{name_of(number)}": small_dump(number) for number in numbers}
 
