@@ -4,7 +4,7 @@ import os
 import time
 from array import array
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -484,13 +484,29 @@ def _leave_out(discovery: Discovery, name: str, fault: str) -> None:
 
 
 def _is_stranger(warehouse: Warehouse, discovery: Discovery, name: str) -> bool:
-    """Return whether a run of the warehouse has contents, and none of the files of that name has one of these."""
+    """Return whether a run of the warehouse has contents, and is not the one of that name that was found elsewhere.
+
+    Whoever gave both one name means one run where they have a content in common. Directories of one name are one that
+    has moved where files of the same names agree, and all of them: small programs are equal in most runs.
+    """
     rows = execute(
         warehouse.con,
-        "SELECT o.dump_id FROM raw.observations AS o JOIN raw.runs AS u USING (run_id) WHERE u.run_name = $name",
+        "SELECT o.relative_path, o.dump_id FROM staging.observations AS o JOIN raw.runs AS u USING (run_id)"
+        " WHERE u.run_name = $name",
         name=name,
     ).fetchall()
-    contents = {dump_id for (dump_id,) in rows}
-    own = read([dump for dump in discovery.dumps if dump.run_name == name])
-    ids = (content_of(files).dump_id for _, files in own if not isinstance(files, Exception))
-    return bool(contents) and contents.isdisjoint(ids)
+    there = dict(rows)
+    own = [dump for dump in discovery.dumps if dump.run_name == name]
+    if not discovery.runs[name].is_named_by_place:
+        contents = set(there.values())
+        return bool(contents) and contents.isdisjoint(content.dump_id for _, content in _contents(own))
+    own = [dump for dump in own if dump.relative_path in there]
+    seen = warehouse.known_files([name], __version__)
+    unsure = [d for d in own if seen.get((name, d.relative_path), ())[:2] != (d.size_bytes, d.mtime_ns)]
+    differ = any(content.dump_id != there[dump.relative_path] for dump, content in _contents(unsure))
+    return bool(there) and (differ or not own)
+
+
+def _contents(dumps: Sequence[Found]) -> Iterator[tuple[Found, Content]]:
+    """Read dumps, and yield those that can be read, each with its content."""
+    return ((dump, content_of(files)) for dump, files in read(dumps) if not isinstance(files, Exception))

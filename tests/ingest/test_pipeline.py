@@ -334,6 +334,25 @@ def test_a_run_of_the_same_directory_name_from_elsewhere_is_another_run(warehous
     assert 2 == counts(warehouse)["runs"]
 
 
+@pytest.mark.parametrize("number", [1, 7])
+def test_a_program_that_both_have_makes_no_one_run_of_two_directories(warehouse, tmp_path, number):
+    """Small programs are equal in most runs, whatever their files are called: no file of the first run is replaced."""
+    write_dumps(tmp_path / "a" / "nightly", [1, 2, 3])
+    for path in write_dumps(tmp_path / "b" / "nightly", [2, 3], lambda other: small_dump(other + 10)):
+        os.utime(path, ns=(0, 0))
+    write_dumps(tmp_path / "b" / "nightly", [number], lambda _: small_dump(1))
+    assert ["nightly"] == ingested(warehouse, tmp_path / "a")[1]["runs"]
+    before = "SELECT relative_path, dump_id FROM staging.observations WHERE run_id = 1 ORDER BY ALL"
+    expected = rows(warehouse, before)
+    for _ in range(2):
+        code, summary = ingested(warehouse, tmp_path / "b")
+        assert (0, ["b/nightly"]) == (code, summary["runs"])
+    assert expected == rows(warehouse, before)
+    assert [(1, 3), (2, 3)] == rows(
+        warehouse, "SELECT run_id, COUNT(*) FROM staging.observations GROUP BY run_id ORDER BY run_id"
+    )
+
+
 def test_a_run_of_the_same_given_name_from_elsewhere_is_refused(warehouse, tmp_path):
     """Exit 2, both roots named, nothing changed."""
     for root, numbers in (("a", [1, 2]), ("b", [3, 4])):
