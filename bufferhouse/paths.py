@@ -57,10 +57,24 @@ def replacing(target: Path, *, is_flushed: bool = False, is_output: bool = False
             temporary.unlink()
 
 
-def remove_leftovers(*targets: Path) -> None:
-    """Remove what was left where `replacing` was killed; the caller makes sure that nobody else replaces them."""
+def remove_leftovers(*targets: Path, of_ended: bool = False) -> None:
+    """Remove what was left where `replacing` was killed; the caller makes sure that nobody else replaces them.
+
+    With `of_ended` somebody may: what processes write that still run here stays.
+    """
     names = "|".join(re.escape(target.name[:_LONGEST_NAME]) for target in targets)
-    leftover = re.compile(rf"\.({names})\.\d+-\d+\.new(\..+)?")
+    leftover = re.compile(rf"\.({names})\.(\d+)-\d+\.new(\..+)?")
     for name in os.listdir(targets[0].parent):
-        if leftover.fullmatch(name):
+        if (found := leftover.fullmatch(name)) and not (of_ended and _is_other(int(found[2]))):
             targets[0].with_name(name).unlink(missing_ok=True)
+
+
+def _is_other(process_id: int) -> bool:
+    """Say whether a process of that number runs here, and is not this one."""
+    try:
+        os.kill(process_id, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return process_id != os.getpid()

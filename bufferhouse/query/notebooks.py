@@ -10,7 +10,7 @@ import duckdb
 from bufferhouse.engine.faults import is_expired, lacks_space, raised_inside
 from bufferhouse.engine.sql import quoted, table_names
 from bufferhouse.errors import UsageError, WarehouseFull, first_line
-from bufferhouse.paths import replacing
+from bufferhouse.paths import remove_leftovers, replacing
 from bufferhouse.query.door import SEARCH_PATH
 from bufferhouse.warehouse.open import open_reader
 
@@ -47,6 +47,7 @@ def export_parquet(
     for number, name in enumerate(names, 1):
         target = directory.joinpath(*name.split(".")).with_suffix(".parquet")
         target.parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(target, of_ended=True)
         order = f" ORDER BY {orders[name]}" if name in orders else ""
         try:
             with replacing(target) as new:

@@ -1,5 +1,6 @@
 """The warehouse for other tools: bufferhouse.connect, and export --parquet."""
 
+import os
 from pathlib import Path
 
 import duckdb
@@ -9,6 +10,7 @@ import pytest
 
 import bufferhouse
 from bufferhouse.errors import UsageError, WarehouseBusy
+from bufferhouse.paths import remove_leftovers
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call, run
 
@@ -73,6 +75,7 @@ def parquet(example_warehouse, tmp_path_factory) -> Path:
     directory = tmp_path_factory.mktemp("parquet") / "out"
     (directory / "marts").mkdir(parents=True)
     (directory / "marts" / "peak_memory_v1.parquet").write_text("of an earlier export")
+    (directory / "marts" / ".peak_memory_v1.parquet.99999999-7.new").write_text("of an export that was killed")
     (directory / "mine.txt").write_text("kept")
     outcome = call("export", "--parquet", directory, "--warehouse", example_warehouse)
     files = [path for path in directory.rglob("*.parquet") if path.is_file()]
@@ -122,6 +125,15 @@ def test_it_can_be_written_again(parquet, example):
     assert "kept" == (parquet / "mine.txt").read_text()
     assert {".parquet", ".txt"} == {path.suffix for path in parquet.rglob("*") if path.is_file()}
     assert [] == [path for path in parquet.rglob(".*")]
+
+
+def test_what_another_process_is_writing_stays(tmp_path):
+    """Nobody is alone in a folder that is exported to: only what ended processes left is removed."""
+    running, ended, own = (f".x.parquet.{number}-1.new" for number in (os.getppid(), 99999999, os.getpid()))
+    for name in (running, ended, own):
+        (tmp_path / name).write_text("half")
+    remove_leftovers(tmp_path / "x.parquet", of_ended=True)
+    assert [running] == [path.name for path in tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize("words", [["--all"], ["1"], ["--run", "seeds"], ["-o", "out"]])
