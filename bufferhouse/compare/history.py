@@ -1,6 +1,6 @@
 """A program from run to run: where its bytes changed, and why."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -85,7 +85,7 @@ def read_history(
     for program_id in program_ids:
         for record in ask(con, "program_trend", program_id=program_id).records:
             series.setdefault((program_id, *(record[name] for name in _SERIES[1:])), []).append(record)
-    series = {key: runs for key, runs in _whole(con, series).items() if memory_space in (None, key[-1])}
+    series = {key: runs for key, runs in series.items() if memory_space in (None, key[-1])}
     sizes = SizesOfDumps(con, {record["dump_id"] for runs in series.values() for record in runs})
     for (*_, space), runs in series.items():
         for record in runs:
@@ -103,45 +103,6 @@ def read_history(
         for key, runs in series.items()
     ]
     return sorted(found, key=lambda one: -max(run["metric_bytes"] or 0 for run in one.runs))
-
-
-def _whole(con: duckdb.DuckDBPyConnection, series: dict[tuple, list[Record]]) -> dict[tuple, list[Record]]:
-    """Return the series with the runs in which the program has nothing in their memory space.
-
-    What takes bytes in one run only has changed, as a comparison of two runs says, too.
-    """
-    of_all_spaces: dict[tuple, dict[int, Record]] = {}
-    for (*place, _), runs in series.items():
-        for record in runs:
-            of_all_spaces.setdefault(tuple(place), {}).setdefault(record["run_id"], record)
-    if all(len(runs) == len(of_all_spaces[key[:-1]]) for key, runs in series.items()):
-        return series
-    order = {run["run_id"]: number for number, run in enumerate(ask(con, "fleet_runs").records)}
-    return {key: _in_all_runs(runs, of_all_spaces[key[:-1]], order, key[-1]) for key, runs in series.items()}
-
-
-def _in_all_runs(
-    runs: Sequence[Record], others: Mapping[int, Record], order: Mapping[int, int], memory_space: int
-) -> list[Record]:
-    absent = others.keys() - {record["run_id"] for record in runs}
-    found = sorted(
-        [*runs, *(_nothing(others[run_id], memory_space) for run_id in absent)], key=lambda run: order[run["run_id"]]
-    )
-    sizes = [record["reserved_bytes"] for record in found]
-    for number, record in enumerate(found):
-        record["run_number"] = number + 1
-        record["reserved_change_bytes"] = sizes[number] - sizes[number - 1] if number else None
-    return found
-
-
-def _nothing(record: Record, memory_space: int) -> Record:
-    """Return the record of a run, which is one of another memory space, for one in which it has nothing."""
-    sizes = ("reserved_bytes", "occupied_peak_bytes", "layout_padding_bytes")
-    return {
-        **record,
-        "memory_space": memory_space,
-        **{name: None if record[name] is None else 0 for name in sizes},
-    }
 
 
 def _change_points(runs: Sequence[Record]) -> list[tuple[Record, Record]]:

@@ -1,32 +1,13 @@
 -- Where the figures of `compiled.memory_analysis()` do not mean what they meant in the run before of a series.
 -- grain: run_id, program_id, compile_target, platform, track
-WITH of_runs AS (
-    SELECT
-        o.run_id,
-        o.program_id,
-        o.compile_target,
-        o.platform,
-        r.track,
-        r.run_name,
-        r.started_at,
-        r.natural_name,
-        COALESCE(MAX(c.sizes_rule), 'unknown') AS sizes_rule,
-        COALESCE(MAX(c.temp_rule), 'unknown') AS temp_rule,
-        COALESCE(MAX(c.peak_rule), 'unknown') AS peak_rule
-    FROM staging.observations AS o
-    INNER JOIN staging.runs AS r ON o.run_id = r.run_id
-    LEFT JOIN intermediate.official_compilers AS c ON o.run_id = c.run_id AND o.relative_path = c.relative_path
-    GROUP BY o.run_id, o.program_id, o.compile_target, o.platform, r.track, r.run_name, r.started_at, r.natural_name
-),
-
-compared AS (
+WITH compared AS (
     SELECT
         *,
         LAG(run_name) OVER series AS previous_run_name,
         LAG(sizes_rule) OVER series AS previous_sizes_rule,
         LAG(temp_rule) OVER series AS previous_temp_rule,
         LAG(peak_rule) OVER series AS previous_peak_rule
-    FROM of_runs
+    FROM intermediate.official_runs
     WINDOW series AS (
         PARTITION BY program_id, compile_target, platform, track ORDER BY started_at, natural_name, run_id
     )
@@ -42,7 +23,7 @@ SELECT
     NULLIF(concat_ws(
         '; ',
         CASE
-            WHEN sizes_rule <> previous_sizes_rule 
+            WHEN sizes_rule <> previous_sizes_rule
             THEN 'argument, output, alias: was ' || previous_sizes_rule || ', is ' || sizes_rule
         END,
         CASE

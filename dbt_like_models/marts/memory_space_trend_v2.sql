@@ -1,5 +1,5 @@
 -- How the memory of a program changes from run to run: one series for each program, target, track, device and memory
--- space.
+-- space. A run in which a program has nothing in a memory space that it uses in others of the series has 0 bytes there.
 -- A change is the difference from the previous run of the series; the first run of a series has none.
 -- grain: run_id, program_id, compile_target, platform, track, device_kind, memory_space
 -- portable: yes
@@ -10,16 +10,15 @@ WITH ordered AS (
         r.compiler,
         r.compiler_version,
         r.started_at,
-        r.device_kind,
         ROW_NUMBER() OVER series AS run_number,
         LAG(r.run_name) OVER series AS previous_run_name,
         LAG(s.reserved_bytes) OVER series AS previous_reserved_bytes,
         LAG(s.occupied_peak_bytes) OVER series AS previous_occupied_peak_bytes,
         LAG(s.layout_padding_bytes) OVER series AS previous_layout_padding_bytes
-    FROM intermediate.series_runs AS s
+    FROM intermediate.space_runs AS s
     INNER JOIN staging.runs AS r ON s.run_id = r.run_id
     WINDOW series AS (
-        PARTITION BY s.program_id, s.compile_target, s.platform, s.track, r.device_kind, s.memory_space
+        PARTITION BY s.program_id, s.compile_target, s.platform, s.track, s.device_kind, s.memory_space
         ORDER BY r.started_at ASC, r.natural_name ASC, s.run_id ASC
     )
 )

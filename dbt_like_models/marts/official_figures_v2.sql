@@ -1,5 +1,5 @@
 -- The figures of `compiled.memory_analysis()`, as in version 1, and the peaks that a replay of heap traces makes: with a
--- proto beside the dump, or in its place, they are known to the byte.
+-- proto beside the dump, or in its place, they are known to the byte. The run before is one of the same device.
 -- grain: run_id, relative_path
 -- portable: yes
 SELECT
@@ -12,6 +12,7 @@ SELECT
     o.compile_target,  -- cpu, tpu or a GPU architecture.
     o.platform,  -- cpu, gpu or tpu.
     r.track,  -- Label that tells series apart.
+    r.device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     r.compiler,  -- What embeds XLA, as the run says.
     r.compiler_version,  -- Version of the compiler, as the run says.
     o.compiler_revision,  -- CL number or source revision.
@@ -47,7 +48,8 @@ INNER JOIN staging.runs AS r ON o.run_id = r.run_id
 INNER JOIN intermediate.official_figures AS f ON o.run_id = f.run_id AND o.relative_path = f.relative_path
 LEFT JOIN intermediate.space_totals AS t ON o.dump_id = t.dump_id AND t.memory_space = 0
 LEFT JOIN marts.observation_protos_v1 AS p ON o.run_id = p.run_id AND o.relative_path = p.relative_path
-LEFT JOIN intermediate.official_changes AS c
+LEFT JOIN intermediate.official_device_changes AS c
     ON o.run_id = c.run_id AND o.program_id = c.program_id
     AND o.compile_target IS NOT DISTINCT FROM c.compile_target AND o.platform IS NOT DISTINCT FROM c.platform
     AND r.track IS NOT DISTINCT FROM c.track
+    AND r.device_kind IS NOT DISTINCT FROM c.device_kind

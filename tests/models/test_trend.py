@@ -91,6 +91,43 @@ def test_trend_follows_each_series_from_run_to_run(tmp_path):
     assert sorted(expected, key=str) == sorted(rows(warehouse, TREND), key=str)
 
 
+def test_a_memory_space_that_comes_and_goes_has_0_bytes(warehouse, tmp_path):
+    """A run in which a program has nothing in a memory space of its series is a row, unknown where there is no peak.
+
+    Another track or device is another series: a memory space that is used there only is none of this one.
+    """
+    sizes = {"run1": (64,), "run2": (64, 8), "run3": (64,), "run4": (64,), "run5": (64, 16), "run6": (72,)}
+    facts = {"run5": {"device_kind": "v4"}, "run6": {"device_kind": "v4"}}
+    for name, in_spaces in sizes.items():
+        slots = [Slot(0, 2, 0, size, allocation=space) for space, size in enumerate(in_spaces)]
+        text = dump_text(
+            slots,
+            ["".join((f", color {space}" * bool(space), ", preallocated-temp")) for space in (0, 1)][: len(slots)],
+        )
+        if name == "run4":
+            text = text.split(b"\n\n")[0] + b"\n"  # without live ranges
+        directory = tmp_path / "runs" / name
+        directory.mkdir(parents=True)
+        moment = f"2026-01-0{name[-1]}T00:00:00Z"
+        (directory / "run.json").write_text(json.dumps({"started_at": moment, **facts.get(name, {})}))
+        (directory / f"module_0001.jit_f.{TARGETS['cpu']}-buffer-assignment.txt").write_bytes(text)
+    run_ingest([str(tmp_path / "runs")], warehouse)
+    trend = (
+        "SELECT run_name, run_number, reserved_bytes, reserved_change_bytes, occupied_peak_bytes, previous_run_name"
+        " FROM marts.memory_space_trend_v2 WHERE memory_space = 1 ORDER BY run_name"
+    )
+    assert [
+        ("run1", 1, 0, None, 0, None),
+        ("run2", 2, 8, 8, 8, "run1"),
+        ("run3", 3, 0, -8, 0, "run2"),
+        ("run4", 4, 0, 0, None, "run3"),
+        ("run5", 1, 16, None, 16, None),
+        ("run6", 2, 0, -16, 0, "run5"),
+    ] == rows(warehouse, trend)
+    held = "SELECT run_name, reserved_bytes FROM marts.memory_space_trend_v1 WHERE memory_space = 1 ORDER BY 1"
+    assert [("run2", 8), ("run5", 16)] == rows(warehouse, held)
+
+
 def test_natural_names_sort_as_people_sort(warehouse):
     """run_9 comes before run_10, and a name that is a time stamp before a later one."""
     names = ["run_10", "run_9", "run_20251231235959", "run_20260101000000", "run_9b", "run", "2_10", "2_9", "10_1"]

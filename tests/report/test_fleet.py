@@ -38,7 +38,7 @@ def all_series(path: Path) -> dict[tuple, dict[tuple, list[tuple[str, int]]]]:
     for *table, name, program_id, target, run_name, reserved in rows(
         path,
         "SELECT platform, track, memory_space, program_name, program_id, compile_target, run_name, reserved_bytes"
-        " FROM marts.memory_space_trend_v1 ORDER BY run_number",
+        " FROM marts.memory_space_trend_v2 ORDER BY run_number",
     ):
         tables[tuple(table)][name, program_id, target].append((run_name, reserved))
     return tables
@@ -148,7 +148,7 @@ def test_columns_are_all_runs_in_the_order_of_the_series(shaken: Path, fleets: l
     for *table, run_name in rows(
         shaken,
         "SELECT t.platform, t.track, t.memory_space, r.run_name"
-        " FROM marts.memory_space_trend_v1 AS t JOIN staging.runs AS r USING (run_id)"
+        " FROM marts.memory_space_trend_v2 AS t JOIN staging.runs AS r USING (run_id)"
         " GROUP BY t.platform, t.track, t.memory_space, r.run_name, r.started_at, r.natural_name, r.run_id"
         " ORDER BY r.started_at, r.natural_name, r.run_id",
     ):
@@ -179,6 +179,24 @@ def test_padding_on_two_devices_is_told_apart(warehouse: Path, tmp_path: Path):
     assert [("jit_f v4", "run-v4", 896), ("jit_f v5e", "run-v5e", 896)] == [
         (row["label"], row["run_name"], row["layout_padding_bytes"]) for row in space.padding
     ]
+
+
+def test_a_memory_space_that_a_program_left_keeps_no_bytes(warehouse: Path, tmp_path: Path):
+    """Its newest run takes 0 bytes there, and pads nothing: it moved, and does not stand there with its last bytes."""
+    slots = [Slot(0, 2, 0, 64), Slot(0, 2, 0, 4096, 1, "f32[8,100]{1,0:T(8,128)}")]
+    headers = [", preallocated-temp", ", color 1, preallocated-temp"]
+    for number, count in enumerate((2, 1)):
+        write_dumps(tmp_path / f"run{number}", [1], lambda _, n=count: dump_text(slots[:n], headers[:n]))
+    assert 0 == call("ingest", *sorted(tmp_path.glob("run*")), "--warehouse", warehouse).code
+    fleet = read_fleet(warehouse)
+    [space] = [space for space in fleet.spaces if space.memory_space == 1]
+    assert (["run0", "run1"], 1, []) == ([run["run_name"] for run in space.runs], space.moved_count, space.padding)
+    [series] = space.series
+    assert (-4096, [4096, 0]) == (series.net_change_bytes, [row["reserved_bytes"] for row in series.by_run.values()])
+    [program] = [row for row in fleet.answers["fleet_programs"].records if row["memory_space"] == 1]
+    figures = ("run_name", "reserved_bytes", "occupied_peak_bytes", "layout_padding_bytes")
+    assert ("run1", 0, 0, 0) == tuple(program[name] for name in figures)
+    assert [] == fleet.answers["fleet_tiles"].records
 
 
 @pytest.mark.parametrize("width", [60, 80, 160])
