@@ -7,6 +7,7 @@ import typer
 
 from bufferhouse.commands import completion
 from bufferhouse.commands.options import WaitOption, WarehouseOption, guarded
+from bufferhouse.commands.progress import progress_of
 from bufferhouse.commands.query import FromOption
 from bufferhouse.commands.report import (
     BytesOption,
@@ -73,7 +74,7 @@ def whatif(
     read += read_edits_file(edits_file) if edits_file is not None else []
     if means and fit is None:
         raise UsageError("--means: expected --fit beside it")
-    with page_at_least(html):
+    with page_at_least(html), progress_of("search") as step:
         change = read_change(
             path,
             program,
@@ -85,6 +86,7 @@ def whatif(
             sources=source or [],
             wait=wait,
             is_mapped=html is not None,
+            progress=step,
         )
 
     def page() -> str:

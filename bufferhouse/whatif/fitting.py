@@ -1,21 +1,23 @@
 """The least set of edits with which a program fits: fewest values first, then fewest bytes."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
 from bufferhouse.errors import UsageError
 from bufferhouse.whatif.edits import Edit, narrower
 from bufferhouse.whatif.moments import Moments
-from bufferhouse.whatif.outcome import Bytes, after, before, check_live_ranges
+from bufferhouse.whatif.outcome import Bytes, after, before, check_live_ranges, is_untouched
+from bufferhouse.whatif.packing import WORK
 from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.slots import lower_bound, most_alive
 from bufferhouse.whatif.space import ARENA, Space
 
 MEANS = ("donate", "free", "remove")  # kinds of edit that are tried where nobody says which
 NODES = 3_000  # sets of edits that are tried before a set is called the least without proof
-_VISITS = 10_000_000  # slots that are looked at in all of these sets: of a large program fewer are tried, in a minute
+_VISITS = 2_500_000  # slots that all searches look at, and once more as many without proof: together about a minute
+_PAIRS = 40  # pairs of slots that a packing compares while a set of edits looks at one slot
 LARGE = 4_000  # slots: without proof, a program of so many times more is given as many times more edits in one step
 _SIZE = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?P<unit>[KMGT]i?B?|B)?")
 _POWERS = {"K": 1, "M": 2, "G": 3, "T": 4}
@@ -52,13 +54,20 @@ def read_size(text: str, option: str = "--fit") -> int:
 
 
 def fit(
-    space: Space, capacity_bytes: int, *, means: Sequence[str] = MEANS, nodes: int = NODES, large: int = LARGE
+    space: Space,
+    capacity_bytes: int,
+    *,
+    means: Sequence[str] = MEANS,
+    nodes: int = NODES,
+    large: int = LARGE,
+    visits: int = _VISITS,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Fit:
     """Return the least set of single edits with which all allocations of a space take at most `capacity_bytes`.
 
     A set fits where a placement is found that does; it has at most one edit for each value. When so many `nodes` were
-    tried, one that fits is looked for without proof; in a program of more than `large` slots several edits are added at
-    a time.
+    tried, or `visits` paid to slots, one that fits is looked for without proof, with as many visits; in a program of
+    more than `large` slots several edits are added at a time. `progress` hears of the visits.
 
     Raises:
         UsageError: the dump has no live ranges.
@@ -70,17 +79,20 @@ def fit(
     now = before(space)
     if now.reserved_high_bytes <= capacity_bytes:
         return Fit(capacity_bytes, True, [], now, now.reserved_low_bytes, True)
-    search = _Search(space, capacity_bytes, means, nodes, large)
+    moments = Moments(space)
+    at_once = len(moments.slots.value) // large
+    # One kind alone makes fewer sets, so that more of them can be tried; what was found may be more than it needs.
+    kinds = means if len(means) > 1 and not at_once else ()
+    work = _Work(visits, 1 + len(kinds), progress)
+    search = _Search(moments, capacity_bytes, means, nodes, at_once, work)
     if search.bound_bytes > capacity_bytes:
         return Fit(capacity_bytes, False, [], now, search.bound_bytes, True)
     found = search.run(now)
     if found.is_minimal and is_in_the_place and search.is_beaten_by_packing(found):
         return found._replace(is_minimal=False)
-    if found.is_minimal or search.at_once:
+    if found.is_minimal or at_once:
         return found
-    # One kind alone makes fewer sets, so that more of them can be tried; what was found may be more than it needs.
-    kinds = means if len(means) > 1 else ()
-    alone = [fit(space, capacity_bytes, means=[kind], nodes=nodes, large=large) for kind in kinds]
+    alone = [_Search(moments, capacity_bytes, [kind], nodes, at_once, work).run(now) for kind in kinds]
     best = min([one for one in (found, *alone) if one.fits] or [found], key=lambda one: len(one.edits))
     return best._replace(bound_bytes=found.bound_bytes, is_minimal=False)
 
@@ -94,6 +106,29 @@ class _Candidate(NamedTuple):
     most_bytes: int
 
 
+class _Work:
+    """The visits to slots that searches may pay: each has a share for its sets, and another for a set without proof.
+
+    What was paid depends on the program alone, so every machine finds the same.
+    """
+
+    def __init__(self, visits: int, searches: int, progress: Callable[[int, int], None] | None) -> None:
+        self.share = visits // searches
+        self._total, self._done, self._progress = 2 * searches * self.share, 0, progress
+        self.left = 0
+
+    def begin(self) -> None:
+        """Begin a share."""
+        self.left = self.share
+
+    def pay(self, visits: int) -> None:
+        """Take visits off the share, and tell how far the work is."""
+        self.left -= visits
+        self._done = min(self._done + visits, self._total)
+        if self._progress:
+            self._progress(self._done, self._total)
+
+
 class _Search:
     """All sets of one size after the other, each extended only by values that are alive where it is too much.
 
@@ -102,12 +137,12 @@ class _Search:
     that are left could not take off what is too much.
     """
 
-    def __init__(self, space: Space, capacity_bytes: int, means: Sequence[str], nodes: int, large: int) -> None:
-        self.space, self.capacity = space, capacity_bytes
-        moments = Moments(space)
+    def __init__(
+        self, moments: Moments, capacity_bytes: int, means: Sequence[str], nodes: int, at_once: int, work: _Work
+    ) -> None:
+        self.space, self.capacity = moments.space, capacity_bytes
         self.slots = moments.slots
-        self.at_once = len(self.slots.value) // large
-        self.nodes = min(nodes, _VISITS // max(len(self.slots.value), 1))
+        self.at_once, self.nodes, self.work = at_once, nodes, work
         self.candidates = list(_candidates(moments, means))
         self.bound_bytes = self._bound()
         self.best: tuple[int, list[int], list[Edit], Bytes] | None = None
@@ -136,7 +171,13 @@ class _Search:
         ]
 
     def _plan(self, chosen: Iterable[_Candidate]) -> Plan:
+        self.work.pay(len(self.slots.value))
         return Plan(self.space, self.slots).apply([one.edit for one in chosen])
+
+    def _packed(self, plan: Plan) -> Bytes:
+        if not is_untouched(plan):
+            self.work.pay(min(len(self.slots.value) ** 2, WORK) // _PAIRS)
+        return after(plan)
 
     def _can(self, chosen: Iterable[_Candidate]) -> bool:
         try:
@@ -147,6 +188,7 @@ class _Search:
 
     def run(self, now: Bytes) -> Fit:
         """Try sets of one value, of two, and so on."""
+        self.work.begin()
         for count in range(1, len({one.row for one in self.candidates}) + 1):
             self._extend([], list(self.candidates), count, 0)
             if self.best is not None:
@@ -172,7 +214,7 @@ class _Search:
 
     def _extend(self, chosen: list[_Candidate], left: list[_Candidate], count: int, size: int) -> None:
         """Try all sets that hold `chosen` and `count` more of `left`, and keep the one with the fewest bytes."""
-        if self.nodes <= 0:
+        if self.nodes <= 0 or self.work.left <= 0:
             self.is_cut = True
             return
         self.nodes -= 1
@@ -183,7 +225,7 @@ class _Search:
         need, moment = self._excess(plan)
         if count == 0:
             if need <= 0 and (self.best is None or self._key(chosen, size) < self.best[:2]):
-                found = after(plan)
+                found = self._packed(plan)
                 if found.reserved_high_bytes <= self.capacity:
                     self.best = (*self._key(chosen, size), [one.edit for one in chosen], found)
             return
@@ -216,19 +258,26 @@ class _Search:
         return sum(plan.fixed.values()) + low - self.capacity, moment
 
     def _greedy(self) -> Fit | None:
-        """Return a set that fits, without proof that it is the least: the largest values at each moment of need."""
+        """Return a set that fits, without proof that it is the least: the largest values at each moment of need.
+
+        When half of the work is done, as much is added at a time as it takes, then twice and four times as much.
+        """
+        self.work.begin()
         chosen: list[_Candidate] = []
         left = list(self.candidates)
-        while left:
+        times = 1
+        while left and self.work.left > 0:
+            if self.work.left < self.work.share // 2:
+                self.at_once, times = len(left), 2 * times
             plan = self._plan(chosen)
             need, moment = self._excess(plan)
             helping = [one for one in left if need <= 0 or self._helps(one, moment)]
             if need <= 0:
-                found = after(plan)
+                found = self._packed(plan)
                 need = found.reserved_high_bytes - self.capacity
                 if need <= 0:
                     return Fit(self.capacity, True, [one.edit for one in chosen], found, self.bound_bytes, False)
-            step = self._step(chosen, sorted(helping, key=lambda one: (-one.most_bytes, one.row)), need)
+            step = self._step(chosen, sorted(helping, key=lambda one: (-one.most_bytes, one.row)), need * times)
             if not step:
                 return None
             chosen += step
@@ -244,7 +293,7 @@ class _Search:
                 together.setdefault(one.row, one)
         if len(together) > 1 and self._can([*chosen, *together.values()]):
             return list(together.values())
-        return next(([one] for one in helping if self._can([*chosen, one])), [])
+        return next(([one] for one in helping if self.work.left > 0 and self._can([*chosen, one])), [])
 
 
 def _candidates(moments: Moments, means: Sequence[str]) -> Iterable[_Candidate]:

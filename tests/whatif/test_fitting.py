@@ -112,6 +112,23 @@ def test_more_means_never_make_more_edits():
     assert tried > 10
 
 
+def test_all_searches_together_end_when_their_work_is_done():
+    """The work that is told never goes back and has an end; what is found by then fits, or is not said to be all."""
+    for seed in range(40):
+        random_ = random.Random(seed)
+        space = random_space(random_, most=12)
+        capacity = random_.randint(fit(space, 0).bound_bytes, before(space).reserved_high_bytes)
+        for visits in (1, 100, 1_000):
+            told: list[tuple[int, int]] = []
+            found = fit(space, capacity, visits=visits, progress=lambda *one, told=told: told.append(one))
+            assert sorted(told) == told
+            assert {2 * (visits // 3) * 3, 2 * visits} >= {total for _, total in told}
+            assert all(done <= total for done, total in told)
+            assert len(told) <= 2 * 3 * (visits + 12)
+            assert not found.fits or found.bytes.reserved_high_bytes <= capacity
+            assert found.fits or not found.is_minimal or fit(space, capacity) == found
+
+
 def test_several_edits_at_a_time_make_a_large_program_fit():
     """What is found fits when its edits are applied anew, and is not called the least."""
     together = 0

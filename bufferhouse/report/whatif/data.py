@@ -1,6 +1,6 @@
 """What edits do to one memory space of one program of one run, and which edits are worth most."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -63,11 +63,12 @@ def read_change(
     sources: Sequence[str] = (),
     wait: float = 0.0,
     is_mapped: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Change:
     """Return what edits do to a program, or the least set of edits with which it fits a capacity.
 
     `word`, `run`, `sources` and `wait` are as in `report.program.data.read_program`; with `is_mapped` the answer has
-    the map before and after.
+    the map before and after. `progress` hears how far the search for a set is.
 
     Raises:
         UsageError: there is no such program or memory space, the dump has no live ranges, an edit names nothing or no
@@ -80,7 +81,8 @@ def read_change(
         found = None
         if capacity_bytes is not None:
             check_live_ranges(subject.space)
-            found = fit(subject.space, capacity_bytes, **({"means": tuple(means)} if means else {}))
+            given = {"means": tuple(means)} if means else {}
+            found = fit(subject.space, capacity_bytes, progress=progress, **given)
         outcome = compute(subject.space, edits if found is None else found.edits)
         return Change(subject, outcome, found, _maps(con, subject, outcome) if is_mapped else {})
 
