@@ -107,3 +107,12 @@ def test_a_missing_browser_fails_in_ci_and_skips_elsewhere(
     monkeypatch.setenv("CI", ci)
     with pytest.raises(outcome, match="there is no browser: none of chromium, "), browsing(tmp_path):
         pass
+
+
+def test_a_telephone_is_wide_enough(opened: Callable):
+    """Of pages whose names have no place to break: nothing but tables is wider than the window."""
+    for name in ("hostile-fleet", "hostile-program", "hostile-run", "hostile-compare"):
+        with opened(name) as page:
+            page.call("Emulation.setDeviceMetricsOverride", width=400, height=900, deviceScaleFactor=1, mobile=False)
+            page.frame()
+            assert 400 == page.ask("document.documentElement.scrollWidth"), name

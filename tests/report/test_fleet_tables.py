@@ -81,12 +81,18 @@ def test_coverage_is_counted_in_the_files(example):
     assert len([path for path in FLEET.iterdir() if path.is_dir()]) == found["compiler"][1]
 
 
-@pytest.mark.parametrize("cut", ["live ranges", "source lines"])
+@pytest.mark.parametrize("cut", ["allocations", "live ranges", "source lines"])
 def test_what_lacks_is_not_covered(tmp_path, cut):
-    """A dump without live ranges has no occupied peak, one without metadata no source line: shares fall."""
+    """A dump without live ranges has no occupied peak, one without metadata no source line: shares fall.
+
+    One without an allocation counts as any other content does.
+    """
     run = tmp_path / "run"
     run.mkdir()
-    if cut == "live ranges":  # they are a file of their own there
+    if cut == "allocations":
+        (dump,) = (FLEET / "jaxlib-0.10.0").glob("*jit_fft*-buffer-assignment.txt")
+        text, figure = "BufferAssignment:\n", "reserved bytes, footprint"
+    elif cut == "live ranges":  # they are a file of their own there
         (dump,) = (FLEET / "jaxlib-0.10.0").glob("*jit_fft*-buffer-assignment.txt")
         text, figure = dump.read_text(), "occupied peak, padding at the peak"
     else:

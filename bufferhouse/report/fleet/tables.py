@@ -59,7 +59,7 @@ _COVERAGE = [
     Column("total_count", "of", "count"),
     Column("things", "what"),
     Column("covered_share", "share", "share"),
-    Column("needs", "needs"),
+    Column("needs", "needs", limit=80),
 ]
 _AT_PEAK = (
     "The newest run of each program, at its occupied peak. Each row shows the program with the most bytes: "
