@@ -250,3 +250,9 @@ def test_a_page_without_charts_runs_no_script():
     assert [({"type": "application/json", "id": "answers"}, parts.scripts[0][1])] == parts.scripts
     assert {"one": {"columns": ["n"], "rows": [["9007199254740993"]]}} == parts.embedded("answers")
     assert "script-src 'none'" in written
+
+
+def test_each_page_names_its_warehouse(page_files):
+    """In its last line; every kind of page that stands alone."""
+    for name in ("fleet", "program", "run", "compare", "whatif"):
+        assert re.search(r"<footer>Made [^<]* from <bdi>[^<]*fleet\.duckdb</bdi>", page_files[name].read_text()), name

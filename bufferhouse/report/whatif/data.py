@@ -24,6 +24,7 @@ from bufferhouse.whatif.space import Space, read_space
 class Subject:
     """One memory space of one program of one run: `dump` is its record of `program_dumps`."""
 
+    warehouse: str
     dump: Record
     space: Space
     note: str | None
@@ -112,7 +113,7 @@ def read_savings(
 def _subject(
     path: Place | None, word: str, memory_space: int, run: str | None, sources: Sequence[str], wait: float
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Subject]]:
-    with opened(path, sources, wait) as (con, _, note):
+    with opened(path, sources, wait) as (con, name, note):
         _, _, dump = find_dump(con, word, run)
         space = read_space(con, dump["dump_id"], memory_space)
         if not space.allocations:
@@ -125,7 +126,7 @@ def _subject(
                 f"--memory-space: expected one of the program, {', '.join(str(one) for (one,) in known) or 'none'}; "
                 f"found {memory_space}"
             )
-        yield con, Subject(dump, space, note)
+        yield con, Subject(name, dump, space, note)
 
 
 def _maps(con: duckdb.DuckDBPyConnection, subject: Subject, outcome: Outcome) -> dict[str, Answer]:

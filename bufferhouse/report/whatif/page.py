@@ -15,6 +15,7 @@ def change_page(change: Change) -> str:
         "whatif.html",
         change_title(change),
         change.answers,
+        warehouse=subject.warehouse,
         scripts=["map", "map_view", "map_draw"],
         shared_texts=("program_map",),
         heading=change_title(change),
