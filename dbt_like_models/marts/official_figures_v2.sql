@@ -12,7 +12,6 @@ SELECT
     o.compile_target,  -- cpu, tpu or a GPU architecture.
     o.platform,  -- cpu, gpu or tpu.
     r.track,  -- Label that tells series apart.
-    r.device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     r.compiler,  -- What embeds XLA, as the run says.
     r.compiler_version,  -- Version of the compiler, as the run says.
     o.compiler_revision,  -- CL number or source revision.

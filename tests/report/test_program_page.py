@@ -4,13 +4,14 @@ import base64
 import hashlib
 import re
 import shutil
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from bufferhouse.query.statements import ask, ask_each
+from bufferhouse.query.statements import Answer, ask, ask_each
 from bufferhouse.report.html.page import FIRST_ROWS
 from bufferhouse.report.program.data import (
     COPIES,
@@ -131,6 +132,17 @@ def test_the_maps_are_what_whatif_says_of_the_first_edits(example_warehouse: Pat
             for byte in range(one["offset_bytes"], one["offset_bytes"] + one["size_bytes"], 4)
         }
         assert row["occupied_peak_bytes"] == 4 * len(alive)
+
+
+def test_of_the_maps_after_edits_a_page_has_what_it_draws(transformer: Program):
+    """The slots of values that are left out of the map are left out of those after edits, too."""
+    drawn, edited = transformer.answers["program_map"], transformer.answers["program_edited_map"]
+    few = Answer(drawn.columns, drawn.rows[:5])
+    parts = Parts(program_page(replace(transformer, answers=transformer.answers | {"program_map": few})))
+    ids = {row[0] for row in few.rows}
+    columns, rows = parts.answer("program_edited_map")
+    assert (edited.columns, [list(row) for row in edited.rows if row[1] in ids]) == (columns, rows)
+    assert 0 < len(rows) < len(edited.rows)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from bufferhouse.report.html.charts import (
 from bufferhouse.report.html.page import page
 from bufferhouse.report.program.data import MAP_VALUES, PARTS, Program, Space
 from bufferhouse.report.program.kept import copies_note, copy_records, kept_records
+from bufferhouse.report.program.savings import with_drawn_slots
 from bufferhouse.report.program.text import (
     balance_rows,
     capacity_note,
@@ -125,7 +126,7 @@ def program_page(program: Program) -> str:
     return page(
         "program.html",
         f"Program memory: {program.name}",
-        program.answers,
+        with_drawn_slots(program.answers),
         warehouse=program.warehouse,
         asked_at=program.asked_at,
         scripts=["map", "map_view", "map_draw"] if has_map else [],

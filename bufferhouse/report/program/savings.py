@@ -56,6 +56,15 @@ def maps_of(space: Space, shown: Sequence[tuple[str, Outcome]]) -> dict[str, Ans
     }
 
 
+def with_drawn_slots(answers: dict[str, Answer]) -> dict[str, Answer]:
+    """Return the answers of a page: of the slots after edits those of values that its map draws."""
+    slots = answers.get("program_edited_map")
+    if slots is None:
+        return answers
+    drawn = {row[0] for row in answers["program_map"].rows}
+    return answers | {"program_edited_map": Answer(slots.columns, [row for row in slots.rows if row[1] in drawn])}
+
+
 def _row(space: Space, worth: Worth) -> tuple:
     c, one, row = space.columns, worth.applied, worth.applied.row
     return (space.memory_space, worth.worth_bytes, one.edit.kind, space.name(row), one.label, one.why, c["shape"][row],

@@ -11,7 +11,7 @@ from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import FIRST_ROWS_IN_SITE, page
 from bufferhouse.report.program.data import Program, Space, asked_of, spaces_of
 from bufferhouse.report.program.page import BAR_WIDTH, shown
-from bufferhouse.report.program.savings import savings_of
+from bufferhouse.report.program.savings import savings_of, with_drawn_slots
 from bufferhouse.report.program.text import notes, subtitle
 from bufferhouse.report.program.truth import SOURCE as TRUTH
 from bufferhouse.report.program.truth import VERDICTS, numbers_of, of_file, truth_sections, verdict_lines
@@ -176,14 +176,12 @@ def _cut(answers: dict[str, Answer]) -> dict[str, Answer]:
         more = left.get(space, [])
         biggest = max([*more, largest or 0]) if more or left_count else largest
         counted.append((space, value_count, left_count + len(more), biggest))
-    left_in = {row[0] for row in drawn.rows[:VALUES]}
-    edited = {name: answer for name, answer in answers.items() if name == "program_edited_map"}
-    return answers | {
-        **{name: Answer(one.columns, [row for row in one.rows if row[1] in left_in]) for name, one in edited.items()},
+    cut = answers | {
         "program_map": Answer(drawn.columns, drawn.rows[:VALUES]),
         "program_map_spaces": Answer(spaces.columns, counted),
         "program_peak": Answer(peak.columns, [row for row in peak.rows if row[rank] <= OWNERS]),
     }
+    return with_drawn_slots(cut)
 
 
 def _savings(values: Values) -> dict[str, Answer]:

@@ -1,6 +1,7 @@
 """What edits do to one memory space as one HTML page: the bytes, the edits, and the map before and after."""
 
 from bufferhouse.report.html.page import page
+from bufferhouse.report.program.savings import with_drawn_slots
 from bufferhouse.report.text.figures import space_title
 from bufferhouse.report.whatif.data import Change
 from bufferhouse.report.whatif.text import change_lines, change_sections, change_title
@@ -14,7 +15,7 @@ def change_page(change: Change) -> str:
     return page(
         "whatif.html",
         change_title(change),
-        change.answers,
+        with_drawn_slots(change.answers),
         warehouse=subject.warehouse,
         scripts=["map", "map_view", "map_draw"],
         shared_texts=("program_map",),
