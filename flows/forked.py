@@ -21,6 +21,7 @@ from typing import Any
 import prefect.flow_engine
 
 _lock = Lock()
+_LONGEST_END_SECONDS = 30.0
 # The path of a socket has at most 103 bytes on macOS, 107 on Linux, of which its folder and its own name take 32.
 _MOST_BYTES = 103 - 32
 
@@ -49,6 +50,21 @@ def flow_runs_forked() -> Iterator[None]:
         yield
     finally:
         prefect.flow_engine.multiprocessing = own
+        _end_flow_runs()
+
+
+def _end_flow_runs() -> None:
+    """End the flow runs that live on, as Prefect ends one that is cancelled.
+
+    Python would wait for them at its end, when the server that they report to is gone: each goes on without it for
+    minutes. Prefect's runner forgets them where it is ended itself.
+    """
+    running = [one for one in multiprocessing.active_children() if isinstance(one, _Process)]
+    for process in running:
+        process.terminate()
+    for process in running:
+        process.join(_LONGEST_END_SECONDS)
+        process.kill()
 
 
 def _make_folder_of_sockets() -> None:

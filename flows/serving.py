@@ -87,8 +87,14 @@ def _schedule(when: float | str | None, zone: str) -> Schedule | None:
 
 class _Served(Runner):
     def handle_sigterm(self, *args: Any, **kwargs: Any) -> None:
-        """End as Ctrl-C does, with deployments paused; Prefect's own way makes a coroutine that nobody awaits."""
-        sys.exit(0)
+        """End as Ctrl-C does, with deployments paused; Prefect's own way makes a coroutine that nobody awaits.
+
+        Between two steps of the loop: in the middle of one a flow run may be half begun, which nobody would end.
+        """
+        try:
+            asyncio.get_running_loop().call_soon_threadsafe(sys.exit, 0)
+        except RuntimeError:  # the loop is over
+            sys.exit(0)
 
 
 def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 10.0) -> None:

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.flows.clock import DEPLOYMENTS, Clock, free_port, until
+from bufferhouse.warehouse.file import WriterLock
+from tests.flows.clock import DEPLOYMENTS, Clock, children_of, forkserver_of, free_port, until
 from tests.report.browser import browsing
 
 pytestmark = pytest.mark.soak
@@ -59,6 +61,24 @@ def test_sigterm_pauses_the_deployments_and_warns_of_nothing(clock: Clock):
     said = (clock.root / "serve.log").read_text()
     assert "All deployments have been paused" in said
     assert [] == [line for line in said.split("\n") if re.search("Traceback|Warning|WARNING|ERROR", line)]
+
+
+def test_sigterm_ends_a_flow_run_that_has_begun(clock: Clock):
+    """It waits for the warehouse meanwhile. Nobody waits for it, and the server hears how it ended."""
+    with WriterLock(clock.warehouse):
+        (found,) = clock.ask(
+            "deployments/filter",
+            {"deployments": {"name": {"any_": ["bufferhouse"]}}, "flows": {"name": {"any_": ["ingest"]}}},
+        )
+        begun = clock.ask(f"deployments/{found['id']}/create_flow_run", {"state": {"type": "SCHEDULED"}})
+        until(lambda: "discover" in (clock.root / "serve.log").read_text(), "the task of a flow run")
+        run = children_of(forkserver_of(clock.process.pid))
+        assert 1 == len(run)
+        assert 0 == clock.stop()
+    assert not Path(f"/proc/{run[0]}").exists()
+    with sqlite3.connect(clock.root / "prefect" / "prefect.db") as records:
+        states = records.execute("SELECT state_type FROM flow_run WHERE id = ?", (begun["id"],)).fetchall()
+    assert [("CRASHED",)] == states
 
 
 def test_the_dashboard_works_at_the_address_that_is_printed(clock: Clock, tmp_path: Path):
