@@ -16,6 +16,7 @@ once more, a lock that DuckDB holds on it there is gone.
 import fcntl
 import hashlib
 import os
+import stat
 import struct
 import subprocess
 import sys
@@ -44,6 +45,37 @@ def unguard(con) -> None:
     con.execute("PRAGMA enable_checkpoint_on_shutdown")
 
 
+def make_logs(con) -> None:
+    """Make the logs that a connection's files have not, empty: DuckDB would let everybody read them."""
+    for _, file in files(con):
+        make_log(file)
+
+
+def make_log(file: Path) -> None:
+    """Make the log of a file that has none, for those who may read and write the file."""
+    with suppress(OSError):  # there is one; or there is no space, which DuckDB tells by itself
+        os.close(_opened_beside(file, log_path(file), os.O_EXCL))
+
+
+def remove_empty_log(file: Path) -> None:
+    """Remove a log into which nothing was written; nobody may have the file open to write."""
+    with suppress(FileNotFoundError):
+        log = log_path(file)
+        if not log.stat().st_size:
+            log.unlink()
+
+
+def _opened_beside(file: Path, other: Path, flags: int) -> int:
+    """Open what lies beside a file to write it; those may read and write it who may do so with the file."""
+    descriptor = os.open(other, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | flags, 0o600)
+    found = file.stat()
+    with suppress(PermissionError):  # it is somebody else's, who has made it so
+        os.fchmod(descriptor, stat.S_IMODE(found.st_mode))
+    with suppress(PermissionError):  # only root gives files away
+        os.fchown(descriptor, found.st_uid, found.st_gid)
+    return descriptor
+
+
 def commit(con) -> None:
     """Commit a transaction; DuckDB takes a log that has become long into the file in the same go.
 
@@ -57,9 +89,10 @@ def commit(con) -> None:
     journals = []
     try:
         with suppress(OSError):  # no space for a journal: the log grows
-            files = _files(con)
-            journals = [_keep(con, name, file) for name, file in files]
-            most = min([_LONGEST, *(file.stat().st_size for _, file in files)])
+            own = files(con)
+            make_logs(con)
+            journals = [_keep(con, name, file) for name, file in own]
+            most = min([_LONGEST, *(file.stat().st_size for _, file in own)])
             con.execute(f"SET checkpoint_threshold = '{most} bytes'")
         con.execute("COMMIT")
     finally:
@@ -76,8 +109,8 @@ def checkpoint(con) -> None:
         duckdb.Error: as CHECKPOINT.
         OSError: the journal cannot be written, and the log stays.
     """
-    for name, file in _files(con):
-        log = file.with_name(f"{file.name}.wal")
+    for name, file in files(con):
+        log = log_path(file)
         if log.exists() and log.stat().st_size:
             journal = _keep(con, name, file)
             named = name.replace('"', '""')  # by hand, as this file is a script, too
@@ -85,7 +118,7 @@ def checkpoint(con) -> None:
             journal.unlink()
 
 
-def _files(con) -> list[tuple[str, Path]]:
+def files(con) -> list[tuple[str, Path]]:
     """Return name and path of the databases that a connection writes: the catalog of a lake may be one."""
     rows = con.execute(
         "SELECT CASE type WHEN 'ducklake' THEN '__ducklake_metadata_' ELSE '' END || database_name, path"
@@ -108,9 +141,7 @@ def _keep(con, name: str, file: Path) -> Path:
         parts += _ENTRY.pack(place, len(block)), block
     text = b"".join(parts)
     journal = journal_path(file)
-    descriptor = os.open(
-        journal, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666
-    )
+    descriptor = _opened_beside(file, journal, os.O_TRUNC)
     try:
         with open(descriptor, "wb") as writing:
             writing.write(hashlib.sha256(text).digest() + text)
@@ -187,6 +218,11 @@ def put_back(file: Path, journal: Path, wait: float = 0.0) -> int:
 def journal_path(file: Path) -> Path:
     """Return where the journal of a file lies."""
     return file.with_name(f"{file.name}.journal")
+
+
+def log_path(file: Path) -> Path:
+    """Return where DuckDB writes what is not in a file yet."""
+    return file.with_name(f"{file.name}.wal")
 
 
 if __name__ == "__main__":

@@ -177,7 +177,10 @@ class FileAddress(Address):
             is_newer = self.published.stat().st_mtime_ns > self.path.stat().st_mtime_ns
         except FileNotFoundError:
             return False
-        return is_newer and not self.log.exists()
+        try:
+            return is_newer and not self.log.stat().st_size
+        except FileNotFoundError:
+            return is_newer
 
     def is_beside(self, other: Address) -> bool:
         is_file = isinstance(other, FileAddress) and not self.path.is_symlink()

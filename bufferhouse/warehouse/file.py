@@ -18,7 +18,7 @@ import duckdb
 
 from bufferhouse.engine.connection import close, close_writer, connect, evict, settle, tries
 from bufferhouse.engine.faults import damage, no_space
-from bufferhouse.engine.journal import checkpoint, guard, journal_path, roll_back, unguard
+from bufferhouse.engine.journal import checkpoint, guard, journal_path, make_log, make_logs, roll_back, unguard
 from bufferhouse.engine.sql import execute, identifier, literal, quoted, transaction
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
 from bufferhouse.models import build
@@ -142,6 +142,7 @@ class File(Warehouse):
                 f"{self.path} has a second name, a hard link (find -samefile {self.path} names it): lock and log lie"
                 " beside one name, and who uses the other does not see them; remove one, or make it a symbolic link"
             )
+        make_logs(self.con)
 
     def _blank(self) -> Blank:
         def make(path: Path) -> None:
@@ -306,6 +307,7 @@ class File(Warehouse):
                 self.con.execute(f"ATTACH {quoted(str(new))} AS compacted"
                                  f" (STORAGE_VERSION '{_STORAGE_VERSION}', BLOCK_SIZE {BLOCK_SIZE})")  # fmt: skip
                 _give_to_same(self.path, new)  # before there is a row in it
+                make_log(new)
                 unguard(self.con)  # the new file is nobody's yet, and nothing is written to the old one
                 with transaction(self.con, keep_journal=False):
                     self.con.execute(f"COPY FROM DATABASE {identifier(main)} TO compacted (SCHEMA)")

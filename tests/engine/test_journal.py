@@ -247,3 +247,27 @@ def test_what_is_no_database_is_left(left, tmp_path, content):
     assert 0 == put_back(path, journal_path(path))
     assert content == path.read_bytes()
     assert roll_back(tmp_path / "absent.duckdb")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o664])
+def test_log_and_journal_are_for_those_whom_the_file_is_for(mode, blank_warehouse, tmp_path):
+    """What is committed lies in the log for a while, and behind a killed writer for long; nothing is left behind."""
+    path = Path(shutil.copy(blank_warehouse, tmp_path / "w.duckdb"))
+    path.chmod(mode)
+
+    def modes() -> dict[str, str]:
+        return {file.suffix: oct(file.stat().st_mode & 0o777) for file in sorted(tmp_path.glob("w.duckdb*"))}
+
+    with writing(path) as writer:
+        lock = {".lock": modes()[".lock"]}
+        assert {".duckdb": oct(mode), ".wal": oct(mode)} | lock == modes()
+        load_texts(writer, [small_dump(1)])
+        writer.publish()
+        load_texts(writer, [small_dump(2)])
+        assert 0 < path.with_name("w.duckdb.wal").stat().st_size
+        assert {".duckdb": oct(mode), ".wal": oct(mode)} | lock == modes()
+        broken_off(writer.con)
+        assert {".duckdb": oct(mode), ".wal": oct(mode), ".journal": oct(mode)} | lock == modes()
+    with writing(path):
+        pass
+    assert {".duckdb": oct(mode)} | lock == modes()
