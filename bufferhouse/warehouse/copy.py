@@ -1,5 +1,6 @@
 """Copy a warehouse to another place or of another kind, a file or a lake, and prove the copy."""
 
+import shlex
 from collections.abc import Callable
 
 import duckdb
@@ -40,7 +41,10 @@ def copy_warehouse(
         if not build.is_current(old, MODELS):
             raise UsageError(f"the models of {source} are of another version; bring them along: bufferhouse build")
         if new.execute("SELECT 1 FROM raw.loads UNION ALL SELECT 1 FROM raw.runs LIMIT 1").fetchall():
-            raise UsageError(f"{target} has rows; expected a warehouse without any, or none")
+            raise UsageError(
+                f"{target} has rows; expected a warehouse without any, or none. A copy whose proof was interrupted is "
+                f"whole, and is proved by: bufferhouse verify --warehouse {shlex.quote(str(target))}"
+            )
         names = _tables(reader)
         rows = {}
         with writer.alone(), writer.transaction():
