@@ -80,7 +80,7 @@ def _deployment(
 
 
 def _schedule(when: float | str | None, zone: str) -> Schedule | None:
-    if when is None:
+    if when in (None, "off"):
         return None
     return Cron(when, timezone=zone) if isinstance(when, str) else Interval(timedelta(seconds=when))
 

@@ -34,7 +34,7 @@ class Key:
 
 def text(value: Any) -> str:
     """Take a text that is not empty."""
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not value or "\0" in value:  # no path has a NUL in it
         raise ValueError("a text that is not empty")
     return value
 
@@ -86,6 +86,11 @@ def schedule(value: Any) -> float | str | None:
     if seconds < 1:
         raise ValueError("a duration of a second or more like 90s or 1h, five fields of cron like 0 6 * * *, or off")
     return seconds
+
+
+def own_schedule(value: Any) -> float | str:
+    """Return what `schedule` does, and `off` as it is; None in a source means the value of the section."""
+    return "off" if value == "off" else schedule(value)
 
 
 def timezone(value: Any) -> str:
@@ -300,6 +305,6 @@ SOURCE: dict[str, Key] = {
     "settle": Key(duration, 10.0, "A file is read when it has not changed for this long."),
     "marker": Key(text, None, "The name of a file that marks its folder and all below as complete."),
     "grace": Key(duration, 600.0, "How long a dump in several files waits for those that are missing."),
-    "schedule": Key(schedule, None, "When to look into this source; else as all."),
+    "schedule": Key(own_schedule, None, "When to look into this source; else as all."),
     "stale": Key(quiet, None, "Nothing new for longer than this is an event, or off; else as all."),
 }

@@ -110,6 +110,8 @@ def test_without_a_file_there_are_defaults(tmp_path, monkeypatch):
          "started_at as ISO 8601, like 2026-01-31T12:00:00Z; found {'started_at': 'today'}"),
         ("[[sources]]\nname = 'a'\npaths = 'x'\nlabels = { device_count = '²' }", "bufferhouse.toml:4:1: expected a "
          "number for device_count; found {'device_count': '²'}"),
+        ('[warehouse]\npath = "a\\u0000"', "bufferhouse.toml:2:1: expected a text that is not empty; "
+         "found 'a\\x00'"),
         ("sources = 3", "bufferhouse.toml:1:1: expected sources under [[sources]] headings"),
     ],
     ids=lambda value: value.split("\n")[-1][:30] if "toml:" not in value else "",

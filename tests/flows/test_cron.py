@@ -1,13 +1,16 @@
-"""Schedules in fields of cron, as the configuration takes them and as Prefect keeps them."""
+"""Schedules, as the configuration takes them and as Prefect keeps them: fields of cron, `off`."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from prefect.server.schemas.schedules import CronSchedule
 
 from bufferhouse.config.cron import is_cron
+from bufferhouse.config.load import load
+from flows.serving import deployments
 
 RANGES = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
 
@@ -37,3 +40,15 @@ def test_prefect_takes_a_schedule_for_what_it_says(fields):
     is_day, is_weekday = moment.day in days, moment.isoweekday() % 7 in {number % 7 for number in weekdays}
     both = fields[2][0] != "*" and fields[4][0] != "*"
     assert is_day or is_weekday if both else is_day and is_weekday
+
+
+def test_a_source_whose_schedule_is_off_has_none(tmp_path: Path):
+    """It is not looked into on the schedule of the others, and its deployment can be run by hand."""
+    config = tmp_path / "bufferhouse.toml"
+    config.write_text(
+        "[[sources]]\nname = 'now_and_then'\npaths = 'a'\nschedule = 'off'\n[[sources]]\nname = 'b'\npaths = 'b'\n"
+    )
+    made = {one["name"]: one for one in deployments(load(config)) if one["flow"].name == "ingest"}
+    assert (None, ["now_and_then"]) == (made["now_and_then"]["schedule"], made["now_and_then"]["parameters"]["sources"])
+    assert ["b"] == made["bufferhouse"]["parameters"]["sources"]
+    assert made["bufferhouse"]["schedule"] is not None
