@@ -57,7 +57,7 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
     result += [f"warning: {line}" for line in summary.log_notes]
     for name, other in summary.other_names.items():
         result.append(
-            f"warning: the run.json of run {printable(name)} calls it {printable(other)}, and it stays "
+            f"warning: the run.json, or the path, of run {printable(name)} calls it {printable(other)}, and it stays "
             f"{printable(name)}; to rename it: bufferhouse runs rename {_word(name)} {_word(other)}"
         )
     if summary.other_facts:
@@ -101,7 +101,8 @@ def _other_facts(found: Mapping[str, Mapping[str, str]]) -> str:
     name, facts = next(iter(found.items()))
     pairs = " ".join(_word(f"{fact}={value}") for fact, value in facts.items())
     return (
-        f"warning: run {_first_of(list(found))}: known facts and labels stay as they are; to change them: "
+        f"warning: run {_first_of(list(found))}: known facts and labels stay as they are; if they are right, "
+        "correct the run.json or the call that says otherwise; to change them: "
         f"bufferhouse runs set {_word(name)} {pairs}"
     )
 

@@ -97,7 +97,8 @@ def test_what_stays_though_it_is_said_otherwise_is_told(warehouse, run):
     command = "runs set nightly compiler_version=0.6.1 'label.team=b c'"
     for more in (["--plan"], []):
         out = call(*words, *more, "--warehouse", warehouse).out
-        assert f"run nightly: known facts and labels stay as they are; to change them: bufferhouse {command}\n" in out
+        assert "run nightly: known facts and labels stay as they are; if they are right, correct the run.json" in out
+        assert f"; to change them: bufferhouse {command}\n" in out
     code, summary = ingest(warehouse, *words[1:])
     assert (0, {"nightly": {"compiler_version": "0.6.1", "label.team": "b c"}}) == (code, summary["other_facts"])
     assert 0 == call(*shlex.split(command), "--warehouse", warehouse).code
@@ -109,7 +110,7 @@ def test_a_run_json_that_comes_later_makes_no_second_run(warehouse, run):
     described(run, run_name="release")
     outcome = call("ingest", run, "--warehouse", warehouse)
     assert "runs: nightly" in outcome.out
-    assert "run.json of run nightly calls it release, and it stays nightly" in outcome.out
+    assert "the run.json, or the path, of run nightly calls it release, and it stays nightly" in outcome.out
     assert "bufferhouse runs rename nightly release" in outcome.out
     assert [("nightly",)] == rows(warehouse, "SELECT run_name FROM raw.runs")
     assert 0 == call("runs", "rename", "nightly", "release", "--warehouse", warehouse).code
