@@ -2,11 +2,12 @@
 
 import asyncio
 import os
+import signal
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
@@ -91,10 +92,25 @@ class _Served(Runner):
 
         Between two steps of the loop: in the middle of one a flow run may be half begun, which nobody would end.
         """
-        try:
-            asyncio.get_running_loop().call_soon_threadsafe(sys.exit, 0)
-        except RuntimeError:  # the loop is over
-            sys.exit(0)
+        _between_steps(partial(sys.exit, 0))
+
+
+def _between_steps(end: Callable[[], object]) -> None:
+    try:
+        asyncio.get_running_loop().call_soon_threadsafe(end)
+    except RuntimeError:  # the loop is over
+        end()
+
+
+@contextmanager
+def _interrupts_between_steps() -> Iterator[None]:
+    """Let Ctrl-C end the loop; asyncio would end the runner alone, which waits for the flow run under way."""
+    interrupt = partial(signal.default_int_handler, signal.SIGINT, None)
+    before = signal.signal(signal.SIGINT, lambda *_: _between_steps(interrupt))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 10.0) -> None:
@@ -103,7 +119,7 @@ def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 1
     `poll_seconds` is how often the server is asked what is due.
     """
     os.environ[callers.SERVED] = callers.served(conf, settings)  # flow runs are processes of their own
-    with flow_runs_forked(), _own_temporary_folder():
+    with flow_runs_forked(), _own_temporary_folder(), _interrupts_between_steps():
         # Prefect's settings are in the context, and a thread has none of its own.
         watch = partial(copy_context().run, _pass_over_overtaken, poll_seconds)
         threading.Thread(target=watch, daemon=True).start()

@@ -63,7 +63,8 @@ def test_sigterm_pauses_the_deployments_and_warns_of_nothing(clock: Clock):
     assert [] == [line for line in said.split("\n") if re.search("Traceback|Warning|WARNING|ERROR", line)]
 
 
-def test_sigterm_ends_a_flow_run_that_has_begun(clock: Clock):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_ends_a_flow_run_that_has_begun(number: int, code: int, clock: Clock):
     """It waits for the warehouse meanwhile. Nobody waits for it, and the server hears how it ended."""
     with WriterLock(clock.warehouse):
         (found,) = clock.ask(
@@ -74,7 +75,8 @@ def test_sigterm_ends_a_flow_run_that_has_begun(clock: Clock):
         until(lambda: "discover" in (clock.root / "serve.log").read_text(), "the task of a flow run")
         run = children_of(forkserver_of(clock.process.pid))
         assert 1 == len(run)
-        assert 0 == clock.stop()
+        clock.process.send_signal(number)
+        assert code == clock.process.wait(60)
     assert not Path(f"/proc/{run[0]}").exists()
     with sqlite3.connect(clock.root / "prefect" / "prefect.db") as records:
         states = records.execute("SELECT state_type FROM flow_run WHERE id = ?", (begun["id"],)).fetchall()
