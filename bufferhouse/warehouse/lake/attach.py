@@ -12,6 +12,7 @@ from bufferhouse.engine.journal import guard, roll_back
 from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, unwritable
 from bufferhouse.warehouse.address import ROOT, LakeAddress
+from bufferhouse.warehouse.batch_catalog import CATALOG
 from bufferhouse.warehouse.lake import extensions
 
 LAKE = "bufferhouse_lake"  # the database of a lake in its connection
@@ -130,6 +131,11 @@ def _is_rolled_back(address: LakeAddress, wait: float) -> bool:
         return roll_back(Path(address.catalog), wait)
     except OSError:
         return False  # this user may only read
+
+
+def clear_away(con: duckdb.DuckDBPyConnection) -> None:
+    """Clear away what a try before has left that broke off with the catalog: the batch, which may still be in use."""
+    con.execute(f"USE {LAKE}; DETACH DATABASE IF EXISTS {CATALOG}")
 
 
 def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:

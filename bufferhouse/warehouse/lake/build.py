@@ -50,7 +50,6 @@ def build_lake(
         ModelError, duckdb.Error: as `models.build.build`.
     """
     con = lake.con
-    con.execute(f"DETACH DATABASE IF EXISTS {CATALOG}")  # of a try before, which the catalog's end broke off
     with alone(lake.address, "models") as is_alone:
         if not is_alone:
             raise WarehouseBusy(

@@ -13,8 +13,7 @@ from bufferhouse.engine.connection import tries
 from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import ParsedBatch, without
-from bufferhouse.warehouse.batch_catalog import CATALOG
-from bufferhouse.warehouse.lake.attach import LAKE
+from bufferhouse.warehouse.lake.attach import LAKE, clear_away
 from bufferhouse.warehouse.lake.claims import Claims, file_key
 from bufferhouse.warehouse.lake.retry import passes, patiently
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -63,8 +62,7 @@ def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[Pars
 
     def attempt() -> T:
         if is_again:
-            # What could not be cleared away while the catalog was gone.
-            warehouse.con.execute(f"USE {LAKE}; DETACH DATABASE IF EXISTS {CATALOG}")
+            clear_away(warehouse.con)
         if needed <= claims.held:
             return load(parsed)
         while not needed <= claims.take(needed):

@@ -60,7 +60,7 @@ class Lake(Warehouse):
 
     def _bring_along(self) -> None:
         """Do so once; of several writers that come at once one does it, the others find it done."""
-        self.con.execute(f"USE {attach.LAKE}")  # where a try before broke off
+        attach.clear_away(self.con)
         try:
             schema.migrate_lake(self.con, str(self.address))
             if self.build_models and not build.is_current(self.con, MODELS):
