@@ -17,7 +17,8 @@ KEYS = (
     b"Ran out of memory", b"would exceed memory", b"Aborting compilation early", b"allocation_size_words <=",
     b"Attempting to allocate", b"Attempting to reserve", b"Out of memory while trying to allocate",
     b"by rematerialization; only reduced to", b"E1001: CompileTimeScopedVmemOom",
-    b"B) on device ordinal ", b"allocation_size_words \\u003c=",  # as JSON of Docker writes it
+    b"B) on device ordinal ", b"exceeding available bytes: ", b" (rounded to ",
+    b"allocation_size_words \\u003c=",  # as JSON of Docker writes it
     # A message of which the words above are damaged still has one of these.
     b"RESOURCE_EXHAUSTED", b"compile permanent error", b"exceeds available HBM", b"<= std::numeric_limits<int32_t>",
     DONATION_KEY,

@@ -1,12 +1,13 @@
 """Messages about memory that does not suffice, read as strictly as dumps: each line is accounted for, or refused.
 
 The dialects, by the letters of this module: T1 and T2 a listing of libtpu, T3 one sentence of later releases, T4 a
-compilation that was given up early, T5 one value that is larger than the memory, T6 VMEM, T7 a failed check of a size,
-T8 a program that did not fit while it ran; G1 and G2 are those of GPU, and what CPU says is a G1, too
-(`MaybeOwningCpuMemory::Allocate`), as is what `StreamExecutorMemoryAllocator::Allocate` says. R is a warning of
-rematerialization: a program of which it speaks may fit. D is a warning of JAX about arguments whose donation it does
-not hand on to XLA (`lower_jaxpr_to_module`, jax/_src/interpreters/mlir.py; until 2021 in xla.py): its allocations are
-these arguments.
+compilation that was given up early, or TensorCore and SparseCore that take too much together, T5 one value that is
+larger than the memory, T6 VMEM, T7 a failed check of a size, T8 a program that did not fit while it ran; G1 and G2 are
+those of GPU, and what CPU says is a G1, too (`MaybeOwningCpuMemory::Allocate`), as is what
+`StreamExecutorMemoryAllocator::Allocate` says, and what a GPU's allocator writes to the log before an exception
+(`BFCAllocator::AllocateRawInternal`). R is a warning of rematerialization: a program of which it speaks may fit. D is a
+warning of JAX about arguments whose donation it does not hand on to XLA (`lower_jaxpr_to_module`,
+jax/_src/interpreters/mlir.py; until 2021 in xla.py): its allocations are these arguments.
 """
 
 import re
@@ -88,6 +89,11 @@ class Message:
         return self.dialect not in ("R", DONATION)
 
     @property
+    def is_of_allocator(self) -> bool:
+        """Whether it is what an allocator wrote to the log, and no exception."""
+        return self.dialect == "G1" and self.lines[0].startswith("Allocator ")
+
+    @property
     def key(self) -> tuple:
         """What is equal in two messages that say the same."""
         return (
@@ -126,6 +132,8 @@ def _opening(dialect: str, pattern: str, memory_space: str | None = None, *, has
     return _Opening(dialect, re.compile(pattern), memory_space, has_listing)
 
 
+# With other words behind the size it is no failure: the program tries again with less.
+_ALLOCATOR = r"Allocator \([^()]*\) ran out of memory trying to allocate \S+ \(rounded to "
 _OPENINGS = (
     _opening(
         "T1",
@@ -175,6 +183,16 @@ _OPENINGS = (
         "hbm",
     ),
     _opening(
+        "T4",
+        r"(?:E1000: CompileTimeHbmOom: )?TPU TensorCore Hbm usage: @tensorcore@, SparseCore Hbm usage:? @sparsecore@, "
+        r"exceeding available bytes: @capacity@\.?" + _END,
+        "hbm",
+    ),
+    _opening(
+        "G1",
+        _ALLOCATOR + r"(?P<allocation>[0-9]{1,20})\) ?requested by op" + _END,
+    ),
+    _opening(
         "G2",
         r"Out of memory while trying to allocate (?P<allocation>[0-9]{1,20}(?:\.[0-9]{1,9})?[KMGTPE]?iB)\."
         r"(?: \[executable_name='(?P<module>[^']*)'\])?" + _END,
@@ -203,7 +221,7 @@ _BEGINS = re.compile(
     r"|(?:Error loading program(?: '[^']*')?: )?Attempting to (?:allocate|reserve) [0-9]"
     r"|Out of memory while trying to allocate|Failed to allocate request for [0-9]\S* \([0-9]"
     r"|RESOURCE_EXHAUSTED: Out of memory allocating [0-9]|Can't reduce memory use below"
-    r"|E1001: CompileTimeScopedVmemOom:)"
+    r"|TPU TensorCore Hbm usage:|" + _ALLOCATOR + r"|E1001: CompileTimeScopedVmemOom:)"
     # Python prints the statement that warns behind the warning: there no argument follows.
     r"|Some donated buffers were not usable: [A-Za-z]"
 )
@@ -289,7 +307,7 @@ class _Reader:
         if self._block is not None:
             message.faults.append(f"it is cut within allocation {self._block['number']} of its listing")
             self._block = None
-        elif message.dialect in ("T1", "T2") and not message.figure("requirement"):
+        elif message.figure("used") and message.dialect in ("T1", "T2", "T6") and not message.figure("requirement"):
             message.faults.append("it is cut before its listing")
         message.faults += _contradictions(message)
 
@@ -481,20 +499,32 @@ def once(messages: Iterable[Message]) -> list[Message]:
 
 
 def _without_reports(messages: list[Message]) -> list[Message]:
-    """Return messages without the reports that the log of a process has beside its exception; their bytes are kept."""
+    """Return messages without the reports that the log of a process has beside its exception; their bytes are kept.
+
+    An allocator's line is such a report, too, of the same bytes rounded up.
+    """
     sentences: dict[tuple, list[Message]] = {}
+    failures: dict[tuple, list[Message]] = {}
     for message in messages:
         if message.dialect in ("T3", "T3b"):
             sentences.setdefault(_of_a_report(message), []).append(message)
+        elif message.dialect in ("G1", "G2") and not message.is_of_allocator:
+            failures.setdefault(tuple(message.ranks), []).append(message)
     told = []
     for message in messages:
         same = sentences.get(_of_a_report(message), []) if message.dialect == REPORT else []
         for other in same:
             other.figures[other.figures.index(other.figure("used"))] = message.figure("used")
             other.lines = [*other.lines, *message.lines]
-        if not same:
+        if not same and not any(_is_said_of(message, other) for other in failures.get(tuple(message.ranks), ())):
             told.append(message)
     return told
+
+
+def _is_said_of(line: Message, failure: Message) -> bool:
+    """Say whether an allocator's line is about the allocation that a failure of the same process names."""
+    least, most = range_of(failure.needed.printed)
+    return line.is_of_allocator and least <= line.needed.size_bytes < most + _ROUNDED_TO
 
 
 def _of_a_report(message: Message) -> tuple:
@@ -502,6 +532,7 @@ def _of_a_report(message: Message) -> tuple:
     return *message.ranks, message.figure("used").printed, message.figure("capacity").printed
 
 
+_ROUNDED_TO = 256  # bytes of which an allocation of `BFCAllocator` is a multiple
 _SHOWN, _KEPT = 120, 1 << 16  # characters of a line that is refused: those of the message, and those of a reject
 
 
@@ -545,7 +576,7 @@ def _begin(text: str, line: Line) -> _Reader | None:
 
 _FIGURES = {
     "used", "capacity", "exceeded", "scoped_size", "scoped_limit", "allocation", "words", "free", "limit", "reduced",
-    "original",
+    "original", "tensorcore", "sparsecore",
 }  # fmt: skip
 _MOST_ARGUMENTS = 10_000  # of one warning
 _MARKS = re.compile(r"[][(){}<>,]|\Z")

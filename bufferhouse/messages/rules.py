@@ -84,19 +84,13 @@ RULES = (
     Rule("all allocations", _SENTENCES, "used", ("parameters", "temporaries", "outputs", "others")),
 )  # fmt: skip
 _GIB, _MIB = 1 << 30, 1 << 20
-# What a chip has for programs where a message does not say what libtpu keeps of its HBM. Up to 0.0.42.1, whose
-# sentences have no code, it told that of a v5e, v6e, v5p, v7x and v4; in 0.0.52, whose have one, of a v2 and v3, too. A
-# v4 has more on devices than ahead of time.
-_CAPACITIES = {
-    "T3": (
-        16 * _GIB - 258 * _MIB, 63 * _GIB // 2 - 260 * _MIB, 96 * _GIB - 263 * _MIB, 95 * _GIB - 260 * _MIB,
-        61 * _GIB // 4,
-    ),
-    "T3b": (
-        16 * _GIB - 258 * _MIB, 63 * _GIB // 2 - 264 * _MIB, 96 * _GIB - 279 * _MIB, 95 * _GIB - 268 * _MIB,
-        8 * _GIB - 530 * _MIB, 16 * _GIB - 530 * _MIB, 61 * _GIB // 4, 123 * _GIB // 4,
-    ),
-}  # fmt: skip
+# What a chip has for programs where a message does not say what libtpu keeps of its HBM: a v5e; a v6e, v5p and v7x,
+# each up to libtpu 0.0.42.1 and from 0.0.45 on; a v2, v3 and v4. A v4 has more on devices than ahead of time.
+_CAPACITIES = (
+    16 * _GIB - 258 * _MIB, 63 * _GIB // 2 - 260 * _MIB, 63 * _GIB // 2 - 264 * _MIB, 96 * _GIB - 263 * _MIB,
+    96 * _GIB - 279 * _MIB, 95 * _GIB - 260 * _MIB, 95 * _GIB - 268 * _MIB, 8 * _GIB - 530 * _MIB,
+    16 * _GIB - 530 * _MIB, 61 * _GIB // 4, 123 * _GIB // 4,
+)  # fmt: skip
 _WORD_BYTES = 64  # a word of bounds_check.cc, as both specimens of T7 show
 
 
@@ -146,7 +140,7 @@ def _exact_capacity(message: Message, figure: Figure) -> int | None:
     if known := message.figure("reserved"):
         sizes = {half * (_GIB // 2) - nominal(known.printed) for half in range(1, 1025)}
     else:
-        sizes = _CAPACITIES.get(message.dialect, _CAPACITIES["T3"])
+        sizes = _CAPACITIES
     fitting = [size for size in sizes if printed(size) == figure.printed]
     return fitting[0] if len(fitting) == 1 else None
 

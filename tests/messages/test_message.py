@@ -84,6 +84,10 @@ REPORTED = {
     '\t\tOperator: op_name="jit(f)/add" source_file="x.py" source_line=3\n\t\tXLA Label: fusion\n'
     "\t\tShape: f32[1073741824]\n\t\t==========================\n",
     "G1 of CPU": "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 160000000000 bytes.",
+    "G1 of an allocator": "2026-11-23 20:28:59.832181: W xla/tsl/framework/bfc_allocator.cc:501] Allocator "
+    "(GPU_0_bfc) ran out of memory trying to allocate 1.50TiB (rounded to 1649267441664)requested by op \n",
+    "T4 of two cores": "RESOURCE_EXHAUSTED: TPU TensorCore Hbm usage: 20.50G, SparseCore Hbm usage 80.25G, exceeding "
+    "available bytes: 95.74G",
     "G2": "Out of memory while trying to allocate 122.10GiB. [executable_name='jit_train_step']",
 }
 
@@ -95,6 +99,10 @@ def test_dialects_of_public_reports_are_read(dialect: str):
     assert (dialect.partition(" ")[0], []) == (message.dialect, message.faults)
     if dialect == "G1 of CPU":
         assert [160_000_000_000] == [figure.size_bytes for figure in message.figures]
+    if dialect == "G1 of an allocator":
+        assert [1_649_267_441_664] == [figure.size_bytes for figure in message.figures]
+    if dialect == "T4 of two cores":
+        assert ["20.50G", "80.25G", "95.74G"] == [figure.printed for figure in message.figures]
     if dialect == "G1":
         [buffer] = message.allocations
         assert ("4.00GiB", "x.py", 3) == (buffer.size, buffer.source_file, buffer.source_line)
@@ -106,6 +114,21 @@ def test_dialects_of_public_reports_are_read(dialect: str):
     modules = {"T3b": "jit_step", "T8 of a program": "jit_step", "G2": "jit_train_step"}
     assert modules.get(dialect) == message.module
     assert message.key == again_read("\n".join(message.lines)).key
+
+
+@pytest.mark.parametrize("failure", ["16384000004 bytes.", "15.26GiB. [executable_name='jit_step']"])
+def test_an_allocation_that_fails_is_one_failure(failure: str):
+    """The allocator writes it to the log, its bytes rounded up, and the exception follows."""
+    line = REPORTED["G1 of an allocator"].replace("1649267441664", "16384000256")
+    [message] = read(f"{line}jaxlib.XlaRuntimeError: Out of memory while trying to allocate {failure}\n")
+    assert failure.split(maxsplit=1)[0].rstrip(".") == message.needed.printed
+    assert 2 == len(read(f"{line}Out of memory while trying to allocate 16384000257 bytes.\n"))
+
+
+def test_an_allocator_that_tries_again_is_no_failure():
+    """It says so, and for what the memory would have been good."""
+    text = "Allocator (GPU_0_bfc) ran out of memory trying to allocate 3.37GiB with freed_by_count=0."
+    assert [] == read(f"bfc_allocator.cc:310] {text} The caller indicates that this is not a failure.\n")
 
 
 def test_a_sentence_with_a_code_names_its_program():
@@ -215,6 +238,14 @@ def test_a_message_that_is_cut_says_so(share: float):
     text = message_of("libtpu-0.0.33/xent")
     [found] = read(f"INFO: begins\n{text[: int(len(text) * share)]}")
     assert (2, True) == (found.line_number, isinstance(found, Refused) or bool(found.faults))
+
+
+def test_a_listing_of_a_kernel_that_is_cut_says_so():
+    """Of VMEM there is a sentence without a listing, too: that one is whole."""
+    text = message_of("libtpu-0.0.33/pal")
+    [message] = read(text[: text.index("Program vmem requirement")])
+    assert ("T6", ["it is cut before its listing"]) == (message.dialect, message.faults)
+    assert [] == read(text)[0].faults
 
 
 def test_figures_that_contradict_each_other_are_said_to():

@@ -353,6 +353,21 @@ def test_a_message_gives_a_chip_what_fits_gives_it(chip: str):
     assert capacity == capacity_bytes(message)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("31.25G", (63 << 29) - (260 << 20)), ("31.24G", (63 << 29) - (264 << 20)),
+        ("95.74G", (96 << 30) - (263 << 20)), ("95.73G", (96 << 30) - (279 << 20)),
+        ("94.75G", (95 << 30) - (260 << 20)), ("94.74G", (95 << 30) - (268 << 20)),
+    ],
+)  # fmt: skip
+def test_a_capacity_is_known_whatever_the_form_of_the_sentence(text: str, expected: int):
+    """libtpu 0.0.45 keeps as much of a chip as 0.0.52 does, and writes its sentences as 0.0.42.1 does."""
+    said = log("libtpu-0.0.42.1/outputs_wide").read_text().replace("15.75G", text)
+    [message] = [one for one in read_messages(io.BytesIO(said.encode())) if one.is_failure]
+    assert ("T3", expected) == (message.dialect, capacity_bytes(message))
+
+
 def test_a_capacity_of_no_known_chip_has_no_bytes():
     """A flag may set any: what is printed may stand for several."""
     text = log("libtpu-0.0.42.1/outputs_wide").read_text().replace("15.75G", "15.74G")

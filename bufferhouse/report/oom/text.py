@@ -130,7 +130,11 @@ def oom_sections(finding: Finding) -> list[Section]:
     if message.ranks:
         lines.append(f"said by {counted(len(message.ranks), 'rank')}: {', '.join(map(printable, message.ranks[:8]))}")
     lines += [f"The message is not to be relied on: {printable(fault)}." for fault in message.faults]
-    lines += [_SAID[message.dialect]] if message.dialect in _SAID else []
+    if tensorcore := message.figure("tensorcore"):
+        sparsecore = message.figure("sparsecore").printed
+        lines.append(f"Together they take too much: TensorCore {tensorcore.printed}, SparseCore {sparsecore}.")
+    elif message.dialect in _SAID:
+        lines.append(_SAID[message.dialect])
     lines += [_T3] if message.dialect.startswith("T3") else []
     lines.append(f"dump: {printable(finding.dump['source_uri'])}" if finding.dump else f"no dump: {finding.reason}")
     if finding.doubt:
