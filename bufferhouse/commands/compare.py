@@ -117,7 +117,9 @@ def compare(
     from bufferhouse.report.compare.text import compare_text
     from bufferhouse.report.writing import check_page_path
 
-    check_format(output_format, "table", "markdown", "json", *(["github"] if fail_over else []))
+    if output_format == "github" and fail_over is None:
+        raise UsageError("--format github: expected --fail-over beside it")
+    check_format(output_format, "table", "markdown", "json", "github")
     if flags and after is not None:
         raise UsageError("--flags: expected one run, as in: bufferhouse compare RUN --flags")
     if not flags and after is None:
@@ -137,10 +139,10 @@ def compare(
         raise UsageError("--headroom: expected --fail-over beside it")
     if headroom is not None and metric not in ("reserved", "footprint"):
         raise UsageError(f"--headroom: expected --metric reserved or footprint, found {metric!r}")
-    share = parse_share(headroom) if headroom is not None else None
+    share = parse_share(headroom, "--headroom") if headroom is not None else None
     if html is not None:
         check_page_path(html)
-    limit = parse_threshold(fail_over) if fail_over is not None else None
+    limit = parse_threshold(fail_over, "--fail-over") if fail_over is not None else None
     accepted = read_accepted(accept) if accept is not None else []
     with page_at_least(html):
         comparison = read_comparison(
@@ -150,7 +152,7 @@ def compare(
             metric=metric,
             program=program,
             memory_space=memory_space,
-            relevant=parse_threshold(relevant),
+            relevant=parse_threshold(relevant, "--relevant"),
             sources=source or [],
             wait=wait,
         )

@@ -163,8 +163,8 @@ class _Check:
             raise UsageError(
                 f"--metric: expected {' or '.join(METRICS)}, found {metric!r}{did_you_mean(metric, METRICS)}"
             )
-        self.metric, self.reshaped, self.comment = metric, reshaped_mode(reshaped), comment
-        self.limit = parse_threshold(fail_over) if fail_over is not None else ANY_GROWTH
+        self.metric, self.reshaped, self.comment = metric, reshaped_mode(reshaped, "--reshaped"), comment
+        self.limit = parse_threshold(fail_over, "--fail-over") if fail_over is not None else ANY_GROWTH
         self.links, self.output_format, self.exact = links, output_format, exact
 
 
@@ -200,7 +200,7 @@ def _dumps(
     from bufferhouse.ingest.in_memory import in_memory
     from bufferhouse.lock.measured import measured
     from bufferhouse.lock.places import Checkout
-    from bufferhouse.warehouse.run_names import find
+    from bufferhouse.warehouse.run_names import find_where_no_file
 
     if not sources:
         raise UsageError("expected dumps: directories, files, or runs of the warehouse")
@@ -218,7 +218,7 @@ def _dumps(
     except UsageError as error:
         raise UsageError(f"{runs[0]}: no such file or directory, and no run of a warehouse: {error}") from None
     with reading(place, wait, is_long=True) as con:
-        run_ids = [find(con, one).run_id for one in runs]
+        run_ids = [find_where_no_file(con, one).run_id for one in runs]
         yield con, _found(measured(con, checkout, run_ids=run_ids, chip=chip), runs)
 
 

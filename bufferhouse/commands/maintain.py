@@ -294,7 +294,7 @@ def export(
             "--parquet",
             parser=local_folder,
             metavar="<path>",
-            help="Write tables and marts as Parquet files into this folder instead.",
+            help="Write tables and marts as Parquet files into this folder instead, over those of an earlier export.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,

@@ -53,9 +53,12 @@ def oom(
     check_format(output_format, "table", "markdown", "json", "github")
     if html is not None:
         check_page_path(html)
+    asked = run
     logs, held, run = _parted(sources or [], run, warehouse)
-    if run is not None and held:
+    if asked is not None and held:
         raise UsageError("expected directories of dumps or a run of the warehouse, not both")
+    if run is not None and held:
+        raise UsageError(f"{run}: no such file or directory; nor a run, as dumps are named beside it")
     if not logs and run is None:
         say(
             "bufferhouse: no log is named, and none there is called like one: *.log, *.out, *.err, stderr.txt and so on"
@@ -63,7 +66,7 @@ def oom(
     messages, refused = _read(logs)
     findings = []
     if messages or (run is not None and not logs):
-        with _connection(held, run, warehouse, wait) as (con, named):
+        with _connection(held, run, warehouse, wait, may_be_path=asked is None) as (con, named):
             if run is not None and not logs:
                 from bufferhouse.messages.rows import stored
 
@@ -180,13 +183,15 @@ def _told(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _connection(held: list[str], run: str | None, warehouse: Any, wait: float) -> Iterator[tuple[Any, Any]]:
+def _connection(
+    held: list[str], run: str | None, warehouse: Any, wait: float, *, may_be_path: bool
+) -> Iterator[tuple[Any, Any]]:
     """Yield a connection to the dumps, and the run that they are of; no connection where none is named."""
     if run is not None:
-        from bufferhouse.warehouse.run_names import find
+        from bufferhouse.warehouse.run_names import find, find_where_no_file
 
         with reading(warehouse_path(warehouse, must_exist=True), wait, is_long=True) as con:
-            yield con, find(con, run)
+            yield con, find_where_no_file(con, run) if may_be_path else find(con, run)
     elif held:
         from bufferhouse.ingest.in_memory import in_memory
 

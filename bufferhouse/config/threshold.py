@@ -37,22 +37,24 @@ class Threshold(NamedTuple):
         return ", ".join([*([f"{self.share * 100:g} %"] if self.share else []), *size]) or "1 B"
 
 
-def reshaped_mode(text: str) -> str:
-    """Return one of `RESHAPED_MODES`.
+def reshaped_mode(text: str, name: str = "reshaped") -> str:
+    """Return one of `RESHAPED_MODES`; `name` says in the message what has another value.
 
     Raises:
         UsageError: the text is none of them.
     """
     if text not in RESHAPED_MODES:
-        raise UsageError(f"reshaped: expected fail, warn or ignore, found {text!r}")
+        raise UsageError(f"{name}: expected fail, warn or ignore, found {text!r}")
     return text
 
 
 RELEVANT = Threshold(0.01, 2**20)
 
 
-def parse_threshold(text: str) -> Threshold:
+def parse_threshold(text: str, option: str = "") -> Threshold:
     """Return the threshold of a text such as `5%`, `16MiB` or `5%,16MiB`; with both, both must be reached.
+
+    The message about another text names the `option` that it was given to.
 
     Raises:
         UsageError: the text is not a threshold.
@@ -64,17 +66,18 @@ def parse_threshold(text: str) -> Threshold:
         elif size is None and (found := _SIZE.fullmatch(part.strip())):
             size = int(Decimal(found[1]) * _UNITS[found[2]])
         else:
-            raise UsageError(f"expected a limit such as 5%, 16MiB or 5%,16MiB, found {text!r}")
+            place = f"{option}: " if option else ""
+            raise UsageError(f"{place}expected a limit such as 5%, 16MiB or 5%,16MiB, found {text!r}")
     return Threshold(share or 0.0, size or 0)
 
 
-def parse_share(text: str) -> float:
-    """Return the share of a text such as `5%`, from 0 to 1.
+def parse_share(text: str, option: str) -> float:
+    """Return the share of a text such as `5%`, from 0 to 1, which was given to an `option`.
 
     Raises:
         UsageError: the text is no share.
     """
     found = _SHARE.fullmatch(text.strip())
     if found is None or float(found[1]) >= 100:
-        raise UsageError(f"expected a share such as 5%, found {text!r}")
+        raise UsageError(f"{option}: expected a share such as 5%, found {text!r}")
     return float(Decimal(found[1]) / 100)

@@ -107,6 +107,18 @@ def find(con: duckdb.DuckDBPyConnection, word: str) -> Named:
     raise UsageError(f"there is no run {_said(word)}{hint}")
 
 
+def find_where_no_file(con: duckdb.DuckDBPyConnection, word: str) -> Named:
+    """Return the run that a word means where a path could stand, too, and none is there.
+
+    Raises:
+        UsageError: it means no run, or several; the message says that it is no path, either.
+    """
+    try:
+        return find(con, word)
+    except UsageError as error:
+        raise UsageError(f"{_said(word)}: no such file or directory, and as a run: {error}") from None
+
+
 def find_whole(con: duckdb.DuckDBPyConnection, word: str) -> Named:
     """Return the run that a word means by its place or by its whole name: nobody is asked whether it is the right one.
 

@@ -126,6 +126,8 @@ def test_a_run_of_the_warehouse_is_locked(example_warehouse: Path, tmp_path: Pat
         ([LOCKED / "kept", "--format", "github"], "--format: expected --check beside it"),
         ([LOCKED / "kept", "--bytes"], "--bytes: expected --check beside it"),
         ([LOCKED / "kept", "--check", "--metric", "temp"], "--metric: expected reserved or occupied, found 'temp'"),
+        ([LOCKED / "kept", "--check", "--fail-over", "much"], "--fail-over: expected a limit such as 5%"),
+        ([LOCKED / "kept", "--check", "--reshaped", "so"], "--reshaped: expected fail, warn or ignore, found 'so'"),
         ([LOCKED / "kept", "--check"], "memory.lock: there is no such file; write it with: bufferhouse lock DUMPS"),
     ],
 )
@@ -136,6 +138,13 @@ def test_a_wrong_call_is_refused(words: list, expected: str, tmp_path: Path, mon
     said = call("lock", *words)
     assert (2, True) == (said.code, expected in said.err), said.err
     assert [] == list(tmp_path.iterdir())
+
+
+def test_a_word_that_is_neither_path_nor_run_is_said_to_be_neither(example_warehouse: Path):
+    """Who mistypes a folder where a warehouse lies reads that the folder is not there."""
+    said = call("lock", "dump/of/today", "--warehouse", example_warehouse)
+    assert 2 == said.code
+    assert "'dump/of/today': no such file or directory, and as a run: there is no run" in said.err
 
 
 def test_a_lock_of_another_chip_is_refused(locked: Path):

@@ -142,6 +142,15 @@ def test_a_dump_without_live_ranges_says_what_cannot_be_told(tmp_path: Path):
         assert "the dump has no live ranges: it says how large each value is, not when it is alive" in outcome.err
 
 
+def test_a_ranking_of_one_kind_speaks_of_that_kind_alone(example_warehouse: Path):
+    """Where no edit of it helps, another kind may: what is said must hold beside the ranking of all kinds."""
+    words = ("savings", PROGRAM, "--run", "jaxlib-0.10.0", "--warehouse", example_warehouse)
+    assert json.loads(call(*words, "--format", "json").out)["edits"]
+    outcome = call(*words, "--kind", "remat", "--kind", "unpad")
+    assert "No remat or unpad of one value lowers the peak; other kinds of edit may." in outcome.out
+    assert "reached more than once" not in outcome.out
+
+
 def test_a_folder_of_dumps_is_answered_like_a_warehouse(example_warehouse: Path):
     """--from reads the dumps themselves, and the text is the same."""
     words = ("whatif", PROGRAM, "--edit", "donate:parameter=0", "--edit", "reschedule")

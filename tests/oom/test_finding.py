@@ -276,7 +276,11 @@ def test_a_run_of_the_warehouse_is_enough(tmp_path):
     assert of_run.out == call("oom", "--run", "xent", "--warehouse", warehouse, "--format", "json").out
     wrong = call("oom", "zent", "--warehouse", warehouse)
     assert (2, "") == (wrong.code, wrong.out)
-    assert "there is no run" in wrong.err
+    assert "'zent': no such file or directory, and as a run: there is no run 'zent'" in wrong.err
+    beside = call("oom", "tarin.log", log(name).parent, "--warehouse", warehouse)
+    assert (2, "") == (beside.code, beside.out)
+    assert "tarin.log: no such file or directory" in beside.err
+    assert "no such file" not in call("oom", log(name), "--run", "zent", "--warehouse", warehouse).err
     nothing = call("oom")
     assert (2, True) == (nothing.code, "expected logs, directories of dumps, or a run" in nothing.err)
 

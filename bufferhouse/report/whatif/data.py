@@ -45,11 +45,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Savings:
-    """The ranking of single edits of a subject, and the outcome of the best one; of none where none helps."""
+    """The ranking of single edits of a subject, and the outcome of the best one; of none where none helps.
+
+    `kinds` are those that were asked for, none for all.
+    """
 
     subject: Subject
     ranking: Ranking
     outcome: Outcome
+    kinds: tuple[str, ...] = ()
 
 
 def read_change(
@@ -106,7 +110,8 @@ def read_savings(
     with _subject(path, word, memory_space, run, sources, wait) as (_, subject):
         ranking = rank(subject.space, kinds=tuple(kinds) or KINDS)
         best = [ranking.worths[0].applied.edit] if ranking.worths else []
-        return Savings(subject, ranking, compute(subject.space, best, work=0))  # a ranking does not wait for a packer
+        outcome = compute(subject.space, best, work=0)  # a ranking does not wait for a packer
+        return Savings(subject, ranking, outcome, tuple(kinds))
 
 
 @contextmanager

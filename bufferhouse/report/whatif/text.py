@@ -82,7 +82,9 @@ def savings_text(savings: Savings, form: str, *, exact: bool = False) -> str:
         "Worth is by how much the occupied peak falls with one edit alone: the next moment caps it. Edits do not add "
         "up; whatif computes several together.",
     ]  # fmt: skip
-    if not worths:
+    if not worths and savings.kinds:
+        lines.append(f"No {' or '.join(savings.kinds)} of one value lowers the peak; other kinds of edit may.")
+    elif not worths and ranking.position is not None:
         lines.append("No edit of one value lowers the peak: it is reached more than once.")
     sections = [Section("", lines), _some("Edits", _WORTHS, worths)]
     for by, title in (("op_name", "Without all values of one op_name"), ("line", "Without all values of one line")):
