@@ -31,10 +31,11 @@ from bufferhouse.report.site.target import target_of
 from bufferhouse.report.text.figures import human_bytes, printable
 from bufferhouse.whatif.ranking import rank
 from bufferhouse.whatif.space import read_space
-from tests.command_line import call, kill_group, start
+from tests.command_line import CHECKOUT, call, kill_group, start
 from tests.report.pages import HOSTILE
 from tests.report.sites import REMOTE, arrived, crawl, dead_links, go, led_to, pages_of, reached
 from tests.synthetic import Slot, dump_text
+from tests.system.documents import blocks
 
 pytestmark = pytest.mark.browser
 SOURCE_URL = "https://code.example/blob/main/{file}#L{line}"
@@ -142,6 +143,17 @@ def test_the_figures_lie_beside_each_page(site: Path, example: duckdb.DuckDBPyCo
             "SELECT memory_space, reserved_bytes FROM marts.peak_memory_v1 WHERE dump_id = ?", [dump_id]
         ).fetchall()
     ) == told  # fmt: skip
+
+
+def test_the_document_shows_the_figures_of_a_page(site: Path):
+    """The JSON in docs/site.md is a part of what lies beside that page, to the byte."""
+    [shown] = map(json.loads, blocks(CHECKOUT / "docs" / "site.md", "json"))
+    found = json.loads((site / shown["page"].replace(".html", ".json")).read_text())
+    assert shown["bufferhouse"] == found["bufferhouse"]
+    assert shown["dump"] == {key: found["dump"][key] for key in shown["dump"]} | {"dump_id": "…"}
+    for name, answer in shown["answers"].items():
+        places = [found["answers"][name]["columns"].index(column) for column in answer["columns"]]
+        assert answer["rows"] == [[row[place] for place in places] for row in found["answers"][name]["rows"]]
 
 
 def test_official_numbers_are_on_the_page_of_each_program(site: Path, example: duckdb.DuckDBPyConnection):
