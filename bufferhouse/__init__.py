@@ -45,7 +45,7 @@ def explain(jitted: Any, *args: Any, chip: str | None = None, **kwargs: Any) -> 
 
     Arguments may be shapes (`jax.ShapeDtypeStruct`). What `jitted.lower(…)` returned is taken, too, without arguments:
     so a program is compiled ahead of time for another chip. `chip` is what a lock calls it, else the kind of device.
-    The answer has `.reserved`, `.peak`, `.values`, `.report()` and `.whatif("donate:parameter=0")`.
+    The answer has `.reserved`, `.peak`, `.values`, `.report()` and `.whatif("reschedule")`.
 
     Raises:
         UsageError: it is no jitted function, or its compilation left no dump that can be read.

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from zoneinfo import available_timezones
 
 from bufferhouse.config.cron import is_cron
-from bufferhouse.config.threshold import METRICS, RESHAPED_MODES, parse_threshold
+from bufferhouse.config.threshold import LIMIT, METRICS, RESHAPED_MODES, parse_threshold
 from bufferhouse.errors import UsageError
 from bufferhouse.redaction import remember
 from bufferhouse.sources.naming import check_pattern, check_regex
@@ -168,8 +168,8 @@ def threshold(value: Any) -> str:
     """Take a limit of growth: a share, bytes, or both."""
     try:
         parse_threshold(text(value))
-    except UsageError as error:
-        raise ValueError(str(error).removeprefix("expected ")) from None
+    except UsageError:
+        raise ValueError(LIMIT) from None
     return value
 
 

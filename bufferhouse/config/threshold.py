@@ -49,6 +49,7 @@ def reshaped_mode(text: str, name: str = "reshaped") -> str:
 
 
 RELEVANT = Threshold(0.01, 2**20)
+LIMIT = "a limit such as 5%, 16MiB or 5%,16MiB"
 
 
 def parse_threshold(text: str, option: str = "") -> Threshold:
@@ -67,7 +68,7 @@ def parse_threshold(text: str, option: str = "") -> Threshold:
             size = int(Decimal(found[1]) * _UNITS[found[2]])
         else:
             place = f"{option}: " if option else ""
-            raise UsageError(f"{place}expected a limit such as 5%, 16MiB or 5%,16MiB, found {text!r}")
+            raise UsageError(f"{place}expected {LIMIT}, found {text!r}")
     return Threshold(share or 0.0, size or 0)
 
 

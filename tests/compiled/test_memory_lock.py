@@ -1,6 +1,7 @@
 """`bufferhouse.explain` and the fixture `memory_lock`: light to load, and right about what was compiled."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -62,6 +63,8 @@ def test_what_was_compiled_is_explained():
     assert "jit_train_step" in str(report)
     assert report._repr_html_().startswith('<iframe srcdoc="&lt;!')
     assert "occupied at the peak" in str(found.whatif("remove:*"))
+    [shown] = re.findall(r'explained\.whatif\("(.*?)"\)', (CHECKOUT / "docs" / "lock.md").read_text())
+    assert "occupied at the peak" in str(found.whatif(shown))
     with pytest.raises(UsageError, match="expected KIND:VALUE"):
         found.whatif("shrunk:x")
 

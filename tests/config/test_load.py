@@ -85,6 +85,8 @@ def test_without_a_file_there_are_defaults(tmp_path, monkeypatch):
         ("[schedule]\ntimezone = 'Mars/Phobos'", "bufferhouse.toml:2:1: expected the name of a time zone, like UTC or "
          "Europe/Berlin; found 'Mars/Phobos'"),
         ("[thresholds]\nfailing_share = true", "bufferhouse.toml:2:1: expected a number from 0 to 1; found True"),
+        ("[regressions]\nlimit = '5'", "bufferhouse.toml:2:1: expected a limit such as 5%, 16MiB or 5%,16MiB; "
+         "found '5'"),
         ("[retention]\nkeep_runs = 5\nolder_than = '90d'", "bufferhouse.toml:3:1: expected keep_runs or older_than, "
          "found both"),
         ("[[sources]]\nname = 'a'", "bufferhouse.toml:1:1: expected paths in this source, found none"),

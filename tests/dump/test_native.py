@@ -355,6 +355,7 @@ def test_without_a_compiler_all_is_as_before(tmp_path, monkeypatch, command, say
     library._loaded.cache_clear()
     try:
         assert library.reader().startswith("Python (the native one is not built")
+        assert "python -m bufferhouse.dump.native builds it" in library.reader()  # in a wheel, too
         assert new_scanner() is None
         work = work_of([{"combined": small_dump(1)}])
         assert {} == parse_contents(work).refusals

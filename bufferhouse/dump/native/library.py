@@ -102,7 +102,7 @@ def reader() -> str:
     if os.environ.get(SWITCH) == "0":
         return f"Python ({SWITCH}=0)"
     return (
-        "Python (the native one is not built: make install does it where there is a C compiler)"
+        "Python (the native one is not built: where there is a C compiler, python -m bufferhouse.dump.native builds it)"
         if library() is None
         else "native"
     )
