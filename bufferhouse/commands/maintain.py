@@ -61,6 +61,8 @@ def build(
     from bufferhouse.warehouse.open import writing
 
     check_format(output_format, "table", "json")
+    if output_format != "table" and not plan:
+        raise UsageError("--format: expected --plan beside it; without it the names of models are printed")
     path = warehouse_path(warehouse, must_exist=True)
     if plan:
         with reading(path, wait) as con:

@@ -32,8 +32,9 @@ def check_limits(keep_runs: int | None, older_than_days: float | None) -> None:
     """Raise a UsageError where not one of the limits is given, or it is negative."""
     if (keep_runs is None) == (older_than_days is None):
         raise UsageError("expected one of --keep-runs N and --older-than D")
-    if (keep_runs or 0) < 0 or (older_than_days or 0) < 0:
-        raise UsageError("expected a limit of 0 or more")
+    for option, given in (("--keep-runs", keep_runs), ("--older-than", older_than_days)):
+        if given is not None and given < 0:
+            raise UsageError(f"{option}: expected 0 or more, found {given:g}")
 
 
 def days_ago(days: float) -> datetime:

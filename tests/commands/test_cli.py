@@ -74,6 +74,18 @@ def test_a_wrong_call_ends_with_2(tmp_path, monkeypatch, words):
     assert [] == list(tmp_path.glob("*.duckdb"))
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["build", "--format", "json"], "--format: expected --plan beside it"),
+        (["prune", "--keep-runs", "-1"], "--keep-runs: expected 0 or more, found -1"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_option(words, expected, tmp_path):
+    """Where, what was expected, what was found."""
+    assert expected in call(*words, "--warehouse", tmp_path / "none.duckdb").err
+
+
 def test_data_on_standard_output_and_progress_on_standard_error(warehouse, tmp_path):
     """`--format json` prints one object and nothing else; what is going on stands on standard error."""
     (tmp_path / "x-buffer-assignment.txt").write_bytes(small_dump(1))
