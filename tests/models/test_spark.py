@@ -13,6 +13,7 @@ import pytest
 
 from bufferhouse.models import project
 from bufferhouse.models.dialects import statements, write
+from bufferhouse.query.notebooks import export_parquet
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak]
 
@@ -31,12 +32,8 @@ QUICK = {
 
 
 def raw_as_parquet(con: duckdb.DuckDBPyConnection, directory: Path) -> dict[str, Path]:
-    """Write the tables of raw of a warehouse in one file as Parquet, as they lie in a lake; return files by table."""
-    tables = con.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw'").fetchall()
-    files = {table: directory / f"{table}.parquet" for (table,) in tables}
-    for table, path in files.items():
-        con.execute(f"COPY raw.{table} TO '{path}' (FORMAT parquet)")
-    return files
+    """Write the tables of raw as `bufferhouse export --parquet` does, views among them, too; return files by table."""
+    return {path.stem: path for path in export_parquet(con, directory) if path.parent.name == "raw"}
 
 
 @pytest.fixture(scope="module")
