@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.types import ToolAnnotations
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, ValidationError
 
 from bufferhouse.agents.calls import Calls
 from bufferhouse.agents.pages import MOST_ROWS, Page
@@ -53,7 +53,20 @@ class _Server(MCPServer):
             known = tool.input_schema["properties"]
             if tool.name == name and (others := sorted(arguments.keys() - known.keys())):
                 raise ToolError(f"{name} has no argument {others[0][:80]!r}; it has {', '.join(known)}")
-        return await super().call_tool(name, arguments, context)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            raise ToolError("; ".join(f"{name}: {_said(one)}" for one in error.__cause__.errors())) from None
+
+
+def _said(fault: Any) -> str:
+    """Return what is wrong with an argument: where, what was expected, what was found."""
+    where = ".".join(map(str, fault["loc"]))
+    if fault["type"] == "missing":
+        return f"expected the argument {where}"
+    return f"{where}: {fault['msg']}, found {str(fault['input'])[:80]!r}"
 
 
 def server(calls: Calls) -> MCPServer:

@@ -45,6 +45,7 @@ def growth(example_warehouse):
             await refused(client, "ask", question="biggest_at_peak"),
             await refused(client, "compare", before="previous", after="latest", progam="jit_x"),
         ]
+        found["wrong"] = [await refused(client, "query"), await refused(client, "list_runs", limit=0)]
         return found
 
     return session(example_warehouse, script)
@@ -111,6 +112,14 @@ def test_arguments_of_other_names_are_refused(growth):
     """The message names those there are: left out, they would change what is answered."""
     assert "ask has no argument 'question'; it has name, parameters, offset, limit" == growth["other"][0]
     assert growth["other"][1].startswith("compare has no argument 'progam'; it has before, after, program, ")
+
+
+def test_an_argument_that_is_wrong_is_told_in_a_line(growth):
+    """Which, what was expected and what was found, and no address of a library's documents."""
+    assert [
+        "query: expected the argument sql",
+        "list_runs: limit: Input should be greater than or equal to 1, found '0'",
+    ] == growth["wrong"]
 
 
 def test_a_call_ends_in_its_time_and_the_server_lives_on(own_warehouse):
