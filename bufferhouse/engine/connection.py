@@ -73,15 +73,12 @@ def close(con: duckdb.DuckDBPyConnection) -> None:
 def close_writer(con: duckdb.DuckDBPyConnection) -> None:
     """Take the log into the file, and close a connection that wrote it; where that fails, the log stays."""
     interrupts.forget(con)
-    files = []
     try:
         with suppress(duckdb.Error, OSError):
-            files = journal.files(con)
             journal.checkpoint(con)
+            journal.remove_empty_logs(con)  # as long as the lock is held: later it may be another writer's
     finally:
         close(con)
-        for _, file in files:
-            journal.remove_empty_log(file)
 
 
 def evict(con: duckdb.DuckDBPyConnection, limit: str) -> None:

@@ -57,12 +57,13 @@ def make_log(file: Path) -> None:
         os.close(_opened_beside(file, log_path(file), os.O_EXCL))
 
 
-def remove_empty_log(file: Path) -> None:
-    """Remove a log into which nothing was written; nobody may have the file open to write."""
-    with suppress(FileNotFoundError):
-        log = log_path(file)
-        if not log.stat().st_size:
-            log.unlink()
+def remove_empty_logs(con) -> None:
+    """Remove the logs into which a connection has written nothing."""
+    for _, file in files(con):
+        with suppress(FileNotFoundError):
+            log = log_path(file)
+            if not log.stat().st_size:
+                log.unlink()
 
 
 def _opened_beside(file: Path, other: Path, flags: int) -> int:
