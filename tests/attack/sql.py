@@ -243,7 +243,7 @@ def _judged(place: Place, opened: Door, is_short: bool) -> Iterator[Count]:
 
 def _asked(place: Place, opened: Door, is_short: bool) -> Iterator[Count]:
     """Ask the statements as they are, at the door and in the shell, and look whether the next one is answered."""
-    shell = Shell(opened, lambda text: None, lambda text: None)
+    shell = Shell(opened, lambda text, form: None, lambda text: None)
     plain = place.statements([text for texts in KINDS.values() for text in texts])[:: 5 if is_short else 1]
     count = Count(f"{place.name}: statements asked")
     for sql in plain:
