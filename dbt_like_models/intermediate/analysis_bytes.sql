@@ -38,7 +38,7 @@ SELECT
     below_text,  -- First version that is not.
     -- No program that was compared has anything in the host's memory.
     is_rule_compared AND number_order < 7 AS is_compared,  -- Whether it was compared in a release as new as this one.
-    COALESCE(number_name = 'temp_size_in_bytes' AND is_temp_by_opcode AND temp_bytes IS NOT NULL, FALSE)
+    COALESCE(number_name = 'temp_size_in_bytes' AND is_temp_guessed AND temp_bytes IS NOT NULL, FALSE)
         AS is_guess,  -- Whether it hangs on what opcodes let one guess.
     static_peak_bytes,  -- The part of the peak that needs no replay.
     CASE number_name

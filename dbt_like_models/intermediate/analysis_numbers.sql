@@ -22,7 +22,7 @@ SELECT
     END AS verdict,  -- Whether there is a number, and what is known of it.
     CASE
         WHEN number_name = 'generated_code_size_in_bytes' THEN 'machine code is no part of a buffer assignment'
-        WHEN is_guess THEN 'whether it is 0 hangs on what is really stored, which opcodes let one guess'
+        WHEN is_guess THEN 'it hangs on what libtpu keeps in registers, which opcodes let one guess'
         WHEN computed_bytes IS NOT NULL OR rule IN ('unknown', 'not_reported') THEN NULL
         WHEN number_name = 'peak_memory_in_bytes'
             THEN 'only a proto tells the replay of temporaries; without it the rule gives '

@@ -33,6 +33,8 @@ SELECT
         WHEN BOOL_OR(NOT (is_scalar AND is_scalar_work)) THEN TRUE
         WHEN COUNT(*) = COUNT(is_scalar_work) THEN FALSE
     END AS has_stored_array,  -- Whether one is stored, no array taken for a scalar; null if unknown.
+    COALESCE(BOOL_OR(is_single_element AND is_scalar_work), FALSE)
+        AS has_scalar_work,  -- Whether one is a single element that may be kept in a register.
     BOOL_AND(is_single_element) AS is_by_opcode  -- Whether all are single elements, so that their opcodes decide.
 FROM arenas
 GROUP BY dump_id
