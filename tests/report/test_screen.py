@@ -22,7 +22,7 @@ from bufferhouse.report.run.data import read_run
 from bufferhouse.report.run.text import run_text
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes
-from bufferhouse.report.text.screen import distinct, fitted, shortened, terminal_text
+from bufferhouse.report.text.screen import distinct, fitted, lines_of, shortened, terminal_text
 from bufferhouse.report.text.sections import Section, markdown_text, marked
 from tests.command_line import call
 
@@ -261,3 +261,9 @@ def test_markdown_shows_marks_and_does_nothing_with_them(text: str):
     """Every mark of Markdown in a name is escaped."""
     assert text == re.sub(r"\\([\\`*_\[\]<>#&~])", r"\1", marked(text))
     assert not re.search(r"(?<!\\)(?:\\\\)*[`*_\[\]<>#&~]", marked(text))
+
+
+def test_blanks_within_a_line_are_no_trailing_ones():
+    """However many a wide shape beside a short one makes: to look at each run again from each blank takes minutes."""
+    wide = "f32[2]" + " " * 300_000 + "\x1b[2mof a loop\x1b[0m"
+    assert f"{wide}\nx\x1b[0m" == lines_of(f"{wide}  \nx \x1b[0m   \n\n")

@@ -25,7 +25,8 @@ _WIDTH = 120  # of a terminal that does not say its own
 _UNBOUNDED = 1 << 20  # where there is no terminal
 _GAP = 2
 _NARROWEST_TEXT = 20
-_TRAILING = re.compile(r"(?: |\x1b\[[0-9;]*m)+$")  # blanks, and where colours end
+# Blanks, and where colours end; a run of blanks is looked at once, where it begins, however long it is.
+_TRAILING = re.compile(r"(?<! )(?: |\x1b\[[0-9;]*m)+$")
 
 
 def console() -> Console:
