@@ -38,8 +38,12 @@ SELECT
     below_text,  -- First version that is not.
     -- No program that was compared has anything in the host's memory.
     is_rule_compared AND number_order < 7 AS is_compared,  -- Whether it was compared in a release as new as this one.
-    COALESCE(number_name = 'temp_size_in_bytes' AND is_temp_guessed AND temp_bytes IS NOT NULL, FALSE)
-        AS is_guess,  -- Whether it hangs on what opcodes let one guess.
+    CASE
+        WHEN number_name <> 'temp_size_in_bytes' OR temp_bytes IS NULL THEN NULL
+        WHEN is_temp_by_opcode THEN 'whether it is 0 hangs on what is really stored, which opcodes let one guess'
+        WHEN is_covered_by_opcode
+            THEN 'how much is covered hangs on what is really stored, which opcodes let one guess'
+    END AS guess_text,  -- What it hangs on that opcodes let one guess; null where it does not.
     static_peak_bytes,  -- The part of the peak that needs no replay.
     CASE number_name
         WHEN 'argument_size_in_bytes' THEN argument_bytes

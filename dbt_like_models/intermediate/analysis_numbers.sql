@@ -15,14 +15,14 @@ SELECT
     CAST(computed_bytes AS BIGINT) AS computed_bytes,  -- What the rule gives.
     CASE
         WHEN rule = 'not_reported' THEN 'not reported'
-        WHEN is_guess THEN 'guessed'
+        WHEN guess_text IS NOT NULL THEN 'guessed'
         WHEN computed_bytes IS NOT NULL THEN 'not stored'
         WHEN rule = 'unknown' THEN 'unknown'
         ELSE 'not in the dump'
     END AS verdict,  -- Whether there is a number, and what is known of it.
     CASE
         WHEN number_name = 'generated_code_size_in_bytes' THEN 'machine code is no part of a buffer assignment'
-        WHEN is_guess THEN 'it hangs on what libtpu keeps in registers, which opcodes let one guess'
+        WHEN guess_text IS NOT NULL THEN guess_text
         WHEN computed_bytes IS NOT NULL OR rule IN ('unknown', 'not_reported') THEN NULL
         WHEN number_name = 'peak_memory_in_bytes'
             THEN 'only a proto tells the replay of temporaries; without it the rule gives '

@@ -45,11 +45,8 @@ SELECT
         WHEN temp_rule IN ('twice_arena_less_covered', 'arena_in_16_kib') THEN is_by_opcode
     END AS is_temp_by_opcode,  -- Whether temp hangs on what the opcodes of single elements let one guess.
     -- The bytes of loop counters beside arrays were seen to be missing in what libtpu takes for covered.
-    CASE temp_rule
-        WHEN 'twice_arena_less_covered' THEN is_by_opcode OR has_scalar_work
-        WHEN 'arena_in_16_kib' THEN is_by_opcode
-        ELSE FALSE
-    END AS is_temp_guessed,  -- The same, or whether covered bytes may be of elements that are kept in registers.
+    temp_rule = 'twice_arena_less_covered' AND has_scalar_work
+        AS is_covered_by_opcode,  -- Whether covered bytes may be of elements that are kept in registers.
     CASE
         WHEN peak_rule = 'static' OR (peak_rule = 'static_and_replay' AND all_temp_bytes = 0) THEN static_peak_bytes
     END AS peak_bytes,  -- peak_memory_in_bytes; null where a replay makes it.
