@@ -47,7 +47,7 @@ def unguard(con) -> None:
 
 def make_logs(con) -> None:
     """Make the logs that a connection's files have not, empty: DuckDB would let everybody read them."""
-    for _, file in files(con):
+    for _, file in _files(con):
         make_log(file)
 
 
@@ -59,7 +59,7 @@ def make_log(file: Path) -> None:
 
 def remove_empty_logs(con) -> None:
     """Remove the logs into which a connection has written nothing."""
-    for _, file in files(con):
+    for _, file in _files(con):
         with suppress(FileNotFoundError):
             log = log_path(file)
             if not log.stat().st_size:
@@ -90,10 +90,11 @@ def commit(con) -> None:
     journals = []
     try:
         with suppress(OSError):  # no space for a journal: the log grows
-            own = files(con)
-            make_logs(con)
-            journals = [_keep(con, name, file) for name, file in own]
-            most = min([_LONGEST, *(file.stat().st_size for _, file in own)])
+            files = _files(con)
+            for _, file in files:
+                make_log(file)
+            journals = [_keep(con, name, file) for name, file in files]
+            most = min([_LONGEST, *(file.stat().st_size for _, file in files)])
             con.execute(f"SET checkpoint_threshold = '{most} bytes'")
         con.execute("COMMIT")
     finally:
@@ -110,7 +111,7 @@ def checkpoint(con) -> None:
         duckdb.Error: as CHECKPOINT.
         OSError: the journal cannot be written, and the log stays.
     """
-    for name, file in files(con):
+    for name, file in _files(con):
         log = log_path(file)
         if log.exists() and log.stat().st_size:
             journal = _keep(con, name, file)
@@ -119,7 +120,7 @@ def checkpoint(con) -> None:
             journal.unlink()
 
 
-def files(con) -> list[tuple[str, Path]]:
+def _files(con) -> list[tuple[str, Path]]:
     """Return name and path of the databases that a connection writes: the catalog of a lake may be one."""
     rows = con.execute(
         "SELECT CASE type WHEN 'ducklake' THEN '__ducklake_metadata_' ELSE '' END || database_name, path"
