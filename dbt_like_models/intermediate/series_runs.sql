@@ -38,6 +38,7 @@ SELECT
     s.compile_target,  -- cpu, tpu or a GPU architecture.
     s.platform,  -- cpu, gpu or tpu.
     r.track,  -- Label that tells series apart.
+    r.device_kind,  -- Device the run compiled for; null where nobody said.
     s.memory_space,  -- Memory space; 0 is the default.
     s.dump_id,  -- The dump that stands for the run.
     CAST(s.variant_count AS BIGINT) AS variant_count,  -- Different dumps of the program in the run.

@@ -2,12 +2,8 @@
 -- there, as long as a run with the same track and device has the program with bytes in that space.
 -- grain: run_id, program_id, compile_target, platform, track, memory_space
 WITH programs AS (
-    SELECT
-        s.*,
-        r.device_kind,
-        ROW_NUMBER() OVER (PARTITION BY s.run_id, s.program_id, s.compile_target ORDER BY s.memory_space) AS space_rank
-    FROM intermediate.series_runs AS s
-    INNER JOIN staging.runs AS r ON s.run_id = r.run_id
+    SELECT *, ROW_NUMBER() OVER (PARTITION BY run_id, program_id, compile_target ORDER BY memory_space) AS space_rank
+    FROM intermediate.series_runs
 ),
 
 spaces AS (
