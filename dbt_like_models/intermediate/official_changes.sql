@@ -1,18 +1,6 @@
--- Where the figures of `compiled.memory_analysis()` do not mean what they meant in the run before of a series.
+-- Where the figures of `compiled.memory_analysis()` do not mean what they meant in the run before of a series of all
+-- devices together.
 -- grain: run_id, program_id, compile_target, platform, track
-WITH compared AS (
-    SELECT
-        *,
-        LAG(run_name) OVER series AS previous_run_name,
-        LAG(sizes_rule) OVER series AS previous_sizes_rule,
-        LAG(temp_rule) OVER series AS previous_temp_rule,
-        LAG(peak_rule) OVER series AS previous_peak_rule
-    FROM intermediate.official_runs
-    WINDOW series AS (
-        PARTITION BY program_id, compile_target, platform, track ORDER BY started_at, natural_name, run_id
-    )
-)
-
 SELECT
     run_id,  -- The run.
     program_id,  -- The program.
@@ -20,19 +8,6 @@ SELECT
     platform,  -- cpu, gpu or tpu.
     track,  -- Label that tells series apart.
     previous_run_name,  -- The run before in the series.
-    NULLIF(concat_ws(
-        '; ',
-        CASE
-            WHEN sizes_rule <> previous_sizes_rule
-            THEN 'argument, output, alias: was ' || previous_sizes_rule || ', is ' || sizes_rule
-        END,
-        CASE
-            WHEN temp_rule <> previous_temp_rule
-            THEN 'temp: was ' || previous_temp_rule || ', is ' || temp_rule
-        END,
-        CASE
-            WHEN peak_rule <> previous_peak_rule
-            THEN 'peak: was ' || previous_peak_rule || ', is ' || peak_rule
-        END
-    ), '') AS changed_meaning  -- Figures made by another rule than before, with both rules; null without.
-FROM compared
+    changed_meaning  -- Figures made by another rule than before, with both rules; null without.
+FROM intermediate.official_rule_changes
+WHERE NOT is_of_device

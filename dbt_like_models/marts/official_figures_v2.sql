@@ -47,8 +47,8 @@ INNER JOIN staging.runs AS r ON o.run_id = r.run_id
 INNER JOIN intermediate.official_figures AS f ON o.run_id = f.run_id AND o.relative_path = f.relative_path
 LEFT JOIN intermediate.space_totals AS t ON o.dump_id = t.dump_id AND t.memory_space = 0
 LEFT JOIN marts.observation_protos_v1 AS p ON o.run_id = p.run_id AND o.relative_path = p.relative_path
-LEFT JOIN intermediate.official_device_changes AS c
+LEFT JOIN intermediate.official_rule_changes AS c
     ON o.run_id = c.run_id AND o.program_id = c.program_id
     AND o.compile_target IS NOT DISTINCT FROM c.compile_target AND o.platform IS NOT DISTINCT FROM c.platform
     AND r.track IS NOT DISTINCT FROM c.track
-    AND r.device_kind IS NOT DISTINCT FROM c.device_kind
+    AND c.is_of_device

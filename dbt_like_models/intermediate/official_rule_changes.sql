@@ -1,16 +1,22 @@
--- Where the figures of `compiled.memory_analysis()` do not mean what they meant in the run before of a series, of
--- which the device is a part.
--- grain: run_id, program_id, compile_target, platform, track, device_kind
-WITH compared AS (
+-- Where the figures of `compiled.memory_analysis()` do not mean what they meant in the run before of a series: twice, for
+-- series of all devices together and for those of one device.
+-- grain: run_id, program_id, compile_target, platform, track, is_of_device
+WITH in_series AS (
+    SELECT *, FALSE AS is_of_device, NULL AS series_device FROM intermediate.official_runs
+    UNION ALL
+    SELECT *, TRUE AS is_of_device, device_kind AS series_device FROM intermediate.official_runs
+),
+
+compared AS (
     SELECT
         *,
         LAG(run_name) OVER series AS previous_run_name,
         LAG(sizes_rule) OVER series AS previous_sizes_rule,
         LAG(temp_rule) OVER series AS previous_temp_rule,
         LAG(peak_rule) OVER series AS previous_peak_rule
-    FROM intermediate.official_runs
+    FROM in_series
     WINDOW series AS (
-        PARTITION BY program_id, compile_target, platform, track, device_kind
+        PARTITION BY program_id, compile_target, platform, track, is_of_device, series_device
         ORDER BY started_at, natural_name, run_id
     )
 )
@@ -21,7 +27,7 @@ SELECT
     compile_target,  -- cpu, tpu or a GPU architecture.
     platform,  -- cpu, gpu or tpu.
     track,  -- Label that tells series apart.
-    device_kind,  -- Device the run compiled for; null where nobody said.
+    is_of_device,  -- Whether the series is of one device, that of the run.
     previous_run_name,  -- The run before in the series.
     NULLIF(concat_ws(
         '; ',
