@@ -295,6 +295,20 @@ def test_a_guess_by_opcodes_is_marked(figures):
     assert figures[("jaxlib", "0.7.2", "cpu", None), names[0]]["is_temp_by_opcode"] is None
 
 
+def test_both_kinds_of_guess_are_one_column_in_version_2(example):
+    """The temporaries that it calls guessed are those of the truth page; null where no rule is known that guesses."""
+    rows = example.execute(
+        "SELECT f.temp_rule, f.is_temp_by_opcode, f.is_temp_guessed, n.verdict"
+        " FROM marts.official_figures_v2 AS f INNER JOIN marts.official_numbers_v1 AS n USING (run_id, relative_path)"
+        " WHERE n.said_by = 'memory_analysis()' AND n.number_name = 'temp_size_in_bytes'"
+    ).fetchall()
+    assert [] == [row for row in rows if (row[2] is True) != (row[3] == "guessed")]
+    assert {("twice_arena_less_covered", True, True), ("twice_arena_less_covered", False, False)} <= {
+        row[:3] for row in rows
+    }
+    assert {None} == {row[2] for row in rows if row[0] == "preallocated_temps"}
+
+
 def test_without_live_ranges_the_older_rule_of_libtpu_has_no_answer(figures):
     """It needs the bytes that are ever taken; the others take the allocations."""
     compilers = (LIBTPU_33, LIBTPU_51, ("jaxlib", "0.7.2", "cpu", None))
