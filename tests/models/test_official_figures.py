@@ -25,7 +25,7 @@ TWICE = ("flags_of_allocations", "twice_arena_less_covered")
 WHOLE = ("flags_of_allocations", "arena_in_16_kib")
 BETWEEN = ("flags_of_allocations", "unknown")
 LIBTPU_33 = ("libtpu", "0.0.33", "tpu", None)
-LIBTPU_46 = ("libtpu", "0.0.46", "tpu", None)
+LIBTPU_50 = ("libtpu", "0.0.50", "tpu", None)
 LIBTPU_51 = ("libtpu", "0.0.51", "tpu", None)
 
 
@@ -115,7 +115,7 @@ RULES = {
     ("libtpu", "0.0.17", "tpu", None): (*TWICE, "unknown", True),
     LIBTPU_33: (*TWICE, "static_and_replay", True),
     ("libtpu", "0.0.45", "tpu", None): (*TWICE, "static_and_replay", True),
-    LIBTPU_46: (*BETWEEN, "static_and_replay", True),
+    LIBTPU_50: (*TWICE, "static_and_replay", True),
     LIBTPU_51: (*WHOLE, "static_and_replay", True),
     ("libtpu", "0.0.53", "tpu", None): (*WHOLE, "static_and_replay", False),
     # The number of a release tells it, whatever was said; 0.0.50.1 has a larger one than 0.0.51.
@@ -123,15 +123,16 @@ RULES = {
     (None, None, "tpu", "1003875606"): (*WHOLE, "static_and_replay", True),
     ("libtpu", "0.0.33", "tpu", "1003875606"): (*WHOLE, "static_and_replay", True),
     ("jaxlib", "0.10.2", "tpu", "1003875606"): (*WHOLE, "static_and_replay", True),
-    ("libtpu", None, "tpu", "1004524046"): (*BETWEEN, "static_and_replay", True),
-    ("libtpu", "0.0.51", "tpu", "1004524046"): (*BETWEEN, "static_and_replay", True),
+    ("libtpu", None, "tpu", "1004524046"): (*TWICE, "static_and_replay", True),
+    ("libtpu", "0.0.51", "tpu", "1004524046"): (*TWICE, "static_and_replay", True),
     # Of a number that is no release's, what was said decides; without that it is taken for one of the main branch.
-    ("libtpu", "0.0.50.2", "tpu", "1030000000"): (*BETWEEN, "static_and_replay", True),
+    ("libtpu", "0.0.50.2", "tpu", "1030000000"): (*TWICE, "static_and_replay", True),
     (None, None, "tpu", "1030000000"): (*WHOLE, "static_and_replay", False),
     ("jaxlib", "0.10.2", "tpu", "1030000000"): (*WHOLE, "static_and_replay", False),
     (None, None, "tpu", "600000000"): UNKNOWN,
     (None, None, "tpu", "957000000"): (*TWICE, "static_and_replay", True),
-    (None, None, "tpu", "980000000"): (*BETWEEN, "static_and_replay", True),
+    (None, None, "tpu", "980000000"): (*TWICE, "static_and_replay", True),
+    (None, None, "tpu", "1000000000"): (*BETWEEN, "static_and_replay", True),
     (None, "0.10.2", "tpu", None): UNKNOWN,
     ("jaxlib", "0.7.0.dev20250701", "cpu", None): UNKNOWN,
     ("jaxlib", "nightly", "cpu", None): UNKNOWN,
@@ -220,7 +221,7 @@ def test_the_rules_of_a_compiler(figures, compiler):
         (("jaxlib", "0.7.2", "cpu", None), (96, 36, 32, 108, 64 + 32 + 16 + 4 + 4096, 4096)),
         (("jaxlib", "0.7.0", "cpu", None), (96, 36, 32, 108, None, 4096)),
         (LIBTPU_33, (96, 36, 32, 2 * 16384 - 70, None, 4096)),
-        (LIBTPU_46, (96, 36, 32, None, None, 4096)),
+        (LIBTPU_50, (96, 36, 32, 2 * 16384 - 70, None, 4096)),
         (LIBTPU_51, (96, 36, 32, 16384, None, 4096)),
         (("tensorflow", "2.21.0", "cpu", None), (None, None, None, None, None, None)),
     ],
