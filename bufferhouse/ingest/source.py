@@ -233,6 +233,9 @@ def unknown_files(
     summary.unreadable += discovery.refused
     summary.runs = list(discovery.runs)
     summary.undescribed = _undescribed(discovery, roots)
+    summary.unread_keys = {
+        name: run.unread_keys for name, run in discovery.runs.items() if run.unread_keys and name not in roots
+    }
     if again := {name: run for name, run in discovery.runs.items() if name in runs}:
         summary.other_facts = other_facts(warehouse, again)
     if rehash:

@@ -26,12 +26,12 @@ class Summary:
     left for later and why, `late` counts what came after its run was complete. A `fault` is why a source could not be
     looked at, or not to its end; `error` is the exception. `archives` lie beside dumps, unopened. `other_names` gives
     for runs the name that their run.json says, `other_facts` what call or run.json say of them otherwise than the
-    warehouse, `undescribed` are new runs without a compiler or a platform. `other_endings` counts by run the dumps that
-    it has twice, as they lie there compressed in another way than when they were seen. `endings`
-    counts by ending what was found where no dump was; elsewhere it is None. `logs` were read, and hold new `messages`
-    about programs that did not fit, and `refused_messages`, which are no dumps that were rejected; `log_notes` are
-    about what was left out of them. `reparsed` dumps of the warehouse were parsed again; None where nobody asked for
-    it.
+    warehouse, `undescribed` are new runs without a compiler or a platform, `unread_keys` what the run.json of new runs
+    has besides the keys that are read. `other_endings` counts by run the dumps that it has twice, as they lie there
+    compressed in another way than when they were seen. `endings` counts by ending what was found where no
+    dump was; elsewhere it is None. `logs` were read, and hold new `messages` about programs that did not fit, and
+    `refused_messages`, which are no dumps that were rejected; `log_notes` are about what was left out of them.
+    `reparsed` dumps of the warehouse were parsed again; None where nobody asked for it.
     """
 
     seen: int = 0
@@ -58,6 +58,7 @@ class Summary:
     error: Exception | None = None
     archives: list[str] = field(default_factory=list)
     undescribed: list[str] = field(default_factory=list)
+    unread_keys: dict[str, list[str]] = field(default_factory=dict)
     other_names: dict[str, str] = field(default_factory=dict)
     other_facts: dict[str, dict[str, str]] = field(default_factory=dict)
     other_endings: dict[str, int] = field(default_factory=dict)
@@ -113,6 +114,7 @@ class Summary:
         self.other_names.update(other.other_names)
         self.other_facts.update(other.other_facts)
         self.other_endings.update(other.other_endings)
+        self.unread_keys.update(other.unread_keys)
         self.rows.update(other.rows)
         self.warnings.update(other.warnings)
 
@@ -134,7 +136,7 @@ class Summary:
         tries = ("conflicts", "retries") if self.conflicts is not None else ()
         found = ("endings",) if self.endings is not None else ()
         logs = ("logs", "messages", "refused_messages", "log_notes") if self.logs else ()
-        others = [name for name in ("other_facts", "other_endings") if getattr(self, name)]
+        others = [name for name in ("other_facts", "other_endings", "unread_keys") if getattr(self, name)]
         again = ("reparsed",) if self.reparsed is not None else ()
         return {name: getattr(self, name) for name in (*names, *tries, *found, *logs, *others, *again)}
 

@@ -3,13 +3,15 @@
 import shlex
 from collections.abc import Mapping
 
-from bufferhouse.errors import counted
+from bufferhouse.errors import counted, did_you_mean
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.report.text.figures import human_bytes, printable
+from bufferhouse.sources.run import KEYS
 from bufferhouse.warehouse.observations import UNREADABLE
 
 _SHOWN_REJECTS = 20
 _SHOWN_ENDINGS = 6
+_SHOWN_KEYS = 4
 _NOT_LOADED = ("observations", "rejects", "further_positions")  # the last are among the positions
 
 
@@ -68,6 +70,8 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
             "under another name; each is one more dump of its program, as what was seen stays; to count it once, where "
             f"all files of the run are still there: bufferhouse runs rm {_word(name)}, and ingest it again"
         )
+    if summary.unread_keys:
+        result.append(_unread_keys(summary.unread_keys))
     if summary.undescribed:
         result.append(_undescribed(summary.undescribed))
     for name, count in summary.warnings.items():
@@ -104,6 +108,16 @@ def _other_facts(found: Mapping[str, Mapping[str, str]]) -> str:
         f"warning: run {_first_of(list(found))}: known facts and labels stay as they are; if they are right, "
         "correct the run.json or the call that says otherwise; to change them: "
         f"bufferhouse runs set {_word(name)} {pairs}"
+    )
+
+
+def _unread_keys(found: Mapping[str, list[str]]) -> str:
+    keys = list(dict.fromkeys(key for unread in found.values() for key in unread))
+    near = next(filter(None, (did_you_mean(key, KEYS) for key in keys)), "")
+    shown = ", ".join(printable(key) for key in keys[:_SHOWN_KEYS]) + (", …" if len(keys) > _SHOWN_KEYS else "")
+    return (
+        f"warning: run {_first_of(list(found))}: keys of run.json that are not read: {shown}{near or '.'} "
+        f"It may have {', '.join(KEYS)}; keep other facts in labels"
     )
 
 

@@ -25,7 +25,8 @@ SOURCES = ("given", "run.json", "file name", "file time", "ingest time")
 TEXTS = ("compiler", "compiler_version", "compiler_revision", "platform", "track", "device_kind", "xla_flags",
          "git_revision", "host")  # fmt: skip
 NUMBERS = ("device_memory_bytes", "device_count")
-_READ = {*TEXTS, *NUMBERS, "labels", "run_name", "started_at"}
+KEYS = ("run_name", *TEXTS, *NUMBERS, "started_at", "labels")
+_MOST_UNREAD_KEYS = 8  # that are named; a file has room for thousands
 
 
 class RunFault(UsageError):
@@ -36,7 +37,8 @@ class RunFault(UsageError):
 class Run:
     """A run before it has a number: `facts` are columns of raw.runs.
 
-    `is_named_by_place`: its name comes from its directory, not from the call or a run.json.
+    `is_named_by_place`: its name comes from its directory, not from the call or a run.json. `unread_keys` are the first
+    keys of its run.json that are none of KEYS.
     """
 
     run_name: str
@@ -47,6 +49,7 @@ class Run:
     labels: dict[str, Any] = field(default_factory=dict)
     is_named_by_place: bool = False
     is_named_by_call: bool = False
+    unread_keys: list[str] = field(default_factory=list)
 
     def row(self, run_id: int) -> dict[str, Any]:
         """Return the run as a row of raw.runs, in the order of its columns."""
@@ -64,6 +67,8 @@ class Run:
 def read_run_file(path: str, data: bytes | None) -> dict[str, Any]:
     """Return what a `run.json` with these bytes says of its run, {} where there is none.
 
+    Keys that are not read are None in it.
+
     Raises:
         RunFault: the file is no JSON object, is too large, or a field has the wrong type.
     """
@@ -76,7 +81,7 @@ def read_run_file(path: str, data: bytes | None) -> dict[str, Any]:
         raise RunFault(f"{path}:1:1: expected a JSON object, found {type(content).__name__}")
     for name, value in content.items():
         wanted = int if name in NUMBERS else dict if name == "labels" else str
-        if value is not None and name in _READ and (not isinstance(value, wanted) or isinstance(value, bool)):
+        if value is not None and name in KEYS and (not isinstance(value, wanted) or isinstance(value, bool)):
             raise RunFault(f"{path}: expected {name} to be {wanted.__name__}, found {value!r:.80}")
         if value is not None and name in NUMBERS and not 0 <= value <= LARGEST_NUMBER:
             raise RunFault(f"{path}: expected {name} to be from 0 to 2^63 - 1, found {value}")
@@ -85,8 +90,8 @@ def read_run_file(path: str, data: bytes | None) -> dict[str, Any]:
             moment_of(content["started_at"], path)
         except UsageError as error:
             raise RunFault(str(error)) from None
-    # Of what is not read a name is enough to say that the file is there.
-    return {name: value for name, value in content.items() if name in _READ} or dict.fromkeys(list(content)[:1])
+    unread = [name for name in content if name not in KEYS]
+    return {name: content[name] for name in content if name in KEYS} | dict.fromkeys(unread[:_MOST_UNREAD_KEYS])
 
 
 def _json(path: str, data: bytes) -> Any:
@@ -191,7 +196,9 @@ def make_run(
         (datetime.now(UTC), "ingest time"),
     ]
     started_at, source = next((moment, source) for moment, source in moments if moment)
-    return Run(name, root, started_at, source, facts, {**(content.get("labels") or {}), **labels})
+    all_labels = {**(content.get("labels") or {}), **labels}
+    unread = [key for key in content if key not in KEYS]
+    return Run(name, root, started_at, source, facts, all_labels, unread_keys=unread)
 
 
 def moment_of(text: str, where: str) -> datetime:

@@ -117,6 +117,24 @@ def test_files_that_were_compressed_since_they_were_seen_are_told(warehouse, tmp
     assert "other_endings" not in ingested(warehouse, tmp_path / "run")[1]
 
 
+def test_keys_of_a_run_file_that_are_not_read_are_told(warehouse, tmp_path):
+    """Once, when the run is new: a misspelt key would lose what it says, and the rest of the file is read."""
+    for name, keys in {"run": {"complier": "jaxlib", "job": 7}, "other": {"owner": [1]}, "plain": {}}.items():
+        write_dumps(tmp_path / name, [1])
+        (tmp_path / name / "run.json").write_text(json.dumps({"platform": "cpu", "labels": {"a": "b"}, **keys}))
+    assert {"run": ["complier", "job"], "other": ["owner"]} == (
+        ingested(warehouse, tmp_path, "--plan")[1]["unread_keys"]
+    )
+    found = call("ingest", tmp_path, "--warehouse", warehouse).out
+    [line] = [line for line in found.splitlines() if "not read" in line]
+    assert line.startswith(
+        "warning: run other and 1 other run: keys of run.json that are not read: owner, complier, job; "
+        "did you mean 'compiler'? It may have run_name, compiler, "
+    )
+    assert [("cpu", None, '{"a": "b"}')] == rows(warehouse, "SELECT DISTINCT platform, compiler, labels FROM raw.runs")
+    assert "unread_keys" not in ingested(warehouse, tmp_path)[1]
+
+
 def test_one_truncated_dump_among_fifty_stops_only_itself(warehouse, tmp_path):
     """Forty-nine dumps load; the fiftieth is named with file, line, column, what was expected and found; exit 1."""
     paths = write_dumps(tmp_path / "run", range(50))
