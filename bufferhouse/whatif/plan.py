@@ -290,7 +290,9 @@ class Plan:
 
     def _shard(self, edit: Edit, row: int) -> tuple[str, str]:
         old = self._array(edit, row)
-        places = [edit.dimension] if edit.dimension is not None else _of_size(old.dims, edit.size)
+        # Sizes are those of the dump, whatever was divided before: edits together mean the same in any order.
+        sizes = parse_shape(self.space.columns["shape"][row]).dims
+        places = [edit.dimension] if edit.dimension is not None else _of_size(sizes, edit.size)
         if not places or places[0] >= len(old.dims) or (old.dims[places[0]] or 0) < edit.parts:
             wanted = f"of {edit.size}" if edit.dimension is None else str(edit.dimension)
             raise self.refused(edit, row, f"has no dimension {wanted} that {edit.parts} devices could share: "

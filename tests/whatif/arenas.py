@@ -61,6 +61,19 @@ def random_space(random_: random.Random, *, most: int = 9) -> Space:
     return Space(0, columns, uses, operands, allocations, ALIGNMENT)
 
 
+def space_without_arena(*values: tuple[str, int, int, str]) -> Space:
+    """A space of parameters and outputs, each a kind, bytes, when it starts and a shape; the first is read once."""
+    columns = {name: [] for name in COLUMNS}
+    for number, (kind, size, start, shape) in enumerate(values):
+        row = (number, kind, number, 0, size, start, LAST, f"v{number}", None, shape, False, False,
+               "listed", "fusion", None, None, number, 0)  # fmt: skip
+        for name, found in zip(COLUMNS, row, strict=True):
+            columns[name].append(found)
+    uses = [[2], *([] for _ in values[1:])]
+    allocations = {number: (kind, size) for number, (kind, size, *_) in enumerate(values)}
+    return Space(0, columns, uses, [[] for _ in values], allocations, ALIGNMENT)
+
+
 def crowded_space(random_: random.Random) -> Space:
     """A space of temporaries in two allocations, in which slots share bytes at any time."""
     space = random_space(random_)

@@ -20,6 +20,7 @@ from tests.whatif.arenas import (
     possible_edits,
     random_space,
     smallest_arena,
+    space_without_arena,
     taken_edits,
 )
 
@@ -105,6 +106,18 @@ def test_groups_and_sizes_come_to_the_same_in_any_order():
             assert 1 == len(found), (seed, edits)
             done += None not in found
     assert done > 100
+
+
+def test_dimensions_are_named_by_their_sizes_in_the_dump():
+    """Not by those that another division left: 64, halved, is no 32, and is found again as 64."""
+    space = space_without_arena(*[("parameter", 64 * 32 * 4, 0, "f32[64,32]{1,0}")] * 2)
+    halves = Edit("shard", "v0", parts=2, dimension=0)
+    for size in (32, 64):
+        for given in permutations([halves, Edit("shard", "*", parts=2, size=size)]):
+            assert 64 * 32 * (1 + 2) == compute(space, given).after.occupied_bytes
+    quarters = Edit("shard", "v0", parts=4, dimension=0)
+    with pytest.raises(NoCandidate, match="has no dimension of 16"):
+        compute(space, [quarters, Edit("shard", "*", parts=2, size=16)])
 
 
 def test_of_many_bodies_few_are_moved():

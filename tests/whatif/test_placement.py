@@ -6,8 +6,8 @@ from bufferhouse.whatif.edits import Edit
 from bufferhouse.whatif.outcome import Outcome, compute
 from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.slots import timeline
-from bufferhouse.whatif.space import COLUMNS, Space
-from tests.whatif.arenas import ALIGNMENT, LAST, possible_edits, random_space
+from bufferhouse.whatif.space import Space
+from tests.whatif.arenas import LAST, possible_edits, random_space, space_without_arena
 
 
 def taken(outcome: Outcome, position: int) -> set[tuple[int, int]]:
@@ -58,14 +58,7 @@ def test_no_byte_is_taken_twice():
 
 def test_an_output_in_the_place_of_a_parameter_adds_nothing():
     """Neither as it is nor narrowed: the allocation stays that of the parameter."""
-    rows = [(0, "parameter", 0, 0, 12, 0, LAST), (1, "output", 1, 0, 12, LAST - 1, LAST)]
-    columns = {name: [] for name in COLUMNS}
-    for number, kind, allocation, offset, size, start, end in rows:
-        row = (number, kind, allocation, offset, size, start, end, f"v{number}", None, "f32[3]{0}", False, False,
-               "listed", "fusion", None, None, number, 0)  # fmt: skip
-        for name, found in zip(COLUMNS, row, strict=True):
-            columns[name].append(found)
-    space = Space(0, columns, [[2], []], [[], []], {0: ("parameter", 12), 1: ("output", 12)}, ALIGNMENT)
+    space = space_without_arena(("parameter", 12, 0, "f32[3]{0}"), ("output", 12, LAST - 1, "f32[3]{0}"))
     for more in ([], [Edit("shrink", "v1", dtype="bf16")]):
         outcome = compute(space, [Edit("donate", "v0"), *more])
         assert [(0, "parameter", 12)] == outcome.placement.allocations
