@@ -6,7 +6,7 @@ from bufferhouse.ingest.in_memory import in_memory
 from tests.command_line import CHECKOUT
 from tests.whatif.truth import REASONS, line, pairs, unpacked
 
-pytestmark = [pytest.mark.corpus, pytest.mark.soak]
+pytestmark = pytest.mark.corpus
 PAGE = CHECKOUT / "docs" / "whatif.md"
 
 
