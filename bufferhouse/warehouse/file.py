@@ -186,6 +186,13 @@ class File(Warehouse):
                 if not published.exists():
                     raise
                 self._open_published()
+            except WarehouseError as error:
+                if not (journal := journal_path(self.path)).exists():
+                    raise
+                raise WarehouseError(
+                    f"{self.path} is as a killed writer left it, in the middle of a checkpoint; any command of one "
+                    f"who may write it and its folder puts it back from {journal}, try again after that"
+                ) from error
         settle(self.con)
         version, known = applied_version(self.con), max(migrations())
         if version != known:
