@@ -1,5 +1,5 @@
 -- By which rule a compiler makes the figures of `compiled.memory_analysis()`: sizes (argument, output and alias), temp
--- and peak. Which compilers follow it, and with which it was compared: on the CPU jaxlib 0.4.13 to 0.10.0 with every
+-- and peak. Which compilers follow it, and with which it was compared: on the CPU jaxlib 0.4.13 to 0.10.2 with every
 -- release around a change, on a GPU 0.10.2, libtpu 0.0.8 to 0.0.52. Versions are numbers: 0.10.2 is 10002. A revision
 -- is a CL number of libtpu. It decides where it is that of no release and the run says no version of libtpu. What stands
 -- in no row is unknown.
@@ -21,11 +21,11 @@ FROM (
     -- Until PjRt's CPU client called PopulateBufferStatsFromAllocations, it left every figure 0.
     ('cpu', 'jaxlib', 'sizes', 'all_zero', 4013, 4029, 4013, 4028, NULL, NULL, NULL),
     ('cpu', 'jaxlib', 'temp', 'all_zero', 4013, 4029, 4013, 4028, NULL, NULL, NULL),
-    ('cpu', 'jaxlib', 'sizes', 'flags_of_allocations', 4029, NULL, 4029, 10000, NULL, NULL, NULL),
-    ('cpu', 'jaxlib', 'temp', 'preallocated_temps', 4029, NULL, 4029, 10000, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'sizes', 'flags_of_allocations', 4029, NULL, 4029, 10002, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'temp', 'preallocated_temps', 4029, NULL, 4029, 10002, NULL, NULL, NULL),
     ('cpu', 'jaxlib', 'peak', 'not_reported', 4013, 7000, 4013, 6002, NULL, NULL, NULL),
     ('cpu', 'jaxlib', 'peak', 'static_and_replay', 7000, 7002, 7000, 7001, NULL, NULL, NULL),
-    ('cpu', 'jaxlib', 'peak', 'static', 7002, NULL, 7002, 10000, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'peak', 'static', 7002, NULL, 7002, 10002, NULL, NULL, NULL),
     -- The GPU client calls the same functions; only one release could be compared.
     ('gpu', 'jaxlib', 'sizes', 'flags_of_allocations', 4029, NULL, 10002, 10002, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'temp', 'preallocated_temps', 4029, NULL, 10002, 10002, NULL, NULL, NULL),

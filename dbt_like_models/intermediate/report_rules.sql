@@ -19,9 +19,9 @@ FROM (
     VALUES
     ('cpu', 'jaxlib', 'report_total', 'not_written', 0, 4035, 4013, 4025, NULL, NULL, NULL),
     ('cpu', 'jaxlib', 'report_total', 'all_allocations', 4035, 9002, 4038, 9000, NULL, NULL, NULL),
-    ('cpu', 'jaxlib', 'report_total', 'not_written', 9002, NULL, 10000, 10000, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'report_total', 'not_written', 9002, NULL, 10000, 10002, NULL, NULL, NULL),
     ('cpu', 'jaxlib', 'report_space', 'not_written', 0, 9002, 4013, 9000, NULL, NULL, NULL),
-    ('cpu', 'jaxlib', 'report_space', 'allocations_of_space', 9002, NULL, 10000, 10000, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'report_space', 'allocations_of_space', 9002, NULL, 10000, 10002, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'report_total', 'not_written', 0, 4035, NULL, NULL, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'report_total', 'all_allocations', 4035, 9002, NULL, NULL, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'report_total', 'not_written', 9002, NULL, 10002, 10002, NULL, NULL, NULL),
