@@ -228,7 +228,11 @@ def test_killed_while_it_is_made_a_warehouse_can_be_made(dumps, tmp_path):
     """From the first byte of a new file on, through all migrations and models."""
     for number, made in enumerate([".w0.duckdb.*.new", "w1.duckdb"]):
         path = tmp_path / f"w{number}.duckdb"
-        assert killed(at_file(tmp_path, made), "ingest", dumps / "run_9", "--warehouse", path)
+        # On a busy machine the command may be done before anybody has looked: then it is made once more.
+        assert any(
+            killed(at_file(tmp_path, made), "ingest", dumps / "run_9", "--warehouse", path) or path.unlink()
+            for _ in range(10)
+        )
         assert_whole(path)
         outcome = finished("ingest", dumps / "run_9", "--warehouse", path)
         assert outcome.code in (0, 1), outcome.err
