@@ -15,8 +15,6 @@ from bufferhouse.ingest.pipeline import Progress, ingest
 from bufferhouse.ingest.pipeline import plan as count_only
 from bufferhouse.ingest.source import Source, chosen_sources
 from bufferhouse.ingest.summary import Summary, total_of
-from bufferhouse.redaction import printable
-from bufferhouse.sources.directory import split_at_archive
 from bufferhouse.warehouse.open import Place, only_asked
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -65,15 +63,8 @@ def run_ingest(
             summary.unreadable += again.unreadable
     if summary.error is not None:
         raise summary.error
-    inner = [path for path in summary.archives if split_at_archive(path)[1] is not None]
-    beside = [path for path in summary.archives if split_at_archive(path)[1] is None]
-    for paths, what in (
-        (beside, "archives beside dumps are opened only when named"),
-        (inner, "archives inside archives are not opened; unpack them"),
-    ):
-        if paths:
-            others = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-            print(f"bufferhouse: {printable(paths[0])}{others}: {what}", file=sys.stderr)
+    for line in summary.archive_lines():
+        print(f"bufferhouse: {line}", file=sys.stderr)
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
 

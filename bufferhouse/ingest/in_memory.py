@@ -15,7 +15,8 @@ from bufferhouse.warehouse.open import writing
 def in_memory(sources: Sequence[str], *, with_logs: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to a warehouse in memory that holds the dumps of `sources`.
 
-    What is refused is said on standard error and in raw.rejects, as in any warehouse.
+    What is refused is said on standard error and in raw.rejects, as in any warehouse; archives that are passed by are
+    named, too.
 
     Raises:
         UsageError, SourceUnavailable: a source cannot be read.
@@ -24,6 +25,7 @@ def in_memory(sources: Sequence[str], *, with_logs: bool = True) -> Iterator[duc
         (summary,) = ingest([Source.named(sources, with_logs=with_logs)], nullcontext(warehouse)).values()
         if summary.error is not None:
             raise summary.error
-        for line in [*summary.reject_lines, *summary.unreadable, *summary.head_faults, *summary.log_notes]:
+        refused = [*summary.reject_lines, *summary.unreadable, *summary.head_faults, *summary.log_notes]
+        for line in [*refused, *summary.archive_lines()]:
             print(f"bufferhouse: {line}", file=sys.stderr)
         yield warehouse.con

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bufferhouse.ingest.logs import LoadedLogs
+from bufferhouse.redaction import printable
+from bufferhouse.sources.directory import split_at_archive
 from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
@@ -128,6 +130,19 @@ class Summary:
     def exit_code(self) -> int:
         """1 when something was refused or could not be read, or no dump was found, else 0."""
         return 1 if self.rejected or self.refused_messages or self.unreadable or self.endings is not None else 0
+
+    def archive_lines(self) -> list[str]:
+        """Return a line for each kind of archive that was passed by, with the way out."""
+        beside = [path for path in self.archives if split_at_archive(path)[1] is None]
+        inner = [path for path in self.archives if split_at_archive(path)[1] is not None]
+        return [
+            f"{printable(paths[0])}{f' and {len(paths) - 1} more' if len(paths) > 1 else ''}: {what}"
+            for paths, what in (
+                (beside, "archives beside dumps are opened only when named"),
+                (inner, "archives inside archives are not opened; unpack them"),
+            )
+            if paths
+        ]
 
     def as_dict(self) -> dict:
         """Return the summary as JSON knows it."""

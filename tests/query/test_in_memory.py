@@ -53,6 +53,26 @@ def test_what_is_refused_is_said_and_can_be_asked_for(tmp_path):
     assert good.name not in outcome.err
 
 
+def test_a_source_without_a_dump_is_said(tmp_path):
+    """A count over nothing is a row, and no answer about dumps."""
+    (tmp_path / "train.log").write_text("step 1\n")
+    outcome = call("query", COUNT, "--from", tmp_path, "--format", "csv")
+    assert (0, "count_star()\n0\n") == (outcome.code, outcome.out)
+    assert f"bufferhouse: --from {tmp_path}: no dump was found there\n" == outcome.err
+
+
+def test_archives_that_are_passed_by_are_named(tmp_path):
+    """As ingest names them: what lies in them is in no answer."""
+    [dump] = write_dumps(tmp_path / "run", [1])
+    inner = archived(tmp_path / "inner.tar.gz", {"y-buffer-assignment.txt": dump.read_bytes()})
+    outer = archived(
+        tmp_path / "outer.tar.gz", {"x-buffer-assignment.txt": dump.read_bytes(), "inner.tar.gz": inner.read_bytes()}
+    )
+    outcome = call("query", COUNT, "--from", outer, "--format", "csv")
+    assert (0, "1") == (outcome.code, outcome.out.splitlines()[1])
+    assert f"bufferhouse: {outer}!inner.tar.gz: archives inside archives are not opened; unpack them\n" == outcome.err
+
+
 def test_it_is_read_only_all_the_same(fleet):
     """A statement that writes is refused, though there is nothing to harm."""
     outcome = call("query", "DELETE FROM raw.dumps", "--from", fleet / "seeds")
