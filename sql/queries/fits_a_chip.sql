@@ -18,10 +18,11 @@ INNER JOIN (
         s.dump_id,
         MAX(s.program_name) AS program_name,
         MAX(s.run_name) AS run_name,
-        MIN(COALESCE(r.device_memory_bytes, $device_bytes)) AS device_memory_bytes
+        COALESCE(r.device_memory_bytes, $device_bytes) AS device_memory_bytes
     FROM marts.observations_v1 AS s
     INNER JOIN staging.runs AS r ON s.run_id = r.run_id
-    GROUP BY s.dump_id
+    -- A program that two runs compiled alike is judged on the device of each.
+    GROUP BY s.dump_id, COALESCE(r.device_memory_bytes, $device_bytes)
 ) AS o ON f.dump_id = o.dump_id
 WHERE f.memory_space = $memory_space AND 100.0 * f.footprint_bytes >= $used_percent * o.device_memory_bytes
 ORDER BY used_percent_of_device DESC, o.program_name, f.dump_id

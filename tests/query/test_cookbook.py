@@ -185,6 +185,20 @@ def test_official_figures_of_two_devices_are_two_series(warehouse, tmp_path):
     ]
 
 
+def test_a_program_of_two_devices_is_judged_on_each(warehouse, tmp_path):
+    """Compiled alike for a small chip and a large one it does not fit the first, and nothing is said of the second."""
+    for run, memory in (("small", 10), ("xlarge", 1 << 40)):
+        write_dumps(tmp_path / run, [1])
+        (tmp_path / run / "run.json").write_text(json.dumps({"device_memory_bytes": memory}))
+    assert 0 == ingest(warehouse, tmp_path / "small", tmp_path / "xlarge")[0]
+    words = ["query", "--ask", "fits_a_chip", "--warehouse", warehouse, "--format", "json"]
+    columns = ("run_name", "device_memory_bytes", "is_too_large")
+    expected = [("small", 10, True), ("xlarge", 1 << 40, False)]
+    for percent, count in (("80", 1), ("0", 2)):
+        found = json.loads(call(*words, "--param", f"used_percent={percent}").out)
+        assert expected[:count] == [tuple(row[name] for name in columns) for row in found]
+
+
 def test_equal_changes_stand_by_program(warehouse, tmp_path):
     """Programs of one name that change by as much stand in the order of their ids, in every call."""
     for number, run in enumerate(("before", "after")):
