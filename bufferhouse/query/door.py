@@ -65,14 +65,16 @@ class Door:
                     )
             return tell(Answer(columns, rows))
 
-    def batches(self, sql: str, parameters: Mapping[str, Any] | None, tell: Callable[[Any], T]) -> T:
-        """Return what `tell` makes of an Arrow reader of the answer: however long that is, little is in memory.
+    def batches(self, sql: str, parameters: Mapping[str, Any] | None, tell: Callable[[list[str], Any], T]) -> T:
+        """Return what `tell` makes of DuckDB's types of the columns and an Arrow reader of the answer.
+
+        However long the answer is, little of it is in memory.
 
         Raises:
             UsageError: as `told`.
         """
         with self._running(sql, parameters) as (cursor, _):
-            return tell(cursor.to_arrow_reader(_BATCH))
+            return tell([str(one[1]) for one in cursor.description], cursor.to_arrow_reader(_BATCH))
 
     @contextmanager
     def _running(

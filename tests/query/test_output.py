@@ -245,13 +245,33 @@ def test_parquet_holds_columns_of_one_name(example_warehouse, tmp_path):
     assert [{"a": 1, "a_1": 2}] == pq.read_table(target).to_pylist()
 
 
-@pytest.mark.parametrize("value", ["[INTERVAL 1 MONTH]", "union_value(x := 1)"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "[INTERVAL 1 MONTH]",
+        "union_value(x := 1)",
+        "340282366920938463463374607431768211455::UHUGEINT",
+        "['101'::BIT]",
+        "12345678901234567890123456789012345678901::BIGNUM",
+        "{'x': TIMETZ '10:00:00+02'}",
+    ],
+)
 def test_parquet_says_which_column_it_has_no_type_for(example_warehouse, tmp_path, value):
     """And the way out; no file is left."""
     target = tmp_path / "a.parquet"
     outcome = call("query", f"SELECT 1 AS one, {value} AS a", "--warehouse", example_warehouse, "-o", target)
     expected = "bufferhouse: Parquet has no type for a; write it as text: CAST(a AS VARCHAR)\n"
     assert (2, expected, False) == (outcome.code, outcome.err, target.exists())
+
+
+def test_parquet_takes_names_for_no_types(example_warehouse, tmp_path):
+    """Fields and values may be called as types are; a moment in a zone has a type of its own."""
+    target = tmp_path / "a.parquet"
+    moment = "TIMESTAMPTZ '2026-01-31 12:00:00+02'"
+    sql = f"SELECT {{'BIGNUM': 'INTERVAL'::ENUM('INTERVAL')}} AS a, {moment} AS b, 1::HUGEINT AS c"
+    assert 0 == call("query", sql, "--warehouse", example_warehouse, "-o", target).code
+    [row] = pq.read_table(target).to_pylist()
+    assert ({"BIGNUM": "INTERVAL"}, "2026-01-31T10:00:00+00:00", 1) == (row["a"], row["b"].isoformat(), row["c"])
 
 
 @pytest.mark.parametrize("words", [["SELECT 1"], ["-o", "x.csv"], ["--param", "a=1"], ["--ask", "biggest_at_peak"]])
