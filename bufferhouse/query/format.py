@@ -1,7 +1,5 @@
 """Rows as text: for a terminal, for other programs, for documents."""
 
-import csv
-import io
 import json
 import math
 import re
@@ -15,6 +13,7 @@ from bufferhouse.redaction import lines, printable
 FORMATS = ("table", "csv", "json", "markdown")
 # What Markdown takes for emphasis, code, an escape, a tag or an entity; underscores within a word it leaves alone.
 _MARKS = re.compile(r"[\\`*<~]|&(?=#?\w)|(?<![^\W_])_|_(?![^\W_])")
+_IN_QUOTES = re.compile(r'[",\r\n]')  # what CSV has in quotes only
 _PLAN = ("explain_key", "explain_value")  # the columns of EXPLAIN
 
 
@@ -95,11 +94,17 @@ def _width(text: str) -> int:
 
 
 def _csv(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_cell(value) for value in row] for row in rows)
-    return buffer.getvalue().rstrip("\n")
+    lines = [",".join(map(_csv_cell, row)) for row in (columns, *rows)]
+    # Of one column a null would be an empty line, which readers pass by.
+    return "\n".join(line or '""' for line in lines)
+
+
+def _csv_cell(value: object) -> str:
+    """Return a value as DuckDB writes it into CSV: an empty text in quotes, unlike null."""
+    text = _cell(value)
+    # The module csv of Python 3.12 and older leaves a carriage return without quotes, and readers end the row there.
+    is_quoted = _IN_QUOTES.search(text) or (not text and value is not None)
+    return '"' + text.replace('"', '""') + '"' if is_quoted else text
 
 
 def _json(columns: Sequence[str], rows: Sequence[Sequence]) -> str:

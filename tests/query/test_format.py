@@ -1,5 +1,7 @@
 """Rows as text."""
 
+import csv
+import io
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -39,6 +41,20 @@ def test_letters_of_two_cells_take_two():
 def test_csv_quotes_what_needs_it():
     """Commas, quotes and line feeds stay within their cell; null is empty."""
     assert 'a,b\n"x,""y""\n",\n' == formatted(["a", "b"], [('x,"y"\n', None)], "csv") + "\n"
+
+
+def test_csv_tells_an_empty_text_from_null():
+    """As DuckDB writes it, and PostgreSQL reads it; no row is an empty line, which readers pass by."""
+    assert 'a,b\n"",\n,""' == formatted(["a", "b"], [("", None), (None, "")], "csv")
+    assert 'a\n""\n""' == formatted(["a"], [("",), (None,)], "csv")
+    assert 'a,b\n"",' == formatted(["a", "b"], [(b"", None)], "csv")
+
+
+@pytest.mark.parametrize("text", ["a\rb", "a\r\nb", "\r", "a\nb\n", '"', ",", " a ", "", "×"])
+def test_csv_is_read_again_as_it_was(text):
+    """A carriage return ends no row."""
+    written = formatted(["a", "b"], [(text, 1), ("next", 2)], "csv")
+    assert [["a", "b"], [text, "1"], ["next", "2"]] == list(csv.reader(io.StringIO(written, newline="")))
 
 
 def test_markdown_keeps_a_row_on_its_line():
