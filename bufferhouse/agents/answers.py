@@ -15,7 +15,6 @@ from bufferhouse.query.door import door
 from bufferhouse.query.format import formatted
 from bufferhouse.query.hints import why_empty
 from bufferhouse.query.listings import PROGRAMS, RUNS, described, read_by
-from bufferhouse.query.output import values
 from bufferhouse.query.statements import marts_read
 from bufferhouse.warehouse import Address
 from bufferhouse.warehouse.lake.reader import bound_password
@@ -83,9 +82,12 @@ def ask(place: Address, limits: Limits, name: str | None = None, parameters: dic
 
 
 def query(place: Address, limits: Limits, sql: str, parameters: dict[str, Any] | None = None) -> Found:
-    """Return the answer of one statement that reads, as `bufferhouse query`; a number of JSON stays that number."""
-    texts = {name: value for name, value in (parameters or {}).items() if isinstance(value, str)}
-    return _asked(place, limits, sql, {**(parameters or {}), **values(texts)})
+    """Return the answer of one statement that reads, as `bufferhouse query`.
+
+    Parameters are what JSON says they are: a version `0.10` in quotes is that text. An id that is given as text is
+    compared with numbers all the same.
+    """
+    return _asked(place, limits, sql, parameters)
 
 
 def compare(

@@ -116,6 +116,25 @@ def test_a_number_of_json_is_that_number(example_warehouse, value):
     assert [{"a": value}] == found["rows"]
 
 
+@pytest.mark.parametrize("value", ["0.10", "007", "7", "null", "true", "'x'", ""])
+def test_a_text_of_json_is_that_text(example_warehouse, value):
+    """A version, a label or the name of a run may look like a number, or like a word of SQL."""
+    found = asked(example_warehouse, "query", sql="SELECT $x AS a", parameters={"x": value})
+    assert [{"a": value}] == found["rows"]
+
+
+def test_texts_are_compared_with_texts_and_with_numbers(example_warehouse):
+    """A version that looks like a number is one of several texts; an id may be text, as agents keep it."""
+    sql = "SELECT COUNT(*) AS n FROM raw.runs WHERE compiler_version = $version"
+    assert [{"n": 0}] == asked(example_warehouse, "query", sql=sql, parameters={"version": "0.10"})["rows"]
+    first = asked(example_warehouse, "query", sql="SELECT MIN(dump_id) AS id FROM raw.dumps")["rows"][0]["id"]
+    for sql in ("dump_id = $id", "dump_id IN ($id)", "dump_id <= $id"):
+        found = asked(
+            example_warehouse, "query", sql=f"SELECT dump_id FROM raw.dumps WHERE {sql}", parameters={"id": str(first)}
+        )
+        assert [{"dump_id": first}] == found["rows"]
+
+
 def test_compare_tells_its_warnings(example_warehouse):
     """As its text does: an answer without a program says why."""
     found = asked(example_warehouse, "compare", before="jaxlib-0.6.0", after="jaxlib-0.7.0", memory_space=77)
