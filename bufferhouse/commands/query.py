@@ -49,7 +49,12 @@ def query(
     run: Annotated[str | None, typer.Option("--run", hidden=True, help="The former spelling of --ask.")] = None,
     questions: Annotated[bool, typer.Option("--list", help="List the questions of the cookbook.")] = False,
     param: Annotated[
-        list[str] | None, typer.Option("--param", help="NAME=VALUE for the parameter $NAME; repeat for more.")
+        list[str] | None,
+        typer.Option(
+            "--param",
+            help="NAME=VALUE for the parameter $NAME; repeat for more. A number, null, true and false are that, all "
+            "else is text, and so is what stands in single quotes: \"v='0.10'\".",
+        ),
     ] = None,
     warehouse: WarehouseOption = None,
     source: FromOption = None,

@@ -115,7 +115,7 @@ class Door:
             self._roll_back()
             if faults.is_expired(error):  # a statement can say the same: then the warehouse answers as ever
                 self.con.execute("SELECT 1 FROM raw.loads LIMIT 1")
-            raise faults.raised_inside(error) or UsageError(explained(self.con, error)) from None
+            raise faults.raised_inside(error) or UsageError(explained(self.con, error, given)) from None
         finally:
             self._roll_back()
 

@@ -58,9 +58,18 @@ _KNOWN = {
 _LAYERS = ("marts", "staging", "intermediate", "raw", "checks", "meta")
 
 
-def explained(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> str:
-    """Return the message of an error, with suggestions for an unknown name."""
+def explained(
+    con: duckdb.DuckDBPyConnection, error: duckdb.Error, parameters: Mapping[str, object] | None = None
+) -> str:
+    """Return the message of an error, with suggestions for an unknown name, and for a text given as a number."""
     message = str(error).strip()
+    if isinstance(error, duckdb.ConversionException) and "from source column" in message:
+        numbers = [name for name, value in (parameters or {}).items() if type(value) in (int, float)]
+        if numbers:
+            message += (
+                f"\n\n${numbers[0]} is given as a number; in single quotes it is text: --param \"{numbers[0]}='…'\""
+            )
+        return message
     if found := _TABLE.search(message):
         # DuckDB names the table without its schema, and quotes the line it stands in.
         written = re.search(rf"\w+\.{re.escape(found[1])}\b", message)

@@ -44,6 +44,20 @@ def test_parameters_reach_the_statement(example_warehouse):
     assert "runs\n0\n" == call(*words, "--param", "run=x' OR 1 = 1 --").out
 
 
+def test_a_text_that_looks_like_a_number_is_given_in_quotes(example_warehouse):
+    """A version is compared with text; where it was given as a number the message says so."""
+    sql = "SELECT run_name FROM raw.runs WHERE compiler_version = $v"
+    words = ["query", sql, "--warehouse", example_warehouse, "--format", "csv", "--param"]
+    outcome = call(*words, "v=0.10")
+    assert 2 == outcome.code
+    assert outcome.err.endswith("\n$v is given as a number; in single quotes it is text: --param \"v='…'\"\n")
+    assert (0, "run_name\n") == (lambda found: (found.code, found.out))(call(*words, "v='0.10'"))
+    outcome = call(
+        "query", "SELECT run_name::INT + $v FROM raw.runs", "--warehouse", example_warehouse, "--param", "v=a"
+    )
+    assert (2, False) == (outcome.code, "is given as a number" in outcome.err)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
