@@ -1,12 +1,14 @@
 """Parameters of a statement as typed, and its answer as text or in a file, whole or not at all."""
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
 from bufferhouse.errors import UsageError
-from bufferhouse.paths import replacing
+from bufferhouse.paths import remove_leftovers, replacing
 from bufferhouse.query.door import Door
 from bufferhouse.query.format import FORMATS, answer_text, unique
 from bufferhouse.query.hints import why_empty
@@ -75,6 +77,7 @@ def answer(
         )
     else:
         text = None
+        _sweep(output)
         # Of what was there nothing is lost when this fails, and nothing new is left behind.
         with replacing(output, is_output=True) as new:
             if form == "parquet":
@@ -85,6 +88,14 @@ def answer(
         why = why_empty(door.con, parameters)
         say("bufferhouse: no rows" + (f": {why}" if why else ""))
     return text
+
+
+def _sweep(output: Path) -> None:
+    """Remove what killed queries left beside the file that `output` names, which may be as large as an answer."""
+    target = Path(os.path.realpath(output))
+    if target.is_file() or not target.exists():  # beside a device or a pipe nothing is written
+        with suppress(OSError):  # what cannot be listed or removed keeps no answer from being written
+            remove_leftovers(target, of_ended=True)
 
 
 def _write(found: Answer, form: str, path: Path) -> int:

@@ -278,6 +278,22 @@ def test_parquet_says_which_column_it_has_no_type_for(example_warehouse, tmp_pat
     assert (2, expected, False) == (outcome.code, outcome.err, target.exists())
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+def test_what_a_killed_query_left_is_removed(example_warehouse, tmp_path, is_link):
+    """By the next one that writes there, also through a link; what a process that runs is writing stays."""
+    folder = tmp_path / "real"
+    folder.mkdir()
+    killed, running = (f".a.csv.{number}-1.new" for number in (99999999, os.getppid()))
+    for name in (killed, running):
+        (folder / name).write_text("half")
+    output = folder / "a.csv"
+    if is_link:
+        output = tmp_path / "link.csv"
+        output.symlink_to(folder / "a.csv")
+    assert 0 == call("query", "SELECT 1 AS n", "--warehouse", example_warehouse, "-o", output).code
+    assert {running, "a.csv"} == {path.name for path in folder.iterdir()}
+
+
 def test_parquet_takes_names_for_no_types(example_warehouse, tmp_path):
     """Fields and values may be called as types are; a moment in a zone has a type of its own."""
     target = tmp_path / "a.parquet"
