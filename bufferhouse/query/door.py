@@ -27,7 +27,9 @@ from bufferhouse.query.statements import Answer
 SEARCH_PATH = "marts,staging,raw"
 _CHUNK = 2048  # rows
 _BATCH = 65536  # rows, which make a row group of Parquet
-_INTERVAL = re.compile(r"\bINTERVAL\b")
+# Types whose values Python cannot hold: it has neither months nor nanoseconds. What is in quotes, or
+# before a type, is a name or a value.
+_UNHELD = re.compile(r"""('[^']*'|"[^"]*")|\b(?:INTERVAL|TIMESTAMP_NS|TIME_NS)(?=[\[),]|$)""")
 T = TypeVar("T")
 
 
@@ -80,7 +82,7 @@ class Door:
     def _running(
         self, sql: str, parameters: Mapping[str, Any] | None, *, has_texts: bool = False
     ) -> Iterator[tuple[duckdb.DuckDBPyConnection, list[str]]]:
-        """Yield a cursor of the answer and the names of its columns; with `has_texts` intervals are texts."""
+        """Yield a cursor of the answer and the names of its columns; `has_texts`: what Python cannot hold is text."""
         limits = self.limits
         given = dict(parameters) if parameters else None
         watch = interrupted_after(self.con, limits.seconds, self._give_up)
@@ -91,7 +93,7 @@ class Door:
                 self.con.execute("BEGIN TRANSACTION READ ONLY")
                 cursor = self.con.execute(statement, given)
                 columns = [column[0] for column in cursor.description]
-                if has_texts and (texts := intervals_as_text(statement, [str(one[1]) for one in cursor.description])):
+                if has_texts and (texts := unheld_as_text(statement, [str(one[1]) for one in cursor.description])):
                     cursor = self.con.execute(texts, given)
                 yield cursor, columns
         except duckdb.InterruptException:
@@ -141,20 +143,20 @@ class Door:
             self.con.execute("ROLLBACK")
 
 
-def intervals_as_text(statement: str, types: list[str]) -> str | None:
-    """Return a statement that answers the same, with intervals as DuckDB writes them; None where there are none.
+def unheld_as_text(statement: str, types: list[str]) -> str | None:
+    """Return a statement that answers the same, what Python cannot hold as DuckDB writes it; None without.
 
-    Python has no months: of `1 month` it makes 30 days.
+    Of `1 month` Python makes 30 days, and it cuts nanoseconds off.
     """
-    if not any(_INTERVAL.search(one) for one in types):
+    texts = [_UNHELD.sub(lambda found: found[1] or "VARCHAR", one) for one in types]
+    if texts == types:
         return None
     starts, text = [start for start, _ in duckdb.tokenize(statement)], statement.encode()
     while starts and text[starts[-1] : starts[-1] + 1] == b";":
         text = text[: starts.pop()]
     names = [f"column{number}" for number in range(len(types))]
     told = [
-        f"CAST({name} AS {_INTERVAL.sub('VARCHAR', one)})" if _INTERVAL.search(one) else name
-        for name, one in zip(names, types, strict=True)
+        name if new == one else f"CAST({name} AS {new})" for name, one, new in zip(names, types, texts, strict=True)
     ]
     return f"SELECT {', '.join(told)} FROM (\n{text.decode()}\n) AS answer({', '.join(names)})"
 

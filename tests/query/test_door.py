@@ -302,10 +302,18 @@ def test_formats(example_warehouse):
             [{"id": 1, "k": "1 month"}],
         ),
         ("SELECT 'INTERVAL' AS a, NULL::INTERVAL AS b", [{"a": "INTERVAL", "b": None}]),
+        (
+            "SELECT make_timestamp_ns(1700000000123456789) AS a, [TIME_NS '10:00:00.123456789'] AS b",
+            [{"a": "2023-11-14 22:13:20.123456789", "b": ["10:00:00.123456789"]}],
+        ),
+        (
+            "SELECT 'INTERVAL'::ENUM('INTERVAL') AS a, {'TIME_NS': 1} AS b, INTERVAL 1 MONTH AS c",
+            [{"a": "INTERVAL", "b": {"TIME_NS": 1}, "c": "1 month"}],
+        ),
     ],
 )
-def test_intervals_are_as_duckdb_writes_them(example_warehouse, sql, expected):
-    """A month is no 30 days, and an hour less is no day less and 23 hours; the rows stay in their order."""
+def test_what_python_cannot_hold_is_as_duckdb_writes_it(example_warehouse, sql, expected):
+    """A month is no 30 days, an hour less is no day less and 23 hours, no digit is cut; rows keep their order."""
     outcome = call("query", sql, "--warehouse", example_warehouse, "--format", "json")
     assert (expected, "") == (json.loads(outcome.out), outcome.err)
 
