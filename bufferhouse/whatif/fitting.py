@@ -229,8 +229,7 @@ class _Search:
                 if found.reserved_high_bytes <= self.capacity:
                     self.best = (*self._key(chosen, size), [one.edit for one in chosen], found)
             return
-        helping = [one for one in left if need <= 0 or self._helps(one, moment)]
-        helping.sort(key=lambda one: (-one.most_bytes, one.row))
+        helping = self._helping(left, plan, need, moment)
         if sum(one.most_bytes for one in helping[:count]) < need:
             return
         rest = left
@@ -246,11 +245,18 @@ class _Search:
     def _key(self, chosen: Sequence[_Candidate], size: int) -> tuple[int, list[int]]:
         return size, sorted(one.row for one in chosen)
 
-    def _helps(self, one: _Candidate, moment: int | None) -> bool:
-        """Say whether an edit can take bytes off a moment, or off what is there at every moment."""
-        c = self.space.columns
-        is_alive = moment is not None and c["start"][one.row] <= moment <= c["end"][one.row]
-        return is_alive or c["kind"][one.row] != ARENA
+    def _helping(self, left: Iterable[_Candidate], plan: Plan, need: int, moment: int | None) -> list[_Candidate]:
+        """Return the edits that can take bytes off a moment, or off what is there at every moment, the largest first.
+
+        Alive is what the edits so far let live: operands of what is computed again live on until it is.
+        """
+        slots, kinds = plan.slots, self.space.columns["kind"]
+        alive = set()
+        if moment is not None and need > 0:
+            lives = zip(slots.value, slots.start, slots.end, strict=True)
+            alive = {row for row, start, end in lives if start <= moment <= end}
+        helping = [one for one in left if need <= 0 or one.row in alive or kinds[one.row] != ARENA]
+        return sorted(helping, key=lambda one: (-one.most_bytes, one.row))
 
     def _excess(self, plan: Plan) -> tuple[int, int | None]:
         """Return the bytes that are too much at least, and the moment at which they are."""
@@ -271,13 +277,13 @@ class _Search:
                 self.at_once, times = len(left), 2 * times
             plan = self._plan(chosen)
             need, moment = self._excess(plan)
-            helping = [one for one in left if need <= 0 or self._helps(one, moment)]
+            helping = self._helping(left, plan, need, moment)
             if need <= 0:
                 found = self._packed(plan)
                 need = found.reserved_high_bytes - self.capacity
                 if need <= 0:
                     return Fit(self.capacity, True, [one.edit for one in chosen], found, self.bound_bytes, False)
-            step = self._step(chosen, sorted(helping, key=lambda one: (-one.most_bytes, one.row)), need * times)
+            step = self._step(chosen, helping, need * times)
             if not step:
                 return None
             chosen += step
