@@ -76,7 +76,7 @@ def compute(space: Space, edits: Iterable[Edit], *, work: int = WORK) -> Outcome
     check_live_ranges(space)
     plan = Plan(space).apply(edits)
     packing, slots = packed(plan, work=work), plan.slots
-    copied = _copied(plan, work) if plan.copies else None
+    copied = _copied(plan, work) if plan.needs_place else None
     found = after(plan, packing, copied, work=work)
     if copied:
         packing, slots = copied._replace(high_bytes=found.arena_high_bytes), plan.with_copies()
@@ -125,7 +125,7 @@ def after(plan: Plan, packing: Packing | None = None, copied: Packing | None = N
         low = high
     if plan.fading:
         low = min(low, lower_bound(plan.without_fading(), plan.space.alignment))
-    if plan.copies:
+    if plan.needs_place:
         low = min(low, packing.low_bytes)
         high = max(high, (copied or _copied(plan, work)).high_bytes)
     if plan.is_rescheduled:

@@ -57,13 +57,23 @@ class Plan:
         self.host_bytes = 0
         self.is_rescheduled = False
         self.applied: list[Applied] = []
-        self.copies: list[tuple[int, int, int]] = []  # rows that may be copied, from and up to which position
+        # Rows that may stand elsewhere: from and up to which position, and where their slot ends then.
+        self.copies: list[tuple[int, int, int, int]] = []
+        self.displaced: list[int] = []  # rows that stand in an output, and may have to stand elsewhere
         self.fading: list[int] = []  # rows that a compiler could do without altogether
         self._lives: dict[int, Edit] = {}  # the edit of each value that changed when it is alive
         self._shapes: dict[int, str] = {}  # of values whose size changed
         self._former: dict[int, int] = {}  # the bytes that these had
         self._read_again: dict[int, set[int]] = {}  # where operands are read to compute a value again
         self._to_resize: set[int] = set()  # allocations of which something was taken
+        self._donated: dict[
+            int, int
+        ] = {}  # parameters that this plan donates, with when each is read for the last time
+
+    @property
+    def needs_place(self) -> bool:
+        """Whether donations may need more place in the arena than they leave it."""
+        return bool(self.copies or self.displaced)
 
     @cached_property
     def fixed(self) -> dict[int, int]:
@@ -112,6 +122,7 @@ class Plan:
             if len(refusals) == len(rows):
                 first = str(refusals[0]).removeprefix(f"{edit}: ")
                 raise NoCandidate(f"{edit}: none of {counted(len(rows), 'value')} can be edited so; {first}")
+        self._judge_donations()
         place = {edit: number for number, (edit, _) in reversed([*enumerate(given)])}
         self.applied[done:] = sorted(self.applied[done:], key=lambda one: (phase(one.edit), place[one.edit]))
         for allocation in self._to_resize:
@@ -231,12 +242,57 @@ class Plan:
         self._members[self.slots.body[at]] += len(together)
         self.fixed[output.allocation] = 0
         self.moved[output.allocation] = allocation
-        if last >= output.birth:
-            self.copies.append((self.slots.value[at], output.birth, last))
-            return "bound", _IN_PLACE + "but it is read when that is born: it may be copied"
-        if self.space.arena_count > 1:
-            return "bound", _IN_PLACE + "born behind its last use; the compiler may place temporaries anew"
-        return "exact", _IN_PLACE + "born behind its last use, and there are no temporaries to place anew"
+        self._donated[row] = last
+        return "bound", _IN_PLACE  # `_judge_donations` says more when all of them are known
+
+    def _judge_donations(self) -> None:
+        """Label the donations, and note what the compiler may have to place elsewhere.
+
+        Which output takes a parameter's place the caller does not choose: JAX pairs those of one shape in their order.
+        """
+        pairs: dict[int, tuple[str, str]] = {}
+        by_shape: dict[tuple[str, int], list[int]] = {}
+        c = self.space.columns
+        for row in self._donated:
+            size = self.space.allocations[c["allocation"][row]][1]
+            by_shape.setdefault((array_shape(c["shape"][row]), size), []).append(row)
+        for shape, rows in by_shape.items():
+            # Several leaves of one argument have its number, and stand in their order.
+            rows.sort(key=lambda row: (c["parameter"][row] or 0, c["value_id"][row]))
+            outputs = [one for one in self.space.outputs if (one.array_shape, one.size_bytes) == shape]
+            outputs.sort(key=lambda one: (self.space.results.get(one.row, 0), one.birth, one.allocation))
+            pairs |= {row: self._judged(row, output) for row, output in zip(rows, outputs, strict=False)}
+        self.applied = [
+            one._replace(label=pairs[one.row][0], why=_IN_PLACE + pairs[one.row][1])
+            if one.edit.kind == "donate" and one.row in pairs
+            else one
+            for one in self.applied
+        ]
+
+    def _judged(self, row: int, output: Output) -> tuple[str, str]:
+        """Return how far to trust that an output takes the place of a parameter, and why.
+
+        The compiler adds and leaves out copies before it has a schedule: what no operand puts first may come last.
+        """
+        space, c, last = self.space, self.space.columns, self._donated[row]
+        birth, end = c["start"][output.row], c["end"][output.row]
+        before = space.before(c["instruction"][output.row])
+        is_behind = before is not None and before.issuperset(space.readers[row])
+        stood = [one for one in space.held[output.allocation] if one != output.row]
+        if not is_behind or birth <= last:
+            # Nothing hinders the compiler to copy it before all else.
+            self.copies.append((row, c["start"][row], max(birth, last), min(birth, last) - 1))
+            if before is None or c["instruction"][row] not in before:
+                self.copies.append((output.row, birth, end, birth - 1))  # it is computed elsewhere, and copied there
+            self.displaced += stood
+            why = "but it is read when that is born" if birth <= last else "but it may be read when that is born"
+            return "bound", why + ": it may be copied"
+        if output.birth <= last:
+            self.displaced += stood
+            return "bound", "but what stands there before lives beside it, and needs another place"
+        if space.arena_count > 1:
+            return "bound", "born behind its last use; the compiler may place temporaries anew"
+        return "exact", "born behind its last use, and there are no temporaries to place anew"
 
     def _output_for(self, edit: Edit, row: int, last: int) -> Output:
         """Return an output that can stand in the place of a parameter: the first that is born when it is read no more.
@@ -414,14 +470,18 @@ class Plan:
         self.fixed[allocation] = after + slack if after else 0
 
     def with_copies(self) -> Slots:
-        """Return the slots with a copy of each donated value that the compiler may have to make."""
+        """Return the slots with all copies that donations may need, and what may have to make place for them."""
         found, gone = self.slots.copy(), set()
-        for row, start, end in self.copies:
+        for row, start, end, last in self.copies:
             if self._rows.get(row):
                 at = self._rows[row][0]
                 found.add(at, size=found.size_bytes[at], start=start, end=end)
-                found.end[at] = start - 1
-                gone |= {at} if start <= found.start[at] else set()
+                found.end[at] = last
+                gone |= {at} if last < found.start[at] else set()
+        for row in self.displaced:
+            for at in self._rows.get(row, ()):
+                found.add(at, size=found.size_bytes[at], start=found.start[at], end=found.end[at])
+                gone.add(at)
         found.keep(at for at in range(len(found.value)) if at not in gone)
         return found
 

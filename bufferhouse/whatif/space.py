@@ -1,5 +1,6 @@
 """One memory space of one dump, in columns: values with slots and live ranges, their uses, and the allocations."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -12,6 +13,10 @@ from bufferhouse.engine.sql import execute
 from bufferhouse.whatif.alignment import alignment_of
 
 ARENA = "temp"  # the kind of the allocations that XLA fills by simulating a heap
+# Both ends of an asynchronous operation (`HloOpcode::kAsyncStart`, `kCopyStart`): the second defines no value.
+_START, _DONE = re.compile(r"-start(?:[.]|$)"), re.compile(r"-done(?:[.]|$)")
+_MOST_BEFORE = 20_000  # instructions that are followed back from one: beyond them it is not known what comes before it
+_MOST_KEPT = 2_000_000  # of them for all that were asked for, in memory
 
 _VALUES = """
 SELECT v.dump_id, v.value_id, a.kind, v.allocation_index, v.offset_bytes, v.size_bytes, v.start_position,
@@ -26,10 +31,11 @@ WHERE v.dump_id IN ({dump_ids}) AND a.dump_id IN ({dump_ids})
 ORDER BY v.dump_id, v.value_id
 """
 _USES = """
-SELECT u.dump_id, u.value_id, u.schedule_position, u.instruction_name
-FROM staging.uses AS u
-WHERE u.dump_id IN ({dump_ids})
-ORDER BY u.dump_id, u.value_id, u.ordinal
+SELECT v.dump_id, v.value_id, v.instruction_name, u.schedule_position, u.instruction_name, u.operand_number
+FROM staging.hlo_values AS v
+LEFT JOIN staging.uses AS u ON v.dump_id = u.dump_id AND v.value_id = u.value_id AND u.dump_id IN ({dump_ids})
+WHERE v.dump_id IN ({dump_ids})
+ORDER BY v.dump_id, v.value_id, u.ordinal
 """
 _ALLOCATIONS = """
 SELECT dump_id, allocation_index, kind, size_bytes, has_strict_overlap, is_maybe_live_out
@@ -59,10 +65,12 @@ class Space:
     """Values in columns of equal length, a value's row its place in each; sizes are bytes, positions those printed.
 
     `uses` are the positions of the schedule that read a value, ascending; None stands for one outside the schedule.
-    `operands` are the rows that the instruction of a value reads. `allocations` are those of the space by index, each
-    with kind and size. `live_out` are those of parameters that hold an output already. `alignment` is what offsets in
-    the arena are multiples of. The column `role` is parameter, output or constant for what the allocation is named
-    after, else temp: an allocation of an output may hold temporaries before the output is born.
+    `operands` are the rows that the instruction of a value reads. `readers` are the instructions that read a value and
+    define one, `sources` the instructions whose values an instruction reads, those of other memory spaces, too, and
+    `results` the places of values among the results of a program that returns several. `allocations` are those of the
+    space by index, each with kind and size. `live_out` are those of parameters that hold an output already. `alignment`
+    is what offsets in the arena are multiples of. The column `role` is parameter, output or constant for what the
+    allocation is named after, else temp: an allocation of an output may hold temporaries before the output is born.
     """
 
     memory_space: int
@@ -74,16 +82,30 @@ class Space:
     live_out: frozenset[int] = frozenset()
     has_live_ranges: bool = True
     strict: frozenset[int] = frozenset()  # allocations whose slots overlap for longer than an instant
+    readers: list[list[str]] = field(default_factory=list)
+    sources: dict[str, list[str]] = field(default_factory=dict)
+    results: dict[int, int] = field(default_factory=dict)
     rows: dict[int, int] = field(default_factory=dict)  # of the values, by value_id
     held: dict[int, list[int]] = field(default_factory=dict)  # the rows of each allocation
     outputs: "list[Output]" = field(default_factory=list)  # that stand alone and hold an array
+    _before: dict[str, frozenset[str] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.rows = {value_id: row for row, value_id in enumerate(self.columns["value_id"])}
         for row, allocation in enumerate(self.columns["allocation"]):
             self.held.setdefault(allocation, []).append(row)
+        if not self.sources:
+            self._read_operands()
         self.columns["role"] = _roles(self)
         self.outputs = _outputs(self)
+
+    def _read_operands(self) -> None:
+        """Note who reads what where nothing but operands says it."""
+        names, self.readers = self.columns["instruction"], [[] for _ in self.operands]
+        for reader, operands in zip(names, self.operands, strict=True):
+            for row in operands:
+                self.readers[row].append(reader)
+                self.sources.setdefault(reader, []).append(names[row])
 
     def __len__(self) -> int:
         return len(self.columns["value_id"])
@@ -92,6 +114,20 @@ class Space:
         """Return the name of a value: its instruction, and which part of the result it is."""
         index = self.columns["shape_index"][row]
         return self.columns["instruction"][row] + (index if index not in (None, "{}") else "")
+
+    def before(self, instruction: str) -> frozenset[str] | None:
+        """Return the instructions that any schedule has before one: it is computed from theirs; None if not known."""
+        if instruction not in self._before:
+            found: set[str] = set()
+            left = [instruction]
+            while left and len(found) <= _MOST_BEFORE:
+                new = set(self.sources.get(left.pop(), ())) - found
+                found |= new
+                left += new
+            if sum(len(one or ()) for one in self._before.values()) > _MOST_KEPT:
+                self._before.clear()
+            self._before[instruction] = None if left else frozenset(found)
+        return self._before[instruction]
 
     def bytes_of(self, *kinds: str) -> int:
         """Return the bytes of the allocations of these kinds."""
@@ -152,42 +188,89 @@ def _space(
 ) -> Space:
     columns = {name: list(column) for name, column in zip(COLUMNS, zip(*values, strict=True), strict=False)}
     columns = columns or {name: [] for name in COLUMNS}
-    used, operands = _uses(uses, columns)
+    read = _uses(uses, columns)
     offsets = [offset for offset, kind in zip(columns["offset_bytes"], columns["kind"], strict=True) if kind == ARENA]
     return Space(
         memory_space,
         columns,
-        used,
-        operands,
+        read.uses,
+        read.operands,
         {index: (kind, size) for index, kind, size, *_ in allocations},
         alignment_of(target, memory_space, offsets),
         frozenset(index for index, *_, is_live_out in allocations if is_live_out),
         has_live_ranges=state in ("present", "unbounded"),
         strict=frozenset(index for index, _, _, is_strict, _ in allocations if is_strict),
+        readers=read.readers,
+        sources=read.sources,
+        results=read.results,
     )
 
 
-def _uses(rows: Iterable[tuple], columns: dict[str, list[Any]]) -> tuple[list[list[int | None]], list[list[int]]]:
-    """Return when each value is read, and which rows the instruction of each value reads."""
+class _Reads(NamedTuple):
+    """Who reads what, as in `Space`."""
+
+    uses: list[list[int | None]]
+    operands: list[list[int]]
+    readers: list[list[str]]
+    sources: dict[str, list[str]]
+    results: dict[int, int]
+
+
+def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> _Reads:
+    """Return when each value is read, and by what; of an instruction that only hands on what it reads nothing."""
     place = {value_id: row for row, value_id in enumerate(columns["value_id"])}
+    returning = {
+        name
+        for name, kind, is_tuple in zip(columns["instruction"], columns["kind"], columns["is_tuple"], strict=True)
+        if kind == "output" and is_tuple
+    }
+    defining = {name for _, name, *_ in rows}
     uses: list[list[int | None]] = [[] for _ in place]
+    readers: list[list[str]] = [[] for _ in place]
     read_by: dict[str, list[int]] = {}
-    for value_id, position, instruction in rows:
+    sources: dict[str, list[str]] = {}
+    results: dict[int, int] = {}
+    for value_id, name, position, reader, operand_number in rows:
+        if reader is None:
+            continue
+        sources.setdefault(reader, []).append(name)
         row = place.get(value_id)
-        if row is not None:
-            uses[row].append(position)
-            read_by.setdefault(instruction, []).append(row)
+        if row is None:
+            continue
+        uses[row].append(position)
+        read_by.setdefault(reader, []).append(row)
+        if reader in defining:
+            readers[row].append(reader)
+        if reader in returning and operand_number is not None:
+            results[row] = min(results.get(row, operand_number), operand_number)
+    for done in sources.keys() - defining:
+        if _DONE.search(done):
+            _join_async(sources, done)
     ascending = [sorted(set(found), key=lambda at: -1 if at is None else at) for found in uses]
-    return ascending, [list(dict.fromkeys(read_by.get(name, ()))) for name in columns["instruction"]]
+    operands = [list(dict.fromkeys(read_by.get(name, ()))) for name in columns["instruction"]]
+    return _Reads(ascending, operands, readers, sources, results)
+
+
+def _join_async(sources: dict[str, list[str]], done: str) -> None:
+    """Let what an asynchronous operation computes come behind its start: others have it from its end on only."""
+    ended = {*sources[done]}
+    for start in ended:
+        if _START.search(start):
+            for inside in ended - {start, *sources.get(start, ())}:  # operands are read by the start, too
+                sources.setdefault(inside, []).append(start)
 
 
 class Output(NamedTuple):
-    """An allocation of an output: element type and dimensions of the value that lives longest, bytes, and its birth."""
+    """An allocation of an output: element type and dimensions of the value that lives longest, bytes, and its birth.
+
+    `row` is that value; others may stand there before it, and `birth` is that of the first.
+    """
 
     allocation: int
     array_shape: str
     size_bytes: int
     birth: int
+    row: int
 
 
 def _roles(space: Space) -> list[str]:
@@ -213,7 +296,7 @@ def _outputs(space: Space) -> list[Output]:
         if kind == "output" and rows:
             longest = max(rows, key=lambda row: (c["end"][row], not c["is_phi"][row], c["value_id"][row]))
             birth = min(c["start"][row] for row in rows)
-            found.append(Output(allocation, array_shape(c["shape"][longest]), size, birth))
+            found.append(Output(allocation, array_shape(c["shape"][longest]), size, birth, longest))
     return found
 
 

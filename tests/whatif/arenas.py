@@ -1,7 +1,7 @@
 """Random memory spaces, and what edits do to them by brute force: every byte at every position of the schedule."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import permutations
 
@@ -61,8 +61,13 @@ def random_space(random_: random.Random, *, most: int = 9) -> Space:
     return Space(0, columns, uses, operands, allocations, ALIGNMENT)
 
 
-def space_without_arena(*values: tuple[str, int, int, str]) -> Space:
-    """A space of parameters and outputs, each a kind, bytes, when it starts and a shape; the first is read once."""
+def space_without_arena(
+    *values: tuple[str, int, int, str], operands: dict[int, list[int]] | None = None, results: Sequence[int] = ()
+) -> Space:
+    """A space of parameters and outputs, each a kind, bytes, when it starts and a shape; the first is read once.
+
+    `operands` are the values that a value is computed from, `results` those that are returned, in their order.
+    """
     columns = {name: [] for name in COLUMNS}
     for number, (kind, size, start, shape) in enumerate(values):
         row = (number, kind, number, 0, size, start, LAST, f"v{number}", None, shape, False, False,
@@ -71,7 +76,9 @@ def space_without_arena(*values: tuple[str, int, int, str]) -> Space:
             columns[name].append(found)
     uses = [[2], *([] for _ in values[1:])]
     allocations = {number: (kind, size) for number, (kind, size, *_) in enumerate(values)}
-    return Space(0, columns, uses, [[] for _ in values], allocations, ALIGNMENT)
+    read = [(operands or {}).get(number, []) for number in range(len(values))]
+    places = {number: place for place, number in enumerate(results)}
+    return Space(0, columns, uses, read, allocations, ALIGNMENT, results=places)
 
 
 def crowded_space(random_: random.Random) -> Space:

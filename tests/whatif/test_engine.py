@@ -6,12 +6,15 @@ from itertools import permutations
 import pytest
 
 from bufferhouse.errors import UsageError
+from bufferhouse.ingest.in_memory import in_memory
+from bufferhouse.paths import CHECKOUT
 from bufferhouse.whatif.edits import SIZES, Edit
 from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.outcome import after, before, compute
 from bufferhouse.whatif.packing import Body, bodies_of, height, pack, verify
 from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.slots import lower_bound, timeline
+from bufferhouse.whatif.space import Space, read_space
 from tests.whatif.arenas import (
     ALIGNMENT,
     LAST,
@@ -203,6 +206,65 @@ def test_without_edits_nothing_changes():
         space = random_space(random.Random(seed))
         assert before(space) == after(Plan(space))
         assert space.reserved_bytes == before(space).reserved_low_bytes == before(space).reserved_high_bytes
+
+
+SMALL, LARGE = "f32[3]{0}", "f32[4,2]{1,0}"
+GIVEN = [("parameter", 32, 0, LARGE), ("output", 12, 2, SMALL), ("output", 32, 3, LARGE)]
+
+
+@pytest.mark.parametrize(
+    ("operands", "label", "copies"),
+    [
+        ({1: [0], 2: [1]}, "exact", 0),
+        # What reads the parameter may come last: until then it lies elsewhere, or what is computed beside it does, too.
+        ({1: [0], 2: [0]}, "bound", 1),
+        ({1: [0]}, "bound", 2),
+    ],
+)
+def test_a_donation_is_exact_where_every_schedule_has_the_output_behind_what_reads(operands, label: str, copies: int):
+    """Copies are made before there is a schedule: that of the dump alone says nothing."""
+    outcome = compute(space_without_arena(*GIVEN, operands=operands), [Edit("donate", "v0")])
+    assert [label] == [one.label for one in outcome.applied]
+    after_it = outcome.after
+    assert (44, 44 + 32 * copies) == (after_it.reserved_low_bytes, after_it.reserved_high_bytes)
+
+
+def test_the_first_result_of_its_shape_takes_the_place_of_a_parameter():
+    """As JAX pairs them: another result that is computed later would fit, but is not asked."""
+    values = [("parameter", 32, 0, LARGE), ("output", 32, 2, LARGE), ("output", 32, 3, LARGE)]
+    operands = {1: [0], 2: [1]}
+    for results, label, high in (([1, 2], "bound", 96), ([2, 1], "exact", 64)):
+        outcome = compute(space_without_arena(*values, operands=operands, results=results), [Edit("donate", "v0")])
+        assert [label] == [one.label for one in outcome.applied]
+        assert (64, high) == (outcome.after.reserved_low_bytes, outcome.after.reserved_high_bytes)
+
+
+def test_what_stands_in_an_output_before_it_needs_a_place_beside_a_donated_parameter():
+    """A temporary that is alive with the parameter: its bytes are in the upper bound, and nothing is exact."""
+    space = space_without_arena(*GIVEN, ("output", 24, 1, "f32[6]{0}"), operands={1: [0], 2: [1]})
+    space.columns["allocation"][3], space.columns["end"][3] = 2, 2
+    space = Space(0, space.columns, space.uses, space.operands, {0: ("parameter", 32), 1: ("output", 12),
+                  2: ("output", 32)}, ALIGNMENT)  # fmt: skip
+    outcome = compute(space, [Edit("donate", "v0")])
+    assert ["bound"] == [one.label for one in outcome.applied]
+    assert (44, 44 + 24) == (outcome.after.reserved_low_bytes, outcome.after.reserved_high_bytes)
+
+
+def test_who_reads_what_is_read_from_the_dump():
+    """All that a program computes an output from comes before it, and its results are in their order."""
+    with in_memory([str(CHECKOUT / "examples" / "fleet" / "jaxlib-0.10.0")], with_logs=False) as con:
+        dumps = con.execute("SELECT dump_id FROM staging.dumps").fetchall()
+        spaces = [read_space(con, dump_id) for (dump_id,) in dumps]
+    behind = 0
+    for space in spaces:
+        c = space.columns
+        assert sorted({*space.results.values()}) == [*range(len({*space.results.values()}))]
+        for output in space.outputs:
+            before = space.before(c["instruction"][output.row])
+            starts = [start for name, start in zip(c["instruction"], c["start"], strict=True) if name in before]
+            assert all(start <= c["start"][output.row] for start in starts)
+            behind += len(starts)
+    assert behind > 100
 
 
 @pytest.mark.parametrize(
