@@ -56,7 +56,9 @@ class Judged(NamedTuple):
 
     `unknown` are programs that the lock does not hold, `shrunk` those that take less than it says, `gone` those of
     which there is no dump. `undonated` lost donations over the limit without growing: what they return stays beside
-    their arguments when they end. `refused` are dumps that could not be read.
+    their arguments when they end. `refused` are dumps that could not be read. `unjudged` are programs of both of which
+    one side does not tell the bytes of the metric; `joined` are those that the lock holds under another name or
+    signature, but for the ones that grew.
     """
 
     verdict: Verdict
@@ -65,11 +67,13 @@ class Judged(NamedTuple):
     gone: Sequence[Compared]
     undonated: Sequence[Compared]
     refused: Sequence[str]
+    unjudged: Sequence[Compared] = ()
+    joined: Sequence[Compared] = ()
 
     @property
     def is_passed(self) -> bool:
-        """Whether nothing grew, no donation was lost, all programs are in the lock, and all dumps could be read."""
-        return self.verdict.is_passed and not (self.unknown or self.undonated or self.refused)
+        """Whether nothing grew, no donation was lost, all programs are in the lock, and all bytes are known."""
+        return self.verdict.is_passed and not (self.unknown or self.undonated or self.refused or self.unjudged)
 
 
 def hold(lock: Lock, dumps: Lock, *, metric: str = "reserved", outputs: dict[int, list[Site]] | None = None) -> Held:
@@ -126,6 +130,8 @@ def judge_held(held: Held, limit: Threshold = ANY_GROWTH, reshaped: str = "fail"
             if row.key not in grown and limit.is_crossed(row.before_bytes or 0, held.donations.get(row.key, 0))
         ],
         held.after.refused,
+        [row for row in known if row.is_unknown],
+        [row for row in known if row.pair.change and row.key not in grown],
     )
 
 

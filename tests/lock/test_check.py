@@ -1,5 +1,6 @@
 """Dumps held against a lock: the causes close, and planted regressions are found with their line."""
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -9,9 +10,10 @@ import pytest
 from bufferhouse.compare.causes import FREED_BEFORE, LIVES_TO_PEAK, LOGICAL_SIZE
 from bufferhouse.compare.compare import GONE, UNCHANGED
 from bufferhouse.config.threshold import Threshold
-from bufferhouse.lock.check import DONATION_LOST, hold, judge_held
+from bufferhouse.lock.check import ANY_GROWTH, DONATION_LOST, hold, judge_held
 from bufferhouse.lock.entry import PEAK_SITES, Lock, Site
 from bufferhouse.lock.file import read_lock, write_lock
+from bufferhouse.report.lock.text import lock_text
 from tests.lock.specimens import TPU, lock_of, outputs_of
 
 RELEASES = ["0.4.13", "0.4.25", "0.4.38", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0"]
@@ -118,6 +120,37 @@ def test_a_donation_lost_without_growth_does_not_pass(tmp_path: Path):
     assert ([], 1, False) == (judged.verdict.offenders, len(judged.undonated), judged.is_passed)
     lenient = judge_held(hold(lock, Lock({key: replace(entry, spaces=[same])})), Threshold(0.0, lost + 1))
     assert lenient.is_passed
+
+
+def test_bytes_that_are_not_known_do_not_pass():
+    """An occupied peak that a dump or the lock does not tell is not judged, and nobody says that nothing grew."""
+    lock = lock_of("jaxlib-0.9.0")
+    first, *rest = lock.entries.values()
+    blind = [replace(space, occupied_peak_bytes=None, layout_padding_bytes=None, sites=[]) for space in first.spaces]
+    without = Lock.of([replace(first, spaces=blind), *rest])
+    for sides in ((lock, without), (without, lock), (without, without)):
+        held = hold(*sides, metric="occupied")
+        judged = judge_held(held)
+        assert ([first.program_id], False) == ([row.pair.after.program_id for row in judged.unjudged], judged.is_passed)
+        for form in ("table", "markdown", "github"):
+            assert first.function in lock_text(held, judged, ANY_GROWTH, form).replace("\\", "")
+        assert [first.function] == json.loads(lock_text(held, judged, ANY_GROWTH, "json"))["unjudged"]
+    assert judge_held(hold(lock, without)).is_passed  # reserved bytes are known
+
+
+def test_a_program_under_another_name_is_told():
+    """It is compared with the one that it was, and passes, but the lock does not hold it as it is."""
+    lock = lock_of("jaxlib-0.9.0")
+    first, *rest = (entry for entry in lock.entries.values() if entry.function == "jit_fft")
+    renamed = Lock.of([replace(first, function="jit_fourier", program_id=1), *rest])
+    held = hold(Lock.of([first, *rest]), renamed)
+    judged = judge_held(held)
+    assert ([1], [], [], True) == (
+        [row.pair.after.program_id for row in judged.joined], judged.unknown, judged.gone, judged.is_passed
+    )  # fmt: skip
+    for form in ("table", "markdown", "github"):
+        assert "jit_fft → jit_fourier" in lock_text(held, judged, ANY_GROWTH, form).replace("\\", "")
+    assert ["jit_fourier"] == json.loads(lock_text(held, judged, ANY_GROWTH, "json"))["joined"]
 
 
 def test_new_gone_and_refused_programs(tmp_path: Path):

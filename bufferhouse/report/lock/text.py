@@ -31,6 +31,23 @@ _ON = Column("after_compile_target", "chip", rank=2)
 _SPACE = Column("memory_space", "memory space", "count", rank=1)
 _UNKNOWN = [_PROGRAM, _ON, _SPACE, Column("after_bytes", "takes", "bytes")]
 _UNDONATED = [_PROGRAM, _ON, _SPACE, Column("lost_bytes", "not donated", "bytes")]
+_UNJUDGED = [
+    _PROGRAM,
+    _ON,
+    _SPACE,
+    Column("before_reserved_bytes", "reserved in the lock", "bytes", rank=3),
+    Column("after_reserved_bytes", "reserved now", "bytes", rank=3),
+]
+_JOINED = [
+    _PROGRAM,
+    _ON,
+    _SPACE,
+    Column("before_bytes", "in the lock", "bytes"),
+    Column("after_bytes", "now", "bytes"),
+    Column("status", "it is", rank=2),
+    Column("change_said", "what changed", limit=60, rank=1),
+    Column("guess", "pair", rank=3),
+]
 _SHRUNK = [
     _PROGRAM,
     _ON,
@@ -108,7 +125,7 @@ def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Compar
         ],
         **{
             part: [records[row.key]["program_label"] for row in getattr(judged, part)]
-            for part in ("unknown", "undonated", "shrunk", "gone")
+            for part in ("unknown", "undonated", "shrunk", "gone", "unjudged", "joined")
         },
         "refused": list(judged.refused),
         "builds": _builds(held),
@@ -139,7 +156,8 @@ def _sections(
         return [records[row.key] for row in rows]
 
     sections = []
-    if judged.verdict.compared_count:
+    # Where nothing was compared what follows says why, unless all there is was left out.
+    if judged.verdict.compared_count or not (judged.unknown or judged.unjudged or judged.refused):
         sections = gate_sections(comparison, judged.verdict, limit, exact=exact)
         if judged.verdict.is_passed and not judged.is_passed:
             sections[0] = replace(sections[0], title="Growth is within the limit")
@@ -149,6 +167,11 @@ def _sections(
     if judged.unknown:
         lines = [f"Nobody has reviewed these. {_way_in(name)}"]
         sections.append(Section(f"Not in {name}", lines, _UNKNOWN, of(judged.unknown), "unknown", shown=_SHOWN))
+    if judged.unjudged:
+        lines = [
+            f"Dump or lock does not tell what is {held.metric}: there are no live ranges. Reserved bytes need none."
+        ]
+        sections.append(Section("Not judged", lines, _UNJUDGED, of(judged.unjudged), "unjudged", shown=_SHOWN))
     if judged.undonated:
         lines = ["They grew by less than the limit, but lost a donation: outputs take memory beside arguments."]
         lost = [{**records[row.key], "lost_bytes": held.donations[row.key]} for row in judged.undonated]
@@ -159,6 +182,9 @@ def _sections(
     sections += [_why(row, records[row.key], held, links) for row in grown[:_EXPLAINED]]
     if grown:
         sections.append(Section("The way out", _ways_out(grown, records, name)))
+    if judged.joined:
+        lines = [f"{name} holds them under another name or signature, with which they are compared. {_way_in(name)}"]
+        sections.append(Section("Renamed or reshaped", lines, _JOINED, of(judged.joined), "joined", shown=_SHOWN))
     if judged.shrunk:
         lines = ["They take less than the lock allows, and may grow back unseen until it is updated."]
         sections.append(Section("Shrunk", lines, _SHRUNK, of(judged.shrunk), "shrunk", shown=_SHOWN))
@@ -248,7 +274,16 @@ def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison
         space = space_title(record["platform"], row.memory_space)
         said = f"{record['program_label']}, {space}: not in {name}, takes {human_bytes(row.after_bytes)}"
         lines.append(annotation("error", said, title=name))
+    for row in judged.unjudged:
+        record = records[row.key]
+        space = space_title(record["platform"], row.memory_space)
+        said = f"{record['program_label']}, {space}: not judged, as dump or lock has no live ranges"
+        lines.append(annotation("error", said, title=name))
     lines += [annotation("error", f"{uri}: the dump could not be read", title=name) for uri in judged.refused]
+    for row in judged.joined:
+        record = records[row.key]
+        said = f"{record['program_label']}: {row.status}, {record['change_said']}; not in {name} as it is now"
+        lines.append(annotation("notice", said, title=name))
     for row in judged.shrunk:
         record = records[row.key]
         change = human_bytes(row.delta_bytes, signed=True)
