@@ -57,7 +57,7 @@ class Plan:
         self.host_bytes = 0
         self.is_rescheduled = False
         self.applied: list[Applied] = []
-        # Rows that may stand elsewhere: from and up to which position, and where their slot ends then.
+        # Rows that may stand elsewhere, or for longer: from and up to which position, and where their slot ends then.
         self.copies: list[tuple[int, int, int, int]] = []
         self.displaced: list[int] = []  # rows that stand in an output, and may have to stand elsewhere
         self.fading: list[int] = []  # rows that a compiler could do without altogether
@@ -72,7 +72,7 @@ class Plan:
 
     @property
     def needs_place(self) -> bool:
-        """Whether donations may need more place in the arena than they leave it."""
+        """Whether the arena may have to hold more than the slots, or for longer."""
         return bool(self.copies or self.displaced)
 
     @cached_property
@@ -123,6 +123,7 @@ class Plan:
                 first = str(refusals[0]).removeprefix(f"{edit}: ")
                 raise NoCandidate(f"{edit}: none of {counted(len(rows), 'value')} can be edited so; {first}")
         self._judge_donations()
+        self._return_less()
         place = {edit: number for number, (edit, _) in reversed([*enumerate(given)])}
         self.applied[done:] = sorted(self.applied[done:], key=lambda one: (phase(one.edit), place[one.edit]))
         for allocation in self._to_resize:
@@ -202,15 +203,50 @@ class Plan:
         at, uses = self._slot(edit, row), self._uses(edit, row)
         last = max(uses, default=self.space.columns["start"][row])
         if kind == "output":
+            uses = [use for use in uses if row not in self.space.results or use != self.space.root]
+            last = max(uses, default=self.space.columns["start"][row])
             self._to_arena(row)
             if not uses:
                 self._drop(row)
                 return "bound", "it is no longer returned, and nothing else reads it; the compiler may schedule anew"
             self.slots.end[at] = min(self.slots.end[at], last)
             self.fading.append(row)
+            start, end = self.space.columns["start"][row], self.space.columns["end"][row]
+            self.copies.append((row, start, end, start - 1))  # what reads it may come last
             return "bound", "it is no longer returned: a temporary until its last use, or fused into what reads it"
         self.slots.end[at] = min(self.slots.end[at], last)
         return "bound", "it is dead behind its last use; the compiler may schedule anew"
+
+    def _return_less(self) -> None:
+        """Take the addresses of outputs that are no longer returned off the table of results.
+
+        What was computed for these alone is dead code, which a compiler leaves out.
+        """
+        space, c = self.space, self.space.columns
+        dropped = [row for row, edit in self._lives.items() if edit.kind in ("free", "remove") and row in space.results]
+        dropped = [row for row in dropped if c["role"][row] == "output"]
+        if not dropped:
+            return
+        dead = {c["instruction"][row] for row in dropped if not self._rows.get(row)}
+        left = [row for row in dropped if not self._rows.get(row)]
+        while left:
+            for row in space.operands[left.pop()]:
+                if c["role"][row] == ARENA and row not in self.fading and dead.issuperset(space.readers[row]):
+                    self.fading.append(row)
+                    dead.add(c["instruction"][row])
+                    left.append(row)
+        if space.table is None:
+            return
+        table, allocation = space.table, c["allocation"][space.table]
+        count = parse_shape(c["shape"][table]).tuple_arity
+        size = c["size_bytes"][table]
+        if count and size == count * _ADDRESS:  # tables of TPUs have room that the addresses do not fill
+            kept = count - len(dropped)
+            size = kept * _ADDRESS if kept > 1 else 0  # a single result needs none
+            for at in self._rows.get(table, ()):
+                self.slots.size_bytes[at] = size
+            if space.allocations[allocation][1] == c["size_bytes"][table]:
+                self.fixed[allocation] = size
 
     def _remove(self, edit: Edit, row: int) -> tuple[str, str]:
         kind = self.space.columns["role"][row]
@@ -470,7 +506,7 @@ class Plan:
         self.fixed[allocation] = after + slack if after else 0
 
     def with_copies(self) -> Slots:
-        """Return the slots with all copies that donations may need, and what may have to make place for them."""
+        """Return the slots with what the compiler may have to copy, and with what may live elsewhere or for longer."""
         found, gone = self.slots.copy(), set()
         for row, start, end, last in self.copies:
             if self._rows.get(row):
@@ -529,6 +565,7 @@ class Plan:
             offset += (end - begin) * (-there[0][0] if there else 1.0)
 
 
+_ADDRESS = 8  # bytes
 _IN_PLACE = "an output of its shape takes its place, "
 _RESCHEDULE = "in any order of the instructions the operands and results of each are alive at one moment"
 _EDITS: dict[str, Callable[[Plan, Edit, int], tuple[str, str]]] = {

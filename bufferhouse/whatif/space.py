@@ -66,11 +66,12 @@ class Space:
 
     `uses` are the positions of the schedule that read a value, ascending; None stands for one outside the schedule.
     `operands` are the rows that the instruction of a value reads. `readers` are the instructions that read a value and
-    define one, `sources` the instructions whose values an instruction reads, those of other memory spaces, too, and
-    `results` the places of values among the results of a program that returns several. `allocations` are those of the
-    space by index, each with kind and size. `live_out` are those of parameters that hold an output already. `alignment`
-    is what offsets in the arena are multiples of. The column `role` is parameter, output or constant for what the
-    allocation is named after, else temp: an allocation of an output may hold temporaries before the output is born.
+    define one, `sources` the instructions whose values an instruction reads, those of other memory spaces, too.
+    `results` are the places of values among the results of a program that returns several: they are put together at
+    `root`, and their addresses are the value of row `table`. `allocations` are those of the space by index, each with
+    kind and size. `live_out` are those of parameters that hold an output already. `alignment` is what offsets in the
+    arena are multiples of. The column `role` is parameter, output or constant for what the allocation is named after,
+    else temp: an allocation of an output may hold temporaries before the output is born.
     """
 
     memory_space: int
@@ -85,6 +86,8 @@ class Space:
     readers: list[list[str]] = field(default_factory=list)
     sources: dict[str, list[str]] = field(default_factory=dict)
     results: dict[int, int] = field(default_factory=dict)
+    root: int | None = None
+    table: int | None = None
     rows: dict[int, int] = field(default_factory=dict)  # of the values, by value_id
     held: dict[int, list[int]] = field(default_factory=dict)  # the rows of each allocation
     outputs: "list[Output]" = field(default_factory=list)  # that stand alone and hold an array
@@ -96,8 +99,13 @@ class Space:
             self.held.setdefault(allocation, []).append(row)
         if not self.sources:
             self._read_operands()
+        self.table = next((row for row in range(len(self)) if self._is_table(row)), None)
         self.columns["role"] = _roles(self)
         self.outputs = _outputs(self)
+
+    def _is_table(self, row: int) -> bool:
+        c = self.columns
+        return bool(self.results) and c["start"][row] == self.root and c["kind"][row] == "output" and c["is_tuple"][row]
 
     def _read_operands(self) -> None:
         """Note who reads what where nothing but operands says it."""
@@ -203,6 +211,7 @@ def _space(
         readers=read.readers,
         sources=read.sources,
         results=read.results,
+        root=read.root,
     )
 
 
@@ -214,6 +223,7 @@ class _Reads(NamedTuple):
     readers: list[list[str]]
     sources: dict[str, list[str]]
     results: dict[int, int]
+    root: int | None
 
 
 def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> _Reads:
@@ -230,6 +240,7 @@ def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> _Reads:
     read_by: dict[str, list[int]] = {}
     sources: dict[str, list[str]] = {}
     results: dict[int, int] = {}
+    root = None
     for value_id, name, position, reader, operand_number in rows:
         if reader is None:
             continue
@@ -243,12 +254,13 @@ def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> _Reads:
             readers[row].append(reader)
         if reader in returning and operand_number is not None:
             results[row] = min(results.get(row, operand_number), operand_number)
+            root = position
     for done in sources.keys() - defining:
         if _DONE.search(done):
             _join_async(sources, done)
     ascending = [sorted(set(found), key=lambda at: -1 if at is None else at) for found in uses]
     operands = [list(dict.fromkeys(read_by.get(name, ()))) for name in columns["instruction"]]
-    return _Reads(ascending, operands, readers, sources, results)
+    return _Reads(ascending, operands, readers, sources, results, root)
 
 
 def _join_async(sources: dict[str, list[str]], done: str) -> None:

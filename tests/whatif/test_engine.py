@@ -8,11 +8,12 @@ import pytest
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.paths import CHECKOUT
-from bufferhouse.whatif.edits import SIZES, Edit
+from bufferhouse.whatif.edits import SIZES, Edit, read_edit
 from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.outcome import after, before, compute
 from bufferhouse.whatif.packing import Body, bodies_of, height, pack, verify
 from bufferhouse.whatif.plan import NoCandidate, Plan
+from bufferhouse.whatif.ranking import rank
 from bufferhouse.whatif.slots import lower_bound, timeline
 from bufferhouse.whatif.space import Space, read_space
 from tests.whatif.arenas import (
@@ -248,6 +249,41 @@ def test_what_stands_in_an_output_before_it_needs_a_place_beside_a_donated_param
     outcome = compute(space, [Edit("donate", "v0")])
     assert ["bound"] == [one.label for one in outcome.applied]
     assert (44, 44 + 24) == (outcome.after.reserved_low_bytes, outcome.after.reserved_high_bytes)
+
+
+def returning_space() -> Space:
+    """A program that returns two arrays: the first is read besides, the second is computed from a temporary alone."""
+    space = space_without_arena(
+        ("parameter", 32, 0, LARGE), ("output", 32, 2, LARGE), ("output", 12, 3, SMALL),
+        ("output", 16, 4, "(f32[4,2], f32[3])"), ("temp", 32, 2, LARGE),
+    )  # fmt: skip
+    c = space.columns
+    c["is_tuple"][3], c["end"][4] = True, 3
+    uses = [[2], [3, 4], [4], [], [3]]
+    allocations = {**space.allocations, 4: ("temp", 32)}
+    return Space(0, c, uses, [[], [0], [4, 1], [1, 2], [0]], allocations, ALIGNMENT, results={1: 0, 2: 1}, root=4)
+
+
+def test_an_output_that_is_no_longer_returned_is_not_read_by_what_returns_it():
+    """It lives until something else reads it for the last time, or is gone; its address is gone from the table."""
+    space = returning_space()
+    assert 32 + 32 + 12 + 16 + 32 == before(space).reserved_high_bytes
+    kept = compute(space, [Edit("free", "v1")]).after  # alive up to 3: beside the parameter, v2 and v4
+    assert (32 + 32 + 12 + 32, 32 + 12) == (kept.occupied_bytes, kept.other_bytes)
+    for kind in ("free", "remove"):
+        gone = compute(space, [Edit(kind, "v2")]).after
+        assert (32 + 32, 32 + 32 + 32) == (gone.reserved_low_bytes, gone.reserved_high_bytes), kind
+    assert 32 == compute(space, [Edit("free", "v1"), Edit("remove", "v2")]).after.other_bytes
+
+
+def test_a_ranking_knows_the_table_of_results():
+    """An edit alone is worth what it is worth there, to the byte."""
+    space = returning_space()
+    worths = {str(one.applied.edit): one.worth_bytes for one in rank(space).worths}
+    assert worths
+    for edit, worth in worths.items():
+        outcome = compute(space, [read_edit(edit)])
+        assert worth == outcome.before.occupied_bytes - outcome.after.occupied_bytes, edit
 
 
 def test_who_reads_what_is_read_from_the_dump():
