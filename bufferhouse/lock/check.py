@@ -13,7 +13,7 @@ from bufferhouse.compare import causes
 from bufferhouse.compare.compare import CHANGED, GONE, NEW, UNCHANGED, Compared
 from bufferhouse.compare.functions import join
 from bufferhouse.compare.gate import Verdict, judge
-from bufferhouse.compare.pairing import Dump, Pair
+from bufferhouse.compare.pairing import RESHAPED, Dump, Pair
 from bufferhouse.compare.sizes import Sizes, metric_bytes
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.lock.entry import PEAK_SITES, Entry, Lock, Site, Space
@@ -175,7 +175,7 @@ def _rows(
         lost = 0
         if old and new and row.delta_bytes is not None and old.figures != new.figures:
             lost = min(max(old.donated_bytes - new.donated_bytes, 0), max(new.output_bytes - old.output_bytes, 0))
-            lost = 0 if pair.change else lost
+            lost = 0 if pair.change == RESHAPED else lost  # a program under another name returns what it did
             found = _causes(old, new, metric, lost, outputs, is_reshaped=pair.change is not None)
             row = replace(row, causes=sorted(found, key=lambda one: -abs(one.size_bytes)))
         yield row, lost

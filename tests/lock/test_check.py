@@ -118,6 +118,9 @@ def test_a_donation_lost_without_growth_does_not_pass(tmp_path: Path):
     same = replace(space, donated_bytes=0, output_bytes=space.output_bytes + lost, temp_bytes=space.temp_bytes - lost)
     judged = judge_held(hold(lock, Lock({key: replace(entry, spaces=[same])})))
     assert ([], 1, False) == (judged.verdict.offenders, len(judged.undonated), judged.is_passed)
+    renamed = Lock.of([replace(entry, spaces=[same], function="jit_other", program_id=1)])
+    judged = judge_held(hold(lock, renamed))
+    assert ([], 1, False) == (judged.verdict.offenders, len(judged.undonated), judged.is_passed)
     lenient = judge_held(hold(lock, Lock({key: replace(entry, spaces=[same])})), Threshold(0.0, lost + 1))
     assert lenient.is_passed
 
