@@ -66,9 +66,7 @@ class Plan:
         self._former: dict[int, int] = {}  # the bytes that these had
         self._read_again: dict[int, set[int]] = {}  # where operands are read to compute a value again
         self._to_resize: set[int] = set()  # allocations of which something was taken
-        self._donated: dict[
-            int, int
-        ] = {}  # parameters that this plan donates, with when each is read for the last time
+        self._donated: dict[int, int] = {}  # donated parameters, and when each is read for the last time
 
     @property
     def needs_place(self) -> bool:
