@@ -38,22 +38,21 @@ _UNJUDGED = [
     Column("before_reserved_bytes", "reserved in the lock", "bytes", rank=3),
     Column("after_reserved_bytes", "reserved now", "bytes", rank=3),
 ]
-_JOINED = [
+_BOTH = [
     _PROGRAM,
     _ON,
     _SPACE,
     Column("before_bytes", "in the lock", "bytes"),
     Column("after_bytes", "now", "bytes"),
+]
+_JOINED = [
+    *_BOTH,
     Column("status", "it is", rank=2),
     Column("change_said", "what changed", limit=60, rank=1),
     Column("guess", "pair", rank=3),
 ]
 _SHRUNK = [
-    _PROGRAM,
-    _ON,
-    _SPACE,
-    Column("before_bytes", "in the lock", "bytes"),
-    Column("after_bytes", "now", "bytes"),
+    *_BOTH,
     Column("delta_bytes", "change", "change"),
     Column("main_cause_said", "main cause", rank=3),
 ]
