@@ -153,8 +153,7 @@ class _Search:
         plan = self._plan([])
         gone = {one.row for one in self.candidates if one.edit.kind != "donate"}
         gone |= {row for one in self.candidates if one.edit.kind == "donate" for row in self._outputs(one.row)}
-        if self.space.table is not None and gone & self.space.results.keys():
-            gone.add(self.space.table)
+        gone = gone.union(*map(self.space.tables_of, gone))
         left = [at for at, row in enumerate(plan.slots.value) if row not in gone]
         plan.slots.keep(left)
         allocations = self.space.allocations
@@ -322,5 +321,5 @@ def _candidates(moments: Moments, means: Sequence[str]) -> Iterable[_Candidate]:
             except NoCandidate:
                 continue
             most = space.allocations[c["allocation"][row]][1] if c["kind"][row] in ("output", "parameter") else 0
-            most += c["size_bytes"][space.table] if space.table is not None and row in space.results else 0
+            most += sum(c["size_bytes"][table] for table in space.tables_of(row))
             yield _Candidate(edit, row, size, max(size, most) + (-size % space.alignment))

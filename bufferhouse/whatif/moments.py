@@ -35,8 +35,8 @@ class Moments:
             touched |= {row, *(self.space.operands[row] if kind == "remat" else ())}
             if self.space.columns["kind"][row] in ("output", "constant"):
                 touched |= set(self.space.held[self.space.columns["allocation"][row]])
-            if kind in ("free", "remove") and row in self.space.results and self.space.table is not None:
-                touched.add(self.space.table)
+            if kind in ("free", "remove"):
+                touched |= self.space.tables_of(row)
             if kind == "donate":
                 touched |= set(self.space.held[self.space.columns["allocation"][row]])
                 size = self.space.allocations[self.space.columns["allocation"][row]][1]

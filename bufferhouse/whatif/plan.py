@@ -199,10 +199,10 @@ class Plan:
         if kind == "constant":
             raise self.refused(edit, row, "is a constant, which is part of the program: it cannot be freed")
         at, uses = self._slot(edit, row), self._uses(edit, row)
+        if kind == "output" and row in self.space.results:
+            uses = [use for use in uses if use != self.space.root]  # what returned it
         last = max(uses, default=self.space.columns["start"][row])
         if kind == "output":
-            uses = [use for use in uses if row not in self.space.results or use != self.space.root]
-            last = max(uses, default=self.space.columns["start"][row])
             self._to_arena(row)
             if not uses:
                 self._drop(row)
@@ -225,8 +225,8 @@ class Plan:
         dropped = [row for row in dropped if c["role"][row] == "output"]
         if not dropped:
             return
-        dead = {c["instruction"][row] for row in dropped if not self._rows.get(row)}
         left = [row for row in dropped if not self._rows.get(row)]
+        dead = {c["instruction"][row] for row in left}
         while left:
             for row in space.operands[left.pop()]:
                 if c["role"][row] == ARENA and row not in self.fading and dead.issuperset(space.readers[row]):

@@ -107,6 +107,10 @@ class Space:
         c = self.columns
         return bool(self.results) and c["start"][row] == self.root and c["kind"][row] == "output" and c["is_tuple"][row]
 
+    def tables_of(self, row: int) -> set[int]:
+        """Return the row of the table of results where it has the address of a value, which goes with the value."""
+        return {self.table} if self.table is not None and row in self.results else set()
+
     def _read_operands(self) -> None:
         """Note who reads what where nothing but operands says it."""
         names, self.readers = self.columns["instruction"], [[] for _ in self.operands]
