@@ -27,10 +27,18 @@ from bufferhouse.query.statements import Answer
 SEARCH_PATH = "marts,staging,raw"
 _CHUNK = 2048  # rows
 _BATCH = 65536  # rows, which make a row group of Parquet
-# Types whose values Python cannot hold: it has neither months nor nanoseconds. What is in quotes, or
-# before a type, is a name or a value.
-_UNHELD = re.compile(r"""('[^']*'|"[^"]*")|\b(?:INTERVAL|TIMESTAMP_NS|TIME_NS)(?=[\[),]|$)""")
 T = TypeVar("T")
+
+
+def types_outside_quotes(*names: str) -> re.Pattern[str]:
+    """Return a pattern of types in the text of a type of DuckDB; what it finds in quotes is its group 1.
+
+    What is in quotes, or before a type, is a name of a field or a value of an ENUM.
+    """
+    return re.compile(rf"""('[^']*'|"[^"]*")|\b(?:{"|".join(names)})(?=[\[(),]|$)""")
+
+
+_UNHELD = types_outside_quotes("INTERVAL", "TIMESTAMP_NS", "TIME_NS")  # Python has neither months nor nanoseconds
 
 
 class Door:
