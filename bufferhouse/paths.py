@@ -38,13 +38,17 @@ def replacing(target: Path, *, is_flushed: bool = False, is_output: bool = False
     Until then nothing of `target` is changed; what was written is removed where it failed. `is_flushed` waits until the
     new file is on the disk. `is_output`: somebody named it to have something written there, so a link stays one, to a
     file that is replaced, and a device or a pipe, whose place no file can take, is written to itself. Elsewhere a link
-    is replaced: who may write to a folder does not choose what is written to.
+    is replaced: who may write to a folder does not choose what is written to. What killed processes left beside an
+    output is removed, as it may be as large.
     """
     if is_output and target.exists() and not (target.is_file() or target.is_dir()):
         yield target
         return
     if is_output and target.is_symlink():
         target = Path(os.path.realpath(target))
+    if is_output:
+        with suppress(OSError):  # what cannot be listed or removed keeps nothing from being written
+            remove_leftovers(target, of_ended=True)
     temporary = target.with_name(f".{target.name[:_LONGEST_NAME]}.{os.getpid()}-{next(_numbers)}.new")
     try:
         yield temporary

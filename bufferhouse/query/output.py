@@ -1,15 +1,13 @@
 """Parameters of a statement as typed, and its answer as text or in a file, whole or not at all."""
 
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
 from bufferhouse.errors import UsageError
-from bufferhouse.paths import remove_leftovers, replacing
-from bufferhouse.query.door import Door
+from bufferhouse.paths import replacing
+from bufferhouse.query.door import Door, types_outside_quotes
 from bufferhouse.query.format import FORMATS, answer_text, unique
 from bufferhouse.query.hints import why_empty
 from bufferhouse.query.statements import Answer
@@ -18,8 +16,7 @@ _PIECE = 1 << 16  # characters
 ALL_FORMATS = (*FORMATS, "parquet")
 # Types of DuckDB that Parquet has not. Of the last four DuckDB makes others without a word: of a large UHUGEINT -1, of
 # BIT and BIGNUM the bytes that it keeps them in, of a time in a zone the time alone.
-_NOT_IN_PARQUET = re.compile(r"\b(INTERVAL|UNION|UHUGEINT|BIT|BIGNUM|TIME WITH TIME ZONE)(?=[\[(),]|$)")
-_IN_QUOTES = re.compile("'[^']*'|\"[^\"]*\"")  # values of an ENUM, names of fields
+_NOT_IN_PARQUET = types_outside_quotes("INTERVAL", "UNION", "UHUGEINT", "BIT", "BIGNUM", "TIME WITH TIME ZONE")
 ENDINGS = {".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet"}  # of files, and their formats
 _WORDS = {"null": None, "true": True, "false": False}
 
@@ -77,7 +74,6 @@ def answer(
         )
     else:
         text = None
-        _sweep(output)
         # Of what was there nothing is lost when this fails, and nothing new is left behind.
         with replacing(output, is_output=True) as new:
             if form == "parquet":
@@ -88,14 +84,6 @@ def answer(
         why = why_empty(door.con, parameters)
         say("bufferhouse: no rows" + (f": {why}" if why else ""))
     return text
-
-
-def _sweep(output: Path) -> None:
-    """Remove what killed queries left beside the file that `output` names, which may be as large as an answer."""
-    target = Path(os.path.realpath(output))
-    if target.is_file() or not target.exists():  # beside a device or a pipe nothing is written
-        with suppress(OSError):  # what cannot be listed or removed keeps no answer from being written
-            remove_leftovers(target, of_ended=True)
 
 
 def _write(found: Answer, form: str, path: Path) -> int:
@@ -117,7 +105,7 @@ def _write_parquet(types: Sequence[str], batches: Any, path: Path) -> int:
 
     names = unique(batches.schema.names)
     for name, kind in zip(batches.schema.names, types, strict=True):
-        if _NOT_IN_PARQUET.search(_IN_QUOTES.sub("", kind)):
+        if any(found[1] is None for found in _NOT_IN_PARQUET.finditer(kind)):
             raise UsageError(f"Parquet has no type for {name}; write it as text: CAST({name} AS VARCHAR)")
     schema = pa.schema([field.with_name(name) for field, name in zip(batches.schema, names, strict=True)])
     count = 0
