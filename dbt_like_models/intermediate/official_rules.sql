@@ -31,9 +31,9 @@ FROM (
     ('gpu', 'jaxlib', 'temp', 'preallocated_temps', 4029, NULL, 10002, 10002, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'peak', 'not_reported', 4029, 7000, NULL, NULL, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'peak', 'static_and_replay', 7000, NULL, 10002, 10002, NULL, NULL, NULL),
-    -- Up to libtpu 0.0.50 bytes are covered by what is in memory after the code was generated, so the first rule for temp is exact
-    -- where no element moves to a register (docs/measures.md). The second begins with 0.0.51. CL 715008383
-    -- is 0.0.8, 994787025 is 0.0.50, 1003875606 is 0.0.51. Whether there is a peak hangs on the jaxlib beside libtpu,
+    -- Up to libtpu 0.0.50 bytes are covered by what is in memory after the code was generated, so the first rule for
+    -- temp is exact where no element moves to a register (docs/measures.md). The second begins with 0.0.51. CL
+    -- 715008383 is 0.0.8, 994787025 is 0.0.50, 1003875606 is 0.0.51. Whether there is a peak hangs on the jaxlib beside libtpu,
     -- too: 0.0.17.1 came with one that tells none, 0.0.23 with one that does.
     ('tpu', 'libtpu', 'sizes', 'flags_of_allocations', 8, NULL, 8, 52, 715008383, NULL, 1014260217),
     ('tpu', 'libtpu', 'temp', 'twice_arena_less_covered', 8, 51, 8, 50, 715008383, 994787026, 994787025),

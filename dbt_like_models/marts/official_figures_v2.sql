@@ -22,7 +22,7 @@ SELECT
     f.temp_rule,  -- Rule of temp: preallocated_temps, twice_arena_less_covered, arena_in_16_kib, all_zero or unknown.
     f.temp_bytes,  -- temp_size_in_bytes.
     f.is_temp_by_opcode,  -- Whether it is a guess that temp is 0, or is not: by opcodes; null but on TPU.
-    -- A guess of either kind; the second is none where nothing is covered by elements that may be kept in registers.
+    -- Opcodes tell whether it is 0, and up to libtpu 0.0.50 how much of the arena is covered.
     f.is_temp_by_opcode OR f.is_covered_by_opcode AS is_temp_guessed,  -- Whether it may not be what the compiler says: by opcodes.
     f.peak_rule,  -- Rule of peak: static, static_and_replay, not_reported or unknown.
     COALESCE(f.peak_bytes, CASE WHEN f.peak_rule = 'static_and_replay' THEN f.static_peak_bytes + p.replayed_bytes END)
