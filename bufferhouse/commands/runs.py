@@ -56,7 +56,7 @@ def runs_set(
     name: Annotated[str, typer.Argument(help=_RUN, autocompletion=completion.runs)],
     facts: Annotated[
         list[str],
-        typer.Argument(help="K=V: platform=tpu, track=nightly, started_at=…, or label.NAME=…; K= removes it."),
+        typer.Argument(help="K=V: platform=tpu, track=nightly, label.NAME=…, where K= removes it; or started_at=…"),
     ],
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
@@ -259,6 +259,7 @@ def rejects_show(
     Example: bufferhouse rejects show 3
     """
     from bufferhouse.ingest.rejects import content, explained
+    from bufferhouse.paths import replacing
     from bufferhouse.warehouse.target import check_target
 
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
@@ -269,7 +270,8 @@ def rejects_show(
         for role, data in files.items():
             target = output if len(files) == 1 else output.with_name(f"{output.name}.{role}")
             check_target("-o", target)
-            target.write_bytes(data)
+            with replacing(target, is_output=True) as temporary:
+                temporary.write_bytes(data)
             print(f"written: {target}")
 
 

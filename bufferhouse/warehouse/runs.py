@@ -72,6 +72,8 @@ def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
     name, labels = run.run_name, labels_of(warehouse.con, run.run_id)
     changes: dict[str, object] = {}
     for key, value in facts.items():
+        if key == "started_at" and not value:
+            raise UsageError("started_at cannot be removed: every run has a start; give one as ISO 8601")
         if key == "started_at":
             changes["started_at"] = moment_of(value, "started_at")
             changes["started_at_source"] = "given"

@@ -178,6 +178,7 @@ def test_a_wrong_set_changes_nothing(warehouse, run):
         (["nightly", "device_count=²"], "device_count: expected a number"),
         (["nightly", f"device_count={2**63}"], "device_count: expected a number"),
         (["nightly", "started_at=soon"], "expected started_at as ISO 8601"),
+        (["nightly", "started_at="], "started_at cannot be removed"),
         (["nightly", "run_name=x"], "bufferhouse runs rename"),
         (["nightly", "platfrom=tpu"], "'platfrom' is no fact of a run; did you mean 'platform'?"),
         (["nightly", "shift=night"], "for a label of your own: label.shift=night"),
