@@ -93,7 +93,7 @@ def tell_stale(con: duckdb.DuckDBPyConnection, conf: Config, names: Iterable[str
     for name, fresh in (freshness(con, conf) if wanted else {}).items():
         seconds, threshold = fresh.quiet_seconds(now), stale_after(conf, name)
         if name in wanted and is_stale(seconds, threshold):
-            newest = moment_text(max(filter(None, (fresh.last_load_at, fresh.newest_file_at)), default=None))
+            newest = moment_text(fresh.last_load_at)
             since = (
                 "never brought anything"
                 if seconds is None

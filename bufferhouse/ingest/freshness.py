@@ -23,12 +23,11 @@ class Freshness:
     newest_file_at: datetime | None
 
     def quiet_seconds(self, now: datetime) -> float | None:
-        """Return for how long nothing came: since the last load or the newest file, whichever is later.
+        """Return for how long nothing came: since the last load, as a file may have a time to come.
 
         None where nothing ever came. A clock that was set back makes it 0, never less.
         """
-        moments = [moment for moment in (self.last_load_at, self.newest_file_at) if moment is not None]
-        return max(0.0, (now - max(moments)).total_seconds()) if moments else None
+        return None if self.last_load_at is None else max(0.0, (now - self.last_load_at).total_seconds())
 
 
 def freshness(con: duckdb.DuckDBPyConnection, conf: Config) -> dict[str, Freshness]:
@@ -53,7 +52,7 @@ def is_stale(quiet_seconds: float | None, threshold: float) -> bool:
 def _of(con: duckdb.DuckDBPyConnection, paths: list[str]) -> Freshness:
     count, loaded_at, mtime_ns = execute(
         con,
-        "SELECT COUNT(*), MAX(l.finished_at), MAX(o.source_mtime_ns)"
+        "SELECT COUNT(*), arg_max(l.finished_at, load_id), MAX(o.source_mtime_ns)"
         " FROM raw.observations AS o JOIN raw.loads AS l USING (load_id)"
         " WHERE o.source_uri IN (SELECT unnest(CAST($paths AS VARCHAR[])))"
         " OR EXISTS (SELECT 1 FROM (SELECT unnest(CAST($beginnings AS VARCHAR[])) AS beginning)"
