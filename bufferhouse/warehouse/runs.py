@@ -50,16 +50,18 @@ def _are_new(warehouse: Warehouse, names: Collection[str]) -> bool:
 
 
 def rename(warehouse: Warehouse, name: str, new_name: str) -> None:
-    """Give a run another name.
+    """Give a run another name, while nobody loads into it under the one it has.
 
     Raises:
         UsageError: there is no such run, or one of the new name, or that would mean another run.
+        WarehouseBusy: others write to the same lake.
     """
-    name = find(warehouse.con, name).run_name
-    check_new_name(new_name)
-    if execute(warehouse.con, "SELECT 1 FROM raw.runs WHERE run_name = $name", name=new_name).fetchone():
-        raise UsageError(f"there is a run {new_name!r} already")
-    warehouse.change_run(name, {"run_name": new_name})
+    with warehouse.alone():
+        name = find(warehouse.con, name).run_name
+        check_new_name(new_name)
+        if execute(warehouse.con, "SELECT 1 FROM raw.runs WHERE run_name = $name", name=new_name).fetchone():
+            raise UsageError(f"there is a run {new_name!r} already")
+        warehouse.change_run(name, {"run_name": new_name})
 
 
 def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
