@@ -116,6 +116,9 @@ def load_once(warehouse: Warehouse) -> Reparsed:
 def _reparse(warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], result: Reparsed) -> None:
     con = warehouse.con
     started_at = datetime.now(UTC)
+    # While this worker waited to be alone another may have removed some.
+    there = warehouse.known_contents(frames["dumps"]["dump_id"].to_list())
+    frames = {**frames, "dumps": frames["dumps"].filter(pl.col("dump_id").is_in(list(there)))}
     found = list(rendered(frames))
     refused = {one.dump_id: f"{one.fault}; see: bufferhouse verify" for one in found if one.content is None}
     parsed = parse_contents((one.content, one.files) for one in found if one.content is not None)

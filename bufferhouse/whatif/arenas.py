@@ -70,7 +70,11 @@ def pack_arenas(
         rows = [_packed(*arena, work) for arena in _arenas(con, chosen)]
         frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
         with warehouse.alone(), transaction(con), streamed(con, "packings_to_add", frame):
-            con.execute(f"INSERT INTO {warehouse.stored('packings')} BY NAME SELECT * FROM packings_to_add")
+            # While this worker waited to be alone another may have kept the same, or removed the dump.
+            con.execute(
+                f"INSERT INTO {warehouse.stored('packings')} BY NAME SELECT * FROM packings_to_add"
+                " ANTI JOIN raw.packings USING (dump_id, allocation_index) SEMI JOIN raw.dumps USING (dump_id)"
+            )
         if progress:
             progress(start + len(chosen), len(waiting))
     return _summary(con, len(waiting))

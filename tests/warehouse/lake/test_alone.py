@@ -1,0 +1,73 @@
+"""What a worker does alone at a lake in a real PostgreSQL, after another one was alone before it."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from bufferhouse.warehouse.address import LakeAddress, address_of
+from bufferhouse.warehouse.open import writing
+from bufferhouse.warehouse.reparse import outdated, reparse
+from bufferhouse.warehouse.retention import remove_runs
+from bufferhouse.whatif.arenas import pack_arenas
+from tests.flows.clock import until
+from tests.synthetic import small_dump
+from tests.warehouse.lake.lakes import answer, needs_lake
+from tests.warehouses import load_parsed, parsed
+
+psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
+
+pytest_plugins = ["tests.servers.lake_servers"]
+pytestmark = [needs_lake, pytest.mark.slow]
+
+_WAITING = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+_TWICE = "SELECT dump_id FROM raw.packings GROUP BY dump_id, allocation_index HAVING COUNT(*) > 1"
+
+
+@pytest.fixture
+def address(postgres, tmp_path) -> LakeAddress:
+    """A lake with a dump in each of two runs."""
+    address = address_of(f"ducklake:postgres:{postgres.make_database()}").with_data_path(str(tmp_path / "files"))
+    with writing(address) as warehouse:
+        for number, name in enumerate(("old", "new")):
+            load_parsed(warehouse, parsed([small_dump(number)], name), name)
+    return address
+
+
+def after(address: LakeAddress, before: Callable, then: Callable) -> None:
+    """Do something as a worker that must wait for the one that does the second thing, and is alone before it."""
+    with (
+        psycopg.connect(address.connection_string, autocommit=True) as con,
+        ThreadPoolExecutor(1) as pool,
+        writing(address, wait=60) as other,
+        writing(address, wait=60) as worker,
+    ):
+        done = pool.submit(before, other)
+        until(lambda: con.execute(_WAITING).fetchone() == (1,) or done.done(), "a worker that waits")
+        then(worker)
+        done.result()
+
+
+def test_what_was_removed_meanwhile_is_not_written_again(address):
+    """A dump that was read before its run was removed has no rows afterwards, though it is parsed again."""
+    runs = answer(address, "SELECT run_id, run_name FROM raw.runs WHERE run_name = 'old'")
+    after(
+        address,
+        lambda other: remove_runs(other, runs),
+        lambda worker: reparse(worker, outdated(worker.con, every=True)),
+    )
+    assert [(1,)] == answer(address, "SELECT COUNT(*) FROM raw.dumps")
+
+
+def test_two_that_pack_at_once_keep_one_packing_of_an_arena(address):
+    """Whoever comes second leaves what the first one kept."""
+    after(address, pack_arenas, pack_arenas)
+    assert [] == answer(address, _TWICE)
+    assert [(True,)] == answer(address, "SELECT COUNT(*) > 0 FROM raw.packings")
+
+
+def test_no_arena_of_a_dump_that_was_removed_meanwhile_is_kept(address):
+    """It would stay for ever: nothing that removes dumps looks at it again."""
+    runs = answer(address, "SELECT run_id, run_name FROM raw.runs WHERE run_name = 'old'")
+    after(address, lambda other: remove_runs(other, runs), pack_arenas)
+    assert [] == answer(address, "SELECT dump_id FROM raw.packings ANTI JOIN raw.dumps USING (dump_id)")
