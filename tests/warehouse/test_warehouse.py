@@ -14,10 +14,11 @@ from bufferhouse.engine.journal import HEADER_BYTES
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.source import Source
-from bufferhouse.warehouse.address import address_of
+from bufferhouse.warehouse.address import FileAddress, address_of
 from bufferhouse.warehouse.file import BLOCK_SIZE
 from bufferhouse.warehouse.open import open_reader, writing
 from tests.command_line import call, kill_group, run, start
+from tests.sources.test_tree import without_capabilities
 from tests.synthetic import small_dump
 from tests.warehouses import load_parsed, load_texts, parsed, published_path, rows
 
@@ -183,6 +184,17 @@ def test_places_that_do_not_exist_are_a_wrong_call(tmp_path):
         open_reader(tmp_path / "none.duckdb")
     with pytest.raises(UsageError, match="the folder of the warehouse does not exist"), writing(tmp_path / "a" / "b"):
         pass
+
+
+@pytest.mark.parametrize("words", [["runs", "pin", "latest"], ["compact"], ["publish"]], ids=" ".join)
+def test_a_folder_that_cannot_be_written_any_more_is_told(words, own_warehouse):
+    """Once there was a lock, the log or the copy that could not be made beside it ended in a traceback."""
+    FileAddress(own_warehouse).lock.touch()
+    own_warehouse.parent.chmod(0o555)
+    outcome = run(*words, "--warehouse", own_warehouse, preexec_fn=without_capabilities)
+    own_warehouse.parent.chmod(0o755)
+    told = f"bufferhouse: the folder of the warehouse cannot be written, where its log goes: {own_warehouse.parent}\n"
+    assert (2, "", told) == (outcome.code, outcome.out, outcome.err)
 
 
 def test_known_contents_and_refusals(warehouse):
