@@ -26,8 +26,7 @@ def prune(writer: Held, keep_runs: int | None, older_than_days: float | None) ->
     """Remove the runs beyond a limit, and the contents that no other run holds."""
     if keep_runs is None and older_than_days is None:
         return Held(retention.Pruned([], 0, 0))
-    chosen = retention.runs_to_prune(writer.value.con, keep_runs=keep_runs, older_than_days=older_than_days)
-    return Held(retention.remove_runs(writer.value, chosen) if chosen else retention.Pruned([], 0, 0))
+    return Held(retention.prune(writer.value, keep_runs=keep_runs, older_than_days=older_than_days))
 
 
 @step(name="compact")

@@ -177,32 +177,27 @@ def prune(
 
     Example: bufferhouse prune --keep-runs 30 --plan
     """
-    from bufferhouse.warehouse.retention import check_limits, kept, planned, remove_runs, runs_to_prune
+    from bufferhouse.warehouse import retention
 
     days = days_of(older_than)
-    check_limits(keep_runs, days)
+    retention.check_limits(keep_runs, days)
     path = warehouse_path(warehouse, must_exist=True)
     check_can_ask(plan or yes)
     only = None
     if plan or not yes:
         with reading(path, wait) as con:
-            only = runs_to_prune(con, keep_runs=keep_runs, older_than_days=days)
-            what, stay = planned(con, only), kept(con)
+            only = retention.runs_to_prune(con, keep_runs=keep_runs, older_than_days=days)
+            what, stay = retention.planned(con, only), retention.kept(con)
         for name, label in stay.values():
             print(f"keeping run {name}: label {label}")
         if not shall_go(what, is_plan=plan):
             return
     with writing(path, wait=wait) as writer:
-        chosen = runs_to_prune(writer.con, keep_runs=keep_runs, older_than_days=days)
         # What came after the question was not asked about.
-        chosen = [run for run in chosen if only is None or run in only]
-        for _, name in chosen:
-            print(f"removing run {name}")
-        if not chosen:
-            print("0 runs removed")
-            return
-        pruned = remove_runs(writer, chosen)
-    print(f"{removed(pruned)}; bufferhouse compact frees the space")
+        pruned = retention.prune(writer, keep_runs=keep_runs, older_than_days=days, only=only)
+    for name in pruned.runs:
+        print(f"removed run {name}")
+    print(f"{removed(pruned)}; bufferhouse compact frees the space" if pruned.runs else "0 runs removed")
 
 
 @guarded

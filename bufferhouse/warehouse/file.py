@@ -252,6 +252,8 @@ class File(Warehouse):
     def alone(self) -> AbstractContextManager[None]:
         return nullcontext()  # it is always so
 
+    turn = alone
+
     def stored(self, table: str) -> str:
         return f"raw.{table}"
 

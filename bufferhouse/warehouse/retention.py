@@ -1,6 +1,7 @@
 """Forget old runs, and what nothing that is left mentions."""
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -108,11 +109,46 @@ def planned(con: duckdb.DuckDBPyConnection, runs: list[tuple[int, str]]) -> Prun
     return Pruned([name for _, name in runs], seen, dumps)
 
 
+def prune(
+    warehouse: Warehouse,
+    *,
+    keep_runs: int | None = None,
+    older_than_days: float | None = None,
+    only: Collection[tuple[int, str]] | None = None,
+) -> Pruned:
+    """Remove the runs that `runs_to_prune` returns, of those of `only` if given.
+
+    It is asked while nobody else writes: a run that was pinned while others were waited for stays.
+
+    Raises:
+        UsageError: as `runs_to_prune`.
+        WarehouseBusy: others write to the same lake.
+    """
+
+    def chosen() -> list[tuple[int, str]]:
+        found = runs_to_prune(warehouse.con, keep_runs=keep_runs, older_than_days=older_than_days)
+        return [run for run in found if only is None or run in only]
+
+    if not chosen():
+        return Pruned([], 0, 0)  # nobody is waited for
+    with warehouse.alone():
+        return _remove_runs(warehouse, chosen())
+
+
 def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
-    """Remove runs with what is theirs, then contents that no run sees; all in one transaction."""
+    """Remove runs with what is theirs, then contents that no run sees; all in one transaction.
+
+    Raises:
+        WarehouseBusy: others write to the same lake.
+    """
+    with warehouse.alone():
+        return _remove_runs(warehouse, runs)
+
+
+def _remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
     con = warehouse.con
     ids = [run_id for run_id, _ in runs]
-    with warehouse.alone(), transaction(con):
+    with transaction(con):
         with registered(con, "removed", pl.DataFrame({"run_id": ids}, schema={"run_id": pl.Int64})):
             removed = {
                 table: con.execute(

@@ -70,6 +70,11 @@ def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
     Raises:
         UsageError: there is no such run or fact, or a value is not of its column's kind; nothing was changed.
     """
+    with warehouse.turn(), transaction(warehouse.con):
+        _set_facts(warehouse, name, facts)
+
+
+def _set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
     run = find(warehouse.con, name)
     name, labels = run.run_name, labels_of(warehouse.con, run.run_id)
     changes: dict[str, object] = {}
@@ -107,8 +112,8 @@ def pin(warehouse: Warehouse, names: Sequence[str], *, is_pinned: bool = True) -
     Raises:
         UsageError: a word means no run, or several; nothing was changed.
     """
-    runs = [find(warehouse.con, name) for name in names]
-    with transaction(warehouse.con):
+    with warehouse.turn(), transaction(warehouse.con):
+        runs = [find(warehouse.con, name) for name in names]
         for run in runs:
             labels = labels_of(warehouse.con, run.run_id)
             labels.pop(PINNED, None)
@@ -184,9 +189,9 @@ def complete(warehouse: Warehouse, names: Sequence[str], moment: datetime | None
         UsageError: there is no run of one of the names.
     """
     text = (moment or datetime.now(UTC)).isoformat(timespec="seconds")
-    with transaction(warehouse.con):
+    with warehouse.turn(), transaction(warehouse.con):
         for name in names:
-            set_facts(warehouse, name, {f"{_LABEL}{COMPLETED}": text})
+            _set_facts(warehouse, name, {f"{_LABEL}{COMPLETED}": text})
 
 
 def declared_complete(con: duckdb.DuckDBPyConnection) -> set[str]:

@@ -117,6 +117,14 @@ class Warehouse(ABC):
             WarehouseBusy: other workers are there.
         """
 
+    @abstractmethod
+    def turn(self) -> AbstractContextManager[None]:
+        """Return a context manager in which nobody else commits: what a transaction reads in it is still so at its end.
+
+        Raises:
+            WarehouseBusy: a lake does not answer.
+        """
+
     @property
     def is_shared(self) -> bool:
         """Whether other workers may load at the same time: each claims what it loads, one batch after the other."""

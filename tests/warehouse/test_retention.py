@@ -50,7 +50,7 @@ def test_keep_runs_forgets_the_oldest_and_what_only_they_saw(three_runs):
     before = runs_of(three_runs)
     outcome = call("prune", "--keep-runs", 2, "--yes", "--warehouse", three_runs)
     assert (0, ["day_1", "day_2", "day_3"], ["day_2", "day_3"]) == (outcome.code, before, runs_of(three_runs))
-    assert "removing run day_1\n1 run, 2 observations and 1 dump removed" in outcome.out
+    assert "removed run day_1\n1 run, 2 observations and 1 dump removed" in outcome.out
     tables = counts(three_runs)
     assert (4, 5, 0, 3) == (tables["dumps"], tables["observations"], tables["rejects"], tables["loads"] + 2)
     names = [name for (name,) in rows(three_runs, INCREMENTAL)] + [

@@ -14,7 +14,6 @@ What keeps that right is DuckLake's own look at what other transactions did, and
 """
 
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
 from pathlib import Path
 
 import duckdb
@@ -93,7 +92,7 @@ def _rebuild(
     if ready:
         build.make_schemas(con)  # not there where dumps came before any models
     _fill(lake, known, deep, ready, progress)  # it may take hours, and nobody waits
-    with lake.claims.commit_turn() if lake.claims else nullcontext():
+    with lake.turn():
         _fill(lake, known, deep, ready, progress)  # what came meanwhile; no more comes while it is our turn
         with transaction(con):
             # A turn, and a lock, may have ended unseen, with the session that had it.

@@ -107,6 +107,9 @@ class Lake(Warehouse):
     def alone(self) -> AbstractContextManager[None]:
         return nullcontext() if self.claims is None else self.claims.alone(self.wait)
 
+    def turn(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.claims is None else self.claims.commit_turn()
+
     def may_pass(self, error: Exception) -> bool:
         return retry.passes(error)
 

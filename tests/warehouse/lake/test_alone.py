@@ -1,14 +1,17 @@
 """What a worker does alone at a lake in a real PostgreSQL, after another one was alone before it."""
 
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
 from bufferhouse.warehouse.address import LakeAddress, address_of
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.reparse import outdated, reparse
-from bufferhouse.warehouse.retention import remove_runs
+from bufferhouse.warehouse.retention import prune, remove_runs
+from bufferhouse.warehouse.runs import pin, set_facts
 from bufferhouse.whatif.arenas import pack_arenas
 from tests.flows.clock import until
 from tests.synthetic import small_dump
@@ -40,11 +43,11 @@ def after(address: LakeAddress, before: Callable, then: Callable) -> None:
         psycopg.connect(address.connection_string, autocommit=True) as con,
         ThreadPoolExecutor(1) as pool,
         writing(address, wait=60) as other,
-        writing(address, wait=60) as worker,
     ):
-        done = pool.submit(before, other)
-        until(lambda: con.execute(_WAITING).fetchone() == (1,) or done.done(), "a worker that waits")
-        then(worker)
+        with writing(address, wait=60) as worker:
+            done = pool.submit(before, other)
+            until(lambda: con.execute(_WAITING).fetchone() == (1,) or done.done(), "a worker that waits")
+            then(worker)
         done.result()
 
 
@@ -71,3 +74,20 @@ def test_no_arena_of_a_dump_that_was_removed_meanwhile_is_kept(address):
     runs = answer(address, "SELECT run_id, run_name FROM raw.runs WHERE run_name = 'old'")
     after(address, lambda other: remove_runs(other, runs), pack_arenas)
     assert [] == answer(address, "SELECT dump_id FROM raw.packings ANTI JOIN raw.dumps USING (dump_id)")
+
+
+def test_a_run_that_is_pinned_meanwhile_stays(address):
+    """Which runs go is asked when nobody else writes any more."""
+    after(address, lambda other: prune(other, keep_runs=0), lambda worker: pin(worker, ["old"]))
+    assert [("old",)] == answer(address, "SELECT run_name FROM raw.runs")
+
+
+def test_facts_that_are_set_at_once_are_all_kept(address):
+    """A run is read and written while nobody else commits, so no label takes the place of another."""
+    with ThreadPoolExecutor(4) as pool, ExitStack() as stack:
+        workers = [stack.enter_context(writing(address, wait=60)) for _ in range(4)]
+        for number in range(5):
+            facts = [{f"label.w{worker}_{number}": "yes"} for worker in range(4)]
+            list(pool.map(lambda one: set_facts(one[0], "old", one[1]), zip(workers, facts, strict=True)))
+    [(text,)] = answer(address, "SELECT labels FROM raw.runs WHERE run_name = 'old'")
+    assert {f"w{worker}_{number}" for worker in range(4) for number in range(5)} == json.loads(text).keys()
