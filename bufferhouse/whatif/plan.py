@@ -339,7 +339,7 @@ class Plan:
         fitting = [one for one in self.space.outputs if (one.array_shape, one.size_bytes) == (shape, size)]
         left = [one for one in fitting if self.fixed[one.allocation] == one.size_bytes]
         if not left:
-            why = "left that could take its place: others do" if fitting else "of its shape that could take its place"
+            why = "left that could take its place: others do" if fitting else _NO_OUTPUT
             raise self.refused(edit, row, f"has no output {why}")
         return min(left, key=lambda one: (one.birth <= last, one.birth, one.allocation))
 
@@ -565,6 +565,9 @@ class Plan:
 
 _ADDRESS = 8  # bytes
 _IN_PLACE = "an output of its shape takes its place, "
+_NO_OUTPUT = (
+    "of its shape that could take its place; JAX takes one of as many elements from 0.8 on, which is not computed here"
+)
 _RESCHEDULE = "in any order of the instructions the operands and results of each are alive at one moment"
 _EDITS: dict[str, Callable[[Plan, Edit, int], tuple[str, str]]] = {
     "free": Plan._free,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from bufferhouse.engine.sql import execute
+from bufferhouse.tabulate.signature import read_signature
 from bufferhouse.whatif.alignment import alignment_of
 
 ARENA = "temp"  # the kind of the allocations that XLA fills by simulating a heap
@@ -44,7 +45,7 @@ WHERE dump_id IN ({dump_ids}) AND memory_space = $memory_space AND kind <> 'thre
 ORDER BY dump_id, allocation_index
 """
 _ABOUT = """
-SELECT d.dump_id, d.live_range_state, o.compile_target
+SELECT d.dump_id, d.live_range_state, o.compile_target, d.entry_signature
 FROM staging.dumps AS d
 LEFT JOIN (
     SELECT dump_id, MIN(compile_target) AS compile_target
@@ -68,9 +69,10 @@ class Space:
     `operands` are the rows that the instruction of a value reads. `readers` are the instructions that read a value and
     define one, `sources` the instructions whose values an instruction reads, those of other memory spaces, too.
     `results` are the places of values among the results of a program that returns several: they are put together at
-    `root`, and their addresses are the value of row `table`. `allocations` are those of the space by index, each with
-    kind and size. `live_out` are those of parameters that hold an output already. `alignment` is what offsets in the
-    arena are multiples of. The column `role` is parameter, output or constant for what the allocation is named after,
+    `root`, and their addresses are the value of row `table`. `returned` are types and dimensions of all results: the
+    instruction that defines a value may show others. `allocations` are those of the space by index, each with kind
+    and size. `live_out` are those of parameters that hold an output already. `alignment` is what offsets in the arena
+    are multiples of. The column `role` is parameter, output or constant for what the allocation is named after,
     else temp: an allocation of an output may hold temporaries before the output is born.
     """
 
@@ -88,6 +90,7 @@ class Space:
     results: dict[int, int] = field(default_factory=dict)
     root: int | None = None
     table: int | None = None
+    returned: Sequence[str] = ()
     rows: dict[int, int] = field(default_factory=dict)  # of the values, by value_id
     held: dict[int, list[int]] = field(default_factory=dict)  # the rows of each allocation
     outputs: "list[Output]" = field(default_factory=list)  # that stand alone and hold an array
@@ -180,8 +183,10 @@ def read_spaces(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], memory_
     uses = _by_dump(asked(_USES))
     allocations = _by_dump(asked(_ALLOCATIONS, memory_space=memory_space))
     return {
-        dump_id: _space(memory_space, state, target, *(found.get(dump_id, []) for found in (values, uses, allocations)))
-        for dump_id, state, target in asked(_ABOUT)
+        dump_id: _space(
+            memory_space, state, target, signature, *(found.get(dump_id, []) for found in (values, uses, allocations))
+        )
+        for dump_id, state, target, signature in asked(_ABOUT)
     }
 
 
@@ -194,6 +199,7 @@ def _space(
     memory_space: int,
     state: str,
     target: str | None,
+    signature: str,
     values: Sequence[tuple],
     uses: Sequence[tuple],
     allocations: Sequence[tuple],
@@ -216,6 +222,7 @@ def _space(
         sources=read.sources,
         results=read.results,
         root=read.root,
+        returned=read_signature(signature).output,
     )
 
 
@@ -277,9 +284,9 @@ def _join_async(sources: dict[str, list[str]], done: str) -> None:
 
 
 class Output(NamedTuple):
-    """An allocation of an output: element type and dimensions of the value that lives longest, bytes, and its birth.
+    """An allocation of an output: element type and dimensions as they are returned, bytes, and its birth.
 
-    `row` is that value; others may stand there before it, and `birth` is that of the first.
+    `row` is the value that lives longest; others may stand there before it, and `birth` is that of the first.
     """
 
     allocation: int
@@ -305,14 +312,19 @@ def _roles(space: Space) -> list[str]:
 
 
 def _outputs(space: Space) -> list[Output]:
-    """Return the allocations of outputs that stand alone and hold an array, as `intermediate.donatable_outputs`."""
-    c, found = space.columns, []
+    """Return the allocations of outputs that stand alone and hold an array, as `intermediate.donatable_outputs`.
+
+    Their shapes are those of the signature, where it has them.
+    """
+    c, found, returned = space.columns, [], dict(enumerate(space.returned))
     for allocation, (kind, size) in space.allocations.items():
         rows = [row for row in space.held.get(allocation, ()) if not c["is_tuple"][row]]
         if kind == "output" and rows:
             longest = max(rows, key=lambda row: (c["end"][row], not c["is_phi"][row], c["value_id"][row]))
             birth = min(c["start"][row] for row in rows)
-            found.append(Output(allocation, array_shape(c["shape"][longest]), size, birth, longest))
+            place = space.results.get(longest, 0 if len(returned) == 1 else None)
+            shape = returned.get(place, array_shape(c["shape"][longest]))
+            found.append(Output(allocation, shape, size, birth, longest))
     return found
 
 

@@ -62,11 +62,15 @@ def random_space(random_: random.Random, *, most: int = 9) -> Space:
 
 
 def space_without_arena(
-    *values: tuple[str, int, int, str], operands: dict[int, list[int]] | None = None, results: Sequence[int] = ()
+    *values: tuple[str, int, int, str],
+    operands: dict[int, list[int]] | None = None,
+    results: Sequence[int] = (),
+    returned: Sequence[str] = (),
 ) -> Space:
     """A space of parameters and outputs, each a kind, bytes, when it starts and a shape; the first is read once.
 
-    `operands` are the values that a value is computed from, `results` those that are returned, in their order.
+    `operands` are the values that a value is computed from, `results` those that are returned, in their order,
+    and `returned` the shapes in which they are.
     """
     columns = {name: [] for name in COLUMNS}
     for number, (kind, size, start, shape) in enumerate(values):
@@ -78,7 +82,7 @@ def space_without_arena(
     allocations = {number: (kind, size) for number, (kind, size, *_) in enumerate(values)}
     read = [(operands or {}).get(number, []) for number in range(len(values))]
     places = {number: place for place, number in enumerate(results)}
-    return Space(0, columns, uses, read, allocations, ALIGNMENT, results=places)
+    return Space(0, columns, uses, read, allocations, ALIGNMENT, results=places, returned=returned)
 
 
 def crowded_space(random_: random.Random) -> Space:

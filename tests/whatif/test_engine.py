@@ -240,6 +240,24 @@ def test_the_first_result_of_its_shape_takes_the_place_of_a_parameter():
         assert (64, high) == (outcome.after.reserved_low_bytes, outcome.after.reserved_high_bytes)
 
 
+def test_results_have_the_shapes_in_which_they_are_returned():
+    """What is reshaped for nothing keeps the shape of its instruction in the dump, and JAX knows the other alone."""
+    values = [("parameter", 32, 0, LARGE), ("output", 32, 2, LARGE), ("output", 32, 3, LARGE)]
+    operands = {1: [0], 2: [1]}
+    for returned, label, high in ((["f32[8]", "f32[4,2]"], "exact", 64), (["f32[4,2]", "f32[8]"], "bound", 96)):
+        space = space_without_arena(*values, operands=operands, results=[1, 2], returned=returned)
+        outcome = compute(space, [Edit("donate", "v0")])
+        assert [label] == [one.label for one in outcome.applied]
+        assert (64, high) == (outcome.after.reserved_low_bytes, outcome.after.reserved_high_bytes)
+    flat = [("parameter", 32, 0, LARGE), ("output", 32, 3, "f32[8]{0}")]
+    assert (
+        32
+        == compute(space_without_arena(*flat, returned=["f32[4,2]"]), [Edit("donate", "v0")]).after.reserved_low_bytes
+    )
+    with pytest.raises(UsageError, match="no output of its shape that could take its place; JAX takes"):
+        compute(space_without_arena(*flat), [Edit("donate", "v0")])
+
+
 def test_what_stands_in_an_output_before_it_needs_a_place_beside_a_donated_parameter():
     """A temporary that is alive with the parameter: its bytes are in the upper bound, and nothing is exact."""
     space = space_without_arena(*GIVEN, ("output", 24, 1, "f32[6]{0}"), operands={1: [0], 2: [1]})
