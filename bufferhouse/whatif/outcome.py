@@ -127,6 +127,8 @@ def after(plan: Plan, packing: Packing | None = None, copied: Packing | None = N
         low = min(low, lower_bound(plan.without_fading(), plan.space.alignment))
     if plan.needs_place:
         low = min(low, packing.low_bytes)
+        if plan.displaced:  # temporaries may take the place of what stands elsewhere then: all that is alive has one
+            low = min(low, max(occupied - other, 0))
         high = max(high, (copied or _copied(plan, work)).high_bytes)
     if plan.is_rescheduled:
         occupied, position = min(occupied, most_at_one_instruction(plan)), None  # the order of the dump is one, too

@@ -269,6 +269,18 @@ def test_what_stands_in_an_output_before_it_needs_a_place_beside_a_donated_param
     assert (44, 44 + 24) == (outcome.after.reserved_low_bytes, outcome.after.reserved_high_bytes)
 
 
+def test_temporaries_may_stand_where_something_else_made_room():
+    """What stood in the output goes elsewhere, and another value takes the place of the donated parameter before it."""
+    kinds = [("parameter", 0), ("output", 5), ("output", 2), ("temp", 3), ("temp", 4)]
+    space = space_without_arena(*((kind, 32, start, LARGE) for kind, start in kinds), operands={2: [0], 3: [2], 4: [3]})
+    space.columns["allocation"][2:], space.columns["end"][2:] = [1, 2, 2], [3, 4, 5]
+    space.columns["offset_bytes"][4] = 32
+    allocations = {0: ("parameter", 32), 1: ("output", 32), 2: ("temp", 64)}
+    space = Space(0, space.columns, space.uses, space.operands, allocations, ALIGNMENT)
+    found = compute(space, [Edit("donate", "v0")]).after
+    assert (64, 64) == (found.occupied_bytes, found.reserved_low_bytes)
+
+
 def returning_space() -> Space:
     """A program that returns two arrays: the first is read besides, the second is computed from a temporary alone."""
     space = space_without_arena(
