@@ -66,6 +66,7 @@ class Plan:
         self._former: dict[int, int] = {}  # the bytes that these had
         self._read_again: dict[int, set[int]] = {}  # where operands are read to compute a value again
         self._to_resize: set[int] = set()  # allocations of which something was taken
+        self._unreturned: set[int] = set()  # rows that no longer are results: none of them takes a parameter's place
         self._donated: dict[int, int] = {}  # donated parameters, and when each is read for the last time
 
     @property
@@ -91,6 +92,14 @@ class Plan:
         """How many slots each body has."""
         return Counter(self.slots.body)
 
+    def _outputs(self, shape: str, size: int) -> list[Output]:
+        """Return the outputs of a shape and of so many bytes that are still returned."""
+        return [
+            one
+            for one in self.space.outputs
+            if (one.array_shape, one.size_bytes) == (shape, size) and one.row not in self._unreturned
+        ]
+
     def apply(self, edits: Iterable[Edit]) -> "Plan":
         """Apply edits, together: in whatever order they are given, they come to the same.
 
@@ -102,6 +111,7 @@ class Plan:
         """
         given = [(edit, [] if edit.kind == "reschedule" else chosen(self.space, edit)) for edit in edits]
         steps, done = in_order(given), len(self.applied)
+        self._unreturned.update(row for edit, rows in steps if edit.kind in ("free", "remove") for row in rows)
         self._note_reads(steps)
         for edit, rows in steps:
             if edit.kind == "reschedule":
@@ -204,16 +214,22 @@ class Plan:
         last = max(uses, default=self.space.columns["start"][row])
         if kind == "output":
             self._to_arena(row)
+            self.fading += self._carried(row)
             if not uses:
                 self._drop(row)
                 return "bound", "it is no longer returned, and nothing else reads it; the compiler may schedule anew"
             self.slots.end[at] = min(self.slots.end[at], last)
-            self.fading.append(row)
             start, end = self.space.columns["start"][row], self.space.columns["end"][row]
             self.copies.append((row, start, end, start - 1))  # what reads it may come last
             return "bound", "it is no longer returned: a temporary until its last use, or fused into what reads it"
         self.slots.end[at] = min(self.slots.end[at], last)
         return "bound", "it is dead behind its last use; the compiler may schedule anew"
+
+    def _carried(self, row: int) -> list[int]:
+        """Return a value, and what goes with it: a loop carries one value after the other in the same bytes."""
+        c = self.space.columns
+        held = self.space.held[c["allocation"][row]] if c["is_phi"][row] else [row]
+        return [one for one in held if c["size_bytes"][one] == c["size_bytes"][row]]
 
     def _return_less(self) -> None:
         """Take the addresses of outputs that are no longer returned off the table of results.
@@ -222,7 +238,7 @@ class Plan:
         """
         space, c = self.space, self.space.columns
         dropped = [row for row, edit in self._lives.items() if edit.kind in ("free", "remove") and row in space.results]
-        dropped = [row for row in dropped if c["role"][row] == "output"]
+        dropped = [row for row in dropped if c["role"][row] != "parameter"]
         if not dropped:
             return
         left = [row for row in dropped if not self._rows.get(row)]
@@ -293,8 +309,8 @@ class Plan:
         for shape, rows in by_shape.items():
             # Several leaves of one argument have its number, and stand in their order.
             rows.sort(key=lambda row: (c["parameter"][row] or 0, c["value_id"][row]))
-            outputs = [one for one in self.space.outputs if (one.array_shape, one.size_bytes) == shape]
-            outputs.sort(key=lambda one: (self.space.results.get(one.row, 0), one.birth, one.allocation))
+            place = self.space.results
+            outputs = sorted(self._outputs(*shape), key=lambda one: (place.get(one.row, 0), one.birth, one.allocation))
             pairs |= {row: self._judged(row, output) for row, output in zip(rows, outputs, strict=False)}
         self.applied = [
             one._replace(label=pairs[one.row][0], why=_IN_PLACE + pairs[one.row][1])
@@ -336,7 +352,7 @@ class Plan:
         """
         shape = array_shape(self.space.columns["shape"][row])
         size = self.space.allocations[self.space.columns["allocation"][row]][1]
-        fitting = [one for one in self.space.outputs if (one.array_shape, one.size_bytes) == (shape, size)]
+        fitting = self._outputs(shape, size)
         left = [one for one in fitting if self.fixed[one.allocation] == one.size_bytes]
         if not left:
             why = "left that could take its place: others do" if fitting else _NO_OUTPUT

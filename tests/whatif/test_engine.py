@@ -269,6 +269,25 @@ def test_what_stands_in_an_output_before_it_needs_a_place_beside_a_donated_param
     assert (44, 44 + 24) == (outcome.after.reserved_low_bytes, outcome.after.reserved_high_bytes)
 
 
+def test_a_result_that_is_no_longer_returned_takes_no_parameter_s_place():
+    """JAX pairs what the program still returns."""
+    values = [("parameter", 32, 0, LARGE), ("output", 32, 2, LARGE), ("output", 32, 3, LARGE)]
+    space = space_without_arena(*values, operands={1: [0], 2: [1]}, results=[1, 2])
+    found = compute(space, [Edit("free", "v1"), Edit("donate", "v0")])
+    assert ["exact", "bound"] == [one.label for one in found.applied]
+    assert (32, 32) == (found.after.reserved_low_bytes, found.after.reserved_high_bytes)
+
+
+def test_what_a_loop_carries_goes_with_its_result():
+    """The values before the result, in the same bytes, are computed for it alone: a compiler may leave them out."""
+    space = space_without_arena(("parameter", 12, 0, SMALL), ("output", 32, 3, LARGE), ("output", 32, 1, LARGE))
+    space.columns["is_phi"][1], space.columns["allocation"][2], space.columns["end"][2] = True, 1, 3
+    allocations = {0: ("parameter", 12), 1: ("output", 32)}
+    space = Space(0, space.columns, space.uses, space.operands, allocations, ALIGNMENT)
+    found = compute(space, [Edit("free", "v1")]).after
+    assert (12, 12 + 32) == (found.reserved_low_bytes, found.reserved_high_bytes)
+
+
 def test_temporaries_may_stand_where_something_else_made_room():
     """What stood in the output goes elsewhere, and another value takes the place of the donated parameter before it."""
     kinds = [("parameter", 0), ("output", 5), ("output", 2), ("temp", 3), ("temp", 4)]
