@@ -340,6 +340,14 @@ def test_an_accept_file_and_later_runs_decide_the_state_of_growth(example_wareho
     assert all(row["newest_bytes"] > row["before_bytes"] for row in states["new"])
 
 
+def test_the_index_counts_new_growth_as_the_page_it_leads_to(site: Path):
+    """Each upgrade with relevant growth, with the programs that are new on its own page."""
+    found = re.findall(r'<a href="(triage/[^"]+)"><bdi>.*: (\d+) new, at most', (site / "index.html").read_text())
+    assert found
+    for address, count in found:
+        assert f"<dt>new</dt><dd>{count}</dd>" in (site / address).read_text(), address
+
+
 def test_open_serves_the_site_to_this_machine_only(blank_warehouse: Path, site: Path, tmp_path: Path, monkeypatch):
     """On 127.0.0.1, from a cache, where only what has changed is made anew; who asks by another name is refused."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

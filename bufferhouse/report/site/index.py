@@ -153,12 +153,12 @@ class Index:
         return Made(INDEX, text, figures(INDEX, told, everything))
 
     def _untriaged(self) -> list[tuple[str, str]]:
-        """Return the newest upgrades with growth that is new, with their addresses."""
+        """Return the newest upgrades with growth that is new, some of it relevant, with their addresses."""
         found = []
         for one in reversed(self._triage.upgrades.values()):
-            new = [row for row in self._triage.movers(one) if row["state"] == NEW and row["is_relevant"]]
-            if new:
-                most = human_bytes(new[0]["delta_bytes"], signed=True)
+            new = [row for row in self._triage.movers(one) if row["state"] == NEW]
+            if any(row["is_relevant"] for row in new):
+                most = human_bytes(max(row["delta_bytes"] for row in new), signed=True)
                 found.append((f"{one.title}: {len(new):,} new, at most {most}", one.address))
             if len(found) == 8:
                 break
