@@ -105,7 +105,8 @@ def _target(column: str, models: Mapping[str, Model]) -> tuple[Model, str]:
     table, _, name = column.rpartition(".")
     if not table:
         raise UsageError(f"expected a mart, or MODEL.COLUMN, such as peak_memory.reserved_bytes, found {column!r}")
-    table = _newest(table, models)
+    # A layer alone is no model: then the last part is its name.
+    table = column if table in {model.partition(".")[0] for model in models} else _newest(table, models)
     if table not in models:
         raise UsageError(f"there is no model {table}{did_you_mean(table, models)}")
     if name not in models[table].columns:

@@ -96,6 +96,7 @@ def test_a_pointer_is_the_newest_version():
 WRONG = {
     "peak_memry.reserved_bytes": "there is no model marts.peak_memry; did you mean 'marts.peak_memory_v1'?",
     "peak_memory.reserved_byte": "marts.peak_memory_v1 has no column 'reserved_byte'; did you mean 'reserved_bytes'?",
+    "marts.footprnt": "there is no model marts.footprnt; did you mean 'marts.footprint_v1'?",
     "peak_memory.zzz": "marts.peak_memory_v1 has no column 'zzz'",
     "reserved_bytes": "expected a mart, or MODEL.COLUMN, such as peak_memory.reserved_bytes, found 'reserved_bytes'",
 }
