@@ -172,6 +172,7 @@ def chosen(space: Space, edit: Edit) -> list[int]:
         ]
     if not found:
         near = did_you_mean(name.partition("{")[0], dict.fromkeys(space.columns["instruction"]), 3)
+        near = f"; did you mean 'parameter={name}' or '#{name}'?" if name.isdigit() else near
         raise UsageError(
             f"{edit}: no value with a live range in memory space {space.memory_space} is named {name!r}{near}"
         )

@@ -92,6 +92,7 @@ def test_a_capacity_is_met_with_the_fewest_values_or_said_to_be_out_of_reach(exa
     ("words", "message"),
     [
         (["--edit", "remove:no_such_value"], "no value with a live range in memory space 0 is named 'no_such_value'"),
+        (["--edit", "donate:0"], "is named '0'; did you mean 'parameter=0' or '#0'?"),
         (["--edit", "free:parameter=0"], "is a parameter, which its caller keeps: donate it first"),
         (["--edit", "fre:parameter=0"], "found 'fre'; did you mean 'free'?"),
         (["--edit", "shrink:parameter=0:"], "expected an element type such as bf16 at the end"),
