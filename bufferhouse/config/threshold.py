@@ -34,7 +34,7 @@ class Threshold(NamedTuple):
         units = ["B"] if exact else [*reversed(_UNITS)]
         unit = next(unit for unit in units if self.size_bytes % _UNITS[unit] == 0 or unit == "B")
         size = [f"{self.size_bytes // _UNITS[unit]:,} {unit}"] if self.size_bytes else []
-        return ", ".join([*([f"{self.share * 100:g} %"] if self.share else []), *size]) or "1 B"
+        return " and ".join([*([f"{self.share * 100:g} %"] if self.share else []), *size]) or "1 B"
 
 
 def reshaped_mode(text: str, name: str = "reshaped") -> str:

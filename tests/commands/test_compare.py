@@ -135,7 +135,7 @@ def test_github_reads_one_command_a_line(compare, tmp_path: Path):
     assert 1 == said.code
     error, warning, notice = said.out.splitlines()
     assert error.startswith("::error title=bufferhouse::jit_cnn_train_step, ")
-    assert "5.1 MiB → 6.4 MiB (+1.3 MiB, +25.5%25), limit 5 %25, 1 MiB; main cause: " in error
+    assert "5.1 MiB → 6.4 MiB (+1.3 MiB, +25.5%25), limit 5 %25 and 1 MiB; main cause: " in error
     assert warning.startswith(
         "::warning title=bufferhouse::nothing grew over the limit for jit_nothing in memory space 0"
     )

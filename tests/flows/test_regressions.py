@@ -59,7 +59,7 @@ def test_growth_over_the_limit_is_told(prefect_server, upgraded, told):
     [(run, before, message, offenders)] = [event for event in told if event[0] == AFTER]
     assert (AFTER, BEFORE) == (run, before)
     assert (
-        f"run {AFTER}: 1 program grew by at least 5 %, 1 MiB since {BEFORE}, most of all jit_cnn_train_step by "
+        f"run {AFTER}: 1 program grew by at least 5 % and 1 MiB since {BEFORE}, most of all jit_cnn_train_step by "
         "1.3 MiB, main cause now alive at the peak +1.6 MiB"
     ) == message
     expected = next(

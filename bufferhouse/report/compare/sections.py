@@ -131,7 +131,7 @@ def totals_section(comparison: Comparison, *, exact: bool = False) -> list[Secti
     lines = [
         f"Metric: {METRIC_NAMES[comparison.metric]}. Programs are matched by name and entry signature; bytes are sums "
         "over the programs in both runs.",
-        f"A change is relevant from {comparison.relevant.said(exact=exact)} on.",
+        f"A change is relevant if it is at least {comparison.relevant.said(exact=exact)}.",
     ]
     places = {(row["platform"], row["memory_space"], row["program_id"]) for row in comparison.programs}
     if len(places) < len(comparison.programs):
