@@ -140,7 +140,7 @@ def test_github_reads_one_command_a_line(compare, tmp_path: Path):
         "::warning title=bufferhouse::nothing grew over the limit for jit_nothing in memory space 0"
     )
     assert notice.startswith(f"::notice title=bufferhouse::{BEFORE} → {AFTER}: ")
-    assert "1 program over 5 %25, 1 MiB, 0 accepted" in notice
+    assert "1 program over 5 %25 and 1 MiB, 0 accepted" in notice
 
 
 def spaced_runs(folder: Path) -> list[Path]:
