@@ -189,7 +189,7 @@ def blame(
 ) -> None:
     """Show a program from run to run: the first run of every change, and the causes of the change.
 
-    Example: bufferhouse blame jit_train_step --memory-space 1
+    Example: bufferhouse blame jit_scan_rnn --memory-space 1
     """
     from bufferhouse.config.threshold import METRICS
     from bufferhouse.report.compare.history import blame_text, read_blame

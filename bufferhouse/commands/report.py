@@ -79,7 +79,7 @@ def report_program(
 ) -> None:
     """Show one program of one run: its memory over the schedule, the values at its peak, and its bytes by kind.
 
-    Example: bufferhouse report program jit_train_step --run latest --html program.html
+    Example: bufferhouse report program jit_cnn_train_step --run latest --html program.html
     """
     if truth:
         _report_truth(program, run, warehouse, source, html, output_format, exact=exact, wait=wait)
@@ -139,7 +139,7 @@ def report_run(
 ) -> None:
     """Show one run: its programs by size, its largest blocks, its donation candidates and its constants.
 
-    Example: bufferhouse report run latest:track=nightly --html run.html
+    Example: bufferhouse report run latest:track=release --html run.html
     """
     from bufferhouse.report.run.data import read_run
     from bufferhouse.report.run.text import run_text

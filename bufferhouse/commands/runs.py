@@ -101,7 +101,7 @@ def runs_rm(
 ) -> None:
     """Remove runs, and the contents that no other run holds, after asking. Beside --yes names must be whole.
 
-    Example: bufferhouse runs rm latest:track=nightly --plan
+    Example: bufferhouse runs rm latest:track=release --plan
     """
     from bufferhouse.warehouse.retention import planned, remove_runs
     from bufferhouse.warehouse.run_names import find, find_whole

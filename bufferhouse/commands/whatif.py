@@ -62,7 +62,7 @@ def whatif(
     Each edit is labelled exact, bound or estimate, and says why. The page has the map before and after. Exit 1 if
     --fit finds no set of edits that fits.
 
-    Example: bufferhouse whatif jit_train_step --edit donate:parameter=0 --edit remat:fusion.12
+    Example: bufferhouse whatif jit_cnn_train_step --edit remat:conv_general_dilated.5 --edit shrink:wrapped_iota:s8
     """
     from bufferhouse.report.whatif.data import read_change
     from bufferhouse.report.whatif.text import change_text
@@ -116,7 +116,7 @@ def savings(
 ) -> None:
     """Rank single edits of a program by what they take off its peak, and the values of one op_name or source line.
 
-    Example: bufferhouse savings jit_train_step --kind remat
+    Example: bufferhouse savings jit_cnn_train_step --kind remat
     """
     from bufferhouse.report.whatif.data import read_savings
     from bufferhouse.report.whatif.text import savings_text

@@ -28,7 +28,7 @@ _INTRODUCTION = """\
 Questions that people ask of buffer assignments, each a statement that runs as it is written:
 
     bufferhouse query --list
-    bufferhouse query --ask biggest_at_peak --param program=jit_train% --param rows=5
+    bufferhouse query --ask biggest_at_peak --param program=jit_cnn% --param rows=5
 
 Each reads marts, and staging where no mart has the answer. Parameters ending in `_bytes` also take what XLA
 prints, such as `1.17G` or `68.00MiB`. To make a question your own, copy its file and ask it with `query -f`.

@@ -1,5 +1,4 @@
--- Which arguments could be donated, because an output has their shape and size (those with is_in_this_schedule are a lower
--- bound: they are free when the output is born, in a schedule that was made without donation; with it there is another)?
+-- Which arguments could be donated, because an output has their shape and size?
 -- topic: Capacity
 -- param: program = '%'  pattern of program names
 -- param: rows = 20  rows at most
@@ -17,7 +16,7 @@ SELECT
     TRUE AS has_same_shape,  -- of all: only such a donation is used
     c.size_bytes,
     CAST(SUM(c.size_bytes) OVER (PARTITION BY c.dump_id, c.memory_space) AS BIGINT) AS program_bytes,
-    c.is_in_this_schedule
+    c.is_in_this_schedule  -- free when the output is born; with donation the compiler makes another schedule
 FROM marts.donation_candidates_v2 AS c
 INNER JOIN (
     SELECT dump_id, MAX(program_name) AS program_name

@@ -1,12 +1,15 @@
 """The help of every verb has an example, and the example is a call that the verb takes."""
 
 import shlex
+import shutil
+from pathlib import Path
 
 import click
 import pytest
 import typer
 
 from bufferhouse.cli import app
+from tests.command_line import call
 
 ROOT = typer.main.get_command(app)
 
@@ -18,18 +21,47 @@ def verbs(command: click.Command, name: str = "bufferhouse"):
 
 
 VERBS = dict(verbs(ROOT))
+# Their examples name programs and runs of examples/fleet.
+SHOWN = (
+    *("query", "programs", "compare", "blame", "determinism", "whatif", "savings", "export", "check", "stats"),
+    *(
+        "models",
+        "lineage",
+        "report fleet",
+        "report program",
+        "report run",
+        "runs ls",
+        "runs set",
+        "runs rm",
+        "runs pin",
+    ),
+)
+
+
+def example_of(name: str) -> str:
+    """Return the example in the help of a verb."""
+    lines = (VERBS[name].help or "").splitlines()
+    (example,) = [line.removeprefix("Example: ") for line in lines if line.startswith("Example: ")]
+    return example
 
 
 @pytest.mark.parametrize("name", VERBS)
 def test_each_help_has_an_example_that_its_verb_takes(name):
     """Options and arguments are read as of a real call; nothing is carried out."""
-    (example,) = [
-        line.removeprefix("Example: ") for line in (VERBS[name].help or "").splitlines() if line.startswith("Example: ")
-    ]
+    example = example_of(name)
     assert example.startswith(name.replace("report compare", "compare"))  # which it is an alias of
-    for call in example.split(" && "):
-        command, (verb, *words) = ROOT, shlex.split(call)
+    for one in example.split(" && "):
+        command, (verb, *words) = ROOT, shlex.split(one)
         assert "bufferhouse" == verb
         while words and words[0] in getattr(command, "commands", {}):
             command = command.commands[words.pop(0)]
         command.make_context(verb, words)
+
+
+def test_examples_run_on_the_example_fleet(example_warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Who copies an example after `make demo` gets an answer."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", str(shutil.copy(example_warehouse, tmp_path)))
+    for verb in SHOWN:
+        outcome = call(*shlex.split(example_of(f"bufferhouse {verb}"))[1:])
+        assert 0 == outcome.code, (verb, outcome.err)

@@ -134,5 +134,5 @@ def _said(line: str, records: list[Record], question: str | None) -> list[str]:
     """Return what is said of a table; of one that ends at a limit, where there are more rows."""
     if len(records) < SHOWN_WASTE:
         return [line]
-    more = f"; bufferhouse query --ask {question} --param rows=N lists more" if question else ""
-    return [line, f"The first {SHOWN_WASTE} rows{more}."]
+    more = f" bufferhouse query --ask {question} looks at all runs, one memory space at a time." if question else ""
+    return [line, f"The first {SHOWN_WASTE} rows.{more}"]
