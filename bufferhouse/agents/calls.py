@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from bufferhouse.redaction import said
 
 MOST_CHARACTERS = 100_000  # of all arguments of a call
 _AT_ONCE = 2  # processes
+_OPTION = re.compile(r"^--([a-z-]+)(?=[: ])")  # at the head of a message: the argument here has its name, with `_`
 _START_SECONDS = 10.0  # that a process may need before it begins, on a busy machine
 
 
@@ -57,7 +59,7 @@ class Calls:
             raise UsageError(f"{tool} failed; the messages of the server say why")
         found = json.loads(ended.stdout)
         if "refused" in found:
-            raise UsageError(found["refused"])
+            raise UsageError(_OPTION.sub(lambda option: option[1].replace("-", "_"), found["refused"]))
         return found["answer"]
 
     async def _run(self, text: str) -> subprocess.CompletedProcess[bytes]:

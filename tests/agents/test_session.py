@@ -46,6 +46,7 @@ def growth(example_warehouse):
             await refused(client, "compare", before="previous", after="latest", progam="jit_x"),
         ]
         found["wrong"] = [await refused(client, "query"), await refused(client, "list_runs", limit=0)]
+        found["wrong"].append(await refused(client, "whatif", program="jit_fft", fit="much"))
         return found
 
     return session(example_warehouse, script)
@@ -119,6 +120,7 @@ def test_an_argument_that_is_wrong_is_told_in_a_line(growth):
     assert [
         "query: expected the argument sql",
         "list_runs: limit: Input should be greater than or equal to 1, found '0'",
+        "Error executing tool whatif: fit: expected a size such as 15.75GiB, found 'much'",
     ] == growth["wrong"]
 
 

@@ -101,8 +101,12 @@ def test_a_capacity_is_met_with_the_fewest_values_or_said_to_be_out_of_reach(exa
         (["--fit", "much"], "expected a size such as 15.75GiB, found 'much'"),
         (["--means", "remat"], "--means: expected --fit beside it"),
         (["--fit", "1G", "--means", "shard"], "--means: expected free, remove, donate"),
-        (["--edit", "reschedule", "--memory-space", "9"], "--memory-space: expected one of the program, 0"),
-        ([], "expected edits (--edit, --edits), or a capacity"),
+        (["--edit", "reschedule", "--memory-space", "9"], "has nothing in memory space 9; its memory spaces: 0"),
+        (
+            [],
+            "either edits (--edit, --edits) or a capacity that edits are to be found for (--fit), found neither",
+        ),
+        (["--edit", "reschedule", "--fit", "1MiB"], "(--fit), found both"),
     ],
 )
 def test_what_cannot_be_answered_says_why(example_warehouse: Path, words: list[str], message: str):

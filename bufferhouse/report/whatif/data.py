@@ -12,6 +12,7 @@ from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.opening import opened
 from bufferhouse.report.program.data import asked_of, find_dump
 from bufferhouse.report.program.savings import maps_of
+from bufferhouse.report.text.figures import printable
 from bufferhouse.warehouse.open import Place
 from bufferhouse.whatif.edits import Edit
 from bufferhouse.whatif.fitting import Fit, fit
@@ -77,11 +78,14 @@ def read_change(
 
     Raises:
         UsageError: there is no such program or memory space, the dump has no live ranges, an edit names nothing or no
-            candidate, or neither edits nor a capacity are given.
+            candidate, or edits and a capacity are both given, or neither.
         NothingToShow, WarehouseBusy, WarehouseError: as `read_program`.
     """
     if bool(edits) == (capacity_bytes is not None):
-        raise UsageError("expected edits (--edit, --edits), or a capacity that edits are to be found for (--fit)")
+        raise UsageError(
+            "expected either edits (--edit, --edits) or a capacity that edits are to be found for (--fit), found "
+            + ("both" if edits else "neither")
+        )
     with _subject(path, word, memory_space, run, sources, wait) as (con, subject):
         found = None
         if capacity_bytes is not None:
@@ -128,8 +132,8 @@ def _subject(
                 dump_id=dump["dump_id"],
             ).fetchall()
             raise UsageError(
-                f"--memory-space: expected one of the program, {', '.join(str(one) for (one,) in known) or 'none'}; "
-                f"found {memory_space}"
+                f"{printable(dump['program_name'], 120)} has nothing in memory space {memory_space}; its memory "
+                "spaces: " + (", ".join(str(one) for (one,) in known) or "none")
             )
         yield con, Subject(name, dump, space, note)
 
