@@ -18,7 +18,7 @@ from bufferhouse.messages.message import read_messages
 from bufferhouse.messages.rules import RULES, Parts, capacity_bytes, reproduce
 from bufferhouse.oom.finding import Finding, explain, record
 from bufferhouse.query.statements import Record
-from bufferhouse.report.oom.text import oom_text
+from bufferhouse.report.oom.text import _PARTS, _bar, oom_text
 from bufferhouse.whatif.chips import CHIPS
 from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.space import read_space
@@ -443,3 +443,10 @@ def test_a_line_that_is_not_understood_is_an_annotation(tmp_path):
         f"::error title=bufferhouse oom::{path}:1:21: expected a message that is known, whole in its line, found "
     )
     assert (1, True) == (said.code, said.out.startswith(expected))
+
+
+def test_the_longest_bar_keeps_its_line():
+    """A part of twice the capacity and more, on a page and in a terminal of 80, behind the longest cells there are."""
+    bar = _bar(5, 1)
+    before = f"{'fragmentation'}  {'1023.9 MiB'}  "
+    assert len(bar) <= min(_PARTS[-1].limit, 80 - len(before))

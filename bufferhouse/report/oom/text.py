@@ -13,7 +13,7 @@ from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
 
-_BAR = 40  # characters for the capacity
+_BAR = 24  # characters for the capacity: twice as many and the line between fit a terminal of 80
 _SAID = {
     "T4": "The compiler gave up early, before it assigned buffers: there is no dump, and the figure is its estimate.",
     "T7": "One value is too large for an address of this chip, however much memory there is.",
