@@ -348,6 +348,15 @@ def test_the_index_counts_new_growth_as_the_page_it_leads_to(site: Path):
         assert f"<dt>new</dt><dd>{count}</dd>" in (site / address).read_text(), address
 
 
+def test_a_table_says_what_it_does_not_show_without_javascript(site: Path):
+    """The movers of the index: what stands in the page, and the number of the others, are all of them."""
+    text = (site / "index.html").read_text()
+    table = text[text.index('<table id="movers"') :]
+    [said] = re.findall(r"^<noscript>.*?Not shown: (\d+) more rows", table[: table.index("<h2")], re.S | re.M)
+    movers = json.loads((site / "index.json").read_text())["answers"]["movers"]["rows"]
+    assert len(movers) == int(said) + table[: table.index("</table>")].count("<tr>") - 1
+
+
 def test_open_serves_the_site_to_this_machine_only(blank_warehouse: Path, site: Path, tmp_path: Path, monkeypatch):
     """On 127.0.0.1, from a cache, where only what has changed is made anew; who asks by another name is refused."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
