@@ -26,7 +26,8 @@ KEYS = (
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _LAUNCHER = re.compile(
     r"(?:\[?(?:rank|default) ?[0-9]+\]?:?|\[[0-9]+(?:,[0-9]+)?\](?:<std(?:err|out)>:|:)"
-    r"|\[(?:worker|host|task|process)[ -]?[0-9]+\]:?|\[pod/[^\]\s]+\]|[\w.\-]+ *\|(?= |$)"  # kubectl; docker compose
+    r"|\[(?:worker|host|task|process)[ -]?[0-9]+\]:?|(?:worker|host|task|process|node)[ _-]?[0-9]+:(?= |$)"  # pdsh
+    r"|\[pod/[^\]\s]+\]|[\w.\-]+ *\|(?= |$)"  # kubectl; docker compose
     r"|\((?:[\w.\-]+ )*(?:pid|rank)=[0-9]+[^)\n]*\)|[0-9]+:(?= )"
     r"|[\w.\-]+ [\w./\-]+\[[0-9]+\]:(?= |$))[ \t]?"  # journald and syslog, behind the time
 )

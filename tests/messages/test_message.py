@@ -167,7 +167,7 @@ def test_a_listing_gives_its_allocations():
         "2026-11-26T19:22:25.123456789Z stderr F ", "2026-11-26T19:22:25.1234567Z ", "[2026-11-26 19:22:25] ",
         "2026-11-26 19:22:25,123 ERROR ", "2026-11-26 19:22:25,123 - root - ERROR - ", "[19:22:25] ",
         "Nov 26 19:22:25 host python[123]: ", "2026-11-26T19:22:25+0000 host python[123]: ", "worker-1  | ",
-        "[pod/train-0/main] ", "[1,3]<stderr>:", "[worker-3] ", "E       ",
+        "[pod/train-0/main] ", "[1,3]<stderr>:", "[worker-3] ", "worker-0: ", "node001: ", "E       ",
         "2026-11-26T19:22:25.1Z stderr F [rank3]: E1122 17:30:32.022086    1167 file.cc:658] ",
     ],
 )  # fmt: skip
