@@ -308,7 +308,7 @@ class _Reader:
             message.faults.append(f"it is cut within allocation {self._block['number']} of its listing")
             self._block = None
         elif message.figure("used") and message.dialect in ("T1", "T2", "T6") and not message.figure("requirement"):
-            message.faults.append("it is cut before its listing")
+            message.faults.append("it is cut before its listing, or its lines begin with what is not known")
         message.faults += _contradictions(message)
 
     def _in_block(self, text: str) -> bool:
