@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 
@@ -16,7 +16,9 @@ from bufferhouse.tabulate.batch import ParsedBatch, without
 from bufferhouse.warehouse.lake.attach import LAKE, clear_away
 from bufferhouse.warehouse.lake.claims import Claims, file_key
 from bufferhouse.warehouse.lake.retry import passes, patiently
-from bufferhouse.warehouse.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bufferhouse.warehouse.lake.lake import Lake
 
 T = TypeVar("T")
 _PAUSE_SECONDS = 0.2
@@ -46,7 +48,7 @@ def fenced_transaction(con: duckdb.DuckDBPyConnection, claims: Claims) -> Iterat
     claims.ended()
 
 
-def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[ParsedBatch], T]) -> T:
+def load_claimed(warehouse: "Lake", parsed: ParsedBatch, load: Callable[[ParsedBatch], T]) -> T:
     """Load a batch of which all contents and files are claimed, and try again after a fault; then nothing is claimed.
 
     What is not claimed yet is claimed first, or again where the session was lost meanwhile. What others have taken over
@@ -62,6 +64,7 @@ def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[Pars
 
     def attempt() -> T:
         if is_again:
+            warehouse.wake()
             clear_away(warehouse.con)
         if needed <= claims.held:
             return load(parsed)

@@ -35,7 +35,7 @@ class Lake(Warehouse):
         except attach.NoLake:
             attach.make_lake(self.address, wait=self.wait)
             self.con = attach.open_lake(self.address, read_only=False, wait=self.wait)
-        stack.callback(close_writer, self.con)
+        stack.callback(lambda: close_writer(self.con))
         if self.address.is_postgres:
             # First of all: nobody removes rows while models are computed from them.
             self.claims = stack.enter_context(Claims(self.address.connection_string))
@@ -69,6 +69,21 @@ class Lake(Warehouse):
             if not self.con.execute("SELECT 1 FROM meta.models LIMIT 1").fetchall():
                 raise
             # Another worker builds them: until it is done, loads are computed by those of before.
+
+    def wake(self) -> None:
+        """Open the lake anew where DuckDB answers nothing more: a fatal error ends all work on its connection.
+
+        Raises:
+            WarehouseBusy: the catalog does not answer.
+        """
+        try:
+            self.con.execute("SELECT 1")
+        except (duckdb.FatalException, duckdb.ConnectionException):
+            close(self.con)
+            self.con = attach.open_lake(self.address, read_only=False, wait=self.wait)
+            if self.claims is not None:
+                self.contents = Contents(self.con, self.claims)
+            settle(self.con)
 
     def open_to_read(self, *, is_long: bool = False) -> None:
         """Read the newest snapshot, and go on reading it."""
@@ -114,7 +129,11 @@ class Lake(Warehouse):
         return retry.passes(error)
 
     def persistently(self, what: Callable[[], T]) -> T:
-        return retry.patiently(what)
+        def attempt() -> T:
+            self.wake()
+            return what()
+
+        return retry.patiently(attempt)
 
     def load_persistently(self, parsed: "ParsedBatch", load: "Callable[[ParsedBatch], T]") -> T:
         if self.claims is None:

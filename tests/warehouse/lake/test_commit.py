@@ -34,3 +34,20 @@ def test_what_others_took_over_unseen_is_not_loaded_twice(empty_lake):
             assert 1 == load_parsed(quick, quicks).new_count
             assert (0, 1) == (later.result().new_count, later.result().known_count)
     assert [(1,)] == answer(empty_lake, "SELECT COUNT(*) FROM raw.dumps")
+
+
+def test_a_lake_is_opened_anew_where_duckdb_answers_nothing_more(empty_lake):
+    """As after a fatal error, or the end of its connection: what was begun is done on another."""
+    batch, used = parsed([small_dump(2)]), []
+
+    def attempt(_) -> tuple:
+        used.append(lake.con)
+        if len(used) == 1:
+            lake.con.close()
+        return lake.con.execute("SELECT COUNT(*) FROM raw.runs").fetchone()
+
+    with writing(empty_lake) as lake:
+        lake.load_persistently(batch, attempt)
+        assert (2, False) == (len(used), used[0] is used[1])
+        lake.con.close()
+        assert 1 == load_parsed(lake, batch).new_count
