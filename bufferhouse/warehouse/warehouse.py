@@ -138,6 +138,13 @@ class Warehouse(ABC):
         """Do what may meet a fault that passes; where there are such faults, it is done anew."""
         return what()
 
+    def wake(self) -> None:  # noqa: B027 - what ends that of a file ends the command
+        """Open the warehouse anew where DuckDB answers nothing more: a fatal error ends all work on its connection.
+
+        Raises:
+            WarehouseBusy: the catalog of a lake does not answer.
+        """
+
     def evict(self) -> None:  # noqa: B027 - most have nothing to do
         """Give back memory that holds only what the storage has, too."""
 

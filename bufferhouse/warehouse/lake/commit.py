@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import duckdb
 
@@ -16,9 +16,7 @@ from bufferhouse.tabulate.batch import ParsedBatch, without
 from bufferhouse.warehouse.lake.attach import LAKE, clear_away
 from bufferhouse.warehouse.lake.claims import Claims, file_key
 from bufferhouse.warehouse.lake.retry import passes, patiently
-
-if TYPE_CHECKING:
-    from bufferhouse.warehouse.lake.lake import Lake
+from bufferhouse.warehouse.warehouse import Warehouse
 
 T = TypeVar("T")
 _PAUSE_SECONDS = 0.2
@@ -48,7 +46,7 @@ def fenced_transaction(con: duckdb.DuckDBPyConnection, claims: Claims) -> Iterat
     claims.ended()
 
 
-def load_claimed(warehouse: "Lake", parsed: ParsedBatch, load: Callable[[ParsedBatch], T]) -> T:
+def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[ParsedBatch], T]) -> T:
     """Load a batch of which all contents and files are claimed, and try again after a fault; then nothing is claimed.
 
     What is not claimed yet is claimed first, or again where the session was lost meanwhile. What others have taken over

@@ -71,11 +71,6 @@ class Lake(Warehouse):
             # Another worker builds them: until it is done, loads are computed by those of before.
 
     def wake(self) -> None:
-        """Open the lake anew where DuckDB answers nothing more: a fatal error ends all work on its connection.
-
-        Raises:
-            WarehouseBusy: the catalog does not answer.
-        """
         try:
             self.con.execute("SELECT 1")
         except (duckdb.FatalException, duckdb.ConnectionException):
