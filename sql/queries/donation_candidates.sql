@@ -13,7 +13,7 @@ SELECT
     c.output_name,
     c.output_shape,
     c.birth_position,
-    TRUE AS has_same_shape,  -- of all: only such a donation is used
+    TRUE AS has_same_shape,  -- of all: JAX before 0.8 uses no other
     c.size_bytes,
     CAST(SUM(c.size_bytes) OVER (PARTITION BY c.dump_id, c.memory_space) AS BIGINT) AS program_bytes,
     c.is_in_this_schedule  -- free when the output is born; with donation the compiler makes another schedule

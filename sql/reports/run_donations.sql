@@ -68,7 +68,7 @@ SELECT
     parameter_shape,  -- Its shape.
     output_name,  -- Instruction that defines the output.
     output_shape,  -- Its shape.
-    'yes' AS same_shape,  -- Of all: JAX demands that the shapes agree.
+    'yes' AS same_shape,  -- Of all: JAX before 0.8 demands that the shapes agree.
     CASE WHEN has_live_ranges THEN CASE WHEN is_meeting THEN 'yes' ELSE 'no' END END
         AS in_place,  -- Whether one instruction does both: reads, writes; null without live ranges.
     CASE WHEN has_live_ranges THEN CASE WHEN is_in_this_schedule THEN 'yes' ELSE 'no' END END
