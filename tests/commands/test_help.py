@@ -23,19 +23,9 @@ def verbs(command: click.Command, name: str = "bufferhouse"):
 VERBS = dict(verbs(ROOT))
 # Their examples name programs and runs of examples/fleet.
 SHOWN = (
-    *("query", "programs", "compare", "blame", "determinism", "whatif", "savings", "export", "check", "stats"),
-    *(
-        "models",
-        "lineage",
-        "report fleet",
-        "report program",
-        "report run",
-        "runs ls",
-        "runs set",
-        "runs rm",
-        "runs pin",
-    ),
-)
+    "query", "programs", "compare", "blame", "determinism", "whatif", "savings", "export", "check", "stats", "models",
+    "lineage", "report fleet", "report program", "report run", "runs ls", "runs set", "runs rm", "runs pin",
+)  # fmt: skip
 
 
 def example_of(name: str) -> str:
