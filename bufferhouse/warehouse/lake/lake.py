@@ -124,11 +124,7 @@ class Lake(Warehouse):
         return retry.passes(error)
 
     def persistently(self, what: Callable[[], T]) -> T:
-        def attempt() -> T:
-            self.wake()
-            return what()
-
-        return retry.patiently(attempt)
+        return retry.patiently(what)
 
     def load_persistently(self, parsed: "ParsedBatch", load: "Callable[[ParsedBatch], T]") -> T:
         if self.claims is None:
@@ -208,6 +204,7 @@ class Lake(Warehouse):
         return f"{self.address.name}, snapshot {attach.snapshot_of(self.con)}"
 
     def _known_contents(self, dump_ids: list[int]) -> dict[int, tuple[str, int]]:
+        self.wake()  # this is asked before each load
         if self.claims is not None:
             known = self.contents.known(dump_ids)
             if known is not None:
