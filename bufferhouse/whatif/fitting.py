@@ -152,7 +152,7 @@ class _Search:
         """Return what the space takes at least if every value that an edit could take is gone."""
         plan = self._plan([])
         gone = {one.row for one in self.candidates if one.edit.kind != "donate"}
-        gone |= {row for one in self.candidates if one.edit.kind == "donate" for row in self._outputs(one.row)}
+        gone = gone.union(*(self.space.places_for(one.row) for one in self.candidates if one.edit.kind == "donate"))
         gone = gone.union(*map(self.space.tables_of, gone))
         left = [at for at, row in enumerate(plan.slots.value) if row not in gone]
         plan.slots.keep(left)
@@ -164,12 +164,6 @@ class _Search:
             if kind != ARENA and (index not in held or (kind == "parameter" and index not in resized))
         )  # fmt: skip
         return fixed + lower_bound(plan.slots, self.space.alignment)
-
-    def _outputs(self, row: int) -> list[int]:
-        size = self.space.allocations[self.space.columns["allocation"][row]][1]
-        return [
-            other for one in self.space.outputs if one.size_bytes == size for other in self.space.held[one.allocation]
-        ]
 
     def _plan(self, chosen: Iterable[_Candidate]) -> Plan:
         self.work.pay(len(self.slots.value))

@@ -39,9 +39,7 @@ class Moments:
                 touched |= self.space.tables_of(row)
             if kind == "donate":
                 touched |= set(self.space.held[self.space.columns["allocation"][row]])
-                size = self.space.allocations[self.space.columns["allocation"][row]][1]
-                fitting = [one.allocation for one in self.space.outputs if one.size_bytes == size]
-                touched |= {other for allocation in fitting for other in self.space.held[allocation]}
+                touched |= self.space.places_for(row)
         bodies = {self.of_row[row] for row in touched if row in self.of_row}
         return self._small([at for body in sorted(bodies) for at in self.bodies[body]])
 

@@ -114,6 +114,11 @@ class Space:
         """Return the row of the table of results where it has the address of a value, which goes with the value."""
         return {self.table} if self.table is not None and row in self.results else set()
 
+    def places_for(self, row: int) -> set[int]:
+        """Return the rows in outputs of as many bytes as the allocation of a value: one of these may take its place."""
+        _, size = self.allocations[self.columns["allocation"][row]]
+        return {other for one in self.outputs if one.size_bytes == size for other in self.held[one.allocation]}
+
     def _read_operands(self) -> None:
         """Note who reads what where nothing but operands says it."""
         names, self.readers = self.columns["instruction"], [[] for _ in self.operands]
