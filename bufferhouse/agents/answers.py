@@ -141,7 +141,11 @@ def oom(place: Address, limits: Limits, run: str) -> Found:
         named = find(warehouse.con, run)
         messages = once(stored(warehouse.con, named.run_id))
         findings = explain(warehouse.con, messages, dumps(warehouse.con, named.run_name))
-        return _told(oom_text(findings, [], "json"), warehouse.note)
+        found = _told(oom_text(findings, [], "json"), warehouse.note)
+    if not findings:
+        nothing = f"no log that was ingested with the run {named.run_name} has a message about memory"
+        found["note"] = "; ".join(filter(None, [nothing, found["note"]]))
+    return found
 
 
 def whatif(

@@ -204,9 +204,6 @@ def _connection(warehouse: Address | None, source: list[str] | None, wait: float
         from bufferhouse.ingest.in_memory import in_memory
 
         with in_memory(source) as con:
-            # A sum over nothing has a row, and looks like an answer about the dumps.
-            if not con.execute("SELECT 1 FROM raw.runs LIMIT 1").fetchone():
-                say(f"bufferhouse: --from {', '.join(source)}: no dump was found there")
             yield con
         return
     from bufferhouse.commands.options import reading

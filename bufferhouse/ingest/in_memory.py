@@ -16,7 +16,7 @@ def in_memory(sources: Sequence[str], *, with_logs: bool = True) -> Iterator[duc
     """Yield a connection to a warehouse in memory that holds the dumps of `sources`.
 
     What is refused is said on standard error and in raw.rejects, as in any warehouse; archives that are passed by are
-    named, too.
+    named, too, and sources without a dump.
 
     Raises:
         UsageError, SourceUnavailable: a source cannot be read.
@@ -28,4 +28,7 @@ def in_memory(sources: Sequence[str], *, with_logs: bool = True) -> Iterator[duc
         refused = [*summary.reject_lines, *summary.unreadable, *summary.head_faults, *summary.log_notes]
         for line in [*refused, *summary.archive_lines()]:
             print(f"bufferhouse: {line}", file=sys.stderr)
+        if summary.endings is not None:
+            # A sum over nothing has a row, and looks like an answer about the dumps.
+            print(f"bufferhouse: {', '.join(sources)}: no dump was found there", file=sys.stderr)
         yield warehouse.con

@@ -132,7 +132,7 @@ def complete_runs(warehouse: Warehouse, runs: Mapping[str, Run | None]) -> dict[
     if not runs or _are_new(warehouse, runs):
         return {}
     columns = ("run_id", "run_name", "started_at", "started_at_source", "labels", *TEXTS, *NUMBERS)
-    sql = f"SELECT {', '.join(columns)} FROM raw.runs WHERE {_OF_NAMES}"
+    sql = f"SELECT {', '.join(columns)} FROM raw.runs WHERE {_OF_NAMES} ORDER BY run_id"
     rows = execute(warehouse.con, sql, names=list(runs)).fetchall()
     for row in rows:
         stored = dict(zip(columns, row, strict=True))
@@ -156,7 +156,7 @@ def other_facts(warehouse: Warehouse, runs: Mapping[str, Run]) -> dict[str, dict
     They are named as `set_facts` takes them, by the name of the run. When a run was complete may be said again.
     """
     columns = ("run_name", "labels", *TEXTS, *NUMBERS)
-    sql = f"SELECT {', '.join(columns)} FROM raw.runs WHERE {_OF_NAMES}"
+    sql = f"SELECT {', '.join(columns)} FROM raw.runs WHERE {_OF_NAMES} ORDER BY run_id"
     found = {}
     for row in execute(warehouse.con, sql, names=list(runs)).fetchall():
         stored = dict(zip(columns, row, strict=True))

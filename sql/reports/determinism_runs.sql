@@ -69,6 +69,7 @@ SELECT
     COUNT(*) FILTER (WHERE NOT is_judged AND effective_flags IS NOT NULL AND compiler_version IS NOT NULL)
         AS lone_run_count,  -- Those that share no program with another run of their compiler and flags.
     (SELECT COUNT(*) FROM programs) AS program_count,  -- Programs, of each compile target.
+    (SELECT COUNT(DISTINCT program_id) FROM programs) AS program_id_count,  -- Programs, whatever their compile target.
     (SELECT COUNT(*) FROM programs WHERE is_judged) AS judged_program_count,  -- Of these, those that could be judged.
     (SELECT COUNT(*) FROM programs WHERE NOT is_judged) AS unjudged_program_count  -- Those that could not.
 FROM by_run

@@ -50,6 +50,13 @@ def test_what_cannot_be_carried_out_is_told(example_warehouse, tool, arguments, 
         asked(example_warehouse, tool, **arguments)
 
 
+def test_a_run_without_a_message_about_memory_is_said(example_warehouse):
+    """An empty list alone would read as a run that fitted."""
+    found = asked(example_warehouse, "oom", run="latest")
+    assert [] == found["findings"]
+    assert "no log that was ingested with the run jaxlib-0.9.0 has a message about memory" == found["note"]
+
+
 def test_pages_are_the_whole(example_warehouse):
     """Asked page by page, a list is there once, and `pages` says where the next one begins."""
     whole = asked(example_warehouse, "list_programs", Page(0, 200))

@@ -58,7 +58,9 @@ def test_a_source_without_a_dump_is_said(tmp_path):
     (tmp_path / "train.log").write_text("step 1\n")
     outcome = call("query", COUNT, "--from", tmp_path, "--format", "csv")
     assert (0, "count_star()\n0\n") == (outcome.code, outcome.out)
-    assert f"bufferhouse: --from {tmp_path}: no dump was found there\n" == outcome.err
+    said = f"bufferhouse: {tmp_path}: no dump was found there\n"
+    assert said == outcome.err
+    assert said == call("report", "fleet", "--from", tmp_path).err
 
 
 def test_archives_that_are_passed_by_are_named(tmp_path):

@@ -104,6 +104,8 @@ def _judged(facts: Record) -> list[str]:
         f"two runs or more. Not judged: {counted(facts['unjudged_program_count'], 'program')} and "
         f"{counted(facts['unjudged_run_count'], 'run')}.",
     ]
+    if facts["program_id_count"] < facts["program_count"]:
+        lines[-1] += " A program counts once for each compile target."
     reasons = {
         "unflagged_run_count": "without known flags: bufferhouse runs set RUN xla_flags=… adds them",
         "unversioned_run_count": "without a compiler version: bufferhouse runs set RUN compiler_version=… adds it",
