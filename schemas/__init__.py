@@ -28,6 +28,7 @@ from schemas.packings import PACKINGS
 from schemas.peak_buffers import PEAK_BUFFERS
 from schemas.positions import POSITIONS
 from schemas.protos import PROTOS
+from schemas.pruned_runs import PRUNED_RUNS
 from schemas.rejects import REJECTS
 from schemas.runs import RUNS
 from schemas.schedule import SCHEDULE
@@ -69,6 +70,7 @@ TABLES = {
         OOM_ALLOCATIONS,
         OOM_RANKS,
         REJECTS,
+        PRUNED_RUNS,
     )
 }
 

@@ -28,7 +28,7 @@ def in_memory(sources: Sequence[str], *, with_logs: bool = True) -> Iterator[duc
         refused = [*summary.reject_lines, *summary.unreadable, *summary.head_faults, *summary.log_notes]
         for line in [*refused, *summary.archive_lines()]:
             print(f"bufferhouse: {line}", file=sys.stderr)
-        if summary.endings is not None:
+        if not summary.seen:
             # A sum over nothing has a row, and looks like an answer about the dumps.
             print(f"bufferhouse: {', '.join(sources)}: no dump was found there", file=sys.stderr)
         yield warehouse.con

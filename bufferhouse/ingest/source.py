@@ -27,6 +27,7 @@ from bufferhouse.sources.logs import Log
 from bufferhouse.sources.naming import Named
 from bufferhouse.sources.run import names_by_place
 from bufferhouse.version import __version__
+from bufferhouse.warehouse.retention import pruned_runs
 from bufferhouse.warehouse.runs import COMPLETED, complete_runs, declared_complete, other_facts
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -163,6 +164,8 @@ def choose(
     """
     discovery = seen.discovery
     known = known_runs(warehouse)
+    if source.is_configured and discovery.runs.keys() - known.keys():
+        _leave_out_pruned(warehouse, discovery, known, summary)
     fresh = unknown_files(warehouse, discovery, known, summary, rehash=rehash, others=others)
     are_any_known = bool(known.keys() & discovery.runs.keys())  # in a lake it takes long to ask for nothing
     complete = {name for name, run in discovery.runs.items() if run.labels.get(COMPLETED)}
@@ -475,15 +478,49 @@ def _parted(discovery: Discovery, others: Sequence[Discovery], chosen: Mapping[s
     return found
 
 
+def _leave_out_pruned(
+    warehouse: Warehouse, discovery: Discovery, known: Mapping[str, KnownRun], summary: Summary
+) -> None:
+    """Take out the runs that retention removed, unless a dump of theirs is newer than that: then it is one again."""
+    pruned = pruned_runs(warehouse.con)
+    roots = Counter(run.root for run in discovery.runs.values())
+    since = {}
+    for name, run in discovery.runs.items():
+        names = pruned.get(run.root)
+        if names is None or name in known:
+            continue
+        # It may have been renamed: then its place tells it, where no other run lies there.
+        if moment := names.get(name) or (max(names.values()) if roots[run.root] == 1 else None):
+            since[name] = moment.timestamp() * 1e9
+    if not since:
+        return
+    newer = {
+        dump.run_name for dump in discovery.dumps if (dump.mtime_ns or 0) > since.get(dump.run_name, float("inf"))
+    }
+    summary.pruned = dict(sorted(_take_out(discovery, since.keys() - newer).items()))
+
+
 def _leave_out(discovery: Discovery, name: str, fault: str) -> None:
-    """Take a run out of what was found, with its dumps and what logs say of them."""
-    kept = [dump.number for dump in discovery.dumps if dump.run_name != name]
-    discovery.refused.append(f"{fault}; {counted(len(discovery.dumps) - len(kept), 'dump')} left out")
+    """Take a run out of what was found, as a fault."""
+    count = _take_out(discovery, {name})[name]
+    discovery.refused.append(f"{fault}; {counted(count, 'dump')} left out")
+
+
+def _take_out(discovery: Discovery, names: Collection[str]) -> Counter[str]:
+    """Take runs out of what was found, with what logs say of them; return how many dumps they had."""
+    counts = Counter(dict.fromkeys(names, 0))
+    kept = array("L")
+    for dump in discovery.dumps:
+        if dump.run_name in names:
+            counts[dump.run_name] += 1
+        else:
+            kept.append(dump.number)
     discovery.dumps = discovery.dumps.only(kept)
-    del discovery.runs[name]
+    discovery.runs = {name: run for name, run in discovery.runs.items() if name not in names}
     for log in discovery.logs:
-        log.places = {run: path for run, path in log.places.items() if run != name}
+        log.places = {run: path for run, path in log.places.items() if run not in names}
     discovery.logs = [log for log in discovery.logs if log.places]
+    return counts
 
 
 def _is_stranger(warehouse: Warehouse, discovery: Discovery, name: str) -> bool:

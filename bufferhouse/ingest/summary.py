@@ -30,7 +30,8 @@ class Summary:
     for runs the name that their run.json says, `other_facts` what call or run.json say of them otherwise than the
     warehouse, `undescribed` are new runs without a compiler or a platform, `unread_keys` what the run.json of new runs
     has besides the keys that are read. `other_endings` counts by run the dumps that it has twice, as they lie there
-    compressed in another way than when they were seen. `endings` counts by ending what was found where no
+    compressed in another way than when they were seen. `pruned` counts by run the dumps that a configured source still
+    has of runs that retention removed; they are left out. `endings` counts by ending what was found where no
     dump was; elsewhere it is None. `logs` were read, and hold new `messages` about programs that did not fit, and
     `refused_messages`, which are no dumps that were rejected; `log_notes` are about what was left out of them.
     `reparsed` dumps of the warehouse were parsed again; None where nobody asked for it.
@@ -64,6 +65,7 @@ class Summary:
     other_names: dict[str, str] = field(default_factory=dict)
     other_facts: dict[str, dict[str, str]] = field(default_factory=dict)
     other_endings: dict[str, int] = field(default_factory=dict)
+    pruned: dict[str, int] = field(default_factory=dict)
     endings: dict[str, int] | None = None
     logs: int = 0
     messages: int = 0
@@ -116,6 +118,7 @@ class Summary:
         self.other_names.update(other.other_names)
         self.other_facts.update(other.other_facts)
         self.other_endings.update(other.other_endings)
+        self.pruned.update(other.pruned)
         self.unread_keys.update(other.unread_keys)
         self.rows.update(other.rows)
         self.warnings.update(other.warnings)
@@ -157,7 +160,7 @@ class Summary:
 
     def told(self) -> dict:
         """Return the summary of a pass as JSON knows it: with what waits, and what came late."""
-        return {**self.as_dict(), "waiting": self.waiting, "late": self.late}
+        return {**self.as_dict(), "waiting": self.waiting, "late": self.late, "pruned": self.pruned}
 
 
 def total_of(by_source: Mapping[str, Summary]) -> Summary:

@@ -28,6 +28,7 @@ def pass_summary(
         ("unreadable", len(total.unreadable)),
         ("waiting", len(total.waiting)),
         ("late", total.late),
+        ("left out, as retention removed their runs", sum(total.pruned.values())),
         ("text", human_bytes(total.bytes)),
         ("text bytes", total.bytes),
         ("seconds", f"{total.seconds:.1f}"),

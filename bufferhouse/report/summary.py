@@ -47,6 +47,12 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
         result.append(
             f"other writers: {counted(summary.conflicts, 'commit')} and {counted(summary.retries, 'load')} repeated"
         )
+    if summary.pruned:
+        result.append(
+            f"left out: {counted(sum(summary.pruned.values()), 'dump')} of {counted(len(summary.pruned), 'run')} that "
+            f"retention removed, {_first_of(list(summary.pruned))}; to load one again, name its files: "
+            "bufferhouse ingest SOURCE"
+        )
     for line in summary.reject_lines[:_SHOWN_REJECTS]:
         result.append(f"rejected: {line}")
     if len(summary.reject_lines) > _SHOWN_REJECTS:

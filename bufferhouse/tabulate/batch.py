@@ -17,7 +17,7 @@ from schemas import DERIVED, TABLES
 
 _ONLY_AT_LOAD = {
     *("runs", "loads", "observations", "stack_frames", "donations", "compile_flags", "packings", "rejects"),
-    *("heap_events", "alias_sets"),
+    *("pruned_runs", "heap_events", "alias_sets"),
     *("oom_logs", "oom_messages", "oom_figures", "oom_allocations", "oom_ranks"),
 }
 # Tables that a dump fills, each with its columns and their types, in the order of the contracts.

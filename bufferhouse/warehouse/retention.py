@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import duckdb
 import polars as pl
 
-from bufferhouse.engine.sql import registered, streamed, transaction
+from bufferhouse.engine.sql import execute, registered, streamed, transaction
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import SHAPE_COLUMNS
 from bufferhouse.warehouse.restore import ORDER
@@ -132,7 +132,7 @@ def prune(
     if not chosen():
         return Pruned([], 0, 0)  # nobody is waited for
     with warehouse.alone():
-        return _remove_runs(warehouse, chosen())
+        return _remove_runs(warehouse, chosen(), are_pruned=True)
 
 
 def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
@@ -145,10 +145,18 @@ def remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
         return _remove_runs(warehouse, runs)
 
 
-def _remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
+def _remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]], *, are_pruned: bool = False) -> Pruned:
     con = warehouse.con
     ids = [run_id for run_id, _ in runs]
     with transaction(con):
+        if are_pruned:
+            execute(
+                con,
+                f"INSERT INTO {warehouse.stored('pruned_runs')} SELECT run_name, root, CAST($now AS TIMESTAMPTZ)"
+                " FROM raw.runs WHERE run_id IN (SELECT unnest(CAST($ids AS BIGINT[])))",
+                now=datetime.now(UTC),
+                ids=ids,
+            )
         with registered(con, "removed", pl.DataFrame({"run_id": ids}, schema={"run_id": pl.Int64})):
             removed = {
                 table: con.execute(
@@ -170,6 +178,16 @@ def _remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]]) -> Pruned:
             )
         remove_unused_shapes(warehouse)
     return Pruned([name for _, name in runs], removed["observations"], dumps)
+
+
+def pruned_runs(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, datetime]]:
+    """Return when runs were last pruned, by their roots and then by the names that they had."""
+    found: dict[str, dict[str, datetime]] = {}
+    for root, name, moment in con.execute(
+        "SELECT root, run_name, MAX(pruned_at) FROM raw.pruned_runs GROUP BY root, run_name"
+    ).fetchall():
+        found.setdefault(root, {})[name] = moment
+    return found
 
 
 def remove_unused_shapes(warehouse: Warehouse) -> None:

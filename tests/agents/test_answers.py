@@ -54,7 +54,7 @@ def test_a_run_without_a_message_about_memory_is_said(example_warehouse):
     """An empty list alone would read as a run that fitted."""
     found = asked(example_warehouse, "oom", run="latest")
     assert [] == found["findings"]
-    assert "no log that was ingested with the run jaxlib-0.9.0 has a message about memory" == found["note"]
+    assert "no log that was ingested with the run jaxlib-0.10.0 has a message about memory" == found["note"]
 
 
 def test_pages_are_the_whole(example_warehouse):

@@ -135,4 +135,4 @@ def _said(line: str, records: list[Record], question: str | None) -> list[str]:
     if len(records) < SHOWN_WASTE:
         return [line]
     more = f" bufferhouse query --ask {question} looks at all runs, one memory space at a time." if question else ""
-    return [line, f"The first {SHOWN_WASTE} rows.{more}"]
+    return [line, f"Only the first {SHOWN_WASTE} rows are in this report.{more}"]

@@ -1,0 +1,81 @@
+"""What retention removed and still lies in a source: left out of a pass, until it changes or is asked for."""
+
+import json
+import os
+
+import pytest
+
+from tests.command_line import call
+from tests.ingests import write_dumps
+from tests.warehouses import rows
+
+CONFIG = """
+[[sources]]
+name = "nightly"
+paths = ["nightly"]
+runs = "{run}/module_*"
+settle = "0s"
+"""
+
+
+@pytest.fixture
+def configured(tmp_path, warehouse):
+    """A configuration beside a warehouse that has three runs, the older two of which were pruned."""
+    (tmp_path / "bufferhouse.toml").write_text(CONFIG)
+    for day in (1, 2, 3):
+        for file in write_dumps(tmp_path / "nightly" / f"day_{day}", [day, 10 + day]):
+            os.utime(file, (1_700_000_000 + day, 1_700_000_000 + day))
+    (tmp_path / "nightly" / "day_1" / "train.log").write_text("step 1\n")
+    one_pass(tmp_path)
+    assert 0 == call("prune", "--keep-runs", 1, "--yes", "--warehouse", warehouse).code
+    return tmp_path
+
+
+def one_pass(folder) -> dict:
+    outcome = call("ingest", "--config", folder / "bufferhouse.toml", "--format", "json")
+    assert 0 == outcome.code, outcome.err
+    return json.loads(outcome.out)
+
+
+def runs_of(warehouse) -> list[tuple[str, int]]:
+    return rows(
+        warehouse,
+        "SELECT run_name, COUNT(*) FROM raw.observations JOIN raw.runs USING (run_id) GROUP BY run_name ORDER BY ALL",
+    )
+
+
+def test_pruned_runs_stay_out(configured, warehouse):
+    """The pass counts them, and what the source has besides is loaded."""
+    write_dumps(configured / "nightly" / "day_4", [4])
+    said = one_pass(configured)
+    assert ({"day_1": 2, "day_2": 2}, 3, 1, 2) == tuple(said[name] for name in ("pruned", "seen", "new", "known"))
+    assert [("day_3", 2), ("day_4", 1)] == runs_of(warehouse)
+    told = call("ingest", "--config", configured / "bufferhouse.toml").out
+    assert "left out: 4 dumps of 2 runs that retention removed, day_1 and 1 other run; to load one again, " in told
+
+
+def test_a_pruned_run_with_a_newer_dump_is_loaded_whole(configured, warehouse):
+    """Whoever compiles into a folder of last week goes on there."""
+    write_dumps(configured / "nightly" / "day_1", [5])
+    assert {"day_2": 2} == one_pass(configured)["pruned"]
+    assert [("day_1", 3), ("day_3", 2)] == runs_of(warehouse)
+
+
+def test_a_pruned_run_that_is_named_is_loaded(configured, warehouse):
+    """As are those that `runs rm` removed, which asks for no reason."""
+    assert 0 == call("ingest", configured / "nightly" / "day_2", "--warehouse", warehouse).code
+    assert [("day_2", 2), ("day_3", 2)] == runs_of(warehouse)
+    assert {"day_1": 2} == one_pass(configured)["pruned"]
+    assert 0 == call("runs", "rm", "day_2", "day_3", "--yes", "--warehouse", warehouse).code
+    assert {"day_1": 2, "day_2": 2} == one_pass(configured)["pruned"]
+    assert [("day_3", 2)] == runs_of(warehouse)
+
+
+def test_a_run_that_was_renamed_and_pruned_is_told_by_its_place(configured, warehouse):
+    """Its directory calls it by the name that it had before."""
+    write_dumps(configured / "nightly" / "day_0", [6])
+    one_pass(configured)
+    assert 0 == call("runs", "rename", "day_0", "zero", "--warehouse", warehouse).code
+    assert 0 == call("runs", "set", "zero", "started_at=2020-01-01", "--warehouse", warehouse).code
+    assert 0 == call("prune", "--keep-runs", 1, "--yes", "--warehouse", warehouse).code
+    assert {"day_0": 1, "day_1": 2, "day_2": 2} == one_pass(configured)["pruned"]
