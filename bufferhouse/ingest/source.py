@@ -494,9 +494,7 @@ def _leave_out_pruned(
             since[name] = moment.timestamp() * 1e9
     if not since:
         return
-    newer = {
-        dump.run_name for dump in discovery.dumps if (dump.mtime_ns or 0) > since.get(dump.run_name, float("inf"))
-    }
+    newer = {dump.run_name for dump in discovery.dumps if (dump.mtime_ns or 0) > since.get(dump.run_name, float("inf"))}
     summary.pruned = dict(sorted(_take_out(discovery, since.keys() - newer).items()))
 
 
