@@ -173,7 +173,8 @@ def prune(
 ) -> None:
     """Remove old runs, and the contents that no other run holds, after asking.
 
-    Runs with the label baseline stay, and those that `bufferhouse runs pin` names.
+    Runs with the label baseline stay, and those that `bufferhouse runs pin` names. `ingest --config` leaves a removed
+    run out while its files lie there unchanged; `ingest SOURCE` loads it again.
 
     Example: bufferhouse prune --keep-runs 30 --plan
     """
