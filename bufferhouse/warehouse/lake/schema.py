@@ -161,8 +161,14 @@ def _runs(columns: Sequence[str]) -> str:
         if name.startswith("started_at")
         else f"arg_max({name}, changed_id) AS {name}"
         for name in columns
-        if name not in ("run_id", "changed_id", "is_whole")
+        if name not in ("run_id", "changed_id", "is_whole", "labels")
     ]
+    # Two loads may give a new run labels of their own at once: neither has those of the other, and a known one stays.
+    facts.append(
+        "CASE WHEN COUNT(DISTINCT labels) = 1 THEN MAX(labels) ELSE CAST(list_reduce("
+        "list(labels ORDER BY changed_id DESC), lambda later, earlier: json_merge_patch(later, earlier)"
+        ") AS VARCHAR) END AS labels"
+    )
     return (
         "WITH whole AS (SELECT run_id, MAX(CASE WHEN is_whole THEN changed_id END) AS since FROM appended.runs"
         " GROUP BY run_id), said AS (SELECT r.* FROM appended.runs AS r INNER JOIN whole AS w ON r.run_id = w.run_id"

@@ -15,6 +15,7 @@ from bufferhouse.warehouse.address import LakeAddress
 from bufferhouse.warehouse.lake import compact, history
 from bufferhouse.warehouse.lake.attach import LAKE, snapshot_of
 from bufferhouse.warehouse.lake.build import build_lake
+from bufferhouse.warehouse.observations import insert
 from bufferhouse.warehouse.open import reading, writing
 from schemas import DERIVED
 from tests.command_line import call
@@ -22,7 +23,7 @@ from tests.models.small_models import OBSERVATIONS, write_models
 from tests.synthetic import small_dump
 from tests.warehouse.lake.lakes import answer, asked, file_count, moved, needs_lake, snapshot_count, stored_models
 from tests.warehouse.lake.writers import files_of
-from tests.warehouses import contents, load_parsed, parsed, rows
+from tests.warehouses import contents, load_parsed, parsed, rows, run_called
 
 pytestmark = needs_lake
 
@@ -307,6 +308,19 @@ def test_how_long_snapshots_are_kept_is_said_with_a_unit(one):
     assert 0 == call("compact", "--keep-snapshots", "0", "--warehouse", one).code
     with writing(one) as warehouse:
         assert 2 >= snapshot_count(warehouse.con)
+
+
+def test_labels_that_two_loads_give_a_new_run_at_once_are_joined(own):
+    """Neither knows those of the other; of one that both give the first stays, and what is taken back goes."""
+    with writing(own) as warehouse:
+        for labels in ({"team": "vision", "shift": "night"}, {"team": "audio", "rack": "7"}):
+            run = run_called("night")
+            run.labels = labels
+            insert(warehouse, "runs", [tuple(run.row(1).values())])
+    labels = "SELECT labels FROM raw.runs"
+    assert {"team": "vision", "shift": "night", "rack": "7"} == json.loads(answer(own, labels)[0][0])
+    assert 0 == call("runs", "set", "night", "label.shift=", "--warehouse", own).code
+    assert {"team": "vision", "rack": "7"} == json.loads(answer(own, labels)[0][0])
 
 
 # Versions
