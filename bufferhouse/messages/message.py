@@ -260,6 +260,9 @@ _LISTING = {
         rf"|{_S}\(\s*[0-9]+%\);\s+{_S};\s+[0-9]+;\s+[0-9]+; .+"
     ),
 }
+_NAMED_SPACE = re.compile(r"(?:Total|Program|Largest program allocations in|No allocations in) (\w+)")
+_OF_THE_PROGRAM = "Largest program allocations in"
+_BEHIND_A_SENTENCE = ("link", "module")  # a T3 has no listing: one behind it is of another process
 _FIELDS = {
     "Size": "size", "Operator": "operator", "Shape": "shape", "Unpadded size": "unpadded", "Tag": "tag",
     "Extra memory due to padding": "padding", "XLA label": "label", "XLA Label": "label", "Allocation type": "kind",
@@ -276,6 +279,9 @@ class _Reader:
         self._has_bounds = has_bounds
         self._block: dict[str, str] | None = None
         self._color: int | None = None
+        self._headings: list[str] = []  # of its listing
+        self._last_number = 0  # of the blocks behind the last of them
+        self._has_strangers = False
 
     def take(self, text: str) -> bool:
         """Return whether a line belongs to the message; one that does not ends it."""
@@ -292,8 +298,9 @@ class _Reader:
             is_taken = bool(re.fullmatch(r"\w+: [(0-9].*", text))
             self.is_open = not text.endswith("*/")
         else:
+            kinds = _BEHIND_A_SENTENCE if self.message.dialect in ("T3", "T3b") else _LISTING
             is_taken = not text or any(
-                self._note(kind, found) for kind, one in _LISTING.items() if (found := one.fullmatch(text))
+                self._note(kind, found) for kind in kinds if (found := _LISTING[kind].fullmatch(text))
             )
         if not is_taken:
             self.end()
@@ -307,9 +314,52 @@ class _Reader:
         if self._block is not None:
             message.faults.append(f"it is cut within allocation {self._block['number']} of its listing")
             self._block = None
-        elif message.figure("used") and message.dialect in ("T1", "T2", "T6") and not message.figure("requirement"):
-            message.faults.append("it is cut before its listing, or its lines begin with what is not known")
+        elif message.figure("used") and message.dialect in ("T1", "T2", "T6"):
+            message.faults += self._missing()
         message.faults += _contradictions(message)
+
+    def _missing(self) -> list[str]:
+        """Return what a listing must have and this one has not: then it is cut, or lines of others stand in it."""
+        requirement = self.message.figure("requirement")
+        if requirement is None:
+            return ["it is cut before its listing, or its lines begin with what is not known"]
+        if not self._headings and requirement.printed != "0B":
+            return ["it is cut before its allocations, or their lines begin with what is not known"]
+        if self._headings and self._headings[-1].startswith("Largest") and not self._last_number:
+            return ["it is cut before the first allocation of its listing"]
+        if self._headings and self._headings[0].startswith(_OF_THE_PROGRAM) and self.message.allocations:
+            size = self.message.allocations[0].size
+            if range_of(size)[0] > range_of(requirement.printed)[1]:
+                return [f"it lists {size} of a program that needs {requirement.printed}"]
+        return []
+
+    def _note_foreign(self, kind: str, about: dict[str, str | None], text: str) -> None:
+        """Note a line that a message has once, or in another order: lines of another message are among its own."""
+        space = _NAMED_SPACE.match(text) if kind in ("total", "requirement", "heading") else None
+        if space and space[1] != self.message.memory_space:
+            self._note_strangers(f"it says {text!r} of memory space {self.message.memory_space}")
+        if kind == "heading" and text.startswith(("Largest", "No allocations")):
+            if text in self._headings:
+                self._note_strangers(f"it says {text!r} twice")
+            self._headings.append(text)
+            self._last_number = 0
+        elif kind == "block":
+            number, expected = int(about["number"] or 0), self._last_number + 1
+            if number != expected:
+                self._note_strangers(f"its listing has allocation {number} where {expected} is expected")
+            elif not self._headings:
+                self._note_strangers(f"allocation {number} stands before the heading of its listing")
+            self._last_number = number
+        elif kind in ("total", "requirement", "output"):
+            if self.message.figure(kind) is not None:
+                self._note_strangers(f"it says its {kind} twice")
+            elif self._headings:
+                self._note_strangers(f"it says its {kind} behind its listing")
+
+    def _note_strangers(self, why: str) -> None:
+        if not self._has_strangers:
+            self.message.faults.append(f"{why}: lines of another message are in it")
+        self._has_strangers = True
 
     def _in_block(self, text: str) -> bool:
         if re.fullmatch("={26}", text):
@@ -326,6 +376,7 @@ class _Reader:
 
     def _note(self, kind: str, found: re.Match[str]) -> bool:
         about, figures = found.groupdict(), self.message.figures
+        self._note_foreign(kind, about, found[0])
         if kind in ("block", "buffer"):
             self._block = about
         elif kind == "part":
@@ -367,13 +418,18 @@ def _allocation(block: dict[str, str]) -> Allocation:
 
 def _contradictions(message: Message) -> list[str]:
     """Return where figures of a message cannot be of one program, within their rounding."""
-    used, capacity, over = (message.figure(name) for name in ("used", "capacity", "exceeded"))
-    if not (used and capacity and over):
-        return []
-    (low, high), (least, most), (few, many) = (range_of(one.printed) for one in (used, capacity, over))
-    if low - most <= many and few <= high - least:
-        return []
-    return [f"used {used.printed} of {capacity.printed} is not {over.printed} too much"]
+    used, capacity, over, total = (message.figure(name) for name in ("used", "capacity", "exceeded", "total"))
+    if used and capacity and over:
+        (low, high), (least, most), (few, many) = (range_of(one.printed) for one in (used, capacity, over))
+        if not (low - most <= many and few <= high - least):
+            return [f"used {used.printed} of {capacity.printed} is not {over.printed} too much"]
+    if used and total:
+        (low, high), (least, most) = range_of(used.printed), range_of(total.printed)
+        # What is reserved is in the sentence of 2019, and in none since.
+        besides = [(0, 0), *(range_of(one.printed) for one in [message.figure("reserved")] if one)]
+        if not any(low + few <= most and least <= high + many for few, many in besides):
+            return [f"its total of {total.printed} is not what it used, {used.printed}, and what is reserved"]
+    return []
 
 
 MOST_LINES = 10_000  # of one message; a listing has a few hundred
@@ -516,6 +572,7 @@ def _without_reports(messages: list[Message]) -> list[Message]:
         for other in same:
             other.figures[other.figures.index(other.figure("used"))] = message.figure("used")
             other.lines = [*other.lines, *message.lines]
+            other.faults += message.faults
         if not same and not any(_is_said_of(message, other) for other in failures.get(tuple(message.ranks), ())):
             told.append(message)
     return told

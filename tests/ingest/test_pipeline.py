@@ -86,7 +86,7 @@ def test_summary_counts_the_rows_that_are_in_the_tables(warehouse, fleet):
     assert (0, 126, 126, 1) == (code, summary["seen"], summary["new"], summary["ignored"])
     tables = counts(warehouse)
     assert summary["rows"] == {table: tables[table] for table in summary["rows"]}
-    assert tables.keys() - summary["rows"].keys() == {"runs", "loads", "packings", *MESSAGES}
+    assert tables.keys() - summary["rows"].keys() == {"runs", "loads", "packings", "pruned_runs", *MESSAGES}
     assert 11 == tables["runs"] == len(summary["runs"])
 
 

@@ -7,6 +7,8 @@ import random
 import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bufferhouse.messages.log import lines
 from bufferhouse.messages.message import MOST_REFUSED, PATIENCE_LINES, Message, Refused, _Reading, read_messages
@@ -249,12 +251,60 @@ def test_a_listing_of_a_kernel_that_is_cut_says_so():
     assert [] == read(text)[0].faults
 
 
+@pytest.mark.parametrize(
+    ("cut", "fault"),
+    [
+        ("    HLO temp", "it is cut before its allocations, or their lines begin with what is not known"),
+        (
+            "  Largest program allocations",
+            "it is cut before its allocations, or their lines begin with what is not known",
+        ),
+        ("  1. Size: ", "it is cut before the first allocation of its listing"),
+    ],
+)
+def test_a_listing_that_is_cut_behind_its_requirement_says_so(cut, fault):
+    """What follows the requirement is in every message of the kind."""
+    text = message_of("libtpu-0.0.33/xent")
+    [message] = read(text[: text.index(cut)])
+    assert [fault] == message.faults
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=150)
+def test_lines_of_two_processes_make_no_third_message(chance):
+    """Without a name of the process before each line they cannot be told apart: what is mixed says so.
+
+    But for blocks of a listing, of which nothing says how many there are.
+    """
+    names = chance.sample(["libtpu-0.0.33/xent", "libtpu-0.0.33/kv", "libtpu-0.0.33/args", "libtpu-0.0.33/pal"], 2)
+    texts = [message_of(name) for name in names]
+    left, mixed = [text.splitlines() for text in texts], []
+    while any(left):
+        lines = chance.choice([one for one in left if one])
+        taken = chance.randint(1, 12)
+        mixed += lines[:taken]
+        del lines[:taken]
+    whole = [read(text)[0] for text in texts]
+    for message in read("\n".join(mixed)):
+        is_known = isinstance(message, Refused) or message.faults
+        assert is_known or any(set(message.figures) <= set(one.figures) for one in whole)
+
+
+def test_a_sentence_without_a_listing_takes_none():
+    """A listing behind it is of another process, whose lines nothing tells apart."""
+    sentence = message_of("libtpu-0.0.42.1/outputs_wide").splitlines()[0]
+    [message] = read(sentence + "\n" + message_of("libtpu-0.0.33/kv").partition("\n")[2])
+    assert ("T3", [], []) == (message.dialect, message.allocations, message.faults)
+
+
 def test_figures_that_contradict_each_other_are_said_to():
     """Used and capacity are rounded; what is too much must lie between."""
     text = message_of("libtpu-0.0.33/xent")
     assert [] == read(text)[0].faults
     [message] = read(text.replace("Used 21.97G", "Used 23.97G"))
     assert ["used 23.97G of 15.75G is not 6.22G too much"] == message.faults
+    [message] = read(text.replace("Total hbm usage >= 22.22G", "Total hbm usage >= 24.22G"))
+    assert ["its total of 24.22G is not what it used, 21.97G, and what is reserved"] == message.faults
 
 
 def test_what_looks_like_a_message_is_refused_with_its_place():
