@@ -28,6 +28,8 @@ class Fit(NamedTuple):
 
     `edits` is the least set that fits; none where the program fits already, or cannot. `bound_bytes` is what the memory
     space takes at least with every means used on every value. `is_minimal` is whether smaller sets are ruled out.
+    `may_fit` is whether none is sure to, and the compiler may do better: where results are dropped it leaves out more
+    than the dump shows.
     """
 
     capacity_bytes: int
@@ -36,6 +38,7 @@ class Fit(NamedTuple):
     bytes: Bytes
     bound_bytes: int
     is_minimal: bool
+    may_fit: bool = False
 
 
 def read_size(text: str, option: str = "--fit") -> int:
@@ -88,6 +91,8 @@ def fit(
     if search.bound_bytes > capacity_bytes:
         return Fit(capacity_bytes, False, [], now, search.bound_bytes, True)
     found = search.run(now)
+    if not found.fits and (search.may_fit or search.drops_results):
+        found = found._replace(is_minimal=False, may_fit=True)
     if found.is_minimal and is_in_the_place and search.is_beaten_by_packing(found):
         return found._replace(is_minimal=False)
     if found.is_minimal or at_once:
@@ -144,6 +149,10 @@ class _Search:
         self.slots = moments.slots
         self.at_once, self.nodes, self.work = at_once, nodes, work
         self.candidates = list(_candidates(moments, means))
+        self.drops_results = any(
+            one.row in self.space.results and one.edit.kind in ("free", "remove") for one in self.candidates
+        )
+        self.may_fit = False
         self.bound_bytes = self._bound()
         self.best: tuple[int, list[int], list[Edit], Bytes] | None = None
         self.is_cut = False
@@ -154,14 +163,17 @@ class _Search:
         gone = {one.row for one in self.candidates if one.edit.kind != "donate"}
         gone = gone.union(*(self.space.places_for(one.row) for one in self.candidates if one.edit.kind == "donate"))
         gone = gone.union(*map(self.space.tables_of, gone))
-        left = [at for at, row in enumerate(plan.slots.value) if row not in gone]
+        # Whatever was computed for a result goes with it.
+        left = [at for at, row in enumerate(plan.slots.value) if row not in gone and not self.drops_results]
         plan.slots.keep(left)
         allocations = self.space.allocations
         held = {self.space.columns["allocation"][row] for row in gone}
         resized = {self.space.columns["allocation"][one.row] for one in self.candidates if one.edit.kind != "donate"}
         fixed = sum(
             size for index, (kind, size) in allocations.items()
-            if kind != ARENA and (index not in held or (kind == "parameter" and index not in resized))
+            if kind != ARENA
+            and not (kind == "constant" and self.drops_results)
+            and (index not in held or (kind == "parameter" and index not in resized))
         )  # fmt: skip
         return fixed + lower_bound(plan.slots, self.space.alignment)
 
@@ -221,6 +233,7 @@ class _Search:
         if count == 0:
             if need <= 0 and (self.best is None or self._key(chosen, size) < self.best[:2]):
                 found = self._packed(plan)
+                self.may_fit |= found.reserved_low_bytes <= self.capacity
                 if found.reserved_high_bytes <= self.capacity:
                     self.best = (*self._key(chosen, size), [one.edit for one in chosen], found)
             return

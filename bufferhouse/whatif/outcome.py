@@ -7,7 +7,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.whatif.edits import Edit
 from bufferhouse.whatif.packing import WORK, Packing, bodies_of, pack
 from bufferhouse.whatif.placement import Placement, placed
-from bufferhouse.whatif.plan import Applied, Plan
+from bufferhouse.whatif.plan import TABLE_BYTES, Applied, Plan
 from bufferhouse.whatif.slots import Slots, lower_bound, timeline
 from bufferhouse.whatif.space import ARENA, Space
 
@@ -21,8 +21,8 @@ class Bytes(NamedTuple):
     """Bytes of a memory space: occupied at the peak, of the arena between two bounds, and all allocations together.
 
     `peak_position` is the first at which the occupied peak is reached, None where nothing lives or any schedule may be.
-    The bounds of `reserved` are those of the arena and the other allocations. `is_cut` is whether the packer's
-    search was cut short while the bounds were apart.
+    The bounds of `reserved` are those of the arena and the other allocations, of which a compiler may do without
+    `fading_bytes`. `is_cut` is whether the packer's search was cut short while the bounds were apart.
     """
 
     occupied_bytes: int
@@ -33,11 +33,12 @@ class Bytes(NamedTuple):
     packer: str = "none"
     is_cut: bool = False
     peak_position: int | None = None
+    fading_bytes: int = 0
 
     @property
     def reserved_low_bytes(self) -> int:
         """What the memory space takes at least."""
-        return self.other_bytes + self.arena_low_bytes
+        return self.other_bytes - self.fading_bytes + self.arena_low_bytes
 
     @property
     def reserved_high_bytes(self) -> int:
@@ -124,16 +125,22 @@ def after(plan: Plan, packing: Packing | None = None, copied: Packing | None = N
     if is_untouched(plan):
         low = high
     if plan.fading:
-        low = min(low, lower_bound(plan.without_fading(), plan.space.alignment))
+        left = plan.without_fading()
+        low = min(low, lower_bound(left, plan.space.alignment))
+        if plan.is_less:  # temporaries may stand in outputs, where what stood there before is gone
+            low = min(low, max(timeline(left).peak - other, 0))
     if plan.needs_place:
         low = min(low, packing.low_bytes)
         if plan.displaced:  # temporaries may take the place of what stands elsewhere then: all that is alive has one
             low = min(low, max(occupied - other, 0))
         high = max(high, (copied or _copied(plan, work)).high_bytes)
+    if plan.prefetched:  # the packer places tables closer than a TPU does
+        high = max(high, plan.space.arena_bytes + len(plan.prefetched) * TABLE_BYTES)
     if plan.is_rescheduled:
         occupied, position = min(occupied, most_at_one_instruction(plan)), None  # the order of the dump is one, too
         low = min(low, most_needed(plan, arena_only=True))
-    return Bytes(occupied, low, high, other, plan.host_bytes, packing.packer, packing.is_cut, position)
+    about = plan.host_bytes, packing.packer, packing.is_cut, position, plan.fading_bytes
+    return Bytes(occupied, low, high, other, *about)
 
 
 def is_untouched(plan: Plan) -> bool:

@@ -27,6 +27,10 @@ _NOT_AGAIN = {
     *("send-done", "rng", "rng-bit-generator", "get-tuple-element", "async-start", "async-update", "async-done"),
     *("copy-start", "copy-done", "partition-id", "replica-id"),
 }
+# What a TPU copies with, from one memory space to another; their tables stand 16 KiB apart.
+_PREFETCHES = {"copy-start", "slice-start", "async-start"}
+TABLE_BYTES = 1 << 15  # of what is fetched, and of what is written back
+_CALLS = {"while", "conditional", "call", "async-start", "async-done", "async-update"}
 
 
 class Applied(NamedTuple):
@@ -61,6 +65,9 @@ class Plan:
         self.copies: list[tuple[int, int, int, int]] = []
         self.displaced: list[int] = []  # rows that stand in an output, and may have to stand elsewhere
         self.fading: list[int] = []  # rows that a compiler could do without altogether
+        self.is_less = False  # whether results are dropped
+        self.fading_bytes = 0  # of constants that a compiler could do without then
+        self.prefetched: list[int] = []  # rows that a TPU may fetch or write in another way than it did
         self._lives: dict[int, Edit] = {}  # the edit of each value that changed when it is alive
         self._shapes: dict[int, str] = {}  # of values whose size changed
         self._former: dict[int, int] = {}  # the bytes that these had
@@ -72,7 +79,7 @@ class Plan:
     @property
     def needs_place(self) -> bool:
         """Whether the arena may have to hold more than the slots, or for longer."""
-        return bool(self.copies or self.displaced)
+        return bool(self.copies or self.displaced or self.prefetched)
 
     @cached_property
     def fixed(self) -> dict[int, int]:
@@ -241,26 +248,104 @@ class Plan:
         dropped = [row for row in dropped if c["role"][row] != "parameter"]
         if not dropped:
             return
-        left = [row for row in dropped if not self._rows.get(row)]
-        dead = {c["instruction"][row] for row in left}
-        while left:
-            for row in space.operands[left.pop()]:
-                if c["role"][row] == ARENA and row not in self.fading and dead.issuperset(space.readers[row]):
-                    self.fading.append(row)
-                    dead.add(c["instruction"][row])
-                    left.append(row)
+        self.is_less = True
+        for row in dropped:
+            self._note_prefetch(row)
+        self.fading += self._unneeded(set(dropped))
         if space.table is None:
             return
         table, allocation = space.table, c["allocation"][space.table]
         count = parse_shape(c["shape"][table]).tuple_arity
         size = c["size_bytes"][table]
-        if count and size == count * _ADDRESS:  # tables of TPUs have room that the addresses do not fill
-            kept = count - len(dropped)
+        kept = (count or 0) - len(dropped)
+        if count and (kept < 2 or size == count * _ADDRESS):  # those of TPUs have room that the addresses do not fill
             size = kept * _ADDRESS if kept > 1 else 0  # a single result needs none
             for at in self._rows.get(table, ()):
                 self.slots.size_bytes[at] = size
             if space.allocations[allocation][1] == c["size_bytes"][table]:
                 self.fixed[allocation] = size
+
+    def _unneeded(self, dropped: set[int]) -> list[int]:
+        """Return what a compiler may leave out where results are dropped: more than it does, never less.
+
+        An instruction of several results, one of which nobody reads any more, may lose operands as well. Of a loop, or
+        what else calls computations, all that is in these may go: a dump does not say what is for which result.
+        """
+        space, c = self.space, self.space.columns
+        kept = space.results.keys() - dropped
+        gone = {c["instruction"][space.table]} if space.table is not None else set()  # what puts the results together
+        found: list[int] = []
+        open_ones = [row for row in dropped if not self._is_read(row, gone)]
+        seen = set(open_ones)
+        while open_ones:
+            row = open_ones.pop()
+            found.append(row)
+            instruction = c["instruction"][row]
+            inside = self._inside(row)
+            gone |= {instruction, *(c["instruction"][one] for one in inside)}
+            unread = [one for one in self._results_of[instruction] if not space.readers[one]]
+            behind = [one for name in self._behind({row, *inside}) for one in self._results_of[name]]
+            fresh = [*inside, *unread, *(one for one in behind if not self._is_read(one, gone))]
+            open_ones += [one for one in dict.fromkeys(fresh) if one not in seen and one not in kept]
+            seen.update(open_ones)
+        self.fading_bytes = sum(
+            size
+            for index, (kind, size) in space.allocations.items()
+            if kind == "constant" and not any(self._is_read(one, gone) for one in space.held.get(index, ()))
+        )
+        return [row for row in found if c["role"][row] == ARENA or row in dropped]
+
+    def _is_read(self, row: int, gone: set[str]) -> bool:
+        """Return whether something that is not gone reads a value; what lies in other spaces lives by its readers."""
+        left, seen = list(self.space.readers[row]), set(gone)
+        while left:
+            name = left.pop()
+            if name in seen:
+                continue
+            if name in self._results_of:
+                return True
+            seen.add(name)
+            left += self._readers_of.get(name, ())
+        return False
+
+    def _behind(self, rows: set[int]) -> list[str]:
+        """Return the instructions of this memory space whose values some read, or others for them in other spaces."""
+        left, seen = [self.space.columns["instruction"][row] for row in rows], set()
+        found = {}
+        while left:
+            for name in self.space.sources.get(left.pop(), ()):
+                if name in self._results_of:
+                    found[name] = None
+                elif name not in seen:
+                    seen.add(name)
+                    left.append(name)
+        return [*found]
+
+    @cached_property
+    def _readers_of(self) -> dict[str, list[str]]:
+        """The instructions that read those that have no value in this memory space."""
+        found: dict[str, list[str]] = {}
+        for reader, names in self.space.sources.items():
+            for name in names:
+                if name not in self._results_of:
+                    found.setdefault(name, []).append(reader)
+        return found
+
+    @cached_property
+    def _results_of(self) -> dict[str, list[int]]:
+        """The rows of the results of each instruction."""
+        found: dict[str, list[int]] = {}
+        for row, instruction in enumerate(self.space.columns["instruction"]):
+            found.setdefault(instruction, []).append(row)
+        return found
+
+    def _inside(self, row: int) -> list[int]:
+        """Return the rows of the computations that the instruction of a value calls: they run behind its operands."""
+        space, c = self.space, self.space.columns
+        if c["opcode"][row] not in _CALLS:
+            return []
+        begin = max((c["start"][operand] for operand in space.operands[row]), default=-1)
+        return [one for one, start in enumerate(c["start"]) if begin < start < c["start"][row]]
 
     def _remove(self, edit: Edit, row: int) -> tuple[str, str]:
         kind = self.space.columns["role"][row]
@@ -293,6 +378,7 @@ class Plan:
         self.fixed[output.allocation] = 0
         self.moved[output.allocation] = allocation
         self._donated[row] = last
+        self._note_prefetch(row)
         return "bound", _IN_PLACE  # `_judge_donations` says more when all of them are known
 
     def _judge_donations(self) -> None:
@@ -331,7 +417,7 @@ class Plan:
         stood = [one for one in space.held[output.allocation] if one != output.row]
         if not is_behind or birth <= last:
             # Nothing hinders the compiler to copy it before all else.
-            self.copies.append((row, c["start"][row], max(birth, last), min(birth, last) - 1))
+            self.copies.append((row, c["start"][row], self._read_until(row, max(birth, last)), min(birth, last) - 1))
             if before is None or c["instruction"][row] not in before:
                 self.copies.append((output.row, birth, end, birth - 1))  # it is computed elsewhere, and copied there
             self.displaced += stood
@@ -340,9 +426,23 @@ class Plan:
         if output.birth <= last:
             self.displaced += stood
             return "bound", "but what stands there before lives beside it, and needs another place"
+        if self._tables:
+            return "bound", "born behind its last use; the compiler may fetch into VMEM anew"
         if space.arena_count > 1:
             return "bound", "born behind its last use; the compiler may place temporaries anew"
         return "exact", "born behind its last use, and there are no temporaries to place anew"
+
+    def _read_until(self, row: int, last: int) -> int:
+        """Return up to where a copy may be read: beside each temporary that may be born before the last reader."""
+        space, c = self.space, self.space.columns
+        readers = {*space.readers[row]}
+        for other in sorted(range(len(space)), key=lambda one: c["start"][one], reverse=True):
+            if c["start"][other] <= last:
+                break
+            before = space.before(c["instruction"][other])
+            if c["role"][other] == ARENA and not (before is not None and before.issuperset(readers)):
+                return c["start"][other]
+        return last
 
     def _output_for(self, edit: Edit, row: int, last: int) -> Output:
         """Return an output that can stand in the place of a parameter: the first that is born when it is read no more.
@@ -534,6 +634,18 @@ class Plan:
                 gone.add(at)
         found.keep(at for at in range(len(found.value)) if at not in gone)
         return found
+
+    @cached_property
+    def _tables(self) -> list[int]:
+        """The rows that are tables of copies between memory spaces: TPUs prefetch, and write back, with these."""
+        c = self.space.columns
+        return [row for row, opcode in enumerate(c["opcode"]) if opcode in _PREFETCHES and c["role"][row] == ARENA]
+
+    def _note_prefetch(self, row: int) -> None:
+        """Note that what stands elsewhere, or is needed no more, is fetched in another way: tables come and go."""
+        if self._tables:
+            self.fading += [one for one in self._tables if one not in self.fading]
+            self.prefetched.append(row)
 
     def without_fading(self) -> Slots:
         """Return the slots without the values that the compiler may do without."""

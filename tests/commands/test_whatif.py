@@ -35,8 +35,8 @@ def test_the_answer_has_the_bytes_before_and_after_and_a_label_for_each_edit(exa
     assert edit["why"].startswith("an output of its shape takes its place")
     before, after = found["before"], found["after"]
     assert edit["size_bytes"] == before["occupied_bytes"] - after["occupied_bytes"]
-    assert before["arena_bytes"] == after["arena_low_bytes"] <= after["arena_high_bytes"]
-    assert edit["size_bytes"] == before["reserved_bytes"] - after["reserved_low_bytes"]
+    assert after["arena_low_bytes"] <= before["arena_bytes"] <= after["arena_high_bytes"]
+    assert edit["size_bytes"] <= before["reserved_bytes"] - after["reserved_low_bytes"]
 
 
 def test_savings_are_what_whatif_says_of_each_edit(example_warehouse: Path, ranking: dict):

@@ -18,19 +18,10 @@ def found(corpus, tmp_path_factory):
         return pairs(con, folder)
 
 
-def test_exact_is_exact_and_each_miss_has_its_reason(found):
-    """Where exact is claimed the compiler did that, to the byte; all else is inside the bounds, or is listed."""
+def test_each_miss_has_its_reason(found):
+    """None of these is called exact (test_dropped.py has one that is); all are inside the bounds, or are listed."""
     assert 40 == len(found)
-    exact = [pair for pair in found if pair.labels == {"exact"}]
-    assert exact
-    for pair in exact:
-        after = pair.outcome.after
-        assert after.arena_low_bytes == after.arena_high_bytes
-        assert (pair.truth.occupied_bytes, pair.truth.arena_high_bytes, pair.truth.other_bytes) == (
-            after.occupied_bytes,
-            after.arena_high_bytes,
-            after.other_bytes,
-        ), pair.name
+    assert not [pair.name for pair in found if "exact" in pair.labels]
     missed = {(pair.build, pair.name) for pair in found if pair.outcome is None or not pair.is_hit}
     assert REASONS.keys() == missed
 

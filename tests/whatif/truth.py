@@ -173,7 +173,6 @@ CHECKPOINT = "the change took the checkpoint of the base away, too, which no edi
 LOOP = "what a loop keeps for the backward pass is an element of its tuple, which no edit of one value takes apart"
 PACKED = "XLA's own placement is 708 bytes above the one that the packer reaches"
 NARROW = "the compiler chose other fusions, layouts and prefetches for narrow values"
-TABLES = "the arena holds tuple tables alone, and the compiler made others"
 ALIGNED = "occupied to the byte or nearly; the arena differs by tuple tables and prefetched copies"
 INSIDE = "the dispatched values lie in VMEM: memory space 0 has nothing of that size, and stayed the same"
 VMEM = "what is kept for the backward pass lies in VMEM: memory space 0 has nothing of it"
@@ -196,7 +195,6 @@ REASONS = {
     (CPU, "xent_bf16"): WIDE,
     (TPU, "attn_shard4"): SMALLER,
     (TPU, "conv_batch_half"): SMALLER,
-    (TPU, "mlp_donate_params"): TABLES,
     (TPU, "mlp_offload"): VMEM,
     (TPU, "mlp_remat"): VMEM,
     (TPU, "mlp_shard2"): ALIGNED,

@@ -164,6 +164,7 @@ def _fit_record(found: Fit) -> Record:
         "capacity_bytes": found.capacity_bytes,
         "fits": found.fits,
         "is_minimal": found.is_minimal,
+        "may_fit": found.may_fit,
         "bound_bytes": found.bound_bytes,
     }
 
@@ -201,6 +202,10 @@ def _verdict(found: Fit) -> str:
         )
     if found.is_minimal:
         return f"It cannot fit into {capacity} by these means: every set of edits was tried."
+    if found.may_fit:
+        return (
+            f"No set of edits is sure to fit into {capacity}; some may, where the compiler does better than the bounds."
+        )
     return f"No set of edits was found that fits into {capacity}; not all were tried."
 
 
@@ -208,7 +213,7 @@ def _bytes_rows(outcome: Outcome) -> list[Record]:
     before, after = outcome.before, outcome.after
     rows: list[tuple[str, int, int]] = [("occupied at the peak", before.occupied_bytes, after.occupied_bytes)]
     rows += _between("arena", before.arena_high_bytes, after.arena_low_bytes, after.arena_high_bytes)
-    rows.append(("other allocations", before.other_bytes, after.other_bytes))
+    rows += _between("other allocations", before.other_bytes, after.other_bytes - after.fading_bytes, after.other_bytes)
     rows += _between("reserved", before.reserved_high_bytes, after.reserved_low_bytes, after.reserved_high_bytes)
     if after.host_bytes:
         rows.append(("on the host", before.host_bytes, after.host_bytes))

@@ -1,0 +1,63 @@
+"""Programs compiled again with fewer results, or with a donation: the compiler's bytes lie between the bounds."""
+
+import json
+
+import pytest
+
+from bufferhouse.ingest.in_memory import in_memory
+from bufferhouse.report.text.figures import human_bytes
+from bufferhouse.whatif.edits import read_edit
+from bufferhouse.whatif.outcome import Outcome, before, compute
+from bufferhouse.whatif.space import Space, read_space
+from tests.command_line import CHECKOUT, call
+
+DROPPED = CHECKOUT / "tests" / "data" / "dropped"
+RESULTS = {"sort": [1], "dots": [0], "loop": [0], "chain": [0, 2], "grad": [1]}
+DONATED = [("cpu", "base", "bound"), ("tpu", "base", "bound"), ("cpu", "apart", "exact")]
+
+
+@pytest.fixture(scope="module")
+def spaces() -> dict[tuple[str, str], Space]:
+    """The default memory space of each program, by build and name."""
+    found = {}
+    for build in ("cpu", "tpu"):
+        with in_memory([str(DROPPED / build)]) as con:
+            for name, dump_id in con.execute("SELECT program_name, dump_id FROM marts.observations_v2").fetchall():
+                found[build, name.removeprefix("jit_")] = read_space(con, dump_id)
+    return found
+
+
+def check(found: Outcome, truth: Space) -> None:
+    assert found.after.reserved_low_bytes <= truth.reserved_bytes <= found.after.reserved_high_bytes
+
+
+@pytest.mark.parametrize("program", RESULTS)
+def test_a_program_that_returns_less_is_between_the_bounds(spaces, program):
+    """What was computed for a dropped result alone goes: a loop's body, operands of a sort, what stood in outputs."""
+    space, truth = spaces["cpu", f"{program}_all"], spaces["cpu", f"{program}_less"]
+    rows = [row for row, place in space.results.items() if place in RESULTS[program]]
+    found = compute(space, [read_edit(f"free:#{space.columns['value_id'][row]}") for row in rows])
+    check(found, truth)
+    assert truth.reserved_bytes - found.after.reserved_low_bytes <= space.reserved_bytes // 10
+
+
+@pytest.mark.parametrize(("build", "program", "label"), DONATED)
+def test_a_donation_is_between_the_bounds(spaces, build, program, label):
+    """A copy may be read late, and a TPU fetches in another way than it did: neither is exact."""
+    found = compute(spaces[build, program], [read_edit("donate:parameter=0")])
+    truth = spaces[build, "donated" if program == "base" else f"{program}_donated"]
+    check(found, truth)
+    assert [label] == [one.label for one in found.applied]
+    if label == "exact":
+        assert before(truth).reserved_high_bytes == found.after.reserved_low_bytes == found.after.reserved_high_bytes
+
+
+def test_what_may_fit_is_neither_promised_nor_refused():
+    """Without its second result the first takes 786,448 B: no set of edits was said to fit. The second does not fit."""
+    for program, means, capacity in (("sort_all", "free", 790_000), ("base", "donate", 800_000)):
+        words = ("--fit", capacity, "--means", means, "--from", DROPPED / "cpu")
+        outcome = call("whatif", f"jit_{program}", *words)
+        said = f"No set of edits is sure to fit into {human_bytes(capacity)}; some may, "
+        assert (1, True) == (outcome.code, said in outcome.out), outcome.out
+        found = json.loads(call("whatif", f"jit_{program}", *words, "--format", "json").out)["fit"]
+        assert (False, False, True) == (found["fits"], found["is_minimal"], found["may_fit"])
