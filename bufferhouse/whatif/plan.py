@@ -281,7 +281,7 @@ class Plan:
             row = open_ones.pop()
             found.append(row)
             instruction = c["instruction"][row]
-            inside = self._inside(row)
+            inside = [] if instruction in gone else self._inside(row)
             gone |= {instruction, *(c["instruction"][one] for one in inside)}
             unread = [one for one in self._results_of[instruction] if not space.readers[one]]
             behind = [one for name in self._behind({row, *inside}) for one in self._results_of[name]]
