@@ -138,7 +138,8 @@ def explain(jitted: Any, *args: Any, chip: str | None = None, root: Path | None 
     folder = _Folder()
     try:
         with _compiling():
-            options = {"xla_dump_to": folder.name, "xla_dump_hlo_as_text": True}
+            # $XLA_FLAGS may ask for the dumps of other programs.
+            options = {"xla_dump_to": folder.name, "xla_dump_hlo_as_text": True, "xla_dump_hlo_module_re": ".*"}
             compiled = lowered.compile(compiler_options=options)
         _describe(Path(folder.name), compiled)
         return _read(folder, compiled, chip, Checkout(root or Path.cwd()))
@@ -152,8 +153,9 @@ def _read(folder: _Folder, compiled: Any, chip: str | None, checkout: Checkout) 
         found = measured(con, checkout, chip=chip)
         if not found.entries:
             raise UsageError(
-                "expected a dump of the program, found none that can be read: what comes from a cache of "
-                "compilations leaves none; turn it off with jax.config.update('jax_enable_compilation_cache', False)"
+                "expected a dump of the program, found none that can be read: what comes from a cache of compilations "
+                "leaves none, nor what $XLA_FLAGS leave out; compile in a process of its own, without a cache, with "
+                "JAX_ENABLE_COMPILATION_CACHE=false, and with no --xla_dump_… in XLA_FLAGS"
                 + "".join(f"\nrefused: {uri}" for uri in found.refused)
             )
         entry = min(found.entries.values(), key=Entry.size_order)
@@ -170,10 +172,20 @@ def _compiling() -> Iterator[None]:
         return
     before = jax.config.jax_enable_compilation_cache
     jax.config.update("jax_enable_compilation_cache", False)
+    _ask_again()
     try:
         yield
     finally:
         jax.config.update("jax_enable_compilation_cache", before)
+        _ask_again()
+
+
+def _ask_again() -> None:
+    """Let JAX ask whether there is a cache: it asks once in a process, at the first compilation."""
+    with suppress(ImportError, AttributeError):
+        from jax.experimental.compilation_cache import compilation_cache
+
+        compilation_cache.reset_cache()
 
 
 def _describe(folder: Path, compiled: Any) -> None:

@@ -93,10 +93,19 @@ def test_the_fixture_holds_a_program_against_the_file(tmp_path: Path):
 @pytest.mark.soak
 @pytest.mark.parametrize("release", ["0.4.38", "0.8.3", "0.10.2"])
 def test_with_real_jax(tmp_path: Path, release: str):
-    """A test that compiles with JAX: taken in, unchanged, and failing without its donation."""
+    """A test that compiles with JAX: taken in, unchanged, and failing without its donation.
+
+    There is a cache of compilations, of which JAX knows before, and flags that ask for the dumps of others.
+    """
     programs = Environments(tmp_path / "environments", "jaxlib", ["pytest"]).make(release)
     uv = Path(sys.executable).with_name("uv")
-    env = {**os.environ, "UV_SYSTEM_CERTS": "1", "JAX_PLATFORMS": "cpu"}
+    cache = {
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        "XLA_FLAGS": "--xla_dump_hlo_module_re=others",
+    }
+    env = {**os.environ, "UV_SYSTEM_CERTS": "1", "JAX_PLATFORMS": "cpu", **cache}
     for words in (
         ["--require-hashes", "-r", CHECKOUT / "requirements.lock"],
         ["--no-deps", "--no-build-isolation", "--editable", CHECKOUT],
