@@ -199,6 +199,36 @@ def test_a_program_of_two_devices_is_judged_on_each(warehouse, tmp_path):
         assert expected[:count] == [tuple(row[name] for name in columns) for row in found]
 
 
+def test_a_program_is_judged_on_the_memory_of_its_device(warehouse, tmp_path):
+    """What the device of a run has comes before $device_bytes, in memory space 0 alone; and the answer says which."""
+    headers = [", preallocated-temp", ", color 1, preallocated-temp"]
+    text = dump_text([Slot(0, 2, 0, 64), Slot(1, 2, 0, 8, allocation=1)], headers)
+    for run, facts in (("known", {"device_kind": "TPU v5p"}), ("said", {"device_memory_bytes": 100}), ("unknown", {})):
+        write_dumps(tmp_path / run, [1], lambda _: text)
+        (tmp_path / run / "run.json").write_text(json.dumps(facts))
+    assert 0 == ingest(warehouse, *(tmp_path / run for run in ("known", "said", "unknown")))[0]
+    words = [
+        "query",
+        "--ask",
+        "fits_a_chip",
+        "--warehouse",
+        warehouse,
+        "--format",
+        "json",
+        "--param",
+        "device_bytes=50",
+    ]
+    columns = ("run_name", "device_memory_bytes", "is_too_large", "capacity_source")
+    libtpu = "libtpu 0.0.52, out-of-memory messages: what fits and what is reserved"
+    parameter = "the parameter device_bytes"
+    for space, expected in (
+        (0, [("unknown", 50, True, parameter), ("said", 100, False, "the run"), ("known", 96 << 30, False, libtpu)]),
+        (1, [("unknown", 50, False, parameter)]),
+    ):
+        found = json.loads(call(*words, "--param", "used_percent=0", "--param", f"memory_space={space}").out)
+        assert expected == [tuple(row[name] for name in columns) for row in found]
+
+
 def test_equal_changes_stand_by_program(warehouse, tmp_path):
     """Programs of one name that change by as much stand in the order of their ids, in every call."""
     for number, run in enumerate(("before", "after")):
