@@ -6,7 +6,7 @@ WITH met AS (
     SELECT o.platform, p.memory_space, COUNT(DISTINCT p.dump_id) AS dump_count
     FROM marts.peak_memory_v1 AS p
     INNER JOIN marts.observations_v1 AS o ON p.dump_id = o.dump_id
-    WHERE o.platform LIKE $platform
+    WHERE $platform = '%' OR o.platform LIKE $platform -- a dump need not say its platform
     GROUP BY o.platform, p.memory_space
 )
 
@@ -21,6 +21,7 @@ SELECT
     n.since,
     n.read_on
 FROM met AS m
-LEFT JOIN marts.memory_spaces_v1 AS n ON m.platform = n.platform AND m.memory_space = n.memory_space
+LEFT JOIN marts.memory_spaces_v1 AS n
+    ON m.platform IS NOT DISTINCT FROM n.platform AND m.memory_space = n.memory_space
 ORDER BY m.platform, m.memory_space, n.is_other_name, n.said_by
 LIMIT $rows

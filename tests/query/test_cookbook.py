@@ -229,6 +229,19 @@ def test_a_program_is_judged_on_the_memory_of_its_device(warehouse, tmp_path):
         assert expected == [tuple(row[name] for name in columns) for row in found]
 
 
+def test_a_memory_space_without_a_platform_is_met(records, example):
+    """names_of_memory_spaces counts the dumps that say no platform, too; not where a platform is asked for."""
+    expected = example.execute(
+        "SELECT p.memory_space, COUNT(DISTINCT p.dump_id) FROM marts.peak_memory_v1 AS p"
+        " JOIN marts.observations_v1 AS o USING (dump_id) WHERE o.platform IS NULL GROUP BY ALL ORDER BY ALL"
+    ).fetchall()
+    assert expected
+    unsaid = [row for row in records("names_of_memory_spaces", EVERYTHING) if row["platform"] is None]
+    assert expected == [(row["memory_space"], row["dump_count"]) for row in unsaid]
+    asked = records("names_of_memory_spaces", {"platform": "_pu", **EVERYTHING})
+    assert {"cpu", "tpu"} == {row["platform"] for row in asked}
+
+
 def test_equal_changes_stand_by_program(warehouse, tmp_path):
     """Programs of one name that change by as much stand in the order of their ids, in every call."""
     for number, run in enumerate(("before", "after")):
