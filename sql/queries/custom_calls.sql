@@ -2,20 +2,39 @@
 -- topic: Compilations
 -- param: program = '%'  pattern of program names
 -- param: rows = 20  rows at most
-SELECT
-    t.custom_call_target,
-    CAST(COUNT(DISTINCT o.program_name) AS BIGINT) AS program_count,
-    CAST(COUNT(DISTINCT t.dump_id) AS BIGINT) AS dump_count,
-    CAST(COUNT(*) AS BIGINT) AS call_count,
-    MAX(t.result_bytes) AS largest_result_bytes
-FROM staging.instruction_texts AS t
-INNER JOIN (
-    SELECT dump_id, MAX(program_name) AS program_name
+WITH sightings AS (
+    SELECT DISTINCT dump_id, program_id
     FROM marts.observations_v1
     WHERE program_name LIKE $program
-    GROUP BY dump_id
-) AS o ON t.dump_id = o.dump_id
-WHERE t.custom_call_target IS NOT NULL
-GROUP BY t.custom_call_target
-ORDER BY call_count DESC, t.custom_call_target
+),
+
+calls AS (
+    SELECT
+        t.custom_call_target,
+        COUNT(DISTINCT t.dump_id) AS dump_count,
+        COUNT(*) AS call_count,
+        MAX(t.result_bytes) AS largest_result_bytes
+    FROM staging.instruction_texts AS t
+    INNER JOIN (SELECT DISTINCT dump_id FROM sightings) AS s ON t.dump_id = s.dump_id
+    WHERE t.custom_call_target IS NOT NULL
+    GROUP BY t.custom_call_target
+),
+
+-- One dump may be that of several programs: its calls count once, and each program does.
+programs AS (
+    SELECT t.custom_call_target, COUNT(DISTINCT s.program_id) AS program_count
+    FROM staging.instruction_texts AS t
+    INNER JOIN sightings AS s ON t.dump_id = s.dump_id
+    GROUP BY t.custom_call_target
+)
+
+SELECT
+    c.custom_call_target,
+    CAST(p.program_count AS BIGINT) AS program_count,
+    CAST(c.dump_count AS BIGINT) AS dump_count,
+    CAST(c.call_count AS BIGINT) AS call_count,
+    c.largest_result_bytes
+FROM calls AS c
+INNER JOIN programs AS p ON c.custom_call_target = p.custom_call_target
+ORDER BY c.call_count DESC, c.custom_call_target
 LIMIT $rows

@@ -229,6 +229,25 @@ def test_a_program_is_judged_on_the_memory_of_its_device(warehouse, tmp_path):
         assert expected == [tuple(row[name] for name in columns) for row in found]
 
 
+def test_library_calls_are_of_programs(warehouse, tmp_path):
+    """Two entry signatures of one function are two programs; a dump that two runs hold counts once, with its calls."""
+
+    def text(size: int) -> bytes:
+        slots = [Slot(0, 2, 0, size), Slot(0, 2, 0, 8, allocation=1)]
+        headers = [f", parameter 0, shape |u8[{size}]| at ShapeIndex {{}}", ", preallocated-temp"]
+        return dump_text(slots, headers).replace(b"custom-call()", b'custom-call(), custom_call_target="Sharding"')
+
+    for run in ("one", "two"):
+        write_dumps(tmp_path / run, [1, 2], text)
+    assert 0 == ingest(warehouse, tmp_path / "one", tmp_path / "two")[0]
+    assert [(1, 2)] == rows(
+        warehouse, "SELECT COUNT(DISTINCT program_name), COUNT(DISTINCT program_id) FROM marts.observations"
+    )
+    found = json.loads(call("query", "--ask", "custom_calls", "--warehouse", warehouse, "--format", "json").out)
+    columns = ("custom_call_target", "program_count", "dump_count", "call_count")
+    assert [("Sharding", 2, 2, 4)] == [tuple(row[name] for name in columns) for row in found]
+
+
 def test_a_memory_space_without_a_platform_is_met(records, example):
     """names_of_memory_spaces counts the dumps that say no platform, too; not where a platform is asked for."""
     expected = example.execute(
