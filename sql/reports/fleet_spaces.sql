@@ -6,6 +6,8 @@ WITH series_counts AS (
         track,
         memory_space,
         COUNT(*) AS series_count,
+        COUNT(DISTINCT program_id) AS program_count,
+        COUNT(DISTINCT (program_id, compile_target)) AS target_count,
         COUNT(*) FILTER (WHERE has_moved) AS moved_count,
         COUNT(*) FILTER (WHERE run_count = 1) AS single_run_count
     FROM fleet_series
@@ -27,7 +29,9 @@ SELECT
     s.track,  -- Label that tells series apart.
     s.memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     r.run_ids,  -- Runs with a series here.
-    s.series_count,  -- Series: programs, each compile target apart.
+    s.series_count,  -- Series: programs, each compile target and kind of device apart.
+    s.program_count,  -- Programs.
+    s.target_count,  -- Programs, each compile target apart.
     s.moved_count,  -- Of these, those whose reserved bytes changed from one run to the next.
     s.single_run_count,  -- Of these, those of one run, which cannot have moved.
     s.series_count - s.moved_count - s.single_run_count AS unchanged_count  -- Of these, those that never changed.

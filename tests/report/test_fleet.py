@@ -14,12 +14,12 @@ from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.paths import CHECKOUT, REPORTS
 from bufferhouse.report.fleet import data as reading
 from bufferhouse.report.fleet.data import Fleet, read_fleet
-from bufferhouse.report.fleet.text import fleet_text, left_out, moved_line
+from bufferhouse.report.fleet.text import counted_for, fleet_text, left_out, moved_line
 from bufferhouse.report.text.figures import human_bytes
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call
 from tests.ingests import write_dumps
-from tests.synthetic import Slot, dump_text
+from tests.synthetic import Slot, dump_text, small_dump
 
 FLEET = CHECKOUT / "examples" / "fleet"
 HOSTILE = "</script><img src=x onerror=alert(1)>\"&' \x1b[31m\x07\u202e" + "模" * 4000
@@ -358,6 +358,30 @@ def test_moved_line_of_one_run(fleets: list[Fleet]):
     """A table of a single run speaks of no movement."""
     spaces = {(s.track, s.memory_space): s for s in fleets[0].spaces if s.platform is None}
     assert "5 programs, one run" == moved_line(spaces["seeds", 0])
+
+
+def test_a_program_of_a_table_counts_for_each_target_and_device(warehouse: Path, tmp_path: Path):
+    """A table that holds a program more than once says for what, on a terminal, in Markdown and on the page."""
+    for run, device, names in (("a", "v4", ("sm_8.0",)), ("b", "v4", ("sm_8.0", "sm_9.0")), ("c", "v5", ("sm_9.0",))):
+        (tmp_path / run).mkdir()
+        for name in names:
+            path = f"module_0001.jit_f.{name}_gpu_after_optimizations-buffer-assignment.txt"
+            (tmp_path / run / path).write_bytes(small_dump(1))
+        words = (tmp_path / run, "--label", f"device_kind={device}", "--warehouse", warehouse)
+        assert 0 == call("ingest", *words).code
+        said = {
+            "a": "",
+            "b": "A program counts once for each compile target.",
+            "c": "A program counts once for each compile target and kind of device.",
+        }[run]
+        [space] = read_fleet(warehouse).spaces
+        assert said == counted_for(space)
+        page = tmp_path / "fleet.html"
+        call("report", "fleet", "--warehouse", warehouse, "--html", page)
+        markdown = call("report", "fleet", "--warehouse", warehouse, "--format", "markdown").out
+        for text in (printed(warehouse), markdown, page.read_text()):
+            assert bool(said) == ("A program counts once for each" in text)
+            assert said in text
 
 
 def test_statements_say_their_purpose_and_pin_their_marts():

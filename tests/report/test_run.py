@@ -39,6 +39,19 @@ def repeated(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) 
     return path
 
 
+@pytest.fixture(scope="module")
+def two_targets(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example fleet, where one program of a run is compiled for a second target, too."""
+    path = Path(shutil.copy(example_warehouse, tmp_path_factory.mktemp("targets") / "targets.duckdb"))
+    with duckdb.connect(str(path)) as con:
+        con.execute(
+            "INSERT INTO raw.observations SELECT o.* REPLACE ('avx512' AS compile_target, 'x.txt' AS relative_path)"
+            " FROM raw.observations AS o JOIN raw.runs USING (run_id)"
+            " WHERE run_name = 'jaxlib-0.8.0' AND program_name = 'jit_fft'"
+        )
+    return path
+
+
 @pytest.mark.parametrize("word", [TPU, "tpu-v5e-jaxlib-0.8"])
 def test_a_run_is_found_by_its_name_or_the_beginning(example, word: str):
     """Any beginning that fits one run only means it."""
@@ -110,6 +123,23 @@ def test_what_was_compiled_again_is_counted(repeated: Path):
     again = read_run(repeated, "jaxlib-0.8.0").records("run_recompiled")
     columns = ("dump_count", "content_count", "identical_count")
     assert expected == {row["program_name"]: tuple(row[column] for column in columns) for row in again}
+
+
+def test_a_program_of_two_targets_counts_for_each(two_targets: Path, tmp_path: Path):
+    """Where its figures count a program once for each compile target, the report says so; and only there."""
+    words = ("report", "run", "--warehouse", two_targets)
+    single = call(*words, TPU, "--format", "markdown").out
+    page = tmp_path / "run.html"
+    out = call(*words, "jaxlib-0.8.0", "--format", "markdown").out
+    assert 0 == call(*words, "jaxlib-0.8.0", "--html", page).code
+    [space] = read_run(two_targets, "jaxlib-0.8.0").records("run_spaces")
+    rows = read_run(two_targets, "jaxlib-0.8.0").records("run_programs")
+    assert 1 == len(rows) - space["program_count"]
+    said = "A program counts once for each compile target"
+    for text in (out, page.read_text()):
+        assert f"{said}, in percentiles and in padded programs too; under programs it counts once." in text
+        assert f"{len(rows)} programs, the largest first. {said}." in " ".join(re.sub("<[^>]+>", " ", text).split())
+    assert said not in single
 
 
 def test_blocks_are_the_allocations_of_the_ranked_programs(example_warehouse: Path, tpu: Run):

@@ -64,6 +64,8 @@ class Space:
     series: list[Series]
     padding: list[Record]
     series_count: int
+    program_count: int
+    target_count: int
     moved_count: int
     unchanged_count: int
     single_run_count: int
@@ -149,6 +151,8 @@ def _spaces(answers: dict[str, Answer]) -> list[Space]:
                 series=_series(trend.get(key, []), causes),
                 padding=_labelled(padding.get(key, [])),
                 series_count=record["series_count"],
+                program_count=record["program_count"],
+                target_count=record["target_count"],
                 moved_count=record["moved_count"],
                 unchanged_count=record["unchanged_count"],
                 single_run_count=record["single_run_count"],

@@ -9,7 +9,7 @@ from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.fleet.data import Fleet, Series, Space
 from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables
-from bufferhouse.report.fleet.text import advice, cause_said, left_out, moved_line, title
+from bufferhouse.report.fleet.text import advice, cause_said, counted_for, left_out, moved_line, title
 from bufferhouse.report.html.charts import PROGRAM_LENGTH, RUN_LENGTH, Chart, bytes_axis, distinct, over_runs
 from bufferhouse.report.html.frame import Frame
 from bufferhouse.report.html.page import page
@@ -83,7 +83,7 @@ def _table(space: Space) -> _Table:
     hidden = len(space.runs) - len(runs)
     return _Table(
         title=title(space),
-        moved=moved_line(space),
+        moved=". ".join(filter(None, [moved_line(space), counted_for(space)])),
         chart=trend_chart(space, title(space)),
         drawn=f" The first {_SERIES_IN_CHART} of the table." if space.shown_moved_count > _SERIES_IN_CHART else "",
         runs=runs,

@@ -102,7 +102,7 @@ def _movers(space: Space, exact: bool) -> Section:
     runs = space.runs[-_RUNS:]
     hidden = len(space.runs) - len(runs)
     newest = f"; the newest {len(runs)} of {len(space.runs)} runs" if hidden else ""
-    lines = [f"Reserved bytes: {moved_line(space)}{newest}.", *filter(None, [left_out(space)])]
+    lines = [f"Reserved bytes: {moved_line(space)}{newest}.", *filter(None, [counted_for(space), left_out(space)])]
     columns = [Column("label", "program")]
     columns += [Column(str(run["run_id"]), printable(run["run_name"]), "bytes") for run in runs]
     if len(space.runs) > 1:
@@ -194,6 +194,16 @@ def moved_line(space: Space) -> str:
     return f"{moved}, {space.unchanged_count:,} unchanged{single}{reshaped}"
 
 
+def counted_for(space: Space) -> str:
+    """Return for what a program of a table counts more than once, as `determinism` says it; or nothing."""
+    causes = [
+        (space.target_count > space.program_count, "compile target"),
+        (space.series_count > space.target_count, "kind of device"),
+    ]
+    things = " and ".join(thing for is_so, thing in causes if is_so)
+    return f"A program counts once for each {things}." if things else ""
+
+
 def left_out(space: Space) -> str:
     """Return what a table leaves out, such as `5 more programs not shown: 3 moved less, 2 unchanged`; or nothing."""
     shown_moved = space.shown_moved_count
@@ -249,6 +259,8 @@ def _print_space(screen: Console, space: Space, shown: Bytes) -> None:
     hidden = len(space.runs) - len(fit.columns)
     newest = f"; the newest {len(fit.columns)} of {len(space.runs)} runs" if hidden else ""
     screen.print(Text(f"reserved bytes: {moved_line(space)}{newest}", style="dim"))
+    if said := counted_for(space):
+        screen.print(line(said, "dim"))
     if space.series:
         screen.print(_table(space, fit))
         lacks_trend = len(space.runs) > 2 and not fit.has_trend

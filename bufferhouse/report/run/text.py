@@ -11,6 +11,7 @@ from bufferhouse.report.text.sections import Section, json_text
 
 _SHOWN = 15  # rows of a table on a terminal and in Markdown
 _SHOWN_REJECTS = 10
+_EACH_TARGET = "A program counts once for each compile target"
 _SPACES = [
     Column("platform", "platform"),
     Column("memory_space", "memory space", "count"),
@@ -95,6 +96,8 @@ def run_sections(run: Run, *, exact: bool = False) -> list[Section]:
             "The largest program, and percentiles over programs, interpolated between two of them; "
             "bytes of programs are never added up."
         ]
+        if any(_has_targets(run, space) for space in spaces):
+            said.append(f"{_EACH_TARGET}, in percentiles and in padded programs too; under programs it counts once.")
         parts.append(Section("Memory spaces", said, _SPACES, spaces, "spaces", "run_spaces"))
         parts += [programs_section(run, space) for space in spaces]
         parts += [_blocks(run, space) for space in spaces]
@@ -144,6 +147,11 @@ def _where(space: Record) -> dict[str, object]:
     return {name: space[name] for name in ("platform", "memory_space")}
 
 
+def _has_targets(run: Run, space: Record) -> bool:
+    """Say whether a program of a memory space is compiled for several compile targets: it has a row for each."""
+    return len(run.records("run_programs", **_where(space))) > space["program_count"]
+
+
 def programs_section(run: Run, space: Record) -> Section:
     """Return the programs of a memory space, the largest first."""
     rows = run.records("run_programs", **_where(space))
@@ -151,9 +159,10 @@ def programs_section(run: Run, space: Record) -> Section:
     line = f"{counted(len(rows), 'program')}, the largest first"
     if files > len(rows):
         line += f"; each row shows the largest dump of its program, of {counted(files, 'dump')}"
+    lines = [f"{line}.", *([f"{_EACH_TARGET}."] if _has_targets(run, space) else [])]
     name = f"programs-{space_key(space)}"
     heading = f"Programs in {space_heading(space)}"
-    return Section(heading, [f"{line}."], _PROGRAMS, rows, name, "run_programs", _where(space), _SHOWN)
+    return Section(heading, lines, _PROGRAMS, rows, name, "run_programs", _where(space), _SHOWN)
 
 
 def _blocks(run: Run, space: Record) -> Section:
