@@ -10,19 +10,29 @@ _redact = redaction.redactor()
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _BARS = "▁▂▃▄▅▆▇█"
 
-# The names of memory spaces by platform, as its vendor gives them; a dump holds only the number.
+# The preferred names of marts.memory_spaces, to which a test holds them: a dump holds only the number.
 _SPACE_NAMES = {
-    ("tpu", 0): "default: HBM",
-    ("tpu", 1): "VMEM",
-    ("tpu", 2): "sync flags",
-    ("tpu", 4): "SMEM of Pallas kernels",
-    ("tpu", 5): "host",
-    ("tpu", 6): "SMEM",
-    ("gpu", 0): "default: device",
+    ("cpu", 0): "default",
+    ("cpu", 5): "host",
+    ("cpu", 6): "unpinned host",  # of XLA's layout.h, as the mart names it for gpu; the mart has none of a CPU
+    ("gpu", 0): "device",
     ("gpu", 1): "collective",
-    ("gpu", 5): "pinned host",
-    ("cpu", 5): "pinned host",
-    ("cpu", 6): "unpinned host",
+    ("gpu", 2): "temp buffer",
+    ("gpu", 5): "host",
+    ("gpu", 6): "unpinned host",
+    ("tpu", 0): "HBM",
+    ("tpu", 1): "VMEM",
+    ("tpu", 2): "SEMAPHORE_MEM",
+    ("tpu", 3): "CMem",
+    ("tpu", 4): "SMEM",
+    ("tpu", 5): "HOST",
+    ("tpu", 6): "SMEM of scalars",
+    ("tpu", 7): "tuple tables of SparseCore",
+    ("tpu", 8): "SC_SCALAR_SEMAPHORE_MEM",
+    ("tpu", 9): "Pinned HBM",
+    ("tpu", 10): "SC_VECTOR_SEMAPHORE_MEM",
+    ("tpu", 11): "SC_SCALAR_SMEM",
+    ("tpu", 12): "SC_VECTOR_SMEM",
 }
 
 
@@ -77,13 +87,15 @@ def sparkline(values: Sequence[int | None]) -> str:
 
 def space_title(platform: str | None, memory_space: int) -> str:
     """Return `memory space N` with its name on the platform: memory space 1 (VMEM)."""
-    name = _SPACE_NAMES.get((platform or "", memory_space), "default" if memory_space == 0 else None)
+    name = _SPACE_NAMES.get((platform or "", memory_space))
+    if memory_space == 0:
+        name = f"default: {name}" if name not in (None, "default") else "default"
     return f"memory space {memory_space}" + (f" ({name})" if name else "")
 
 
 def space_word(platform: str | None, memory_space: int) -> str:
     """Return the name of a memory space on the platform alone, VMEM, or its number where it has none."""
-    return _SPACE_NAMES.get((platform or "", memory_space), str(memory_space)).removeprefix("default: ")
+    return _SPACE_NAMES.get((platform or "", memory_space), str(memory_space))
 
 
 def space_heading(space: Record) -> str:
