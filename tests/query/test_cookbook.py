@@ -29,7 +29,6 @@ ALSO = {
     "fits_a_chip": {"device_bytes": "1M", "used_percent": "20"},
     "in_memory_space": {"memory_space": "2"},
     "oom_allocation": {"size_bytes": "512.0KiB", "off_percent": "1"},
-    "recompiles": {"run": "seeds"},
     "find_dump": {"path": "%jit_fft%"},
     "new_programs": {"rows": "3"},
     "official_figures": {"program": "jit_while_simple"},
@@ -118,26 +117,24 @@ def test_the_owners_at_the_peaks_own_all_of_it(records, example):
     assert example.execute(sql).fetchone()[0] == owned
 
 
-def test_recompiles_are_counted(records, example):
-    """Counted once more from the observations, one by one."""
-    sql = "SELECT run_name, program_name, program_id, dump_id FROM marts.observations_v1"
-    sightings = example.execute(sql).fetchall()
-    dumps = Counter(row[:2] for row in sightings)
-    expected = {
-        key: (
-            count,
-            len({row[2] for row in sightings if row[:2] == key}),
-            len({row[3] for row in sightings if row[:2] == key}),
-        )
-        for key, count in dumps.items()
-        if count > 1
-    }
-    assert expected
-    found = records("recompiles", EVERYTHING)
-    assert expected == {
-        (row["run_name"], row["program_name"]): (row["dump_count"], row["signature_count"], row["content_count"])
-        for row in found
-    }
+def test_recompiles_are_counted_in_a_folder(warehouse, tmp_path):
+    """Two hosts that compile a function once each recompile nothing; of folders that do the one with the most shows.
+
+    A module without a name is no function, so several of them are no recompilations.
+    """
+    job = tmp_path / "job"
+    for host, numbers in (("host0", [1, 2]), ("host1", [1, 2, 3]), ("host2", [1])):
+        write_dumps(job / host, numbers, lambda number: small_dump(number % 2))
+        for alone in ("module_0007.jit_g.cpu_after_optimizations", "module_0008..cpu_after_optimizations"):
+            (job / host / f"{alone}-buffer-assignment.txt").write_bytes(small_dump(9))
+        (job / host / "module_0009..cpu_after_optimizations-buffer-assignment.txt").write_bytes(small_dump(10))
+    assert 0 == ingest(warehouse, job, "--run", "job")[0]
+    dumps = Counter(name for (name,) in rows(warehouse, "SELECT program_name FROM marts.observations"))
+    assert {"jit_f": 6, "jit_g": 3, "(unnamed)": 6} == dumps
+    found = json.loads(call("query", "--ask", "recompiles", "--warehouse", warehouse, "--format", "json").out)
+    expected = {"run_name": "job", "program_name": "jit_f", "dump_count": 3, "signature_count": 1}
+    expected |= {"content_count": 2, "identical_count": 1, "folder": "host1", "folder_count": 2}
+    assert [expected] == found
 
 
 def test_questions_read_what_people_read():

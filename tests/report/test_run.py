@@ -10,11 +10,14 @@ import duckdb
 import pytest
 from rich.cells import cell_len
 
+from bufferhouse.report.fleet.data import read_fleet
 from bufferhouse.report.opening import find_run
 from bufferhouse.report.run.data import Run, read_run
 from bufferhouse.report.run.text import run_text
 from tests.command_line import call
+from tests.ingests import write_dumps
 from tests.report.pages import HOSTILE
+from tests.synthetic import small_dump
 from tests.warehouses import rows
 
 TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
@@ -32,7 +35,7 @@ def repeated(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) 
     path = Path(shutil.copy(example_warehouse, tmp_path_factory.mktemp("repeated") / "repeated.duckdb"))
     with duckdb.connect(str(path)) as con:
         con.execute(
-            "INSERT INTO raw.observations SELECT o.* REPLACE (b.run_id AS run_id, 'again/' || o.relative_path AS"
+            "INSERT INTO raw.observations SELECT o.* REPLACE (b.run_id AS run_id, 'again-' || o.relative_path AS"
             " relative_path) FROM raw.observations AS o JOIN raw.runs AS a USING (run_id), raw.runs AS b"
             " WHERE a.run_name IN ('jaxlib-0.4.13', 'jaxlib-0.8.0') AND b.run_name = 'jaxlib-0.8.0'"
         )
@@ -123,6 +126,47 @@ def test_what_was_compiled_again_is_counted(repeated: Path):
     again = read_run(repeated, "jaxlib-0.8.0").records("run_recompiled")
     columns = ("dump_count", "content_count", "identical_count")
     assert expected == {row["program_name"]: tuple(row[column] for column in columns) for row in again}
+
+
+def test_what_varies_is_what_the_mart_says(repeated: Path, tmp_path: Path):
+    """Where all dumps of a run lie in one folder, what was compiled again is that of marts.retraced_programs."""
+    path = Path(shutil.copy(repeated, tmp_path / "varied.duckdb"))
+    with duckdb.connect(str(path)) as con:  # one function of the run gets the signatures of all others
+        con.execute(
+            "UPDATE raw.observations AS o SET program_name = 'jit_fft' FROM raw.runs AS r WHERE r.run_id = o.run_id"
+            " AND run_name = 'jaxlib-0.4.13'"
+        )
+    marks = {"other_arity": "number of leaves", "other_element_types": "element types"}
+    marks |= {"other_rank": "number of dimensions", "other_dims": "dimensions"}
+    said = ", ".join(f"CASE WHEN has_{name} THEN '{words}' END" for name, words in marks.items())
+    columns = ("program_name", "compile_target", "dump_count", "identical_count", "content_count", "signature_count")
+    expected = rows(
+        path,
+        f"SELECT {', '.join(columns)}, NULLIF(CONCAT_WS(', ', {said}), ''), largest_reserved_bytes"
+        " FROM marts.retraced_programs_v1 WHERE run_name = 'jaxlib-0.4.13'",
+    )
+    again = read_run(path, "jaxlib-0.4.13").records("run_recompiled")
+    columns += ("what_varies", "largest_reserved_bytes")
+    assert expected == [tuple(row[name] for name in columns) for row in again]
+    assert {*marks.values()} - {"dimensions"} == {*again[0]["what_varies"].split(", ")}
+    assert [("jit_fft", ".", 1)] == [(row["program_name"], row["folder"], row["folder_count"]) for row in again]
+
+
+def test_several_hosts_recompile_nothing(warehouse: Path, tmp_path: Path):
+    """A job whose hosts have a folder each compiled a function more than once only where one of them did."""
+    folder = "Of several folders, such as those of several hosts, a row shows the one with the most dumps."
+    for round_number, expected in enumerate(([], [("jit_f", 2, 1, "host0", 2)])):
+        for host in ("host0", "host1"):
+            write_dumps(tmp_path / "job" / host, range(1 + round_number), lambda _: small_dump(1))
+        assert 0 == call("ingest", tmp_path / "job", "--run", "job", "--warehouse", warehouse).code
+        again = read_run(warehouse, "job").records("run_recompiled")
+        columns = ("program_name", "dump_count", "identical_count", "folder", "folder_count")
+        assert expected == [tuple(row[name] for name in columns) for row in again]
+        told = call("report", "run", "job", "--warehouse", warehouse, "--format", "markdown").out
+        assert bool(expected) == (folder in told)
+        fleet = read_fleet(warehouse).answers["fleet_recompiled"].records
+        columns = ("program_name", "dump_count", "identical_count")
+        assert [row[:3] for row in expected] == [tuple(row[name] for name in columns) for row in fleet]
 
 
 def test_a_program_of_two_targets_counts_for_each(two_targets: Path, tmp_path: Path):

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 import vl_convert
 
-from bufferhouse.query.statements import ask, ask_each
+from bufferhouse.query.statements import ask, ask_each, keep
 from bufferhouse.report.compare.data import read_comparison
 from bufferhouse.report.compare.page import compare_page
 from bufferhouse.report.html.page import FIRST_ROWS
@@ -89,6 +89,7 @@ def test_embedded_figures_are_those_of_the_statements(
     parts = pages[name][1]
     with duckdb.connect(str(example_warehouse), read_only=True) as con:
         con.execute("SET TimeZone = 'UTC'")
+        keep(con, "recompiled_folders")
         statements = parts.embedded("answers").keys()
         assert {"run": 10, "compare": 6}[name] == len(statements)
         for statement in statements - MADE:

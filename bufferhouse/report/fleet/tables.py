@@ -47,7 +47,7 @@ _RECOMPILED = [
     Column("program_name", "function", link="function_link"),
     Column("compile_target", "target"),
     Column("run_count", "runs", "count"),
-    Column("dump_count", "most dumps in a run", "count"),
+    Column("dump_count", "most dumps in a folder", "count"),
     Column("signature_count", "signatures", "count"),
     Column("identical_count", "identical", "count"),
     Column("run_name", "example run", link="run_link"),
@@ -74,7 +74,8 @@ def fleet_tables(fleet: Fleet) -> list[Section]:
         ("Padding and slack by operation and source line", _AT_PEAK, _SOURCES, "fleet_sources", "padding_by_line"),
         (
             "Compiled more than once",
-            "Functions with several dumps in one run: recompiled with the same entry signature, or with others.",
+            "Functions with several dumps in one folder of a run: recompiled with the same entry signature, or with "
+            "others.",
             _RECOMPILED,
             "fleet_recompiled",
             None,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import duckdb
 
-from bufferhouse.query.statements import Answer, Record, ask, ask_each
+from bufferhouse.query.statements import Answer, Record, ask, ask_each, keep
 from bufferhouse.report.compare.joined import joined_records
 from bufferhouse.report.opening import find_run, opened
 from bufferhouse.warehouse.open import Place
@@ -65,6 +65,7 @@ def asked_of(con: duckdb.DuckDBPyConnection, run_ids: Sequence[int]) -> dict[int
         "run_blocks": {"blocks": BLOCKS},
         "run_rejects": {"rejects": REJECTS},
     }
+    keep(con, "recompiled_folders")
     found = {name: ask_each(con, name, run_ids, **limit) for name, limit in limits.items()}
     facts = ask(con, "run_facts", run_ids=run_ids)
     told = {row["run_id"]: Answer(facts.columns, [tuple(row.values())]) for row in facts.records}

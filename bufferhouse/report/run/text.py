@@ -104,8 +104,10 @@ def run_sections(run: Run, *, exact: bool = False) -> list[Section]:
     parts += [_donations(run), _constants(run)] if spaces else []
     if again := run.records("run_recompiled"):
         lines = [
-            "Functions with several dumps: recompiled with the same entry signature, or with others.",
+            "Functions with several dumps in one folder: recompiled with the same entry signature, or with others.",
         ]
+        if any(row["folder_count"] > 1 for row in again):
+            lines.append("Of several folders, such as those of several hosts, a row shows the one with the most dumps.")
         parts.append(
             Section("Compiled more than once", lines, _RECOMPILED, again, "recompiled", "run_recompiled", shown=_SHOWN)
         )
