@@ -41,7 +41,7 @@ def test_the_answer_has_the_bytes_before_and_after_and_a_label_for_each_edit(exa
 
 def test_savings_are_what_whatif_says_of_each_edit(example_warehouse: Path, ranking: dict):
     """The ranking takes short cuts; every tenth edit alone, and the groups, computed in full, are worth the same."""
-    assert [*KEYS, "groups"] == list(ranking)
+    assert [*KEYS, "groups", "after_edit"] == list(ranking)
     worths = [one["worth_bytes"] for one in ranking["edits"]]
     assert worths == sorted(worths, reverse=True)
     assert all(worths)
@@ -52,6 +52,25 @@ def test_savings_are_what_whatif_says_of_each_edit(example_warehouse: Path, rank
         assert (one["worth_bytes"], one["label"], one["why"]) == (worth, *map(found["edits"][0].get, ("label", "why")))
     first = ranking["edits"][0]["worth_bytes"]
     assert first == ranking["before"]["occupied_bytes"] - ranking["after"]["occupied_bytes"]
+
+
+@pytest.mark.parametrize("program", ["jit_dt_bf16", "jit_cholesky_solve", "jit_transformer2_fwd"])
+def test_savings_say_what_whatif_says_after_the_best_edit(example_warehouse: Path, program: str):
+    """`after` is of the edit that `after_edit` names, its arena packed in full: to the byte what `whatif` gives."""
+    words = ("--run", "jaxlib-0.10.0", "--warehouse", example_warehouse, "--format", "json")
+    ranking = json.loads(call("savings", program, *words).out)
+    best = ranking["edits"][0]
+    assert f"{best['kind']}:#{best['value_id']}" == ranking["after_edit"].removesuffix(f":{best['argument']}")
+    expected = json.loads(call("whatif", program, "--edit", ranking["after_edit"], *words).out)
+    assert (expected["before"], expected["after"]) == (ranking["before"], ranking["after"])
+
+
+def test_savings_without_an_edit_have_what_the_compiler_has(example_warehouse: Path):
+    """Where no edit helps, none is named, and the bytes after are those before."""
+    words = ("--run", "jaxlib-0.10.0", "--warehouse", example_warehouse, "--format", "json", "--kind", "unpad")
+    ranking = json.loads(call("savings", "jit_fft", *words).out)
+    assert ([], None) == (ranking["edits"], ranking["after_edit"])
+    assert ranking["before"]["reserved_bytes"] == ranking["after"]["reserved_high_bytes"]
 
 
 def test_the_occupied_peak_is_that_of_the_marts(example_warehouse: Path, ranking: dict):

@@ -46,15 +46,18 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Savings:
-    """The ranking of single edits of a subject, and the outcome of the best one; of none where none helps.
-
-    `kinds` are those that were asked for, none for all.
-    """
+    """The ranking of single edits of a subject; `kinds` are those that were asked for, none for all."""
 
     subject: Subject
     ranking: Ranking
-    outcome: Outcome
     kinds: tuple[str, ...] = ()
+
+    def outcome(self) -> Outcome:
+        """Return the outcome of the best edit, as `read_change` computes it; of no edit where none helps.
+
+        The packer may take a second or two: who shows the ranking alone does not ask.
+        """
+        return compute(self.subject.space, [one.applied.edit for one in self.ranking.worths[:1]])
 
 
 def read_change(
@@ -112,10 +115,8 @@ def read_savings(
         UsageError, NothingToShow, WarehouseBusy, WarehouseError: as `read_change`.
     """
     with _subject(path, word, memory_space, run, sources, wait) as (_, subject):
-        ranking = rank(subject.space, kinds=tuple(kinds) or KINDS)
-        best = [ranking.worths[0].applied.edit] if ranking.worths else []
-        outcome = compute(subject.space, best, work=0)  # a ranking does not wait for a packer
-        return Savings(subject, ranking, outcome, tuple(kinds))
+        check_live_ranges(subject.space)
+        return Savings(subject, rank(subject.space, kinds=tuple(kinds) or KINDS), tuple(kinds))
 
 
 @contextmanager

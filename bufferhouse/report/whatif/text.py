@@ -75,7 +75,10 @@ def savings_text(savings: Savings, form: str, *, exact: bool = False) -> str:
     worths = [worth_record(subject, one) for one in ranking.worths]
     groups = [_group_record(one) for one in ranking.groups]
     if form == "json":
-        return plain_json({**about(subject, savings.outcome), "edits": worths, "groups": groups})
+        best = worths[0] if worths else None
+        return plain_json(
+            {**about(subject, savings.outcome()), "edits": worths, "groups": groups, "after_edit": _edit_word(best)}
+        )
     lines = [
         f"The peak is {_said(ranking.peak_bytes, exact)} at position {ranking.position:,}."
         if ranking.position is not None else "No value is alive at any moment.",
@@ -146,6 +149,13 @@ def worth_record(subject: Subject, one: Worth) -> Record:
         "op_name": c["op_name"][row],
         "source": c["source"][row],
     }
+
+
+def _edit_word(record: Record | None) -> str | None:
+    """Return an edit of one value as `whatif --edit` reads it; None for none."""
+    if record is None:
+        return None
+    return ":".join(filter(None, (record["kind"], f"#{record['value_id']}", record["argument"])))
 
 
 def _group_record(one: Group) -> Record:
