@@ -556,6 +556,28 @@ def test_the_keyboard_and_a_phone_are_enough(browser, site: Path):
         assert dict.fromkeys(pages, PHONE["width"]) == wide
 
 
+def test_a_phone_shows_the_first_column_whole(browser, site: Path):
+    """A long name is broken into lines, not cut and not a letter a line; SQL that is wider can have the focus."""
+    cells = "[...document.querySelectorAll('th:first-child, td:first-child')].filter((one) => one.offsetWidth)"
+    with browser.opened(site / "index.html") as page:
+        page.call("Emulation.setDeviceMetricsOverride", **{**PHONE, "width": 360})
+        for one in ("index.html", "runs/index.html", run_address(TPU), "catalog/marts.runs_v2.html"):
+            page.call("Page.navigate", url=(site / one).as_uri())
+            arrived(page, f"location.pathname.endsWith({one!r})")
+            assert page.ask(f"{cells}.length"), one
+            cut = f"{cells}.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent)"
+            assert [] == page.ask(cut), one
+            assert page.ask(f"Math.max(...{cells}.map((one) => one.offsetWidth))") <= 0.6 * 360 + 1, one
+        assert page.ask("document.querySelector('pre').scrollWidth > document.querySelector('pre').clientWidth")
+        page.ask("document.querySelector('pre').focus()")
+        assert "PRE" == page.ask("document.activeElement.tagName")
+    with browser.opened(site / "runs/index.html") as page:
+        page.call("Emulation.setDeviceMetricsOverride", **{**PHONE, "width": 360})
+        page.frame()
+        width = f"{cells}.find((one) => one.textContent.includes('tpu-v5e-jaxlib-0.8.3')).offsetWidth"
+        assert page.ask(width) > 100
+
+
 def test_any_two_runs_are_compared_as_they_were_chosen_last(browser, site: Path):
     """A choice whose figures come late draws nothing over a later one."""
     slow, quick = (slug(name) for name in ("jaxlib-0.6.0", "jaxlib-0.7.0"))
