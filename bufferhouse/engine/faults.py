@@ -34,6 +34,9 @@ _KEPT_OUT = re.compile(
     r'|(?:role|database) "[^"]*" does not exist|permission denied for database'
 )
 _MISSING = re.compile(r"error reading '([^']+)'.* 404 |Cannot open file \"([^\"]+)\": No such file")
+# What the server of a bucket says to one who may not do that there, or where the bucket is gone.
+_DENIED = re.compile(r"HTTP (?:code )?403|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch")
+_NO_BUCKET = re.compile(r"Unable to connect to URL .*HTTP code 404|NoSuchBucket")  # of an object it has other words
 # What a file system in Python has raised is told by the name of its class and its words.
 _RAISED = re.compile(r"(\w+): ([^\n]*)")
 _OURS = {kind.__name__: kind for kind in (SourceUnavailable, UsageError, WarehouseError)}
@@ -115,6 +118,23 @@ def raised_inside(error: Exception) -> Exception | None:
     if isinstance(error, duckdb.IOException) and (lost := _MISSING.search(str(error))):
         return WarehouseError(missing_file(lost[1] or lost[2]))
     return None
+
+
+def refused(error: Exception) -> WarehouseError | None:
+    """Return the error to raise for one of a bucket that says no to what a lake asks of it; None for any other.
+
+    An object that is not there is told by `raised_inside`.
+    """
+    said = reason(error)
+    if not isinstance(error, _MAY_PASS) or "s3://" not in said:
+        return None
+    if _NO_BUCKET.search(said):
+        way_out = "there is no such bucket, or not any more"
+    elif _DENIED.search(said):
+        way_out = "give keys that may read and write there, or let these"
+    else:
+        return None
+    return WarehouseError(f"the bucket of the lake refuses: {said}; {way_out}; what was committed is kept")
 
 
 def is_away(error: Exception) -> bool:

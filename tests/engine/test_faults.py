@@ -116,6 +116,19 @@ def test_what_is_refused_does_not_pass():
     assert not faults.passes(duckdb.BinderException("no such column"))
 
 
+def test_what_a_bucket_refuses_is_told_with_the_way_out():
+    """By what it answered and where; what it may answer otherwise the next time is not told so."""
+    to_write = "HTTP Error: Unable to connect to URL s3://x/y.parquet: {} (HTTP code {})"
+    for code, words in (
+        ("Forbidden 403", "s3://x/y.parquet: Forbidden (HTTP code 403); give keys that may read and write there, or "),
+        ("NotFound 404", "s3://x/y.parquet: NotFound (HTTP code 404); there is no such bucket"),
+    ):
+        told = faults.refused(duckdb.HTTPException(to_write.format(*code.split())))
+        assert (WarehouseError, True) == (type(told), words in str(told)), told
+    assert faults.refused(duckdb.HTTPException(to_write.format("Slow", "503"))) is None
+    assert faults.refused(duckdb.BinderException("no column HTTP code 403 s3://x")) is None
+
+
 def test_errors_of_a_file_system_in_python_are_told_by_their_text():
     """DuckDB has no class for them; what a statement says itself is none, and other errors are none of ours."""
     for raised in (WarehouseError("it is lost"), SourceUnavailable("it is away"), ValueError("it is odd")):

@@ -1,7 +1,9 @@
 """An S3 server in a process of its own, which can be told to fail: `python -m tests.servers.failing_bucket PORT`.
 
 `PUT /-/fail-every/N` lets it refuse every N-th request from then on, with 500 and 503 in turn; 0 lets it answer all.
-`GET /-/requests` tells how many requests there were, and how many of them were refused.
+`PUT /-/refuse-writes/CODE` lets it refuse whatever would change an object: AccessDenied, as where keys may not, or
+NoSuchBucket, as where the bucket is gone; NONE lets it take all. `GET /-/requests` tells how many requests there were,
+and how many of them were refused.
 """
 
 import json
@@ -13,6 +15,7 @@ from collections.abc import Iterable
 from moto.server import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import run_simple
 
+_REFUSALS = {"AccessDenied": "403 Forbidden", "NoSuchBucket": "404 Not Found"}
 _ERRORS = (("500 Internal Server Error", "InternalError"), ("503 Service Unavailable", "SlowDown"))
 
 
@@ -22,6 +25,7 @@ class Failing:
     def __init__(self, application) -> None:
         self.application = application
         self.fail_every = 0
+        self.refusal: str | None = None
         self.requests = self.refused = 0
         self._lock = threading.Lock()
 
@@ -34,6 +38,8 @@ class Failing:
             fails = self.fail_every and self.requests % self.fail_every == 0
             self.refused += bool(fails)
             status, code = _ERRORS[self.refused % len(_ERRORS)]
+        if self.refusal in _REFUSALS and environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
+            fails, status, code = True, _REFUSALS[self.refusal], self.refusal
         if not fails:
             return self.application(environ, start_response)
         length = int(environ.get("CONTENT_LENGTH") or 0)
@@ -45,6 +51,8 @@ class Failing:
     def _told(self, words: str, start_response) -> Iterable[bytes]:
         if words.startswith("fail-every/"):
             self.fail_every = int(words.rpartition("/")[2])
+        if words.startswith("refuse-writes/"):
+            self.refusal = words.rpartition("/")[2]
         start_response("200 OK", [("Content-Type", "application/json")])
         return [json.dumps({"requests": self.requests, "refused": self.refused}).encode()]
 

@@ -53,6 +53,15 @@ class Bucket:
         """Let it refuse every so-manieth request, none for 0; return how many requests there were, and were refused."""
         return json.loads(self._ask("PUT", f"-/fail-every/{count}"))
 
+    @contextmanager
+    def refusing_writes(self, code: str) -> Iterator[None]:
+        """Let it answer AccessDenied or NoSuchBucket to whatever would change an object, meanwhile."""
+        self._ask("PUT", f"-/refuse-writes/{code}")
+        try:
+            yield
+        finally:
+            self._ask("PUT", "-/refuse-writes/NONE")
+
     def names(self, prefix: str) -> set[str]:
         """Return the last parts of the keys in the bucket that begin so."""
         pages = self._client().get_paginator("list_objects_v2").paginate(Bucket="lake", Prefix=prefix)

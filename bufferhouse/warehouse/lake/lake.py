@@ -104,7 +104,7 @@ class Lake(Warehouse):
                 "the snapshot that was being read is no longer in the lake: it was compacted meanwhile; run the same "
                 "command again, and compact with a longer --keep-snapshots"
             )
-        told = super().told(error) or faults.raised_inside(error)
+        told = super().told(error) or faults.raised_inside(error) or faults.refused(error)
         return told or (retry.away(error) if retry.passes(error) else None)
 
     def transaction(self) -> AbstractContextManager[None]:

@@ -174,6 +174,25 @@ def test_a_bucket_that_is_away(lake, postgres, fleet, impatient, monkeypatch):
     assert 0 == tables_of_catalog(new)
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("AccessDenied", ("HTTP code 403", "give keys that may read and write there")),
+        ("NoSuchBucket", ("HTTP code 404", "there is no such bucket")),
+    ],
+)
+def test_a_bucket_that_refuses_what_is_written(bucket, postgres, fleet, code, words):
+    """Exit 2 and a line with the way out, which helps; no row is lost."""
+    lake = address_of(f"ducklake:postgres:{postgres.make_database()}")
+    ingest = ("ingest", "--warehouse", lake, "--data-path", f"s3://lake/{code}")
+    assert 0 == call(*ingest, fleet / "seeds").code
+    with bucket.refusing_writes(code):
+        for refused in ((*ingest, fleet), ("compact", "--keep-snapshots", "0", "--warehouse", lake)):
+            assert_told(call(*refused), 2, f"s3://lake/{code}/", "what was committed is kept", *words)
+    assert "5 of 5 dumps proved\n" == call("verify", "--warehouse", lake).out
+    assert 0 == call(*ingest, fleet).code
+
+
 def test_an_object_that_is_lost(lake, bucket):
     """It is named, by readers and writers; the lake answers, so trying again is not the way out."""
     [name] = bucket.names("trouble/raw/uses/")
