@@ -266,7 +266,7 @@ class Plan:
                 self.fixed[allocation] = size
 
     def _unneeded(self, dropped: set[int]) -> list[int]:
-        """Return what a compiler may leave out where results are dropped: more than it does, never less.
+        """Return what a compiler may leave out where results are dropped: rather more than it does than less.
 
         An instruction of several results, one of which nobody reads any more, may lose operands as well. Of a loop, or
         what else calls computations, all that is in these may go: a dump does not say what is for which result.
@@ -297,10 +297,10 @@ class Plan:
 
     def _is_read(self, row: int, gone: set[str]) -> bool:
         """Return whether something that is not gone reads a value; what lies in other spaces lives by its readers."""
-        left, seen = list(self.space.readers[row]), set(gone)
+        left, seen = list(self.space.readers[row]), set()
         while left:
             name = left.pop()
-            if name in seen:
+            if name in gone or name in seen:
                 continue
             if name in self._results_of:
                 return True
