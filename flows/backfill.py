@@ -9,14 +9,13 @@ from prefect.states import Completed, Failed, State
 from pydantic import Field
 
 from bufferhouse.errors import UsageError, counted
-from bufferhouse.redaction import cleaned
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import reparse as again
 from bufferhouse.warehouse.open import exists, writing
 from bufferhouse.warehouse.reparse import Reparsed
 from bufferhouse.warehouse.reparse import reparse as parse_again
 from flows import callers, events
-from flows.steps import EXPECTED, Held, Progress, leave_summary, publish, step
+from flows.steps import EXPECTED, Held, Progress, leave_summary, outcome, publish, step
 
 
 @step(name="reparse")
@@ -78,7 +77,7 @@ def backfill(
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
     except Exception as error:
-        raise cleaned(error)  # noqa: B904  most often it is the same
+        raise outcome(error)  # noqa: B904  most often it is the same
     progress.reach(1, 1)
     rows = {
         "work": work,

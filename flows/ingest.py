@@ -26,7 +26,6 @@ from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.source import chosen_sources
 from bufferhouse.ingest.summary import Summary, total_of
 from bufferhouse.models.checks import found_by_checks
-from bufferhouse.redaction import cleaned
 from bufferhouse.report.flow_summary import pass_summary
 from bufferhouse.report.summary import lines
 from bufferhouse.tabulate.batch import Refusal
@@ -36,7 +35,7 @@ from bufferhouse.warehouse.warehouse import Warehouse
 from flows import callers, events
 from flows.parsers import chosen_workers
 from flows.server import own_authentication
-from flows.steps import EXPECTED, Progress, leave_summary, log, run_step
+from flows.steps import EXPECTED, Progress, leave_summary, log, outcome, run_step
 
 
 def _name() -> str:
@@ -95,7 +94,7 @@ def ingest(
         # Were it raised, Prefect would log its traceback and pickle it into the storage of results.
         return Failed(message=str(error), data=error)
     except Exception as error:
-        raise cleaned(error)  # noqa: B904  most often it is the same
+        raise outcome(error)  # noqa: B904  most often it is the same
     observer.progress.reach(1, 1)
     total = total_of(by_source)
     total.seconds = round(time.monotonic() - started, 3)

@@ -10,13 +10,12 @@ from pydantic import Field
 
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.models.checks import run_checks
-from bufferhouse.redaction import cleaned
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import retention, verify, verify_models
 from bufferhouse.warehouse.open import exists, writing
 from bufferhouse.warehouse.warehouse import Compacted
 from flows import callers, events
-from flows.steps import EXPECTED, Held, Progress, leave_summary, publish, step
+from flows.steps import EXPECTED, Held, Progress, leave_summary, outcome, publish, step
 
 _DAY_SECONDS = 86400
 
@@ -108,7 +107,7 @@ def maintain(
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
     except Exception as error:
-        raise cleaned(error)  # noqa: B904  most often it is the same
+        raise outcome(error)  # noqa: B904  most often it is the same
     progress.reach(4, 4)
     rows = {
         "runs removed": len(pruned.runs),

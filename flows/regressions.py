@@ -18,7 +18,6 @@ from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.threshold import parse_threshold, reshaped_mode
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import ask
-from bufferhouse.redaction import cleaned
 from bufferhouse.report.compare.data import Comparison, read_comparison
 from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, stale_line
 from bufferhouse.report.compare.sections import compare_sections, title
@@ -29,7 +28,7 @@ from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.open import reading
 from flows import callers
 from flows.events import TOLD, emit_lost_donations, emit_regression
-from flows.steps import EXPECTED, Held, leave_summary, step
+from flows.steps import EXPECTED, Held, leave_summary, outcome, step
 
 _TOLD = (
     "program_label", "program_id", "memory_space", "before_bytes", "after_bytes", "delta_bytes", "main_cause",
@@ -96,7 +95,7 @@ def regressions(
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
     except Exception as error:
-        raise cleaned(error)  # noqa: B904  most often it is the same
+        raise outcome(error)  # noqa: B904  most often it is the same
     # An entry is stale if no comparison needs it.
     stale = [entry for entry in accepted if all(entry in verdict.stale for _, verdict in found)]
     parts = []

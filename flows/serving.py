@@ -8,16 +8,20 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import httpx
 from prefect import Flow
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import (
+    DeploymentFilter,
+    DeploymentFilterTags,
     FlowRunFilter,
     FlowRunFilterExpectedStartTime,
     FlowRunFilterState,
@@ -26,6 +30,7 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.client.schemas.sorting import FlowRunSort
+from prefect.exceptions import ObjectNotFound
 from prefect.logging import get_logger
 from prefect.runner import Runner
 from prefect.schedules import Cron, Interval, Schedule
@@ -88,7 +93,7 @@ def _schedule(when: float | str | None, zone: str) -> Schedule | None:
 
 class _Served(Runner):
     def handle_sigterm(self, *args: Any, **kwargs: Any) -> None:
-        """End as Ctrl-C does, with deployments paused; Prefect's own way makes a coroutine that nobody awaits.
+        """End as Ctrl-C does; Prefect's own way makes a coroutine that nobody awaits.
 
         Between two steps of the loop: in the middle of one a flow run may be half begun, which nobody would end.
         """
@@ -116,7 +121,8 @@ def _interrupts_between_steps() -> Iterator[None]:
 def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 10.0) -> None:
     """Run all flows on their schedules until SIGTERM or Ctrl-C; one flow run at a time uses the warehouse.
 
-    `poll_seconds` is how often the server is asked what is due.
+    `poll_seconds` is how often the server is asked what is due. Deployments that an earlier configuration had are
+    paused at the start, all others at the end.
     """
     os.environ[callers.SERVED] = callers.served(conf, settings)  # flow runs are processes of their own
     with flow_runs_forked(), _own_temporary_folder(), _interrupts_between_steps():
@@ -124,10 +130,53 @@ def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 1
         watch = partial(copy_context().run, _pass_over_overtaken, poll_seconds)
         threading.Thread(target=watch, daemon=True).start()
         # Several flow runs at once would only wait for one another, each with a batch in memory.
-        runner = _Served(name=NAME, query_seconds=poll_seconds, limit=1)
-        for deployment in deployments(conf, settings):
-            runner.add_flow(**deployment)
-        asyncio.run(runner.start())
+        # It cannot pause deployments where a flow run is under way: what ends the loop cancels its requests, too.
+        runner = _Served(name=NAME, query_seconds=poll_seconds, limit=1, pause_on_shutdown=False)
+        made = [runner.add_flow(**deployment) for deployment in deployments(conf, settings)]
+        try:
+            _pause_forgotten(made)
+            asyncio.run(_started(runner))
+        finally:
+            _pause(made)
+
+
+async def _started(runner: Runner) -> None:
+    asyncio.get_running_loop().set_exception_handler(_pass_over_cancelled)
+    await runner.start()
+
+
+def _pass_over_cancelled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Tell of faults, but not of a connection that the end of the loop cancels: Python 3.11 takes it for one."""
+    if not isinstance(context.get("exception"), asyncio.CancelledError):
+        loop.default_exception_handler(context)
+
+
+def _pause(made: Sequence[UUID]) -> None:
+    """Pause deployments; where the server is away, say that they go on."""
+    log = get_logger("runner")
+    log.info("Pausing all deployments...")
+    try:
+        with get_client(sync_client=True) as client:
+            for number in made:
+                with suppress(ObjectNotFound):  # somebody has removed it
+                    client.pause_deployment(number)
+    except httpx.HTTPError as error:
+        log.warning("Prefect's server is away, so its deployments are not paused: %s", error)
+        return
+    log.info("All deployments have been paused!")
+
+
+def _pause_forgotten(made: Sequence[UUID]) -> None:
+    """Pause deployments of ours that the configuration has no longer, which nobody paused who was killed.
+
+    Prefect would go on making flow runs of them that nobody carries out.
+    """
+    ours = DeploymentFilter(tags=DeploymentFilterTags(all_=[SERVED]))
+    with get_client(sync_client=True) as client:
+        for found in client.read_deployments(deployment_filter=ours):
+            if found.id not in made and not found.paused:
+                client.pause_deployment(found.id)
+                get_logger("runner").info("Paused deployment %r, which is not configured any more", found.name)
 
 
 @contextmanager

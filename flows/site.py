@@ -10,7 +10,6 @@ from prefect.states import Completed, Failed, State
 from pydantic import Field
 
 from bufferhouse.errors import UsageError
-from bufferhouse.redaction import cleaned
 from bufferhouse.report.fleet.data import Fleet, read_fleet
 from bufferhouse.report.flow_summary import figures
 from bufferhouse.report.site.built import Built
@@ -19,7 +18,7 @@ from bufferhouse.report.site.target import target_of
 from bufferhouse.report.writing import deliver, link_to
 from bufferhouse.warehouse.address import address_of
 from flows import callers, events
-from flows.steps import EXPECTED, Held, leave_link, leave_summary, step
+from flows.steps import EXPECTED, Held, leave_link, leave_summary, outcome, step
 
 INDEX, TRENDS = "index.html", "fleet.html"
 
@@ -98,7 +97,7 @@ def brought_up_to_date(
         fault = UsageError(f"{place}: {error.strerror or error}")
         return Failed(message=str(fault), data=fault)
     except Exception as error:
-        raise cleaned(error)  # noqa: B904  most often it is the same
+        raise outcome(error)  # noqa: B904  most often it is the same
     links = {name: link_to(where, name, url or conf["report"]["url"]) for name, where in names.items()}
     rows = {**_rows(built, fleet), "seconds": f"{time.monotonic() - started:.1f}"}
     rows |= {name: f"[{name}]({link})" for name, link in links.items()}

@@ -15,6 +15,7 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 from prefect.cache_policies import NO_CACHE
+from prefect.exceptions import TerminationSignal
 from prefect.settings import PREFECT_API_REQUEST_TIMEOUT, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import State
 
@@ -58,6 +59,19 @@ _task = partial(
 )
 
 
+def outcome(error: Exception) -> BaseException:
+    """Return what a flow run ends with for an error: the signal that it comes of, else an error that tells no secret.
+
+    DuckDB raises an error of its own, of a query that was interrupted, for what a handler of signals has raised.
+    """
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, TerminationSignal | KeyboardInterrupt):
+            return link
+        link = link.__cause__ or link.__context__
+    return cleaned(error)
+
+
 def step(**options: Any) -> Callable[[Callable], Task]:
     """Return what makes a task of a function: an error that it raises tells no secret."""
 
@@ -67,7 +81,7 @@ def step(**options: Any) -> Callable[[Callable], Task]:
             try:
                 return function(*words, **facts)
             except Exception as error:
-                raise cleaned(error)  # noqa: B904  most often it is the same
+                raise outcome(error)  # noqa: B904  most often it is the same
 
         return _task(call, **options)
 

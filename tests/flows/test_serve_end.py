@@ -65,7 +65,7 @@ def test_sigterm_pauses_the_deployments_and_warns_of_nothing(clock: Clock):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_a_signal_ends_a_flow_run_that_has_begun(number: int, code: int, clock: Clock):
-    """It waits for the warehouse meanwhile. Nobody waits for it, and the server hears how it ended."""
+    """It waits for the warehouse meanwhile. Nobody waits for it; deployments are paused, and the log has no fault."""
     with WriterLock(clock.warehouse):
         (found,) = clock.ask(
             "deployments/filter",
@@ -80,7 +80,33 @@ def test_a_signal_ends_a_flow_run_that_has_begun(number: int, code: int, clock: 
     assert not Path(f"/proc/{run[0]}").exists()
     with sqlite3.connect(clock.root / "prefect" / "prefect.db") as records:
         states = records.execute("SELECT state_type FROM flow_run WHERE id = ?", (begun["id"],)).fetchall()
+        paused = records.execute("SELECT paused FROM deployment").fetchall()
     assert [("CRASHED",)] == states
+    assert [(1,)] * DEPLOYMENTS == paused
+    said = (clock.root / "serve.log").read_text()
+    assert "All deployments have been paused" in said
+    assert "Traceback" not in said
+
+
+def test_a_deployment_that_is_not_configured_any_more_is_paused(clock: Clock):
+    """Nobody paused it at the end of a process that was killed; those of now are not touched."""
+    clock.process.kill()
+    clock.process.wait()
+    until(lambda: not is_answered(clock), "the end of the server")
+    clock.config.write_text(clock.config.read_text() + 'schedule = "1h"\n')
+    clock.start()
+    until(lambda: "is not configured any more" in (clock.root / "serve.log").read_text(), "the pause")
+    found = {(one["name"], one["paused"]) for one in clock.ask("deployments/filter", {}) if "ingest" in one["tags"]}
+    assert {("bufferhouse", True), ("drop", False)} == found
+
+
+def is_answered(clock: Clock) -> bool:
+    """Return whether somebody answers on the port."""
+    try:
+        clock.ask("health")
+    except OSError:
+        return False
+    return True
 
 
 def test_the_dashboard_works_at_the_address_that_is_printed(clock: Clock, tmp_path: Path):
