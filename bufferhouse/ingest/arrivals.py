@@ -33,13 +33,17 @@ class Rules:
 
 @dataclass(slots=True)
 class Arrivals:
-    """The dumps of one pass, seen at one moment: `ready` may be read, `waiting` says why others may not."""
+    """The dumps of one pass, seen at one moment: `ready` may be read, `waiting` says why others may not.
+
+    `waiting_dumps` are among what waits, besides archives, logs, and files of dumps that are not there yet.
+    """
 
     rules: Rules
     now_ns: int
     complete_runs: frozenset[str] = frozenset()  # declared so: their dumps wait for no other file
     ready: FoundDumps = field(default_factory=FoundDumps)
     waiting: list[str] = field(default_factory=list)
+    waiting_dumps: int = 0
     marked: dict[str, int] = field(default_factory=dict)  # runs by name, with the time of the marker at their root
     _markers: dict[tuple[str, str], Entry | None] = field(default_factory=dict)
 
@@ -51,7 +55,7 @@ class Arrivals:
             if reason is None:
                 ready.append(dump.number)
             else:
-                self.waiting.append(f"{dump.uri}: {reason}")
+                self._wait(dump, reason)
         self.ready = fresh.only(ready)
 
     def _reason(self, dump: Found, root: str | None) -> str | None:
@@ -87,8 +91,12 @@ class Arrivals:
         elif not isinstance(files, Exception) and self._is_alone(dump) and _is_first_of_three(files):
             reason = f"…{SUFFIXES['values']}, …{SUFFIXES['live_range']} may still come"
         if reason is not None:
-            self.waiting.append(f"{dump.uri}: {reason}")
+            self._wait(dump, reason)
         return reason is not None
+
+    def _wait(self, dump: Found, reason: str) -> None:
+        self.waiting.append(f"{dump.uri}: {reason}")
+        self.waiting_dumps += 1
 
     def _is_alone(self, dump: Found) -> bool:
         """Say whether a dump in one file may be the first of three; only reading it tells."""

@@ -236,6 +236,7 @@ def _read(
                 summary.leave_out(batch.unreadable)
                 yield job, batch
         summary.waiting += arrivals.waiting
+        summary.waiting_dumps += arrivals.waiting_dumps
 
 
 def settle(writer: Warehouse, batch: ReadBatch) -> list[ParsedContents]:

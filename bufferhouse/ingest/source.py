@@ -176,6 +176,10 @@ def choose(
         roots = {run.run_name: run.directory.rstrip("/") or "/" for run in reversed(discovery.dumps.runs)}
         arrivals.sort(fresh, roots)
         arrivals.waiting += orphans(discovery.orphans)
+        if summary.undescribed and arrivals.waiting_dumps:
+            # A new run whose dumps all wait is not in the warehouse yet, so nothing can be said of it there.
+            loaded = {dump.run_name for dump in arrivals.ready}
+            summary.undescribed = [name for name in summary.undescribed if name in loaded]
         for name, mtime_ns in arrivals.marked.items():
             moment = datetime.fromtimestamp(mtime_ns / 1e9, UTC)
             discovery.runs[name].labels.setdefault(COMPLETED, moment.isoformat(timespec="seconds"))

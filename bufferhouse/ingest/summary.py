@@ -11,7 +11,7 @@ from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
 _COUNTS = (
-    *("seen", "new", "known", "ignored", "rejected", "known_rejected", "left_out", "bytes", "late"),
+    *("seen", "new", "known", "ignored", "rejected", "known_rejected", "left_out", "bytes", "late", "waiting_dumps"),
     *("logs", "messages", "refused_messages"),
 )
 _LISTS = (
@@ -25,16 +25,17 @@ class Summary:
     """What an ingest did to one source, or to several together; `as_dict` is what `ingest --format json` prints.
 
     `unreadable` says what could not be read, and why; `left_out` counts the dumps among that. `waiting` says what is
-    left for later and why, `late` counts what came after its run was complete. A `fault` is why a source could not be
-    looked at, or not to its end; `error` is the exception. `archives` lie beside dumps, unopened. `other_names` gives
-    for runs the name that their run.json says, `other_facts` what call or run.json say of them otherwise than the
-    warehouse, `undescribed` are new runs without a compiler or a platform, `unread_keys` what the run.json of new runs
-    has besides the keys that are read. `other_endings` counts by run the dumps that it has twice, as they lie there
-    compressed in another way than when they were seen. `pruned` counts by run the dumps that a configured source still
-    has of runs that retention removed; they are left out. `endings` counts by ending what was found where no
-    dump was; elsewhere it is None. `logs` were read, and hold new `messages` about programs that did not fit, and
-    `refused_messages`, which are no dumps that were rejected; `log_notes` are about what was left out of them.
-    `reparsed` dumps of the warehouse were parsed again; None where nobody asked for it.
+    left for later and why, `waiting_dumps` counts the dumps among that, `late` counts what came after its run was
+    complete. A `fault` is why a source could not be looked at, or not to its end; `error` is the exception. `archives`
+    lie beside dumps, unopened. `other_names` gives for runs the name that their run.json says, `other_facts` what call
+    or run.json say of them otherwise than the warehouse, `undescribed` are new runs, not all of whose dumps wait,
+    without a compiler or a platform, `unread_keys` what the run.json of new runs has besides the keys that are read.
+    `other_endings` counts by run the dumps that it has twice, as they lie there compressed in another way than when
+    they were seen. `pruned` counts by run the dumps that a configured source still has of runs that retention removed;
+    they are left out. `endings` counts by ending what was found where no dump was; elsewhere it is None. `logs` were
+    read, and hold new `messages` about programs that did not fit, and `refused_messages`, which are no dumps that were
+    rejected; `log_notes` are about what was left out of them. `reparsed` dumps of the warehouse were parsed again; None
+    where nobody asked for it.
     """
 
     seen: int = 0
@@ -56,6 +57,7 @@ class Summary:
     conflicts: int | None = None
     retries: int | None = None
     waiting: list[str] = field(default_factory=list)
+    waiting_dumps: int = 0
     late: int = 0
     fault: str | None = None
     error: Exception | None = None

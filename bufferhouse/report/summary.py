@@ -29,6 +29,7 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
         f"{summary.new:,} {'to load' if plan else 'new'}, {summary.known:,} known, {summary.rejected:,} rejected"
         + (f", {summary.known_rejected:,} rejected before" if summary.known_rejected else "")
         + (f", {summary.left_out:,} unreadable" if summary.left_out else "")
+        + (f", {summary.waiting_dumps:,} waiting" if summary.waiting_dumps else "")
         + (f"; {counted(summary.ignored, 'other file')} ignored" if summary.ignored else ""),
     ]
     if runs:

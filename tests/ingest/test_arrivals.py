@@ -13,6 +13,7 @@ from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.read import read_batches
 from bufferhouse.ingest.source import Source, choose, look
 from bufferhouse.ingest.summary import Summary
+from bufferhouse.report.summary import lines
 from bufferhouse.sources.naming import check_pattern
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.runs import complete
@@ -113,6 +114,18 @@ def test_with_a_marker_nothing_is_read_before_it_is_there(warehouse, folder):
     os.utime(folder / "host" / name_of(2), (time.time() + 1,) * 2)
     after = one_pass(warehouse, folder.parent, rules)
     assert (1, [f"{folder / 'host' / name_of(2)}: it has not been the same for 60 s yet"]) == (after.new, after.waiting)
+
+
+def test_a_run_whose_dumps_all_wait_is_not_to_be_described_yet(warehouse, folder):
+    """It is not in the warehouse; the first line counts what waits. When the dumps are read, the advice comes."""
+    write_dumps(folder, [1, 2])
+    rules = Rules(marker="DONE")
+    waits = one_pass(warehouse, folder.parent, rules)
+    assert (2, []) == (waits.waiting_dumps, waits.undescribed)
+    assert "2 dumps of 1 run seen: 0 new, 0 known, 0 rejected, 2 waiting" == lines(waits)[0]
+    (folder / "DONE").touch()
+    read = one_pass(warehouse, folder.parent, rules)
+    assert (2, 0, ["run"]) == (read.new, read.waiting_dumps, read.undescribed)
 
 
 def test_a_marker_above_the_source_is_none(warehouse, folder):
