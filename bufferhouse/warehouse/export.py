@@ -74,11 +74,12 @@ def export(
 
     Raises:
         WarehouseError: a dump no longer renders to the bytes it was ingested from.
-        UsageError: a file is there already, unless `force`, or a link in `directory` leads out; nothing was written.
+        UsageError: a file with other bytes is there already, unless `force`, or a link in `directory` leads out;
+            nothing was written.
     """
     done = Exported()
     places = _places(con, chosen, done)
-    _check(directory, places, force=force)
+    _check(con, directory, places, force=force)
     proved = 0
     for frames in chunks(con, list(places)):
         for one in rendered(frames):
@@ -193,22 +194,54 @@ def _folded(path: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
 
 
-def _check(directory: Path, places: dict[int, list[dict[str, str]]], *, force: bool) -> None:
+def _check(
+    con: duckdb.DuckDBPyConnection, directory: Path, places: dict[int, list[dict[str, str]]], *, force: bool
+) -> None:
     targets = [path for of_dump in places.values() for named in of_dump for path in named.values()]
     root = directory.resolve()
     for folder in {os.path.dirname(path) for path in targets}:
         if not (root / folder).resolve().is_relative_to(root):
             raise UsageError(f"{folder} would be written outside {directory}: a link in it leads there")
-    there = [] if force else [path for path in targets if os.path.lexists(root / path)]
-    if there:
+    others = [] if force else _others(con, root, places)
+    if others:
         raise UsageError(
-            f"{len(there)} of {len(targets)} files are in {directory} already, {min(there)!r} among them; export to"
-            " another folder, or replace them with --force"
+            f"{len(others)} of {len(targets)} files are in {directory} already with other bytes, {min(others)!r} among "
+            "them; export to another folder, or replace them with --force"
         )
+
+
+def _others(con: duckdb.DuckDBPyConnection, root: Path, places: dict[int, list[dict[str, str]]]) -> list[str]:
+    """Return what is there and is not what would be written: an export that was stopped goes on."""
+    there = [
+        (dump_id, role, path)
+        for dump_id, of_dump in places.items()
+        for named in of_dump
+        for role, path in named.items()
+        if os.path.lexists(root / path)
+    ]
+    if not there:
+        return []
+    with streamed(con, "there", pl.DataFrame({"dump_id": list({dump_id for dump_id, *_ in there})})):
+        rows = con.execute(
+            "SELECT dump_id, role, sha256 FROM raw.dump_files SEMI JOIN there USING (dump_id)"
+        ).fetchall()
+    hashes = {(dump_id, role): sha256 for dump_id, role, sha256 in rows}
+    return [path for dump_id, role, path in there if _sha256_of(root / path) != hashes[dump_id, role]]
+
+
+def _sha256_of(path: Path) -> str | None:
+    if path.is_symlink() or not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _write(target: Path, data: bytes) -> None:
     """Write a file whole or not at all."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(target) as new:
-        new.write_bytes(data)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(target) as new:
+            new.write_bytes(data)
+    except OSError as error:
+        error.filename = str(target)  # where a disk is full, it names no file
+        raise

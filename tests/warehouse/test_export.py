@@ -137,7 +137,7 @@ def test_names_that_lead_out_or_meet_become_safe_ones(warehouse, tmp_path):
 
 
 def test_nothing_is_overwritten(example_warehouse, fleet, tmp_path):
-    """Not even one file, and then none is written; with --force all are."""
+    """Not even one file with other bytes, and then none is written; with --force all are."""
     words = ["export", "--run", "seeds", "-o", tmp_path, "--warehouse", example_warehouse]
     assert 0 == call(*words).code
     whole = hashes(tmp_path)
@@ -147,7 +147,7 @@ def test_nothing_is_overwritten(example_warehouse, fleet, tmp_path):
     victim.write_text("mine")
     outcome = call(*words)
     assert (2, "") == (outcome.code, outcome.out)
-    assert f"1 of {len(whole)} files are in {tmp_path} already" in outcome.err
+    assert f"1 of {len(whole)} files are in {tmp_path} already with other bytes" in outcome.err
     assert "--force" in outcome.err
     assert ("mine", 1) == (victim.read_text(), len(hashes(tmp_path)))
     assert 0 == call(*words, "--force").code

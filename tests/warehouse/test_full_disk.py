@@ -75,6 +75,20 @@ def test_a_disk_that_is_full_already(disk, fleet):
     assert 5 == counts(warehouse)["dumps"]
 
 
+def test_an_export_that_a_full_disk_stopped_goes_on(disk, example_warehouse):
+    """It names the file, and the same command writes the rest: what is there has the bytes that belong there."""
+    (disk / "other").write_bytes(b"x" * (2 << 20))
+    words = ("export", "--all", "-o", disk / "out", "--warehouse", example_warehouse)
+    outcome = run(*words)
+    assert (3, "") == (outcome.code, outcome.out)
+    assert f"bufferhouse: {disk / 'out'}/" in outcome.err
+    assert "make space and run the same command again" in outcome.err
+    (disk / "other").unlink()
+    space(disk, "100m")
+    outcome = run(*words)
+    assert 0 == outcome.code, outcome.err
+
+
 @needs_lake
 def test_a_lake_on_a_disk_that_is_full(disk, fleet):
     """Exit 3 at once, with the reason and not only that it failed; the same command makes it later."""
