@@ -225,7 +225,7 @@ def test_a_dump_that_breaks_a_rule_is_rejected_alone(warehouse):
     assert 2 == loaded.new_count
     kept = rows(warehouse, "SELECT rule, content FROM raw.rejects")
     assert {rule: packed({"combined": text}) for rule, text in expected.items()} == dict(kept)
-    of_no_dump = ("runs", "loads", "shapes", "rejects", *SETS, *MESSAGES)
+    of_no_dump = ("runs", "loads", "shapes", "rejects", "pruned_runs", *SETS, *MESSAGES)
     owners = [f"raw.{table}" for table in TABLES if table not in of_no_dump]
     models = [f"intermediate.{model}" for model in ("peaks", "padding_at_peak", "padding_all_values")]
     with asked(warehouse) as con:
