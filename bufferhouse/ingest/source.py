@@ -20,7 +20,7 @@ from bufferhouse.ingest.logs import unknown_logs
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.sources import compression
 from bufferhouse.sources import discover as finding
-from bufferhouse.sources.directory import Entry
+from bufferhouse.sources.directory import Entry, split_at_archive
 from bufferhouse.sources.discover import Discovery, read
 from bufferhouse.sources.found import Found, FoundDumps
 from bufferhouse.sources.logs import Log
@@ -485,7 +485,7 @@ def _parted(discovery: Discovery, others: Sequence[Discovery], chosen: Mapping[s
 def _leave_out_pruned(
     warehouse: Warehouse, discovery: Discovery, known: Mapping[str, KnownRun], summary: Summary
 ) -> None:
-    """Take out the runs that retention removed, unless a dump of theirs is newer than that: then it is one again."""
+    """Take out the runs that retention removed, unless a dump of theirs, or its archive, is newer: it is one again."""
     pruned = pruned_runs(warehouse.con)
     roots = Counter(run.root for run in discovery.runs.values())
     since = {}
@@ -498,8 +498,20 @@ def _leave_out_pruned(
             since[name] = moment.timestamp() * 1e9
     if not since:
         return
-    newer = {dump.run_name for dump in discovery.dumps if (dump.mtime_ns or 0) > since.get(dump.run_name, float("inf"))}
+    newer = {name for name, moment in since.items() if _archive_mtime_ns(discovery.runs[name].root) > moment}
+    newer |= {
+        dump.run_name for dump in discovery.dumps if (dump.mtime_ns or 0) > since.get(dump.run_name, float("inf"))
+    }
     summary.pruned = dict(sorted(_take_out(discovery, since.keys() - newer).items()))
+
+
+def _archive_mtime_ns(root: str) -> int:
+    """Return when the archive of a run was last written, whose members keep the times that they had; 0 without one."""
+    archive, inside = split_at_archive(root)
+    try:
+        return 0 if inside is None else os.stat(archive.removesuffix("!")).st_mtime_ns
+    except OSError:  # in a bucket, or gone
+        return 0
 
 
 def _leave_out(discovery: Discovery, name: str, fault: str) -> None:

@@ -6,7 +6,9 @@ import os
 import pytest
 
 from tests.command_line import call
-from tests.ingests import write_dumps
+from tests.ingests import SUFFIX, write_dumps
+from tests.sources.test_archive import archived
+from tests.synthetic import small_dump
 from tests.warehouses import rows
 
 CONFIG = """
@@ -79,3 +81,20 @@ def test_a_run_that_was_renamed_and_pruned_is_told_by_its_place(configured, ware
     assert 0 == call("runs", "set", "zero", "started_at=2020-01-01", "--warehouse", warehouse).code
     assert 0 == call("prune", "--keep-runs", 1, "--yes", "--warehouse", warehouse).code
     assert {"day_0": 1, "day_1": 2, "day_2": 2} == one_pass(configured)["pruned"]
+
+
+def test_an_archive_that_was_packed_anew_is_loaded(tmp_path, warehouse):
+    """Its members keep the times that they had, so that its own time tells."""
+    (tmp_path / "bufferhouse.toml").write_text('[[sources]]\nname = "a"\npaths = ["*.tar.gz"]\nsettle = "0s"\n')
+    texts = {day: {f"{day}{SUFFIX}": small_dump(day)} for day in (1, 2)}
+    for day, members in texts.items():
+        os.utime(archived(tmp_path / f"day_{day}.tar.gz", members), (1_700_000_000 + day, 1_700_000_000 + day))
+    one_pass(tmp_path)
+    assert 0 == call("prune", "--keep-runs", 1, "--yes", "--warehouse", warehouse).code
+    [kept] = runs_of(warehouse)
+    assert 1 == len(one_pass(tmp_path)["pruned"])
+    for day, members in texts.items():
+        archived(tmp_path / f"day_{day}.tar.gz", {**members, f"3{SUFFIX}": small_dump(3)})
+    assert {} == one_pass(tmp_path)["pruned"]
+    assert [("day_1", 2), ("day_2", 2)] == runs_of(warehouse)
+    assert kept in [("day_1", 1), ("day_2", 1)]
