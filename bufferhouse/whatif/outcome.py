@@ -80,7 +80,8 @@ def compute(space: Space, edits: Iterable[Edit], *, work: int = WORK) -> Outcome
     copied = _copied(plan, work) if plan.needs_place else None
     found = after(plan, packing, copied, work=work)
     if copied:
-        packing, slots = copied._replace(high_bytes=found.arena_high_bytes), plan.with_copies()
+        packing, slots = copied, plan.with_copies()
+    packing = packing._replace(high_bytes=found.arena_high_bytes)
     return Outcome(_as_it_was(plan), found, plan.applied, placed(plan, slots, packing))
 
 
@@ -124,7 +125,7 @@ def after(plan: Plan, packing: Packing | None = None, copied: Packing | None = N
     low, high = packing.low_bytes, packing.high_bytes
     if is_untouched(plan):
         low = high
-    if plan.fading:
+    if plan.fading or plan.prefetched:
         left = plan.without_fading()
         low = min(low, lower_bound(left, plan.space.alignment))
         if plan.is_less:  # temporaries may stand in outputs, where what stood there before is gone

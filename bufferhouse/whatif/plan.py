@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.tabulate.shape import Shape, parse_shape
+from bufferhouse.whatif.dead_code import DeadCode
 from bufferhouse.whatif.edits import LIVES, SIZES, Edit, chosen, in_order, phase
 from bufferhouse.whatif.slots import Slots, slots_of
 from bufferhouse.whatif.space import ARENA, Output, Space, array_shape
@@ -30,7 +31,6 @@ _NOT_AGAIN = {
 # What a TPU copies with, from one memory space to another; their tables stand 16 KiB apart.
 _PREFETCHES = {"copy-start", "slice-start", "async-start"}
 TABLE_BYTES = 1 << 15  # of what is fetched, and of what is written back
-_CALLS = {"while", "conditional", "call", "async-start", "async-done", "async-update"}
 
 
 class Applied(NamedTuple):
@@ -79,7 +79,7 @@ class Plan:
     @property
     def needs_place(self) -> bool:
         """Whether the arena may have to hold more than the slots, or for longer."""
-        return bool(self.copies or self.displaced or self.prefetched)
+        return bool(self.copies or self.displaced)
 
     @cached_property
     def fixed(self) -> dict[int, int]:
@@ -251,7 +251,9 @@ class Plan:
         self.is_less = True
         for row in dropped:
             self._note_prefetch(row)
-        self.fading += self._unneeded(set(dropped))
+        dead = DeadCode(space, set(dropped))
+        self.fading += dead.rows
+        self.fading_bytes = dead.constant_bytes
         if space.table is None:
             return
         table, allocation = space.table, c["allocation"][space.table]
@@ -264,88 +266,6 @@ class Plan:
                 self.slots.size_bytes[at] = size
             if space.allocations[allocation][1] == c["size_bytes"][table]:
                 self.fixed[allocation] = size
-
-    def _unneeded(self, dropped: set[int]) -> list[int]:
-        """Return what a compiler may leave out where results are dropped: rather more than it does than less.
-
-        An instruction of several results, one of which nobody reads any more, may lose operands as well. Of a loop, or
-        what else calls computations, all that is in these may go: a dump does not say what is for which result.
-        """
-        space, c = self.space, self.space.columns
-        kept = space.results.keys() - dropped
-        gone = {c["instruction"][space.table]} if space.table is not None else set()  # what puts the results together
-        found: list[int] = []
-        open_ones = [row for row in dropped if not self._is_read(row, gone)]
-        seen = set(open_ones)
-        while open_ones:
-            row = open_ones.pop()
-            found.append(row)
-            instruction = c["instruction"][row]
-            inside = [] if instruction in gone else self._inside(row)
-            gone |= {instruction, *(c["instruction"][one] for one in inside)}
-            unread = [one for one in self._results_of[instruction] if not space.readers[one]]
-            behind = [one for name in self._behind({row, *inside}) for one in self._results_of[name]]
-            fresh = [*inside, *unread, *(one for one in behind if not self._is_read(one, gone))]
-            open_ones += [one for one in dict.fromkeys(fresh) if one not in seen and one not in kept]
-            seen.update(open_ones)
-        self.fading_bytes = sum(
-            size
-            for index, (kind, size) in space.allocations.items()
-            if kind == "constant" and not any(self._is_read(one, gone) for one in space.held.get(index, ()))
-        )
-        return [row for row in found if c["role"][row] == ARENA or row in dropped]
-
-    def _is_read(self, row: int, gone: set[str]) -> bool:
-        """Return whether something that is not gone reads a value; what lies in other spaces lives by its readers."""
-        left, seen = list(self.space.readers[row]), set()
-        while left:
-            name = left.pop()
-            if name in gone or name in seen:
-                continue
-            if name in self._results_of:
-                return True
-            seen.add(name)
-            left += self._readers_of.get(name, ())
-        return False
-
-    def _behind(self, rows: set[int]) -> list[str]:
-        """Return the instructions of this memory space whose values some read, or others for them in other spaces."""
-        left, seen = [self.space.columns["instruction"][row] for row in rows], set()
-        found = {}
-        while left:
-            for name in self.space.sources.get(left.pop(), ()):
-                if name in self._results_of:
-                    found[name] = None
-                elif name not in seen:
-                    seen.add(name)
-                    left.append(name)
-        return [*found]
-
-    @cached_property
-    def _readers_of(self) -> dict[str, list[str]]:
-        """The instructions that read those that have no value in this memory space."""
-        found: dict[str, list[str]] = {}
-        for reader, names in self.space.sources.items():
-            for name in names:
-                if name not in self._results_of:
-                    found.setdefault(name, []).append(reader)
-        return found
-
-    @cached_property
-    def _results_of(self) -> dict[str, list[int]]:
-        """The rows of the results of each instruction."""
-        found: dict[str, list[int]] = {}
-        for row, instruction in enumerate(self.space.columns["instruction"]):
-            found.setdefault(instruction, []).append(row)
-        return found
-
-    def _inside(self, row: int) -> list[int]:
-        """Return the rows of the computations that the instruction of a value calls: they run behind its operands."""
-        space, c = self.space, self.space.columns
-        if c["opcode"][row] not in _CALLS:
-            return []
-        begin = max((c["start"][operand] for operand in space.operands[row]), default=-1)
-        return [one for one, start in enumerate(c["start"]) if begin < start < c["start"][row]]
 
     def _remove(self, edit: Edit, row: int) -> tuple[str, str]:
         kind = self.space.columns["role"][row]
@@ -432,15 +352,22 @@ class Plan:
             return "bound", "born behind its last use; the compiler may place temporaries anew"
         return "exact", "born behind its last use, and there are no temporaries to place anew"
 
+    @cached_property
+    def _temporaries(self) -> list[int]:
+        """The rows of temporaries, the last born first."""
+        c = self.space.columns
+        rows = [row for row, role in enumerate(c["role"]) if role == ARENA]
+        return sorted(rows, key=lambda row: c["start"][row], reverse=True)
+
     def _read_until(self, row: int, last: int) -> int:
         """Return up to where a copy may be read: beside each temporary that may be born before the last reader."""
         space, c = self.space, self.space.columns
         readers = {*space.readers[row]}
-        for other in sorted(range(len(space)), key=lambda one: c["start"][one], reverse=True):
+        for other in self._temporaries:
             if c["start"][other] <= last:
                 break
             before = space.before(c["instruction"][other])
-            if c["role"][other] == ARENA and not (before is not None and before.issuperset(readers)):
+            if before is None or not before.issuperset(readers):
                 return c["start"][other]
         return last
 
@@ -644,12 +571,12 @@ class Plan:
     def _note_prefetch(self, row: int) -> None:
         """Note that what stands elsewhere, or is needed no more, is fetched in another way: tables come and go."""
         if self._tables:
-            self.fading += [one for one in self._tables if one not in self.fading]
             self.prefetched.append(row)
 
     def without_fading(self) -> Slots:
         """Return the slots without the values that the compiler may do without."""
-        found, gone = self.slots.copy(), {at for row in self.fading for at in self._rows.get(row, ())}
+        fading = [*self.fading, *(self._tables if self.prefetched else ())]
+        found, gone = self.slots.copy(), {at for row in fading for at in self._rows.get(row, ())}
         found.keep(at for at in range(len(found.value)) if at not in gone)
         return found
 

@@ -1,0 +1,87 @@
+"""What a compiler may leave out where results are dropped: dead code, as far as a dump lets one tell."""
+
+from bufferhouse.whatif.space import ARENA, Space
+
+_CALLS = {"while", "conditional", "call", "async-start", "async-done", "async-update"}
+
+
+class DeadCode:
+    """What may be dead without some results, `dropped`: rather more than a compiler leaves out than less.
+
+    `rows` are these results and the temporaries computed for them alone, `constant_bytes` those of constants that
+    nothing else reads. An instruction of several results, one of which nobody reads any more, may lose operands as
+    well. Of a loop, or what else calls computations, all that is in these may go: a dump does not say what is for
+    which result.
+    """
+
+    def __init__(self, space: Space, dropped: set[int]) -> None:
+        self._space = space
+        c = space.columns
+        self._results_of: dict[str, list[int]] = {}  # rows by their instruction
+        for row, instruction in enumerate(c["instruction"]):
+            self._results_of.setdefault(instruction, []).append(row)
+        self._readers_of: dict[str, list[str]] = {}  # of instructions that have no value in this memory space
+        for reader, names in space.sources.items():
+            for name in names:
+                if name not in self._results_of:
+                    self._readers_of.setdefault(name, []).append(reader)
+        self._gone = {c["instruction"][space.table]} if space.table is not None else set()  # it puts results together
+        found = self._found(dropped, space.results.keys() - dropped)
+        self.rows = [row for row in found if c["role"][row] == ARENA or row in dropped]
+        self.constant_bytes = sum(
+            size
+            for index, (kind, size) in space.allocations.items()
+            if kind == "constant" and not any(map(self._is_read, space.held.get(index, ())))
+        )
+
+    def _found(self, dropped: set[int], kept: set[int]) -> list[int]:
+        space, names = self._space, self._space.columns["instruction"]
+        found: list[int] = []
+        open_ones = [row for row in dropped if not self._is_read(row)]
+        seen = set(open_ones)
+        while open_ones:
+            row = open_ones.pop()
+            found.append(row)
+            inside = [] if names[row] in self._gone else self._inside(row)
+            self._gone |= {names[row], *(names[one] for one in inside)}
+            unread = [one for one in self._results_of[names[row]] if not space.readers[one]]
+            behind = [one for name in self._behind({row, *inside}) for one in self._results_of[name]]
+            fresh = [*inside, *unread, *(one for one in behind if not self._is_read(one))]
+            fresh = [one for one in dict.fromkeys(fresh) if one not in seen and one not in kept]
+            open_ones += fresh
+            seen.update(fresh)
+        return found
+
+    def _is_read(self, row: int) -> bool:
+        """Return whether something that is not gone reads a value; what lies in other spaces lives by its readers."""
+        left, seen = list(self._space.readers[row]), set()
+        while left:
+            name = left.pop()
+            if name in self._gone or name in seen:
+                continue
+            if name in self._results_of:
+                return True
+            seen.add(name)
+            left += self._readers_of.get(name, ())
+        return False
+
+    def _behind(self, rows: set[int]) -> list[str]:
+        """Return the instructions of this memory space whose values some read, or others for them in other spaces."""
+        left, seen = [self._space.columns["instruction"][row] for row in rows], set()
+        found = {}
+        while left:
+            for name in self._space.sources.get(left.pop(), ()):
+                if name in self._results_of:
+                    found[name] = None
+                elif name not in seen:
+                    seen.add(name)
+                    left.append(name)
+        return [*found]
+
+    def _inside(self, row: int) -> list[int]:
+        """Return the rows of the computations that the instruction of a value calls: they run behind its operands."""
+        c = self._space.columns
+        if c["opcode"][row] not in _CALLS:
+            return []
+        begin = max((c["start"][operand] for operand in self._space.operands[row]), default=-1)
+        return [one for one, start in enumerate(c["start"]) if begin < start < c["start"][row]]
