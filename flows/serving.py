@@ -108,14 +108,19 @@ def _between_steps(end: Callable[[], object]) -> None:
 
 
 @contextmanager
-def _interrupts_between_steps() -> Iterator[None]:
-    """Let Ctrl-C end the loop; asyncio would end the runner alone, which waits for the flow run under way."""
+def _signals_between_steps() -> Iterator[None]:
+    """Let Ctrl-C end the loop: asyncio would end the runner alone, which waits for the flow run under way.
+
+    SIGTERM does so while deployments are made, before the runner listens to it.
+    """
     interrupt = partial(signal.default_int_handler, signal.SIGINT, None)
-    before = signal.signal(signal.SIGINT, lambda *_: _between_steps(interrupt))
+    ends = {signal.SIGINT: interrupt, signal.SIGTERM: partial(sys.exit, 0)}
+    before = {number: signal.signal(number, lambda *_, end=end: _between_steps(end)) for number, end in ends.items()}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 10.0) -> None:
@@ -125,23 +130,23 @@ def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 1
     paused at the start, all others at the end.
     """
     os.environ[callers.SERVED] = callers.served(conf, settings)  # flow runs are processes of their own
-    with flow_runs_forked(), _own_temporary_folder(), _interrupts_between_steps():
+    with flow_runs_forked(), _own_temporary_folder(), _signals_between_steps():
         # Prefect's settings are in the context, and a thread has none of its own.
         watch = partial(copy_context().run, _pass_over_overtaken, poll_seconds)
         threading.Thread(target=watch, daemon=True).start()
         # Several flow runs at once would only wait for one another, each with a batch in memory.
         # It cannot pause deployments where a flow run is under way: what ends the loop cancels its requests, too.
         runner = _Served(name=NAME, query_seconds=poll_seconds, limit=1, pause_on_shutdown=False)
-        made = [runner.add_flow(**deployment) for deployment in deployments(conf, settings)]
+        wanted = deployments(conf, settings)
         try:
-            _pause_forgotten(made)
-            asyncio.run(_started(runner))
+            asyncio.run(_started(runner, wanted))
         finally:
-            _pause(made)
+            _pause(wanted)
 
 
-async def _started(runner: Runner) -> None:
+async def _started(runner: Runner, wanted: Sequence[dict[str, Any]]) -> None:
     asyncio.get_running_loop().set_exception_handler(_pass_over_cancelled)
+    _pause_forgotten([await runner.aadd_flow(**deployment) for deployment in wanted])
     await runner.start()
 
 
@@ -151,15 +156,15 @@ def _pass_over_cancelled(loop: asyncio.AbstractEventLoop, context: dict[str, Any
         loop.default_exception_handler(context)
 
 
-def _pause(made: Sequence[UUID]) -> None:
-    """Pause deployments; where the server is away, say that they go on."""
+def _pause(wanted: Sequence[dict[str, Any]]) -> None:
+    """Pause deployments, by their names: one may just have been made; where the server is away, say that they go on."""
     log = get_logger("runner")
     log.info("Pausing all deployments...")
     try:
         with get_client(sync_client=True) as client:
-            for number in made:
-                with suppress(ObjectNotFound):  # somebody has removed it
-                    client.pause_deployment(number)
+            for one in wanted:
+                with suppress(ObjectNotFound):  # somebody has removed it, or it was not made yet
+                    client.pause_deployment(client.read_deployment_by_name(f"{one['flow'].name}/{one['name']}").id)
     except httpx.HTTPError as error:
         log.warning("Prefect's server is away, so its deployments are not paused: %s", error)
         return

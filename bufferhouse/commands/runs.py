@@ -111,11 +111,11 @@ def runs_rm(
         return list(dict.fromkeys((run.run_id, run.run_name) for run in found))
 
     path = warehouse_path(warehouse, must_exist=True)
-    check_can_ask(plan or yes)
     only = None
     if plan or not yes:
         with reading(path, wait) as con:
             only = chosen(con)
+            check_can_ask(plan)
             what = planned(con, only)
         if not shall_go(what, is_plan=plan):
             return
@@ -325,11 +325,11 @@ def rejects_rm(
 
     path = warehouse_path(warehouse, must_exist=True)
     facts = {"rule": rule, "run": run, "older_than_days": days_of(older_than), "every": every}
-    check_can_ask(plan or yes)
     with reading(path, wait) as con:
         if run is not None and yes and not plan:
             find_whole(con, run)
         rows = chosen(con, reject_ids or (), **facts)
+    check_can_ask(plan or yes)
     if not yes:
         print(formatted(COLUMNS, rows, "table"))
     if plan:

@@ -302,9 +302,13 @@ class _Search:
     def _step(self, chosen: list[_Candidate], helping: Sequence[_Candidate], need: int) -> list[_Candidate]:
         """Return the first edit that can be added; of a large program several, until they take what is needed."""
         together: dict[int, _Candidate] = {}
+        taken = 0
         for one in helping[: self.at_once]:
-            if sum(other.most_bytes for other in together.values()) < max(need, 1):
-                together.setdefault(one.row, one)
+            if taken >= max(need, 1):
+                break
+            if one.row not in together:
+                together[one.row] = one
+                taken += one.most_bytes
         if len(together) > 1 and self._can([*chosen, *together.values()]):
             return list(together.values())
         return next(([one] for one in helping if self.work.left > 0 and self._can([*chosen, one])), [])

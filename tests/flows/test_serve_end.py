@@ -63,6 +63,18 @@ def test_sigterm_pauses_the_deployments_and_warns_of_nothing(clock: Clock):
     assert [] == [line for line in said.split("\n") if re.search("Traceback|Warning|WARNING|ERROR", line)]
 
 
+def test_sigterm_pauses_the_deployments_that_are_made_already(tmp_path: Path):
+    """As they are being made, before Prefect's runner listens to signals."""
+    clock = Clock(tmp_path, free_port())
+    clock.config.write_text("".join(f'[[sources]]\nname = "{n}"\npaths = ["{n}"]\nschedule = 60\n' for n in range(30)))
+    clock.start()
+    assert 0 == clock.stop()
+    with sqlite3.connect(clock.root / "prefect" / "prefect.db") as records:
+        paused = records.execute("SELECT paused FROM deployment").fetchall()
+    assert 0 < len(paused) < 30 + DEPLOYMENTS - 1
+    assert [(1,)] * len(paused) == paused
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_a_signal_ends_a_flow_run_that_has_begun(number: int, code: int, clock: Clock):
     """It waits for the warehouse meanwhile. Nobody waits for it; deployments are paused, and the log has no fault."""
