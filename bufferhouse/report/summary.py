@@ -7,7 +7,7 @@ from bufferhouse.errors import counted, did_you_mean
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.report.text.figures import human_bytes, printable
 from bufferhouse.sources.run import KEYS
-from bufferhouse.warehouse.observations import UNREADABLE
+from bufferhouse.warehouse.observations import INCOMPLETE, UNREADABLE
 
 _SHOWN_REJECTS = 20
 _SHOWN_ENDINGS = 6
@@ -82,7 +82,7 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
     if summary.undescribed:
         result.append(_undescribed(summary.undescribed))
     for name, count in summary.warnings.items():
-        if name == UNREADABLE:
+        if name in (UNREADABLE, INCOMPLETE):
             continue  # listed file by file above
         result.append(f"warning: check {name} found {counted(count, 'offender')}")
     return result

@@ -23,7 +23,7 @@ from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal, Sighting, br
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.agreement import note_differences
 from bufferhouse.warehouse.batch_catalog import Checked, batch_catalog, copy_in, run_checks
-from bufferhouse.warehouse.observations import UNREADABLE, faults_of, insert, observe, unseen
+from bufferhouse.warehouse.observations import INCOMPLETE, UNREADABLE, faults_of, incomplete, insert, observe, unseen
 from bufferhouse.warehouse.poison import REFUSING, is_of_content, poison
 from bufferhouse.warehouse.runs import complete_runs
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -33,9 +33,9 @@ from bufferhouse.warehouse.warehouse import Warehouse
 class Loaded:
     """What one load did. `rejects` are the new ones with their sightings, `rows` the rows added by table.
 
-    `head_faults` names the module texts whose heads cannot be read. Where others write to the warehouse, too,
-    `conflicts` counts the commits that met another one and were tried again, `retries` the loads that were done anew.
-    `unreadable` are files that could not be noted, and why.
+    `head_faults` names what lies beside dumps and cannot be read, and the dumps that lack a file. Where others write to
+    the warehouse, too, `conflicts` counts the commits that met another one and were tried again, `retries` the loads
+    that were done anew. `unreadable` are files that could not be noted, and why.
     """
 
     load_id: int
@@ -144,8 +144,9 @@ def _load_whole(
         refusals.update(new.offenders)
         taken = [s for s in parsed.sightings if s.content.dump_id not in refusals]
         note_differences(con, parsed.tables, taken)
-        result.head_faults = faults_of(taken)
-        result.warnings = new.warnings | ({UNREADABLE: len(result.head_faults)} if result.head_faults else {})
+        found = {UNREADABLE: faults_of(taken), INCOMPLETE: incomplete(taken)}
+        result.head_faults = [line for lines in found.values() for line in lines]
+        result.warnings = new.warnings | {rule: len(lines) for rule, lines in found.items() if lines}
         observed, again = unseen(warehouse, taken)
         refused = [s for s in parsed.sightings if s.content.dump_id in refusals]
         spoken = warehouse.known_refusals((s.content.sha256 for s in refused), __version__) if refused else set()

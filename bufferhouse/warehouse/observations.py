@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from bufferhouse.dump import DumpError
 from bufferhouse.dump.compile_flags import read_compile_flags
-from bufferhouse.dump.identity import dump_of_proto, facts_of_name, is_proto
+from bufferhouse.dump.identity import SUFFIXES, dump_of_proto, facts_of_name, is_proto
 from bufferhouse.dump.module_header import read_donations
 from bufferhouse.dump.stack_frames import FIRST_TABLE, StackFrame, read_stack_frames
 from bufferhouse.engine.sql import registered, streamed
@@ -28,7 +28,9 @@ from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import OBSERVATIONS, TABLES
 
 _KEPT, _KEPT_BYTES = 64, 64 << 10  # so much that was just read keeps its rows: most of a fleet repeats
-UNREADABLE = "stack_frames_readable"  # the soft rule that a damaged head breaks, by its name in marts.warnings
+# Soft rules about the files of a dump and those beside it, by their names in marts.warnings.
+UNREADABLE = "stack_frames_readable"
+INCOMPLETE = "split_files_complete"
 
 _SIGHTINGS = {
     "number": pl.Int64, "run_id": pl.Int64, "relative_path": pl.String, "dump_id": pl.Int64, "size_bytes": pl.Int64,
@@ -200,6 +202,21 @@ def faults_of(sightings: Iterable[Sighting]) -> list[str]:
         *(f"{p.source_uri}: {p.fault}; the dump is loaded without it" for p in protos if p.fault),
         *(f"{p.source_uri}: {p.difference}; it is left aside" for p in protos if p.difference),
     ]
+
+
+def incomplete(sightings: Iterable[Sighting]) -> list[str]:
+    """Return a line for each dump in several files that lacks its values or its live ranges: XLA writes both."""
+    lines = []
+    for one in sightings:
+        roles = one.content.file_sha256
+        if ("values" in roles) == ("live_range" in roles):
+            continue
+        absent, lost = ("live_range", "live ranges") if "values" in roles else ("values", "values")
+        lines.append(
+            f"{one.source_uri}: expected …{SUFFIXES[absent]} beside it, found none; the dump is loaded without {lost}, "
+            "so it has no peak; put that file there, and ingest again"
+        )
+    return lines
 
 
 def unseen(warehouse: Warehouse, sightings: list[Sighting]) -> tuple[list[Sighting], int]:

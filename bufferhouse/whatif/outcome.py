@@ -13,7 +13,8 @@ from bufferhouse.whatif.space import ARENA, Space
 
 NO_LIVE_RANGES = (
     "the dump has no live ranges: it says how large each value is, not when it is alive, so neither a peak nor what a "
-    "change would be worth can be told; dumps of XLA since 2021-04 have them"
+    "change would be worth can be told; dumps of XLA since 2021-04 have them, and "
+    "since 2026-04 in a file of their own, …-live-range.txt"
 )
 
 

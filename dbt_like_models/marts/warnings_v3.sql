@@ -1,5 +1,6 @@
 -- Soft rules that a dump breaks, as in version 2, and what else lies beside it that cannot be read or does not agree:
--- `compile_flags_readable`, `proto_readable`, `proto_agrees`. Such a file is left aside; the dump is loaded.
+-- `compile_flags_readable`, `proto_readable`, `proto_agrees`. Such a file is left aside; the dump is loaded. A dump in
+-- several files that lacks one breaks `split_files_complete`: XLA writes values and live ranges, or neither.
 -- grain: dump_id, rule
 -- portable: yes
 WITH faults AS (
@@ -13,6 +14,14 @@ WITH faults AS (
     SELECT dump_id, 'proto_readable', 'a proto that can be read', proto_fault FROM staging.observations
     UNION ALL
     SELECT dump_id, 'proto_agrees', 'what the text says', proto_difference FROM staging.observations
+    UNION ALL
+    SELECT
+        dump_id,
+        'split_files_complete',
+        'files of values and of live ranges, or neither',
+        CASE WHEN live_range_state = 'absent' THEN 'no file -live-range.txt' ELSE 'no file -buffer-assignment-values.txt' END
+    FROM staging.dumps
+    WHERE file_layout = 'split' AND (used_values_state = 'absent') <> (live_range_state = 'absent')
 )
 
 SELECT
