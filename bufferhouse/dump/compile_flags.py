@@ -22,8 +22,8 @@ ORIGINS = {
 MOST_BYTES = 4 << 20
 _LONGEST_LINE = 1 << 16
 _DEEPEST = 64
-# A field that the printing program does not know itself stands there by its number.
-_FIELD = re.compile(r'([A-Za-z_]\w*|[1-9]\d{0,8}|\[[\w./]+\])(?:: ("(?:[^"\\]|\\.)*"|[^\s"{}<>]+)| (\{))')
+# A field that the printing program does not know itself stands there by its number; entries of a map may have a colon.
+_FIELD = re.compile(r'([A-Za-z_]\w*|[1-9]\d{0,8}|\[[\w./]+\])(?:: ("(?:[^"\\]|\\.)*"|[^\s"{}<>]+)|:? (\{))')
 _FLAG = re.compile(r"--?(\w[\w.-]*)(?:=(.*))?")
 # Of a module: its signature, the places of its devices, and what holds for single parameters and results.
 _NO_OPTIONS = (

@@ -78,8 +78,8 @@ RULES = (
     Rule("temporaries", _LISTINGS, "requirement", ("temporaries",), beside="hlo_temp"),
     Rule("temporaries", _LISTINGS, "hlo_temp", ("temporaries",)),
     Rule("parameters", _LISTINGS, "arguments", ("parameters",), beside="arguments"),
-    # No specimen has outputs that are placed on parameters: what is printed of those is not known.
-    Rule("outputs", _LISTINGS, "output", ("outputs",), beside="output"),
+    Rule("outputs", _LISTINGS, "output", ("outputs", "shared"), beside="output"),
+    Rule("outputs placed on parameters", _LISTINGS, "shared_output", ("shared",), beside="shared_output"),
     # Equal to the byte in all 14 specimens whose log has the report: outputs, constants and thread-local ones, too.
     Rule("all allocations", _SENTENCES, "used", ("parameters", "temporaries", "outputs", "others")),
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 The replay is that of `ComputePeakMemory` (xla/service/buffer_assignment.cc): all traces one behind the other, memory
 spaces mixed, each buffer with its own size. A buffer that shares the bytes of another keeps them alive and adds none.
+References are counted below zero, too: what is fetched for several branches of a conditional is freed once in each, and
+allocated once more for each freed time before its bytes come again.
 """
 
 from array import array
@@ -23,7 +25,7 @@ def heap_events(assignment: Assignment) -> tuple[array | list, ...]:
     and the names of computation and instruction.
 
     Raises:
-        ProtoError: an event is about no buffer, frees what is not alive, or is of no known kind.
+        ProtoError: an event is about no buffer, frees what never came to be, or is of no known kind.
     """
     numbers: list[int] = []
     places: list[int] = []
@@ -68,16 +70,15 @@ def _replayed(
     for kind, value, canonical in zip(kinds, values, shared, strict=True):
         if kind == _FREE:
             if value not in owners:
-                raise ProtoError("a heap event that frees what is alive", f"one that frees {value}")
-            owner = owners.pop(value)
+                raise ProtoError("a heap event that frees what was alive", f"one that frees {value}")
+            owner = owners[value]
             left = holders[owner] = holders[owner] - 1
             size = 0 if left else buffers[owner][0]
             alive -= size
         else:
             owner = owners[value] = value if canonical is None else canonical
-            held = holders.get(owner, 0)
-            size = 0 if held else buffers[owner][0]
-            holders[owner] = held + 1
+            held = holders[owner] = holders.get(owner, 0) + 1
+            size = buffers[owner][0] if held == 1 else 0
             alive += size
         sizes.append(size)
         totals.append(alive)

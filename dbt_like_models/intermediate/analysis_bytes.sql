@@ -1,14 +1,12 @@
 -- The bytes of each number of `compiled.memory_analysis()`, by the rule of the compiler. Numbers of the host's memory are there where
--- the dump has anything in it; its temporaries follow the rule of the others only where that is a plain sum.
+-- the dump has anything in it.
 -- grain: run_id, relative_path, number_name
 WITH ruled AS (
     SELECT
         f.*,
         n.number_order,
         n.number_name,
-        COALESCE(
-            CASE WHEN n.figure <> 'host_temp' OR r.rule IN ('preallocated_temps', 'all_zero') THEN r.rule END, 'unknown'
-        ) AS rule,
+        COALESCE(r.rule, 'unknown') AS rule,
         r.since_text,
         r.below_text,
         COALESCE(r.is_compared, FALSE) AS is_rule_compared,
@@ -23,7 +21,7 @@ WITH ruled AS (
     LEFT JOIN intermediate.host_parts AS h ON f.dump_id = h.dump_id
     LEFT JOIN intermediate.replayed_heaps AS p ON o.heap_events_id = p.heap_events_id
     LEFT JOIN intermediate.number_rules AS r
-        ON f.run_id = r.run_id AND f.relative_path = r.relative_path AND replace(n.figure, 'host_', '') = r.figure
+        ON f.run_id = r.run_id AND f.relative_path = r.relative_path AND n.figure = r.figure
     WHERE n.number_order < 7 OR h.dump_id IS NOT NULL
 )
 
@@ -36,8 +34,7 @@ SELECT
     rule,  -- The rule of its compiler; unknown where none is known.
     since_text,  -- First version that is known to follow it.
     below_text,  -- First version that is not.
-    -- No program that was compared has anything in the host's memory.
-    is_rule_compared AND number_order < 7 AS is_compared,  -- Whether it was compared in a release as new as this one.
+    is_rule_compared AS is_compared,  -- Whether it was compared in a release as new as this one.
     CASE
         WHEN number_name <> 'temp_size_in_bytes' OR temp_bytes IS NULL THEN NULL
         WHEN is_temp_by_opcode THEN 'whether it is 0 hangs on what is really stored, which opcodes let one guess'

@@ -1,13 +1,13 @@
 -- By which rule a compiler makes the figures of `compiled.memory_analysis()`: sizes (argument, output and alias), temp
--- and peak. Which compilers follow it, and with which it was compared: on the CPU jaxlib 0.4.13 to 0.10.2 with every
+-- and peak; of the host's memory sizes and temp. Which compilers follow it, and with which it was compared: on the CPU jaxlib 0.4.13 to 0.10.2 with every
 -- release around a change, on a GPU 0.10.2, libtpu 0.0.8 to 0.0.52. Versions are numbers: 0.10.2 is 10002. A revision
 -- is a CL number of libtpu. It decides where it is that of no release and the run says no version of libtpu. What stands
 -- in no row is unknown.
--- grain: platform, figure, rule
+-- grain: platform, figure, rule, from_version
 SELECT
     platform,  -- cpu, gpu or tpu.
     compiler,  -- What embeds XLA there: jaxlib or libtpu.
-    figure,  -- sizes, temp or peak.
+    figure,  -- sizes, temp, peak, host_sizes or host_temp.
     rule,  -- Name of the rule.
     from_version,  -- First version that follows it.
     below_version,  -- First version that is not known to follow it any more.
@@ -26,11 +26,17 @@ FROM (
     ('cpu', 'jaxlib', 'peak', 'not_reported', 4013, 7000, 4013, 6002, NULL, NULL, NULL),
     ('cpu', 'jaxlib', 'peak', 'static_and_replay', 7000, 7002, 7000, 7001, NULL, NULL, NULL),
     ('cpu', 'jaxlib', 'peak', 'static', 7002, NULL, 7002, 10002, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'host_sizes', 'all_zero', 4013, 4029, NULL, NULL, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'host_temp', 'all_zero', 4013, 4029, NULL, NULL, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'host_sizes', 'flags_of_allocations', 4029, NULL, NULL, NULL, NULL, NULL, NULL),
+    ('cpu', 'jaxlib', 'host_temp', 'preallocated_temps', 4029, NULL, NULL, NULL, NULL, NULL, NULL),
     -- The GPU client calls the same functions; only one release could be compared.
     ('gpu', 'jaxlib', 'sizes', 'flags_of_allocations', 4029, NULL, 10002, 10002, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'temp', 'preallocated_temps', 4029, NULL, 10002, 10002, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'peak', 'not_reported', 4029, 7000, NULL, NULL, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'peak', 'static_and_replay', 7000, NULL, 10002, 10002, NULL, NULL, NULL),
+    ('gpu', 'jaxlib', 'host_sizes', 'flags_of_allocations', 4029, NULL, NULL, NULL, NULL, NULL, NULL),
+    ('gpu', 'jaxlib', 'host_temp', 'preallocated_temps', 4029, NULL, NULL, NULL, NULL, NULL, NULL),
     -- Up to libtpu 0.0.50 bytes are covered by what is in memory after the code was generated, so the first rule for
     -- temp is exact where no element moves to a register (docs/measures.md). The second begins with 0.0.51. CL
     -- 715008383 is 0.0.8, 994787025 is 0.0.50, 1003875606 is 0.0.51. Whether there is a peak hangs on the jaxlib beside libtpu,
@@ -39,7 +45,12 @@ FROM (
     ('tpu', 'libtpu', 'temp', 'twice_arena_less_covered', 8, 51, 8, 50, 715008383, 994787026, 994787025),
     ('tpu', 'libtpu', 'temp', 'arena_in_16_kib', 51, NULL, 51, 52, 1003875606, NULL, 1014260217),
     ('tpu', 'libtpu', 'peak', 'not_reported', 8, 9, 8, 8, NULL, NULL, NULL),
-    ('tpu', 'libtpu', 'peak', 'static_and_replay', 33, NULL, 33, 52, 853872983, NULL, 1014260217)
+    ('tpu', 'libtpu', 'peak', 'static_and_replay', 33, NULL, 33, 52, 853872983, NULL, 1014260217),
+    -- The same rule, in a row of its own: results that are frozen name 0.0.33 as its first version.
+    ('tpu', 'libtpu', 'peak', 'static_and_replay', 23, 33, 23, 23, 816760386, 853872983, 816760386),
+    -- The host's memory has no arena: its temporaries are a plain sum.
+    ('tpu', 'libtpu', 'host_sizes', 'flags_of_allocations', 8, NULL, 23, 52, 715008383, NULL, 1014260217),
+    ('tpu', 'libtpu', 'host_temp', 'preallocated_temps', 8, NULL, 23, 52, 715008383, NULL, 1014260217)
 ) AS written (
     platform, compiler, figure, rule, from_version, below_version, compared_from_version, compared_to_version,
     from_revision, below_revision, compared_to_revision

@@ -23,6 +23,7 @@ ruled AS (
         r.is_of_parameters,
         r.is_of_temporaries,
         r.is_of_outputs,
+        r.is_of_shared,
         r.is_of_others,
         ROW_NUMBER() OVER (PARTITION BY p.run_id, p.message_id, p.figure_name ORDER BY r.rule_number) AS choice
     FROM printed AS p
@@ -44,6 +45,7 @@ SELECT
     is_of_parameters,  -- Parameters are added up.
     is_of_temporaries,  -- Temporaries are.
     is_of_outputs,  -- Outputs are that are not placed on parameters.
+    is_of_shared,  -- Outputs are that are.
     is_of_others  -- Constants and thread-local allocations are.
 FROM ruled
 WHERE choice = 1

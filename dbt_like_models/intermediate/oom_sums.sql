@@ -10,6 +10,7 @@ WITH summed AS (
         CASE WHEN r.is_of_parameters THEN COALESCE(p.parameter_bytes, 0) ELSE 0 END
         + CASE WHEN r.is_of_temporaries THEN COALESCE(p.temp_bytes, 0) ELSE 0 END
         + CASE WHEN r.is_of_outputs THEN COALESCE(p.output_bytes, 0) ELSE 0 END
+        + CASE WHEN r.is_of_shared THEN COALESCE(p.shared_bytes, 0) ELSE 0 END
         + CASE WHEN r.is_of_others THEN COALESCE(p.other_bytes, 0) ELSE 0 END AS rule_bytes
     FROM intermediate.oom_candidates AS c
     INNER JOIN intermediate.oom_messages AS m ON c.run_id = m.run_id AND c.message_id = m.message_id

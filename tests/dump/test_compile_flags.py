@@ -49,7 +49,19 @@ FLAGFILE = b"""\
 --noxla_flag
 --xla_all_gather_combiner_threshold_count=512
 """
+# As jaxlib 0.10.2 prints --xla_backend_extra_options.
+EXTRA = b"""\
+xla_dump_hlo_as_text: true
+xla_backend_extra_options: {
+  key: "xla_cpu_prefer_vector_width"
+  value: "512"
+}
+"""
 FOUND = {
+    ("debug_options", EXTRA): {
+        "xla_backend_extra_options.xla_cpu_prefer_vector_width": "512",
+        "xla_dump_hlo_as_text": "true",
+    },
     ("debug_options", b"xla_cpu_enable_fast_math: true\n"): {"xla_cpu_enable_fast_math": "true"},
     ("debug_options", b""): {},
     ("tpu_comp_env", COMP_ENV): {

@@ -85,7 +85,7 @@ def test_the_marts_say_what_the_command_says(committed):
 
 def test_the_rules_are_rows(committed):
     """Each rule of each dialect is a row, in the order in which they are tried."""
-    parts = ("parameters", "temporaries", "outputs", "others")
+    parts = ("parameters", "temporaries", "outputs", "shared", "others")
     expected = [
         (number, dialect, rule.figure, rule.name, rule.without, rule.beside, *(part in rule.parts for part in parts))
         for number, rule in enumerate(RULES)
@@ -93,7 +93,7 @@ def test_the_rules_are_rows(committed):
     ]
     found = committed.execute(
         "SELECT rule_number, dialect, figure_name, rule, without_figure, beside_figure, is_of_parameters,"
-        " is_of_temporaries, is_of_outputs, is_of_others FROM intermediate.oom_rules"
+        " is_of_temporaries, is_of_outputs, is_of_shared, is_of_others FROM intermediate.oom_rules"
     ).fetchall()
     assert sorted(expected, key=str) == sorted(found, key=str)
 

@@ -23,7 +23,7 @@ from bufferhouse.whatif.chips import CHIPS
 from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.space import read_space
 from tests.command_line import call
-from tests.oom.specimens import CORPUS, FITS, FOLDER, SAID, failures, log, unpacked, with_global
+from tests.oom.specimens import CORPUS, DONATED, FITS, FOLDER, SAID, failures, log, unpacked, with_global
 
 
 @pytest.fixture(scope="module")
@@ -162,8 +162,8 @@ def test_a_rule_never_gives_other_bytes_than_are_printed(rule):
     """With other bytes in the dump the figure is unknown, with what the rule gives."""
     [message] = [
         message
-        for name in RULE_OF
-        for message in failures(log(name))
+        for path in (*map(log, RULE_OF), DONATED / "stderr.txt")
+        for message in failures(path)
         if message.dialect in rule.dialects and rule.holds(message) and message.figure(rule.figure)
     ][:1]
     rng = random.Random(rule.name)
@@ -173,6 +173,16 @@ def test_a_rule_never_gives_other_bytes_than_are_printed(rule):
             if one.figure.name == rule.figure and one.rule == rule.name:
                 assert one.figure.printed == printed(one.size_bytes)
                 assert one.size_bytes == sum(getattr(parts, part) for part in rule.parts)
+
+
+def test_outputs_placed_on_parameters_are_outputs():
+    """What libtpu says that they share, too: 4 GiB of their own and 8 GiB in the place of a donated argument."""
+    with in_memory([str(DONATED)]) as con:
+        [finding] = explain(con, failures(DONATED / "stderr.txt"), dumps(con))
+    found = {one.figure.name: (one.figure.printed, one.size_bytes, one.is_reproduced) for one in finding.figures}
+    own, placed = (4 << 30) + 512, 8 << 30
+    assert ("12.00G", own + placed, True) == found["output"]
+    assert ("8.00G", placed, True) == found["shared_output"]
 
 
 def test_the_values_are_those_of_the_peak(con, found):

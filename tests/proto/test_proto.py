@@ -98,11 +98,10 @@ def peak(data: bytes, *, is_static: bool) -> int:
     return static + (0 if is_static else max((heap_events(assignment) or [[0]] * 9)[8]))
 
 
-def test_a_replay_counts_shared_bytes_once():
-    """One value is allocated, another shares its bytes and keeps them alive when the first is freed."""
+def replayed(events: list[tuple[int, int, int]]) -> list[tuple]:
+    """The rows of heap events of values 1 to 3, of 100, 60 and 5 bytes: kind, value and whose bytes it shares."""
     from bufferhouse.proto import hlo_pb2 as hlo
 
-    events = [(0, 1, 0), (2, 2, 1), (1, 1, 0), (0, 3, 0), (1, 2, 0), (1, 3, 0)]
     message = hlo.BufferAssignment(
         logical_buffers=[hlo.LogicalBuffer(id=n, size=size) for n, size in ((1, 100), (2, 60), (3, 5))],
         buffer_allocations=[
@@ -114,10 +113,23 @@ def test_a_replay_counts_shared_bytes_once():
             )
         ],
     )
-    rows = list(zip(*heap_events(read_assignment(message.SerializeToString())), strict=True))
+    return list(zip(*heap_events(read_assignment(message.SerializeToString())), strict=True))
+
+
+def test_a_replay_counts_shared_bytes_once():
+    """One value is allocated, another shares its bytes and keeps them alive when the first is freed."""
+    rows = replayed([(0, 1, 0), (2, 2, 1), (1, 1, 0), (0, 3, 0), (1, 2, 0), (1, 3, 0)])
     assert [100, 100, 100, 105, 5, 0] == [row[8] for row in rows]
     assert ["alloc", "share", "free", "alloc", "free", "free"] == [row[3] for row in rows]
     assert [100, 0, 0, 5, 100, 5] == [row[6] for row in rows]
+
+
+def test_a_value_that_is_freed_twice_comes_again_when_it_is_allocated_twice():
+    """As libtpu 0.0.52 fetches a value for two branches of a conditional; what never came to be is not freed."""
+    rows = replayed([(0, 1, 0), (1, 1, 0), (1, 1, 0), (0, 1, 0), (0, 1, 0), (0, 3, 0), (1, 1, 0)])
+    assert [100, 0, 0, 0, 100, 105, 5] == [row[8] for row in rows]
+    with pytest.raises(ProtoError, match="expected a heap event that frees what was alive, found one that frees 2"):
+        replayed([(0, 1, 0), (1, 2, 0)])
 
 
 def test_values_of_an_alias_set_have_the_same_bytes():
