@@ -31,6 +31,7 @@ from bufferhouse.report.summary import lines
 from bufferhouse.tabulate.batch import Refusal
 from bufferhouse.warehouse.address import Address
 from bufferhouse.warehouse.open import writing
+from bufferhouse.warehouse.run_names import check_new_name
 from bufferhouse.warehouse.warehouse import Warehouse
 from flows import callers, events
 from flows.parsers import chosen_workers
@@ -70,7 +71,7 @@ def ingest(
         workers: Processes of a local Dask cluster, where one parses; else one for each core.
         publish_copy: Publish a copy for readers at the end; else as configured, else yes.
         wait_seconds: How long to wait for another writer; else as configured, else 300.
-        failing_share: The flow fails when more than this share of the dumps is refused now or cannot be read; else 0.5.
+        failing_share: The flow fails when more than this share of its new dumps is refused or cannot be read; else 0.5.
         config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
         settings: Values that take the place of configured ones, such as thresholds.failing_share=0.2.
     """
@@ -78,6 +79,8 @@ def ingest(
     by_source: dict[str, Summary] = {}
     try:
         conf, path = callers.chosen(config, settings, warehouse, sources=sources or (), workers=workers)
+        if run is not None:
+            check_new_name(run)
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         observer = _Observer()
         pipeline.ingest(
@@ -149,9 +152,9 @@ def _final_state(summary: Summary, failing_share: float, by_source: Mapping[str,
         if one.endings is not None:
             return Failed(message=f"{name}: {lines(one)[0]}")
     refused = summary.rejected + len(summary.unreadable)
-    judged = summary.seen - summary.known_rejected  # what was refused before was told then
+    judged = summary.rows["observations"] + refused  # what was seen before, loaded or refused, was told then
     if judged and refused / judged > failing_share:
-        said = f"{refused} of {counted(judged, 'dump')} refused or not readable"
+        said = f"{refused} of {counted(judged, 'new dump')} refused or not readable"
         return Failed(message=f"{said}, more than {failing_share:.0%}")
     if summary.exit_code:
         said = f"{summary.rejected} of {counted(summary.seen, 'dump')} refused"

@@ -47,6 +47,7 @@ from flows.regressions import regressions
 from flows.site import site
 
 NAME = "bufferhouse"
+_ANCHOR = datetime(2020, 1, 6, tzinfo=UTC)  # a Monday; from the start on, who restarts often would never get there
 SERVED = "bufferhouse-serve"  # a tag: flow runs of these deployments are ours to schedule
 
 
@@ -88,7 +89,9 @@ def _deployment(
 def _schedule(when: float | str | None, zone: str) -> Schedule | None:
     if when in (None, "off"):
         return None
-    return Cron(when, timezone=zone) if isinstance(when, str) else Interval(timedelta(seconds=when))
+    return (
+        Cron(when, timezone=zone) if isinstance(when, str) else Interval(timedelta(seconds=when), anchor_date=_ANCHOR)
+    )
 
 
 class _Served(Runner):

@@ -267,7 +267,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "history": Key(flag, True, "Keep each report under its date, beside the newest."),
     },
     "thresholds": {
-        "failing_share": Key(share, 0.5, "An ingest fails when more than this share of the dumps is refused."),
+        "failing_share": Key(share, 0.5, "An ingest fails when more than this share of its new dumps is refused."),
         "rejects": Key(limit, 10, "More new rejects of a source in one pass than this are an event, or off."),
         "stale": Key(quiet, 7 * 86400.0, "A source that brings nothing new for longer than this is an event, or off."),
         "failed_check": Key(severity, "error", "Checks of this severity that find offenders are an event, or off."),

@@ -2,16 +2,18 @@
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import duckdb
 
 from bufferhouse.config.load import Config
-from bufferhouse.engine.sql import execute
-from bufferhouse.sources.directory import ARCHIVE_SUFFIXES
+from bufferhouse.engine.sql import quoted
 
 _MAGIC = re.compile(r"[*?\[]")
+_PART = re.compile(r"\*+|\?|\[(?P<negation>!?)(?P<members>\]?[^\]]*)\]|.", re.DOTALL)
+_ODD = re.compile(r"[\[\]\\^]")  # what means something within brackets, but `-`
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +35,11 @@ class Freshness:
 def freshness(con: duckdb.DuckDBPyConnection, conf: Config) -> dict[str, Freshness]:
     """Return the freshness of each configured source, by name.
 
-    An observation belongs to a source whose path its URI begins with; of a glob, the part before the first wildcard.
+    An observation belongs to a source that has its file: whose path it is, or lies below, or whose glob matches it or a
+    folder above. Of what was loaded by hand by a relative path that is told as seen from here, and from the
+    configuration.
     """
-    return {source["name"]: _of(con, [conf.place(path) for path in source["paths"]]) for source in conf.sources}
+    return {source["name"]: _of(con, _places_of(conf, source["paths"])) for source in conf.sources}
 
 
 def stale_after(conf: Config, name: str) -> float:
@@ -49,23 +53,42 @@ def is_stale(quiet_seconds: float | None, threshold: float) -> bool:
     return threshold != float("inf") and (quiet_seconds is None or quiet_seconds > threshold)
 
 
-def _of(con: duckdb.DuckDBPyConnection, paths: list[str]) -> Freshness:
-    count, loaded_at, mtime_ns = execute(
-        con,
+def _of(con: duckdb.DuckDBPyConnection, places: Sequence[str]) -> Freshness:
+    is_of_source = " OR ".join(
+        f"(starts_with(o.source_uri, {quoted(beginning)}) AND regexp_full_match(o.source_uri, {quoted(files)}, 's'))"
+        for beginning, files in map(_files_of, places)
+    )
+    count, loaded_at, mtime_ns = con.execute(
         "SELECT COUNT(*), arg_max(l.finished_at, load_id), MAX(o.source_mtime_ns)"
-        " FROM raw.observations AS o JOIN raw.loads AS l USING (load_id)"
-        " WHERE o.source_uri IN (SELECT unnest(CAST($paths AS VARCHAR[])))"
-        " OR EXISTS (SELECT 1 FROM (SELECT unnest(CAST($beginnings AS VARCHAR[])) AS beginning)"
-        " WHERE starts_with(o.source_uri, beginning))",
-        paths=paths,
-        beginnings=[_beginning(path) for path in paths],
+        f" FROM raw.observations AS o JOIN raw.loads AS l USING (load_id) WHERE {is_of_source}"
     ).fetchone()
     newest = None if mtime_ns is None else datetime.fromtimestamp(mtime_ns / 1e9, UTC)
     return Freshness(count, loaded_at and loaded_at.astimezone(UTC), newest)
 
 
-def _beginning(path: str) -> str:
-    """Return what the URIs of a path begin with; a directory ends in a slash, or its neighbours would count, too."""
-    if (match := _MAGIC.search(path)) is not None and not os.path.exists(path):
-        return path[: match.start()]
-    return path if path.endswith(ARCHIVE_SUFFIXES) or os.path.isfile(path) else path.rstrip("/") + "/"
+def _places_of(conf: Config, paths: Sequence[str]) -> list[str]:
+    """Return the paths of a source, absolute and as they are called from here and from the configuration."""
+    places = [conf.place(path) for path in paths]
+    starts = {os.getcwd(), *([os.path.dirname(os.path.abspath(conf.path))] if conf.path else [])}
+    return places + [os.path.relpath(place, start) for place in places if os.path.isabs(place) for start in starts]
+
+
+def _files_of(place: str) -> tuple[str, str]:
+    """Return the beginning of the URIs of a path's files, and their regular expression: in an archive a `!` follows."""
+    match = _MAGIC.search(place) if "://" not in place and not os.path.exists(place) else None
+    if match is None:
+        own = place.rstrip("/")
+        return own, f"{re.escape(own)}(?:[/!].*)?"
+    folders = ["(?:[^/]+/)*" if part == "**" else f"{_PART.sub(_of_part, part)}/" for part in place.split("/")]
+    if place.endswith("/**"):
+        folders.pop()  # a folder with all that is in it
+    return place[: match.start()], f"{''.join(folders).removesuffix('/')}(?:[/!].*)?"
+
+
+def _of_part(match: re.Match[str]) -> str:
+    """Return the regular expression of a part of a name in a glob, as `glob.glob` understands it."""
+    text, negation, members = match[0], match["negation"], match["members"]
+    if members is not None:
+        inside = _ODD.sub(lambda odd: f"\\{odd[0]}", members)
+        return f"[{'^' if negation else ''}{inside}]"
+    return "[^/]*" if text.startswith("*") else "[^/]" if text == "?" else re.escape(text)

@@ -109,6 +109,7 @@ class File(Warehouse):
             self.address.check_writable()
             deadline = time.monotonic() + self.wait
             stack.enter_context(WriterLock(self.path, self.wait))
+            _check_log(self.address.log)
             remove_leftovers(self.path, self.address.published)
             if self._is_new():
                 stack.callback(self._remove_unfinished)
@@ -443,6 +444,16 @@ def _blocks(con: duckdb.DuckDBPyConnection, table: str) -> int:
         "SELECT COUNT(DISTINCT block) FROM (SELECT unnest(list_append(additional_block_ids, block_id)) AS block"
         f" FROM pragma_storage_info('{table}')) WHERE block >= 0"
     ).fetchone()[0]
+
+
+def _check_log(path: Path) -> None:
+    """Refuse a log that is no file of its own: DuckDB writes to what a link leads to, and makes it where it is not."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        raise UsageError(f"{path}: expected the log of a warehouse, a plain file, found something else; remove it")
 
 
 def _opened_lock(path: Path, flags: int) -> int:

@@ -1,7 +1,8 @@
 """Which run a word means: its name, the beginning of one name only, or its place among the newest.
 
-`latest` is the newest run and `previous` the one before it. Behind a colon stand facts and labels that choose among
-which runs: `latest:track=nightly`, `previous:platform=tpu,team=vision`.
+`latest` is the newest run and `previous` the one before it, also where a run is called so: dumps bring names along, and
+no folder may choose which run is compared or removed. Behind a colon stand facts and labels that choose among which
+runs: `latest:track=nightly`, `previous:platform=tpu,team=vision`.
 """
 
 import json
@@ -89,12 +90,12 @@ def find(con: duckdb.DuckDBPyConnection, word: str) -> Named:
         UsageError: it means none, or several. The message names candidates.
     """
     runs = runs_of(con)
-    for run in runs:
-        if run.run_name == word:
-            return run
     place, _, conditions = word.partition(":")
     if place in _PLACES:
         return _newest(runs, word, _PLACES[place], conditions)
+    for run in runs:
+        if run.run_name == word:
+            return run
     found = [run for run in runs if word and run.run_name.startswith(word)]
     if len(found) == 1:
         return found[0]

@@ -52,3 +52,13 @@ def test_a_source_whose_schedule_is_off_has_none(tmp_path: Path):
     assert (None, ["now_and_then"]) == (made["now_and_then"]["schedule"], made["now_and_then"]["parameters"]["sources"])
     assert ["b"] == made["bufferhouse"]["parameters"]["sources"]
     assert made["bufferhouse"]["schedule"] is not None
+
+
+def test_a_duration_counts_from_a_fixed_moment(tmp_path: Path):
+    """Not from the start of `serve`: who restarts it each night would never come to a run of once a week."""
+    path = tmp_path / "bufferhouse.toml"
+    path.write_text('[[sources]]\nname = "drop"\npaths = ["drop"]\n[schedule]\ningest = "1h"\nmaintain = "7d"\n')
+    found = {one["flow"].name: one["schedule"] for one in deployments(load(path))}
+    monday = datetime(2020, 1, 6, tzinfo=UTC)
+    assert (timedelta(hours=1), monday) == (found["ingest"].interval, found["ingest"].anchor_date)
+    assert (timedelta(days=7), monday) == (found["maintain"].interval, found["maintain"].anchor_date)

@@ -40,3 +40,31 @@ def test_a_clock_that_was_ahead_for_one_load_is_forgotten_by_the_next(warehouse,
     write_dumps(tmp_path / "drop", [2])
     ingest(warehouse, tmp_path / "drop")
     assert 24 == quiet_seconds(warehouse, tmp_path) // 3600
+
+
+def observed(warehouse, folder, **sources: str) -> dict[str, int]:
+    """How many observations each source has, by name; a source is one path, relative to the configuration's folder."""
+    config = folder / "bufferhouse.toml"
+    config.write_text("".join(f'[[sources]]\nname = "{name}"\npaths = ["{path}"]\n' for name, path in sources.items()))
+    with reading(address_of(str(warehouse))) as opened:
+        return {name: found.observation_count for name, found in freshness(opened.con, load(config)).items()}
+
+
+def test_a_source_has_what_its_glob_matches_alone(warehouse, tmp_path):
+    """Beside it in the same folders lies another source: what came of that one kept this one fresh."""
+    for number, folder in enumerate(("h1/release", "h2/release", "h2/nightly", "h2/nightly.old"), 1):
+        write_dumps(tmp_path / "srv" / folder, [number])
+    ingest(warehouse, tmp_path / "srv")
+    assert {"nightly": 1, "release": 2, "h": 1, "all": 4, "below": 1, "one": 1, "none": 0} == observed(
+        warehouse, tmp_path, nightly="srv/*/nightly", release="srv/**/release", h="srv/h[!2]/*", all="srv/**",
+        below="srv/h2/nightly/**/*.txt", one="srv/h?/nightl[xy]/*.txt", none="srv/h?/night",
+    )  # fmt: skip
+
+
+def test_what_was_loaded_by_a_relative_path_belongs_to_its_source(warehouse, tmp_path, monkeypatch):
+    """As `bufferhouse ingest drop` does, before somebody configures it."""
+    write_dumps(tmp_path / "drop", [1, 2])
+    monkeypatch.chdir(tmp_path)
+    ingest(warehouse, "drop")
+    monkeypatch.chdir("/")
+    assert {"drop": 2, "other": 0} == observed(warehouse, tmp_path, drop="drop", other="dro")

@@ -14,11 +14,13 @@ from bufferhouse.warehouse import file
 from bufferhouse.warehouse.address import FileAddress, address_of
 from bufferhouse.warehouse.file import WriterLock
 from bufferhouse.warehouse.open import writing
-from tests.command_line import call, kill_group, start
+from tests.command_line import CHECKOUT, call, kill_group, start
 from tests.ingests import write_dumps
 from tests.synthetic import small_dump
 from tests.warehouse.test_lock import HOLDER
 from tests.warehouses import contents, counts, load_texts
+
+EXAMPLES = CHECKOUT / "examples" / "fleet"
 
 
 @pytest.fixture
@@ -47,6 +49,20 @@ def test_a_link_to_itself_is_a_wrong_call(tmp_path):
     for words in (["query", "SELECT 1"], ["ingest", tmp_path, "--allow-empty"]):
         assert 2 == call(*words, "--warehouse", path).code
     assert path.is_symlink()
+
+
+def test_a_link_in_the_place_of_the_log_is_refused(tmp_path):
+    """DuckDB writes to what it leads to, and makes it where it is not there."""
+    victim, missing, path = tmp_path / "victim", tmp_path / "missing", tmp_path / "w.duckdb"
+    victim.write_text("precious")
+    for target in (victim, missing):
+        log = tmp_path / "w.duckdb.wal"
+        log.symlink_to(target)
+        outcome = call("ingest", EXAMPLES / "jaxlib-0.9.0", "--warehouse", path)
+        told = f"bufferhouse: {log}: expected the log of a warehouse, a plain file, found something else; remove it"
+        assert (2, told) == (outcome.code, outcome.err.strip())
+        log.unlink()
+    assert ("precious", False) == (victim.read_text(), missing.exists())
 
 
 def test_a_lock_that_is_taken_by_one_name_is_held_by_the_other(warehouse, link):

@@ -3,6 +3,8 @@
 import pytest
 
 from bufferhouse.errors import UsageError
+from bufferhouse.warehouse.address import address_of
+from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.run_names import find
 from tests.command_line import call
 
@@ -20,6 +22,15 @@ from tests.command_line import call
 def test_words_that_mean_one_run(example, word, expected):
     """A whole name, a beginning that fits one run only, the newest of those with some facts, and the one before it."""
     assert expected == find(example, word).run_name
+
+
+def test_a_run_called_latest_is_not_it(own_warehouse):
+    """A folder or a run.json can give that name: neither chooses what is compared or removed. `late` is the run."""
+    with writing(address_of(str(own_warehouse))) as opened:
+        newest = find(opened.con, "latest").run_name
+        opened.con.execute("UPDATE raw.runs SET run_name = 'latest' WHERE run_name = 'seeds'")
+        assert newest == find(opened.con, "latest").run_name
+        assert "latest" == find(opened.con, "late").run_name
 
 
 def test_latest_is_the_newest_run(example):
