@@ -1,5 +1,6 @@
 """The folders of a checkout or a wheel, the folder of the cache, and how a file is replaced whole."""
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -49,6 +50,8 @@ def replacing(target: Path, *, is_flushed: bool = False, is_output: bool = False
     if is_output:
         with suppress(OSError):  # what cannot be listed or removed keeps nothing from being written
             remove_leftovers(target, of_ended=True)
+    if not target.name:  # `.` or a root
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
     temporary = target.with_name(f".{target.name[:_LONGEST_NAME]}.{os.getpid()}-{next(_numbers)}.new")
     try:
         yield temporary

@@ -61,7 +61,7 @@ def write_run_json(directory: str | os.PathLike[str], *, ask_jax: bool = True, *
     directory = Path(directory)
     found: dict[str, Any] = {
         "run_name": _run_name(directory),
-        "xla_flags": os.environ.get("XLA_FLAGS", ""),  # "" says that there were none; a missing key says nothing
+        "xla_flags": os.environ.get("XLA_FLAGS"),  # in a shell beside the job it says nothing of the job's own
         "git_revision": _git_revision(),
         "host": socket.gethostname(),
         "started_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -55,9 +55,10 @@ def rank(space: Space, *, kinds: Sequence[str] = KINDS, most: int = MOST) -> Ran
     moments = Moments(space)
     peak, position = moments.line.peak, moments.line.position
     at_peak = moments.at(position) if position is not None else []
+    beyond = _beyond(space, at_peak)
     found: list[Worth] = []
     for limit, edit, row in _candidates(space, at_peak, kinds):
-        if len(found) >= most and limit <= found[most - 1].worth_bytes:
+        if len(found) >= most and limit + beyond <= found[most - 1].worth_bytes:
             break  # no edit left is worth more
         try:
             plan = moments.plan([row], edit.kind)
@@ -68,11 +69,18 @@ def rank(space: Space, *, kinds: Sequence[str] = KINDS, most: int = MOST) -> Ran
         if new < peak:
             found.append(Worth(plan.applied[0], peak - new, where))
             found.sort(key=lambda one: -one.worth_bytes)  # of equal worth those tried first
-    return Ranking(peak, position, found[:most], _groups(space, moments, at_peak, most))
+    return Ranking(peak, position, found[:most], _groups(space, moments, at_peak, beyond, most))
+
+
+def _beyond(space: Space, rows: Iterable[int]) -> int:
+    """Return by how much more than its slot a value can be worth: the tables that go with it, and its alignment."""
+    sizes = space.columns["size_bytes"]
+    tables = (sum(sizes[table] for table in space.tables_of(row)) for row in rows)
+    return max(tables, default=0) + space.alignment
 
 
 def _candidates(space: Space, rows: Iterable[int], kinds: Sequence[str]) -> list[tuple[int, Edit, int]]:
-    """Return edits with the most that each can be worth, the most first."""
+    """Return edits with the bytes of the slot that each is about, the most first."""
     c, found = space.columns, []
     for row in rows:
         size, name, kind = c["size_bytes"][row], f"#{c['value_id'][row]}", c["role"][row]
@@ -87,7 +95,7 @@ def _candidates(space: Space, rows: Iterable[int], kinds: Sequence[str]) -> list
     return sorted(found, key=lambda one: (-one[0], one[2], KINDS.index(one[1].kind)))
 
 
-def _groups(space: Space, moments: Moments, at_peak: Sequence[int], most: int) -> list[Group]:
+def _groups(space: Space, moments: Moments, at_peak: Sequence[int], beyond: int, most: int) -> list[Group]:
     """Return the groups of values at the peak by op_name and by line, worth without all of them, the most first."""
     c = space.columns
     members: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -100,8 +108,9 @@ def _groups(space: Space, moments: Moments, at_peak: Sequence[int], most: int) -
         key=lambda one: (-one[0], one[1]),
     )
     found: list[Group] = []
+    beyond *= max(map(len, members.values()), default=0)
     for size, (by, name), rows in sized:
-        if len(found) >= most and size <= found[most - 1].worth_bytes:
+        if len(found) >= most and size + beyond <= found[most - 1].worth_bytes:
             break
         plan = moments.plan(rows, "remove")
         plan.apply([Edit("remove", f"#{c['value_id'][row]}") for row in rows])

@@ -75,6 +75,9 @@ def test_a_page_that_lost_a_part_looks_different(opened: Callable):
         assert now(page) > MOST_DIFFERENT
 
 
+PAPER = 718  # pixels between the margins of a sheet of A4
+
+
 @pytest.mark.parametrize("name", ["fleet", "program", "run", "compare", "hostile-program"])
 def test_whoever_cannot_see_the_page_is_told_what_is_there(opened: Callable, name: str):
     """Whatever can be operated or looked at has a name; there is one main heading; on paper is nothing to click."""
@@ -93,6 +96,8 @@ def test_whoever_cannot_see_the_page_is_told_what_is_there(opened: Callable, nam
         page.call("Emulation.setEmulatedMedia", media="print")
         assert not page.ask('[...document.querySelectorAll(".tools")].some((one) => one.checkVisibility())')
         assert page.ask('[...document.querySelectorAll(".map canvas")].every((one) => one.checkVisibility())')
+        page.call("Emulation.setDeviceMetricsOverride", width=PAPER, height=1000, deviceScaleFactor=1, mobile=False)
+        assert page.ask(f"document.documentElement.scrollWidth <= {PAPER}"), "paper does not scroll"
         assert page.call("Page.printToPDF", printBackground=True)["data"].startswith("JVBERi")  # %PDF-
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.report.compare.data import read_comparison
+from bufferhouse.report.compare.page import compare_page
 from bufferhouse.report.text.figures import human_bytes
+from tests.report.browser import browsing
 from tests.report.page_files import CELLS, TABLE
 
 pytestmark = pytest.mark.browser
@@ -37,6 +39,20 @@ def test_a_step_shows_its_bytes_when_pointed_at(opened: Callable, example_wareho
             assert words == said["cause"]
             assert f"{cause['cause_bytes']:+,}" == said["change (bytes)"].replace("\N{MINUS SIGN}", "-")
         assert [] == page.complaints
+
+
+def test_bars_of_a_small_change_stand_where_their_bytes_are(example_warehouse: Path, tmp_path: Path):
+    """8 B of 6,691,780: the cause begins where the total before ends, and ends with the total after."""
+    file = tmp_path / "compare.html"
+    file.write_text(compare_page(read_comparison(example_warehouse, "jaxlib-0.7.0", "jaxlib-0.8.0")))
+    bars = '[...document.querySelectorAll("#chart-1 .mark-rect.role-mark path[aria-label]")]'
+    with browsing(tmp_path / "browser") as browser, browser.opened(file) as page:
+        boxes = page.ask(
+            f"{bars}.map((one) => one.getBoundingClientRect()).map((box) => [box.left, box.right].map(Math.round))"
+        )
+    before, after, cause = boxes
+    assert (before[0], before[1], after[1]) == (after[0], cause[0], cause[1])
+    assert before[0] < before[1] < after[1]
 
 
 def test_values_side_by_side_sort_and_search(opened: Callable, example_warehouse: Path):

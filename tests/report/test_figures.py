@@ -43,9 +43,9 @@ def test_signed_bytes():
 
 
 def test_ticks_lose_nothing():
-    """A tick is written whole, in the largest unit that keeps a digit before the point."""
-    ticks = (0, 512, -(256 << 10), 5 << 18, 3 << 29)
-    assert ["0 B", "512 B", "-256 KiB", "1.25 MiB", "1.5 GiB"] == [tick_bytes(tick) for tick in ticks]
+    """A tick is written whole: in the largest unit that keeps a digit before the point, or in bytes."""
+    ticks = (0, 512, -(256 << 10), 5 << 18, 3 << 29, 6_691_772)
+    assert ["0 B", "512 B", "-256 KiB", "1.25 MiB", "1.5 GiB", "6,691,772 B"] == [tick_bytes(tick) for tick in ticks]
 
 
 def test_counts_have_their_plural():

@@ -16,6 +16,7 @@ from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.ranking import rank
 from bufferhouse.whatif.slots import lower_bound, timeline
 from bufferhouse.whatif.space import Space, read_space
+from tests.samples import unpack
 from tests.whatif.arenas import (
     ALIGNMENT,
     LAST,
@@ -321,6 +322,19 @@ def test_an_output_that_is_no_longer_returned_is_not_read_by_what_returns_it():
         gone = compute(space, [Edit(kind, "v2")]).after
         assert (32 + 32, 32 + 32 + 32) == (gone.reserved_low_bytes, gone.reserved_high_bytes), kind
     assert 32 == compute(space, [Edit("free", "v1"), Edit("remove", "v2")]).after.other_bytes
+
+
+def test_the_best_edits_are_those_of_the_whole_ranking(corpus, tmp_path):
+    """What a value can be worth besides its slot is thought of before the search ends: its place in a table."""
+    unpack(corpus / "builds" / "jaxlib-0.10.0.tar.gz", tmp_path)
+    with in_memory([str(tmp_path)]) as con:
+        dumps = con.execute("SELECT DISTINCT dump_id FROM marts.observations_v2 ORDER BY 1").fetchall()
+        spaces = [space for (dump_id,) in dumps if (space := read_space(con, dump_id)).has_live_ranges]
+    assert len(spaces) > 10
+    for space in spaces:
+        worths = [one.worth_bytes for one in rank(space, most=100_000).worths]
+        for most in (1, 8, 20):
+            assert worths[:most] == [one.worth_bytes for one in rank(space, most=most).worths]
 
 
 def test_a_ranking_knows_the_table_of_results():

@@ -72,10 +72,14 @@ def waterfall_chart(steps: Sequence[Record], where: Mapping[str, Any], title: st
         tooltip("size_bytes", "change (bytes)", "+,d"),
         tooltip("end_bytes", "then (bytes)"),
     ]
-    end = at.copy()
-    end.shorthand = "end_bytes:Q"
+    begin, end = at.copy(), at.copy()
+    begin.shorthand, end.shorthand = "shown_bytes:Q", "end_bytes:Q"
     drawn = alt.layer(
-        _of(bars, "total").mark_bar(style="occupied", clip=True).encode(tooltip=total),
+        # From 0 on a bar would begin far outside the chart, where numbers of single precision are off by many pixels.
+        _of(bars, "total")
+        .transform_calculate(shown_bytes=f"max(datum.start_bytes, {at['scale']['domain'][0]})")
+        .mark_bar(style="occupied")
+        .encode(x=begin, tooltip=total),
         _of(bars, "rise").mark_bar(style="rise").encode(tooltip=change),
         _of(bars, "fall").mark_bar(style="fall").encode(tooltip=change),
         steps_drawn.mark_tick(style="reserved", thickness=1, size=ROW, aria=False).encode(x=end),

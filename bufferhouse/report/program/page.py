@@ -139,7 +139,7 @@ def program_page(program: Program) -> str:
         map_values=MAP_VALUES,
         bar_width=BAR_WIDTH,
         run_count=len({row["run_id"] for row in program.trend}),
-        copies=Section("Copies between memory spaces", (), _COPIES, copies, "copies") if copies else None,
+        copies=Section("Copies between memory spaces", (), _COPIES, copies, "copies-table") if copies else None,
         copies_note=copies_note(program, len(copies)) if copies else "",
         history=Section("History over runs", (), _HISTORY, program.trend, "history", "program_trend"),
         donations=donation_section(program) if program.donations else None,

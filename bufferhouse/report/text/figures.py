@@ -48,11 +48,12 @@ def human_bytes(count: int | None, *, signed: bool = False) -> str:
 
 
 def tick_bytes(count: int) -> str:
-    """Return bytes without loss, for the ticks of an axis, multiples of a power of two: 1.25 MiB, -256 KiB."""
+    """Return bytes without loss, for the ticks of an axis: 1.25 MiB, or 6,691,772 B where that is shorter."""
     power = 0
     while abs(count) >= 1024 ** (power + 1) and power < len(_UNITS) - 1:
         power += 1
-    return f"{count / 1024**power:.12g} {_UNITS[power]}"
+    text = f"{count / 1024**power:.12g} {_UNITS[power]}"
+    return text if len(text) <= len(exact_bytes(count)) else exact_bytes(count)
 
 
 def exact_bytes(count: int | None, *, signed: bool = False) -> str:

@@ -132,9 +132,10 @@ def _subject(
                 "SELECT DISTINCT memory_space FROM staging.allocations WHERE dump_id = $dump_id ORDER BY 1",
                 dump_id=dump["dump_id"],
             ).fetchall()
+            has = "only thread-local allocations, which no edit is about," if (memory_space,) in known else "nothing"
             raise UsageError(
-                f"{printable(dump['program_name'], 120)} has nothing in memory space {memory_space}; its memory "
-                "spaces: " + (", ".join(str(one) for (one,) in known) or "none")
+                f"{printable(dump['program_name'], 120)} has {has} in memory space {memory_space}; its memory spaces: "
+                + (", ".join(str(one) for (one,) in known) or "none")
             )
         yield con, Subject(name, dump, space, note)
 

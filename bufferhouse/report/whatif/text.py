@@ -12,7 +12,7 @@ from bufferhouse.report.whatif.data import Change, Savings, Subject
 from bufferhouse.whatif.fitting import Fit
 from bufferhouse.whatif.outcome import Outcome
 from bufferhouse.whatif.plan import Applied
-from bufferhouse.whatif.ranking import Group, Worth
+from bufferhouse.whatif.ranking import MOST, Group, Worth
 
 SHOWN = 20  # edits and groups
 _BYTES = [
@@ -237,8 +237,9 @@ def _between(name: str, before: int, low: int, high: int) -> list[tuple[str, int
 
 
 def _some(title: str, columns: Sequence[Column], records: Sequence[Record]) -> Section:
-    """Return a section with the first records, and how many there are."""
-    more = f"The first {SHOWN} of {len(records):,}; --format json has all."
+    """Return a section with the first records, and how many there are; of a ranking no more than MOST are known."""
+    count, has = (f"the {MOST} best", "them") if len(records) == MOST else (len(records), "all")
+    more = f"The first {SHOWN} of {count}; --format json has {has}."
     return Section(title, [more] if len(records) > SHOWN else (), columns, records[:SHOWN])
 
 

@@ -22,11 +22,12 @@ function humanBytes(count, signed = false) {
   const sign = count < 0 ? "-" : signed && count > 0 ? "+" : "";
   return `${sign}${unit ? rounded(size) : size} ${UNITS[unit]}`;
 }
-/** Bytes without loss, for the ticks of an axis: 1.25 MiB. */
+/** Bytes without loss, for the ticks of an axis: 1.25 MiB, and 6,691,772 B where that is shorter. */
 function tickBytes(count) {
   let size = count, unit = 0;
   while (Math.abs(size) >= 1024 && unit < UNITS.length - 1) { size /= 1024; unit += 1; }
-  return `${Number(size.toPrecision(12))} ${UNITS[unit]}`;
+  const text = `${Number(size.toPrecision(12))} ${UNITS[unit]}`, exact = exactBytes(count);
+  return text.length <= exact.length ? text : exact;
 }
 const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 const exactBytes = (count, signed = false) =>
