@@ -97,7 +97,7 @@ def test_whoever_cannot_see_the_page_is_told_what_is_there(opened: Callable, nam
         assert not page.ask('[...document.querySelectorAll(".tools")].some((one) => one.checkVisibility())')
         assert page.ask('[...document.querySelectorAll(".map canvas")].every((one) => one.checkVisibility())')
         page.call("Emulation.setDeviceMetricsOverride", width=PAPER, height=1000, deviceScaleFactor=1, mobile=False)
-        assert page.ask(f"document.documentElement.scrollWidth <= {PAPER}"), "paper does not scroll"
+        page.wait_for(f"document.documentElement.scrollWidth <= {PAPER}")  # charts are drawn anew
         assert page.call("Page.printToPDF", printBackground=True)["data"].startswith("JVBERi")  # %PDF-
 
 
