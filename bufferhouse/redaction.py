@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -102,6 +103,23 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def shell_word(text: str) -> str:
+    """Return text as one word of a shell, on one line without what a terminal would obey, for commands to be copied.
+
+    What quotes cannot hold without being printed as it is stands as an escape in $'…', which a shell reads again.
+    """
+    quoted = shlex.quote(text)
+    return quoted if quoted.isprintable() else f"$'{''.join(map(_shell_escape, text))}'"
+
+
+def _shell_escape(char: str) -> str:
+    if char in "\\'":
+        return f"\\{char}"
+    number = ord(char)
+    # Behind \x a shell reads a byte, so that what is not ASCII stands by its number.
+    return f"\\u{number:04x}" if 0x80 <= number < 0x100 and not char.isprintable() else printable(char)
 
 
 def lines(text: str) -> str:

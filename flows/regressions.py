@@ -132,8 +132,8 @@ def _tell(comparison: Comparison, verdict: Verdict, limit: str) -> None:
         first = max(records, key=lambda row: row["delta_bytes"] or 0)
         cause = f", main cause {first['main_cause_said']}" if first["main_cause_said"] else ""
         message = (
-            f"run {after}: {grown(records, limit)} since {before}, most of all {printable(first['program_label'], 80)} "
-            f"by {human_bytes(first['delta_bytes'] or 0)}{cause}"
+            f"run {printable(after)}: {grown(records, limit)} since {printable(before)}, most of all "
+            f"{printable(first['program_label'], 80)} by {human_bytes(first['delta_bytes'] or 0)}{cause}"
         )
         emit_regression(after, before, message, [{name: row[name] for name in _TOLD} for row in records])
 
@@ -145,8 +145,8 @@ def _tell_lost_donations(comparison: Comparison) -> None:
     before, after, first = comparison.before["run_name"], comparison.after["run_name"], lost[0]
     reason = first["reason"] or "no file beside the dump tells why"
     message = (
-        f"run {after}: {counted(len(lost), 'donation')} of {human_bytes(sum(one['bytes'] for one in lost))} that "
-        f"{before} took lost, first parameter {first['parameter']} of {printable(first['program'], 80)}, "
-        f"{human_bytes(first['bytes'])}: {reason}"
+        f"run {printable(after)}: {counted(len(lost), 'donation')} of {human_bytes(sum(one['bytes'] for one in lost))} "
+        f"that {printable(before)} took lost, first parameter {first['parameter']} of "
+        f"{printable(first['program'], 80)}, {human_bytes(first['bytes'])}: {reason}"
     )
     emit_lost_donations(after, before, message, lost)

@@ -20,7 +20,7 @@ from prefect.settings import PREFECT_API_REQUEST_TIMEOUT, PREFECT_CLIENT_MAX_RET
 from prefect.states import State
 
 from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
-from bufferhouse.redaction import cleaned, redacted
+from bufferhouse.redaction import cleaned, printable, redacted
 from bufferhouse.warehouse.warehouse import Warehouse
 
 EXPECTED = (UsageError, WarehouseError, ModelError, WarehouseBusy, SourceUnavailable)  # messages that say all there is
@@ -132,7 +132,8 @@ def log(
     shown = ", ".join(runs[:_SHOWN_RUNS]) + (f" and {len(runs) - _SHOWN_RUNS} more" if len(runs) > _SHOWN_RUNS else "")
     facts = {"source": source and redacted(source), "run": shown or None, "batch": batch}
     where = ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact is not None)
-    get_run_logger().log(level, f"{where}: {message}" if where else message, extra={**facts, "runs": list(runs)})
+    line = printable(f"{where}: {message}" if where else message)  # a name may hold line feeds
+    get_run_logger().log(level, line, extra={**facts, "runs": list(runs)})
 
 
 def leave_summary(key: str, markdown: str, description: str) -> None:

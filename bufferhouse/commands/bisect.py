@@ -14,7 +14,7 @@ import typer
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
 from bufferhouse.commands.report import BytesOption, ReportFormatOption
 from bufferhouse.errors import UsageError, check_known
-from bufferhouse.redaction import give
+from bufferhouse.redaction import give, printable
 
 if TYPE_CHECKING:
     from bufferhouse.bisect.points import Asked, Points
@@ -139,7 +139,7 @@ def _loader(path: Any, wait: float) -> Any:
         if summary.error is not None:
             raise summary.error
         for line in [*summary.reject_lines, *summary.unreadable]:
-            say(f"bufferhouse: {line}")
+            say(f"bufferhouse: {printable(line)}")
 
     return load
 

@@ -20,7 +20,7 @@ from bufferhouse.commands.report import (
     tell,
 )
 from bufferhouse.errors import UsageError, check_known
-from bufferhouse.redaction import give
+from bufferhouse.redaction import give, printable, shell_word
 
 if TYPE_CHECKING:
     from bufferhouse.compare.gate import Headroom
@@ -228,7 +228,7 @@ def _headroom(share: float, after: dict[str, Any]) -> "Headroom":
     if after["device_memory_bytes"] is None:
         name = after["run_name"]
         raise UsageError(
-            f"--headroom: run {name} does not say the memory of its device; set it with: "
-            f"bufferhouse runs set {name} device_memory_bytes=…"
+            f"--headroom: run {printable(name)} does not say the memory of its device; set it with: "
+            f"bufferhouse runs set {shell_word(name)} device_memory_bytes=…"
         )
     return Headroom(share, after["device_memory_bytes"])

@@ -8,6 +8,7 @@ import typer
 from bufferhouse.commands.options import DataPathOption, WaitOption, address, guarded, say, warehouse_path
 from bufferhouse.commands.progress import progress_of, proved
 from bufferhouse.errors import counted
+from bufferhouse.redaction import printable
 
 
 @guarded
@@ -40,6 +41,6 @@ def copy(
         ids = chosen_dumps(copy.con)
         faults = proved(copy, ids)
     for fault in faults:
-        say(f"dump {fault.dump_id}: {fault.what}")
+        say(f"dump {fault.dump_id}: {printable(fault.what)}")
     print(f"{len(ids) - len(faults):,} of {counted(len(ids), 'dump')} proved")
     raise typer.Exit(int(bool(faults)))

@@ -21,6 +21,7 @@ from bufferhouse.commands.options import (
     warehouse_path,
 )
 from bufferhouse.errors import UsageError
+from bufferhouse.redaction import printable
 
 
 @guarded
@@ -161,7 +162,7 @@ def _ingest_configured(
     if output_format == "json":
         print(json.dumps({**total.told(), "faults": faults}))
     else:
-        print("\n".join([*lines(total), *(f"waiting: {line}" for line in total.waiting)]))
+        print("\n".join([*lines(total), *(f"waiting: {printable(line)}" for line in total.waiting)]))
     for name, fault in faults.items():
         say(f"bufferhouse: source {name}: {fault}")
     is_wrong = any(isinstance(one.error, UsageError) for one in by_source.values())

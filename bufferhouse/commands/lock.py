@@ -20,7 +20,7 @@ from bufferhouse.commands.options import (
 from bufferhouse.commands.query import FromOption
 from bufferhouse.commands.report import BytesOption
 from bufferhouse.errors import UsageError, counted, did_you_mean
-from bufferhouse.redaction import give
+from bufferhouse.redaction import give, printable
 
 if TYPE_CHECKING:
     from bufferhouse.lock.entry import Lock
@@ -126,7 +126,7 @@ def lock(
     chips = ", ".join(new.chips)
     say(f"{file}: {counted(len(new.entries), 'program')} ({chips}), {len(moved):,} written")
     if removed:
-        named = ", ".join(sorted(removed)[:_MOST_NAMED])
+        named = ", ".join(map(printable, sorted(removed)[:_MOST_NAMED]))
         others = f" and {len(removed) - _MOST_NAMED:,} more" if len(removed) > _MOST_NAMED else ""
         say(f"no dump of {named}{others}: no longer in {file}; --update keeps what has no dump")
     if fresh.refused:
@@ -234,7 +234,7 @@ def _found(found: "Lock", sources: Sequence[str]) -> "Lock":
 
 def _note(found: "Lock") -> None:
     for note in found.notes:
-        say(f"bufferhouse: {note}")
+        say(f"bufferhouse: {printable(note)}")
 
 
 def _names(accept: Sequence[str], fresh: "Lock") -> set[str]:

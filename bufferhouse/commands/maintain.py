@@ -26,6 +26,7 @@ from bufferhouse.commands.options import (
 from bufferhouse.commands.progress import back_filling, progress_of, proved, writing
 from bufferhouse.commands.runs import removed, shall_go
 from bufferhouse.errors import UsageError, counted
+from bufferhouse.redaction import printable
 
 
 @guarded
@@ -147,7 +148,7 @@ def compact(
     if done.mended_count:
         print(f"{counted(done.mended_count, 'second copy')} of contents removed")
     for reason in done.not_mended:
-        say(f"a content stored twice cannot be repaired: {reason}")
+        say(f"a content stored twice cannot be repaired: {printable(reason)}")
     print(f"{human_bytes(done.before)} before, {human_bytes(done.after)} after")
     if done.not_mended:
         raise typer.Exit(1)
@@ -190,14 +191,14 @@ def prune(
             only = retention.runs_to_prune(con, keep_runs=keep_runs, older_than_days=days)
             what, stay = retention.planned(con, only), retention.kept(con)
         for name, label in stay.values():
-            print(f"keeping run {name}: label {label}")
+            print(f"keeping run {printable(name)}: label {label}")
         if not shall_go(what, is_plan=plan):
             return
     with writing(path, wait=wait) as writer:
         # What came after the question was not asked about.
         pruned = retention.prune(writer, keep_runs=keep_runs, older_than_days=days, only=only)
     for name in pruned.runs:
-        print(f"removed run {name}")
+        print(f"removed run {printable(name)}")
     print(f"{removed(pruned)}; bufferhouse compact frees the space" if pruned.runs else "0 runs removed")
 
 
@@ -352,8 +353,8 @@ def verify(
         faults = proved(opened, ids)
         of_messages = message_faults(opened.con)
     for fault in faults:
-        say(f"dump {fault.dump_id}: {fault.what}")
+        say(f"dump {fault.dump_id}: {printable(fault.what)}")
     for line in of_messages:
-        say(line)
+        say(printable(line))
     print(f"{len(ids) - len(faults):,} of {counted(len(ids), 'dump')} proved")
     raise typer.Exit(int(bool(faults or of_messages)))

@@ -19,6 +19,7 @@ from bufferhouse.commands.options import (
 )
 from bufferhouse.commands.report import HtmlOption, deliver
 from bufferhouse.errors import UsageError
+from bufferhouse.redaction import printable
 
 
 @guarded
@@ -153,7 +154,7 @@ def _read(logs: Logs) -> tuple[list, list]:
             take(name, file)
     for entry, file in opened([one for one in logs if not isinstance(one, str)]):
         if isinstance(file, Exception):
-            raise UsageError(f"{entry.path}: {file}")
+            raise UsageError(printable(f"{entry.path}: {file}"))
         take(entry.path, file)
     return messages, refused
 
@@ -177,9 +178,9 @@ def _told(name: str) -> Iterator[None]:
     try:
         yield
     except compression.DAMAGE as error:
-        raise UsageError(f"{name}: expected compressed data that is whole, found: {error}") from None
+        raise UsageError(printable(f"{name}: expected compressed data that is whole, found: {error}")) from None
     except OSError as error:
-        raise UsageError(f"{name}: {error.strerror or error}") from None
+        raise UsageError(printable(f"{name}: {error.strerror or error}")) from None
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from bufferhouse.commands.options import (
 )
 from bufferhouse.commands.progress import progress_of, writing
 from bufferhouse.errors import UsageError, counted
+from bufferhouse.redaction import printable
 
 _RUN = "The run: its name, the beginning of it, latest, previous or latest:track=nightly."
 _RUNS = f"The runs. {_RUN.replace('The run: its', 'Each by its')}"
@@ -133,7 +134,7 @@ def runs_rm(
 def shall_go(what: Any, *, is_plan: bool) -> bool:
     """Show the runs that would be removed; return whether they shall be: on a terminal somebody is asked."""
     for name in what.runs:
-        print(f"would remove run {name}")
+        print(f"would remove run {printable(name)}")
     if is_plan or not what.runs:
         print(removed(what, "would be removed"))
         return False
@@ -165,7 +166,7 @@ def runs_pin(
 
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
         for name in pin(writer, names, is_pinned=not off):
-            print(f"{name} {'is pinned no more' if off else 'is pinned'}")
+            print(f"{printable(name)} {'is pinned no more' if off else 'is pinned'}")
 
 
 @guarded
@@ -295,7 +296,7 @@ def rejects_replay(
     with writing(path, wait=wait) as writer, progress_of("rejects") as step:
         result = replay(writer, None if every else reject_ids, progress=step)
     for reject_id, reason in result.refused:
-        print(f"reject {reject_id}: {reason}")
+        print(f"reject {reject_id}: {printable(reason)}")
     print(f"{len(result.accepted)} loaded, {len(result.refused)} still refused")
     raise typer.Exit(int(bool(result.refused)))
 

@@ -5,7 +5,6 @@ means those dumps of it for which the files beside them tell this option, `RUN@f
 """
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from bufferhouse.compare.flags import Told, flags_of_files, told_value
 from bufferhouse.compare.pairing import Paths
 from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.query.statements import ask
-from bufferhouse.redaction import printable
+from bufferhouse.redaction import printable, shell_word
 
 FOLDER = "folder"
 _ROOT = "."  # the folder of the files that lie in none
@@ -199,7 +198,7 @@ class _Compilations:
 
     def _lines(self, parts: Sequence[tuple[str, int]]) -> str:
         lines = [
-            f"\n  {printable(shlex.quote(f'{self.run}@{conditions}'))[:_LONGEST]}  ({counted(count, 'dump')})"
+            f"\n  {shell_word(f'{self.run}@{conditions}')[:_LONGEST]}  ({counted(count, 'dump')})"
             for conditions, count in parts[:_SHOWN]
         ]
         more = len(parts) - _SHOWN

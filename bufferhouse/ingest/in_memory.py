@@ -8,6 +8,7 @@ import duckdb
 
 from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.source import Source
+from bufferhouse.redaction import printable
 from bufferhouse.warehouse.open import writing
 
 
@@ -27,7 +28,7 @@ def in_memory(sources: Sequence[str], *, with_logs: bool = True) -> Iterator[duc
             raise summary.error
         refused = [*summary.reject_lines, *summary.unreadable, *summary.head_faults, *summary.log_notes]
         for line in [*refused, *summary.archive_lines()]:
-            print(f"bufferhouse: {line}", file=sys.stderr)
+            print(f"bufferhouse: {printable(line)}", file=sys.stderr)
         if not summary.seen:
             # A sum over nothing has a row, and looks like an answer about the dumps.
             print(f"bufferhouse: {', '.join(sources)}: no dump was found there", file=sys.stderr)

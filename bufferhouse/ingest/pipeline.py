@@ -24,6 +24,7 @@ from bufferhouse.ingest.read import Limits, ReadBatch, Reader, read_batches
 from bufferhouse.ingest.source import Seen, Source, choose, known_runs, look, ready_logs, unknown_files
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.ingest.workers import Pending, Workers
+from bufferhouse.redaction import printable
 from bufferhouse.tabulate.batch import ParsedBatch, merged
 from bufferhouse.tabulate.contents import ParsedContents, parse_contents
 from bufferhouse.tabulate.memory import collect_young, collector_paused
@@ -114,7 +115,7 @@ def _fault_of(summary: Summary) -> Iterator[None]:
     try:
         yield
     except (UsageError, SourceUnavailable) as error:
-        summary.fault, summary.error = str(error), error
+        summary.fault, summary.error = printable(str(error)), error
 
 
 @dataclass(slots=True)

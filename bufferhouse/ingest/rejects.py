@@ -15,6 +15,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.ingest.logs import ROLE
 from bufferhouse.ingest.pipeline import parse_batch
 from bufferhouse.ingest.read import Limits, ReadBatch
+from bufferhouse.redaction import printable
 from bufferhouse.sources.compression import CompressionError, decompressed
 from bufferhouse.tabulate.batch import Sighting
 from bufferhouse.version import __version__
@@ -112,7 +113,7 @@ def explained(con: duckdb.DuckDBPyConnection, reject_id: int, files: Mapping[str
     ).fetchone()
     place = f"{uri}:{line}:{column}" if line else uri
     text = [
-        f"{place}: expected {expected}, found {found}",
+        printable(f"{place}: expected {expected}, found {found}"),
         f"rule {rule}, file {role}, {state}, refused by bufferhouse {version} on {moment:%Y-%m-%d %H:%M:%S} UTC",
     ]
     data = files.get(role) or next(iter(files.values()), b"")

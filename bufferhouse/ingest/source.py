@@ -18,6 +18,7 @@ from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.arrivals import Arrivals, Rules, orphans
 from bufferhouse.ingest.logs import unknown_logs
 from bufferhouse.ingest.summary import Summary
+from bufferhouse.redaction import printable
 from bufferhouse.sources import compression
 from bufferhouse.sources import discover as finding
 from bufferhouse.sources.directory import Entry, split_at_archive
@@ -462,6 +463,7 @@ def _part_strangers(
             f"there is a run {name!r} from {chosen[name]} with other files of the same names"
         )  # fmt: skip
         fault = f"{there}, and no dump of {run.root} is in it; give the run of this folder another name with --run"
+        fault = printable(fault)
         if len(discovery.runs) == 1:
             raise UsageError(fault)
         _leave_out(discovery, name, fault)

@@ -1,10 +1,10 @@
 """The result of an ingest in a few lines."""
 
-import shlex
 from collections.abc import Mapping
 
 from bufferhouse.errors import counted, did_you_mean
 from bufferhouse.ingest.summary import Summary
+from bufferhouse.redaction import shell_word
 from bufferhouse.report.text.figures import human_bytes, printable
 from bufferhouse.sources.run import KEYS
 from bufferhouse.warehouse.observations import INCOMPLETE, UNREADABLE
@@ -16,7 +16,14 @@ _NOT_LOADED = ("observations", "rejects", "further_positions")  # the last are a
 
 
 def lines(summary: Summary, *, plan: bool = False) -> list[str]:
-    """Return the lines that `ingest` prints: counts, then the rejects with their reasons."""
+    """Return the lines that `ingest` prints: counts, then the rejects with their reasons.
+
+    Names of files and runs may hold line feeds; each line is one line all the same.
+    """
+    return [printable(line) for line in _lines(summary, plan)]
+
+
+def _lines(summary: Summary, plan: bool) -> list[str]:
     if summary.endings is not None:
         return [_nothing(summary), *(f"unreadable: {line}" for line in summary.unreadable)]
     again = [] if summary.reparsed is None else [f"{counted(summary.reparsed, 'dump')} parsed again"]
@@ -89,7 +96,7 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
 
 
 def _word(name: str) -> str:
-    return printable(shlex.quote(name))
+    return printable(shell_word(name))
 
 
 def _nothing(summary: Summary) -> str:

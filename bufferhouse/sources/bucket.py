@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from bufferhouse.errors import SourceUnavailable, UsageError
+from bufferhouse.redaction import printable
 from bufferhouse.sources.compression import limit_bytes, plain_name, too_large
 from bufferhouse.sources.directory import FIRST_BYTES, Entry
 from bufferhouse.sources.module_text import HeadError, head_of
@@ -157,7 +158,7 @@ class Bucket:
         except FileNotFoundError as error:
             return OSError(reason_of(error))
         except UsageError as error:
-            return OSError(str(error).removeprefix(f"{entry.path}: "))
+            return OSError(str(error).removeprefix(f"{printable(entry.path)}: "))
         except SourceUnavailable:
             raise
         except Exception as error:
@@ -209,7 +210,7 @@ class _RemoteFile(io.RawIOBase):
         try:
             return function(*arguments, **options)
         except FileNotFoundError:
-            raise UsageError(f"{self._key}: there is no object of that name") from None
+            raise UsageError(f"{printable(self._key)}: there is no object of that name") from None
         except Exception as error:
             raise unavailable(self._key, error) from None
 

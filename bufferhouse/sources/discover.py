@@ -25,6 +25,7 @@ from bufferhouse.dump.identity import (
     protos_beside,
 )
 from bufferhouse.errors import SourceUnavailable, UsageError, counted, told
+from bufferhouse.redaction import printable
 from bufferhouse.sources import compression
 from bufferhouse.sources.compression import CompressionError
 from bufferhouse.sources.directory import (
@@ -377,7 +378,8 @@ class _Finding:
                     if self.places.has_pattern
                     else "name their runs with --run, or with another run_name in the run.json of one"
                 )
-                raise UsageError(f"two directories are called {run.run_name!r}: {first} and {run.directory}; {way_out}")
+                both = f"{printable(first)} and {printable(run.directory)}"
+                raise UsageError(f"two directories are called {run.run_name!r}: {both}; {way_out}")
         described = self.places.describe(by_name)
         found.runs = {name: run for name, run in described.items() if isinstance(run, Run)}
         for name, fault in described.items():

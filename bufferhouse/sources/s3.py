@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bufferhouse.errors import SourceUnavailable, UsageError, given_number
-from bufferhouse.redaction import redacted, remember
+from bufferhouse.redaction import printable, redacted, remember
 
 _ENDPOINT = re.compile(r"https?://[!-~]+")
 # What the server will not answer otherwise the next time; or the key of an object, such as a//b, that is no path.
@@ -181,6 +181,7 @@ class Store:
 
 def unavailable(place: str, error: Exception) -> Exception:
     """Return what to raise for an error of obstore: UsageError where trying again does not help."""
+    place = printable(place)  # the key of an object may hold line feeds
     if "NoSuchBucket" in str(error):
         return UsageError(f"{place}: there is no such bucket")
     if _OWN_ROLE in str(error):

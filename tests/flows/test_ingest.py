@@ -417,6 +417,17 @@ def test_the_command_line_says_by_its_exit_code_how_it_ended(
     assert "5 dumps of 1 run seen: 4 new, 0 known, 1 rejected" in caplog.text
 
 
+def test_a_line_of_the_log_is_one_whatever_a_name_holds(prefect_server, seeds, tmp_path, caplog):
+    """Names of files, and of runs, may hold line feeds."""
+    path = dumps_in(seeds)[0]
+    truncate(path)
+    path.rename(path.with_name(f"a\nFORGED{path.name}"))
+    ingest([str(seeds)], warehouse=str(tmp_path / "warehouse.duckdb"), run="r\nFORGED", return_state=True)
+    assert "run r\\nFORGED" in caplog.text
+    assert "a\\nFORGED" in caplog.text
+    assert [] == [line for line in caplog.text.split("\n") if line.startswith("FORGED")]
+
+
 def test_a_home_of_prefect_that_cannot_be_written_to(tmp_path, monkeypatch, capsys):
     """Is named at once, with the way out: without a server of its own the flow would wait for one that cannot start."""
     (taken := tmp_path / "taken").touch()

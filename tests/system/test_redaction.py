@@ -2,6 +2,8 @@
 
 import json
 import logging
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,9 +13,10 @@ from hypothesis import strategies as st
 
 from bufferhouse.errors import UsageError
 from bufferhouse.query.format import formatted
-from bufferhouse.redaction import HIDDEN, cleaned, guard, lines, printable, redacted, remember
+from bufferhouse.redaction import HIDDEN, cleaned, guard, lines, printable, redacted, remember, shell_word
 from tests.attack.outputs import CONTROLS, obeyed
 from tests.command_line import CHECKOUT, run
+from tests.ingests import SUFFIX, write_dumps
 from tests.system.secrets_told import FORMS, HARMLESS, SECRET
 
 SEED = min((CHECKOUT / "examples/fleet/seeds").glob("*.txt"))
@@ -66,6 +69,16 @@ def test_nothing_that_a_terminal_obeys_is_left(text: str):
     assert text.count("\n") == lines(text).count("\n")
 
 
+@pytest.mark.parametrize("text", ["plain", "it's", "a\nb c", "\x1b[31m'\\\r\t", "é\x85\u202e\U000e0001'", CONTROLS])
+def test_a_word_for_a_shell_is_on_one_line_and_the_same_text_there(text: str):
+    """What a message advises can be copied, whatever a name holds; no word holds the character zero."""
+    text = text.replace("\x00", "")
+    word = shell_word(text)
+    assert word.isprintable()
+    command, env = ["bash", "-c", f"printf %s {word}"], {**os.environ, "LC_ALL": "C.UTF-8"}
+    assert text.encode() == subprocess.run(command, env=env, capture_output=True, check=True).stdout
+
+
 @given(st.text())
 def test_json_is_the_same_data_in_printable_characters(text: str):
     """What is not printable stands in JSON as an escape of JSON, so that programs read what was there."""
@@ -83,6 +96,28 @@ def test_whatever_a_command_prints_is_printable():
         outcome = run(*words)
         assert "" == obeyed(outcome.out + outcome.err)
         assert "\\x1b" in outcome.out + outcome.err
+
+
+def test_a_name_with_a_line_feed_forges_no_line(tmp_path: Path):
+    """Of a file or a run: neither of a summary, a reject or a plan, nor a command of the system that runs it."""
+    folder, warehouse = tmp_path / "dumps", ("--warehouse", tmp_path / "w.duckdb")
+    write_dumps(folder, [1])
+    (folder / f"module_0002.jit_x\n::error::FORGED\nFORGED.cpu_after_optimizations{SUFFIX}").write_text("damaged")
+    (folder / "run.json").write_text(json.dumps({"run_name": (name := "old\nFORGED"), "label": {}}))
+    outcomes = [run("ingest", folder, *warehouse), run("runs", "pin", "latest", *warehouse)]
+    outcomes += [run(*words, *warehouse) for words in (
+        ["rejects", "show", 1], ["rejects", "replay", "--all"], ["runs", "rm", "latest", "--plan"],
+        ["prune", "--keep-runs", 0, "--plan"], ["runs", "pin", name, "--off"], ["prune", "--keep-runs", 0, "--plan"],
+        ["prune", "--keep-runs", 0, "--yes"],
+    )]  # fmt: skip
+    outcomes += [run("query", "--from", folder, "SELECT 1"), run("oom", folder)]
+    said = [line for outcome in outcomes for line in (outcome.out + outcome.err).split("\n")]
+    assert [] == [line for line in said if line.startswith(("::error", "FORGED"))]
+    assert f"runs set {shell_word(name)} compiler=" in outcomes[0].out
+    told = [line for line in said if line.startswith(("keeping run", "would remove", "removed run"))]
+    escaped = printable(name)
+    expected = [f"would remove run {escaped}", f"keeping run {escaped}: label pinned", *[f"would remove run {escaped}"]]
+    assert [*expected, f"removed run {escaped}"] == told
 
 
 def test_logs_of_flows_tell_no_secret():

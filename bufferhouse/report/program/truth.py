@@ -12,6 +12,7 @@ import duckdb
 
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record, ask_each
+from bufferhouse.redaction import shell_word
 from bufferhouse.report.opening import opened
 from bufferhouse.report.program.data import find_dump
 from bufferhouse.report.program.text import subtitle_of
@@ -150,7 +151,7 @@ def verdict_lines(numbers: Sequence[Record], run_name: str) -> list[str]:
     lines = [f"{counted(len(numbers), 'official number')}: {said}."]
     if any(one["why_text"] == _UNKNOWN_COMPILER for one in numbers):
         lines.append(
-            f"Nothing says which compiler made the dump: bufferhouse runs set {printable(run_name, 80)} "
+            f"Nothing says which compiler made the dump: bufferhouse runs set {printable(shell_word(run_name), 400)} "
             "compiler=jaxlib compiler_version=… platform=cpu"
         )
     return lines
