@@ -145,9 +145,11 @@ class FileAddress(Address):
         """Refuse what can be no warehouse, before anything waits for it or takes its place.
 
         Raises:
-            UsageError: a device, a pipe or a socket is there.
+            UsageError: a folder, a device, a pipe or a socket is there.
         """
-        if self.path.exists() and not (self.path.is_file() or self.path.is_dir()):
+        if self.path.is_dir():
+            raise UsageError(f"{self}: expected a file, found a folder; name one in it, such as warehouse.duckdb")
+        if self.path.exists() and not self.path.is_file():
             raise UsageError(f"{self}: expected a file, found a device, a pipe or a socket")
 
     def check_writable(self) -> None:
@@ -253,7 +255,7 @@ def address_of(
     `$BUFFERHOUSE_DATA_PATH`.
 
     Raises:
-        UsageError: it is neither; or a lake has no catalog, or a password stands in its address.
+        UsageError: it is neither; or a lake has no catalog or a folder for one, or a password stands in its address.
     """
     if isinstance(given, Address):
         return given
@@ -269,6 +271,8 @@ def address_of(
     if catalog in ("", _POSTGRES) or (_OTHER.match(catalog) and not catalog.startswith(_POSTGRES)):
         found = catalog.split(":")[0] if catalog not in ("", _POSTGRES) else "no catalog"
         raise UsageError(f"--warehouse: expected ducklake:postgres:dbname=… host=… or ducklake:FILE, found {found}")
+    if not catalog.startswith(_POSTGRES) and os.path.isdir(meant(catalog)):
+        raise UsageError(f"--warehouse: expected ducklake:FILE, found the folder {catalog}; name a file in it")
     if redacted(catalog) != catalog:
         raise UsageError(
             "--warehouse: expected a catalog without a password, which $PGPASSWORD or the file $PGPASSFILE holds"

@@ -129,6 +129,20 @@ def test_what_is_no_file_is_neither_waited_for_nor_replaced(tmp_path, fleet):
     assert ["pipe"] == [path.name for path in tmp_path.iterdir()]
 
 
+@pytest.mark.parametrize("folder", [".", "./", "/", "..", "{tmp_path}"])
+def test_a_folder_is_no_warehouse(tmp_path, fleet, monkeypatch, folder):
+    """Whatever it is called: some names of folders have no last part."""
+    monkeypatch.chdir(tmp_path)
+    given = folder.format(tmp_path=tmp_path)
+    for words in (["query", "SELECT 1"], ["ingest", fleet / "seeds"], ["stats"], ["publish"]):
+        outcome = call(*words, "--warehouse", given)
+        expected = f"{Path(given)}: expected a file, found a folder; name one in it, such as warehouse.duckdb"
+        assert (2, f"bufferhouse: {expected}\n") == (outcome.code, outcome.err)
+    expected = f"bufferhouse: --warehouse: expected ducklake:FILE, found the folder {given}; name a file in it\n"
+    assert expected == call("stats", "--warehouse", f"ducklake:{given}").err
+    assert [] == list(tmp_path.iterdir())
+
+
 def test_a_path_at_which_duckdb_would_misplace_its_log_is_refused(own_warehouse, fleet, tmp_path):
     """With a question mark in a folder it looked for it in another one; readers need none."""
     folder = tmp_path / "what?now"
