@@ -12,6 +12,7 @@ from bufferhouse.engine.sql import quoted, table_names
 from bufferhouse.errors import UsageError, WarehouseFull, first_line
 from bufferhouse.paths import remove_leftovers, replacing
 from bufferhouse.query.door import SEARCH_PATH
+from bufferhouse.warehouse.export import check_inside
 from bufferhouse.warehouse.open import open_reader
 
 
@@ -33,7 +34,7 @@ def export_parquet(
     in `directory` stays.
 
     Raises:
-        UsageError: `directory` is a file.
+        UsageError: `directory` is a file, or a link in it leads out; nothing was written.
     """
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory}: expected a folder")
@@ -43,6 +44,7 @@ def export_parquet(
         ).fetchall()
     )
     names = [*(f"raw.{table}" for table in table_names(con, "raw")), *orders]  # some of raw are views in a lake
+    check_inside(directory, dict.fromkeys(name.partition(".")[0] for name in names))
     written = []
     for number, name in enumerate(names, 1):
         target = directory.joinpath(*name.split(".")).with_suffix(".parquet")

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -194,14 +194,24 @@ def _folded(path: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
 
 
+def check_inside(directory: Path, folders: Iterable[str]) -> None:
+    """Refuse to write into folders of a directory of which one is elsewhere.
+
+    Raises:
+        UsageError: a link in the directory leads out of it.
+    """
+    root = directory.resolve()
+    for folder in folders:
+        if not (root / folder).resolve().is_relative_to(root):
+            raise UsageError(f"{folder} would be written outside {directory}: a link in it leads there")
+
+
 def _check(
     con: duckdb.DuckDBPyConnection, directory: Path, places: dict[int, list[dict[str, str]]], *, force: bool
 ) -> None:
     targets = [path for of_dump in places.values() for named in of_dump for path in named.values()]
+    check_inside(directory, {os.path.dirname(path) for path in targets})
     root = directory.resolve()
-    for folder in {os.path.dirname(path) for path in targets}:
-        if not (root / folder).resolve().is_relative_to(root):
-            raise UsageError(f"{folder} would be written outside {directory}: a link in it leads there")
     others = [] if force else _others(con, root, places)
     if others:
         raise UsageError(

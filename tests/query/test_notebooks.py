@@ -118,6 +118,18 @@ def test_rows_are_those_of_the_warehouse(parquet, example):
     )
 
 
+def test_a_link_that_leads_out_of_the_folder_is_refused(example_warehouse, tmp_path):
+    """As `export --all` refuses it, before a file is written; the folder itself may be a link."""
+    (real := tmp_path / "real").mkdir()
+    (outside := tmp_path / "outside").mkdir()
+    (directory := tmp_path / "out").symlink_to(real)
+    (directory / "marts").symlink_to(outside)
+    outcome = call("export", "--parquet", directory, "--warehouse", example_warehouse)
+    expected = f"bufferhouse: marts would be written outside {directory}: a link in it leads there\n"
+    assert (2, expected) == (outcome.code, outcome.err)
+    assert [] == [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
 def test_it_can_be_written_again(parquet, example):
     """Files are replaced, what else lies there stays, and nothing of the writing is left."""
     count = example.execute("SELECT COUNT(*) FROM marts.peak_memory_v1").fetchone()[0]
