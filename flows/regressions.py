@@ -13,7 +13,7 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.compare.gate import Verdict, judge, read_accepted
+from bufferhouse.compare.gate import Verdict, accepted_by, judge, read_accepted
 from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.threshold import parse_threshold, reshaped_mode
 from bufferhouse.errors import counted
@@ -85,8 +85,7 @@ def regressions(
         wanted = conf["regressions"]
         threshold = parse_threshold(limit or wanted["limit"])
         mode = reshaped_mode(reshaped or wanted["reshaped"])
-        accept_file = accept or (wanted["accept"] and conf.place(wanted["accept"]))
-        accepted = read_accepted(Path(accept_file)) if accept_file else []
+        accepted = read_accepted(Path(accept)) if accept else accepted_by(conf)
         found: list[tuple[Comparison, Verdict]] = []
         for runs in choose(path, wait).value:
             names = runs["before_run_name"], runs["after_run_name"]

@@ -15,6 +15,7 @@ from bufferhouse.commands.options import (
     say,
     warehouse_path,
 )
+from bufferhouse.errors import UsageError
 from bufferhouse.redaction import HIDDEN, redacted
 
 config = typer.Typer(no_args_is_help=True, help="Check the configuration.\n\nExample: bufferhouse config check")
@@ -40,6 +41,7 @@ def config_check(
 
     Example: bufferhouse config check --config bufferhouse.toml
     """
+    from bufferhouse.compare.gate import accepted_by
     from bufferhouse.config.keys import SECTIONS
     from bufferhouse.config.load import ConfigError, find, load
     from bufferhouse.query.format import formatted
@@ -61,14 +63,23 @@ def config_check(
         values.update({f"sources.{source['name']}.{key}": value for key, value in source.items() if key != "name"})
     rows = [(name, redacted(shown(value)), found.origins[name]) for name, value in values.items()]
     print(formatted(("key", "value", "from"), rows, output_format))
+    is_good = True
+    try:
+        accepted_by(found)
+    except UsageError as error:
+        say(str(error))
+        is_good = False
     if path is None:
         say("bufferhouse: there is no bufferhouse.toml in the working directory; these are the defaults")
+    elif not found.sources:
+        say(f"bufferhouse: {path}: no [[sources]]; ingest --config and serve need at least one (docs/schedule.md)")
     for source in found.sources:
         origin = found.origins[f"sources.{source['name']}.paths"]
         for place in source["paths"]:
             is_pattern = any(mark in place for mark in "*?[")
             if "://" not in place and not is_pattern and not Path(found.place(place)).exists():
                 say(f"bufferhouse: {origin}: nothing is at {place} yet")
+    raise typer.Exit(int(not is_good))
 
 
 def shown(value: object) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.pairing import RESHAPED
+from bufferhouse.config.load import Config
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.config.toml import read_toml
 from bufferhouse.errors import UsageError
@@ -115,6 +116,21 @@ def read_accepted(path: Path) -> list[Accepted]:
     return [
         _accepted(f"{file.at('accept', number)}: entry {number + 1}", entry) for number, entry in enumerate(entries)
     ]
+
+
+def accepted_by(conf: Config) -> list[Accepted]:
+    """Return the entries of the accept file that a configuration names; none where it names none.
+
+    Raises:
+        UsageError: as `read_accepted`; the message says first where the file is named.
+    """
+    file = conf["regressions"]["accept"]
+    if not file:
+        return []
+    try:
+        return read_accepted(Path(conf.place(file)))
+    except UsageError as error:
+        raise UsageError(f"{conf.origins['regressions.accept']}: regressions.accept: {error}") from None
 
 
 def _accepted(place: str, entry: object) -> Accepted:

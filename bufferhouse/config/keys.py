@@ -39,6 +39,14 @@ def text(value: Any) -> str:
     return value
 
 
+def file_name(value: Any) -> str:
+    """Take the name of a file without a folder before it."""
+    found = text(value)
+    if "/" in found or found in (".", ".."):
+        raise ValueError("the name of a file, without a folder")
+    return found
+
+
 def texts(value: Any) -> list[str]:
     """Take a list of texts; a single text is a list of one."""
     if isinstance(value, str):
@@ -303,7 +311,7 @@ SOURCE: dict[str, Key] = {
     "exclude": Key(texts, [], "No files that match one of these globs."),
     "look_inside": Key(flag, False, "Take files that begin like a dump too, whatever they are called."),
     "settle": Key(duration, 10.0, "A file is read when it has not changed for this long."),
-    "marker": Key(text, None, "The name of a file that marks its folder and all below as complete."),
+    "marker": Key(file_name, None, "The name of a file that marks its folder and all below as complete."),
     "grace": Key(duration, 600.0, "How long a dump in several files waits for those that are missing."),
     "schedule": Key(own_schedule, None, "When to look into this source; else as all."),
     "stale": Key(quiet, None, "Nothing new for longer than this is an event, or off; else as all."),

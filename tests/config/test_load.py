@@ -112,6 +112,10 @@ def test_without_a_file_there_are_defaults(tmp_path, monkeypatch):
          "started_at as ISO 8601, like 2026-01-31T12:00:00Z; found {'started_at': 'today'}"),
         ("[[sources]]\nname = 'a'\npaths = 'x'\nlabels = { device_count = '²' }", "bufferhouse.toml:4:1: expected a "
          "number for device_count; found {'device_count': '²'}"),
+        ("[[sources]]\nname = 'a'\npaths = 'x'\nmarker = '../DONE'", "bufferhouse.toml:4:1: expected the name of a "
+         "file, without a folder; found '../DONE'"),
+        ("[[sources]]\nname = 'a'\npaths = 'x'\nmarker = '..'", "bufferhouse.toml:4:1: expected the name of a file, "
+         "without a folder; found '..'"),
         ('[warehouse]\npath = "a\\u0000"', "bufferhouse.toml:2:1: expected a text that is not empty; "
          "found 'a\\x00'"),
         ("sources = 3", "bufferhouse.toml:1:1: expected sources under [[sources]] headings"),
@@ -212,6 +216,26 @@ def test_the_command_shows_every_value_and_its_origin(written, monkeypatch):
     wrong = call("config", "check", "--config", written("[warehouse]\nwait = 'x'\n"))
     assert (1, "", 1) == (wrong.code, wrong.out, wrong.err.count("\n"))
     assert 2 == call("config", "check", "--config", path.with_name("none.toml")).code
+
+
+def test_the_command_reads_the_accept_file(written):
+    """A flow would fail with it: exit 1, with the place of the key and what is wrong with the file."""
+    path = written("[regressions]\naccept = 'no.toml'\n[[sources]]\nname = 'a'\npaths = '/'\n")
+    named = f"{path}:2:1: regressions.accept: {path.parent}/no.toml"
+    outcome = call("config", "check", "--config", path)
+    assert (1, f"{named}: No such file or directory\n") == (outcome.code, outcome.err)
+    (path.parent / "no.toml").write_text("[[accept]]\n")
+    assert call("config", "check", "--config", path).err.startswith(f"{named}:1:1: entry 1: expected program")
+    (path.parent / "no.toml").write_text("")
+    assert (0, "") == ((outcome := call("config", "check", "--config", path)).code, outcome.err)
+
+
+def test_the_command_says_that_there_are_no_sources(written):
+    """What works without any, such as the site, works; `ingest --config` does not."""
+    path = written("[warehouse]\nwait = 5\n")
+    outcome = call("config", "check", "--config", path)
+    expected = f"bufferhouse: {path}: no [[sources]]; ingest --config and serve need at least one (docs/schedule.md)\n"
+    assert (0, expected) == (outcome.code, outcome.err)
 
 
 def test_the_example_is_good():

@@ -72,6 +72,14 @@ def test_growth_over_the_limit_is_told(prefect_server, upgraded, told):
     assert (str(len(told)), "0") == (said["regressions"], said["accepted"])
 
 
+def test_an_accept_file_that_is_not_there_is_named_with_its_key(prefect_server, own_warehouse):
+    """The log of a flow run shows no configuration."""
+    settings = ["regressions.accept=no.toml"]
+    state = flows.regressions.regressions(warehouse=str(own_warehouse), settings=settings, return_state=True)
+    expected = "--set regressions.accept: regressions.accept: no.toml: No such file or directory"
+    assert ("FAILED", expected) == (state.type.value, state.message)
+
+
 def test_accepted_growth_is_not_told(prefect_server, upgraded, told, tmp_path):
     """An accepted program is counted and silent; an entry that no comparison needs is called stale."""
     accept = tmp_path / "accept.toml"

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -41,10 +40,10 @@ class Wishes:
             UsageError: the accept file cannot be read.
         """
         accepted: Sequence[Accepted] = ()
-        if file := conf["regressions"]["accept"]:
-            from bufferhouse.compare.gate import read_accepted
+        if conf["regressions"]["accept"]:
+            from bufferhouse.compare.gate import accepted_by
 
-            accepted = read_accepted(Path(conf.place(file)))
+            accepted = accepted_by(conf)
         return cls(conf["report"]["source_url"], tuple(accepted), tuple(_stale(con, conf) if conf.sources else ()))
 
 
