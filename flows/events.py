@@ -22,6 +22,7 @@ from bufferhouse.ingest.freshness import freshness, is_stale, stale_after
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.models.checks import CheckResult
 from bufferhouse.redaction import redacted
+from bufferhouse.report.text.figures import human_seconds
 from bufferhouse.warehouse.stats import moment_text
 
 REJECTS = "bufferhouse.rejects"
@@ -97,12 +98,12 @@ def tell_stale(con: duckdb.DuckDBPyConnection, conf: Config, names: Iterable[str
             since = (
                 "never brought anything"
                 if seconds is None
-                else f"brought nothing new for {seconds / 3600:.1f} hours, since {newest}"
+                else f"brought nothing new for {human_seconds(seconds)}, since {newest}"
             )
             _emit(
                 STALE_SOURCE,
                 name,
-                f"source {name} {since}; expected every {threshold / 3600:g} hours",
+                f"source {name} {since}; expected every {human_seconds(threshold)}",
                 source=name,
                 quiet_seconds=seconds,
                 threshold=threshold,

@@ -22,6 +22,7 @@ from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
 from bufferhouse.config.load import Config
 from bufferhouse.errors import SourceUnavailable, UsageError
 from bufferhouse.redaction import redacted
+from bufferhouse.report.text.figures import human_seconds
 from flows.events import MATTER
 
 EVENTS = "bufferhouse has something to tell"
@@ -140,7 +141,7 @@ def automations(conf: Config, blocks: dict[str, UUID]) -> list[AutomationCore]:
                 SendNotification(
                     block_document_id=number,
                     subject=SILENCE,
-                    body=f"No ingest has ended well for {given['silence'] / 3600:g} hours."
+                    body=f"No ingest has ended well for {human_seconds(given['silence'])}."
                     " Look whether the scheduler or the worker runs.",
                 )
                 for number in blocks.values()

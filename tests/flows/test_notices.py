@@ -6,6 +6,7 @@ import flows  # noqa: F401
 
 import json
 import os
+import re
 import shutil
 import signal
 import socketserver
@@ -26,12 +27,13 @@ from prefect.events.worker import EventsWorker
 from bufferhouse.config.load import load
 from bufferhouse.errors import UsageError
 from bufferhouse.warehouse.file import WriterLock
-from flows import callers, notices
+from bufferhouse.warehouse.open import writing
+from flows import callers, events, notices
 from flows.events import emit_regression
 from flows.serving import deployments
 from tests.command_line import CHECKOUT, run
 from tests.flows.clock import Clock, children_of, forkserver_of, until
-from tests.ingests import write_dumps
+from tests.ingests import ingest, write_dumps
 
 pytest_plugins = ["tests.flows.prefect_server"]
 TOKEN = "hk7Q2mmdT0ken-of-the-hook"
@@ -226,6 +228,24 @@ def test_events_that_are_not_sent_yet_are_waited_for_in_silence(prefect_server, 
     until(have_come, "the events", 60)
 
 
+def test_a_stale_source_is_told_in_units_that_fit(warehouse, tmp_path, monkeypatch):
+    """A threshold of a second, or of a tenth of one, is not told in hours."""
+    told = []
+    monkeypatch.setattr(events, "_emit", lambda event, name, message, **payload: told.append(message))
+    found = load(None, environment={})
+    found.sources = [{"name": "drop", "paths": [str(tmp_path / "drop")], "stale": 0.1}]
+    (file,) = write_dumps(tmp_path / "drop", [1])
+    ingest(warehouse, tmp_path / "drop")
+    with writing(warehouse) as writer:
+        writer.con.execute("UPDATE raw.loads SET finished_at = finished_at - INTERVAL 90 SECOND")
+        events.tell_stale(writer.con, found, ["drop"])
+        found.sources[0] |= {"paths": [str(file.with_name("other"))], "stale": 7 * 86400.0}
+        events.tell_stale(writer.con, found, ["drop"])
+    first, second = told
+    assert re.match(r"source drop brought nothing new for [12](\.\d)? min, since .*; expected every 0\.1 s$", first)
+    assert "source drop never brought anything; expected every 7 d" == second
+
+
 def test_nobody_to_tell_is_an_error(conf):
     """Without Slack and mail there is nothing to make, and the message says where they may come from."""
     with pytest.raises(UsageError, match=r"notify\.slack or notify\.mail in .*BUFFERHOUSE_NOTIFY__SLACK"):
@@ -242,7 +262,7 @@ def test_the_automations_are_those_to_copy():
     (event,), (silence,) = ([(it.subject, it.body) for it in one.actions] for one in made)
     assert event[0] == documented[0]["actions"][0]["subject"]
     assert "event.payload.validated_state.message" in event[1]
-    assert silence == (notices.SILENCE, documented[1]["actions"][0]["body"].replace("three hours", "3 hours"))
+    assert silence == (notices.SILENCE, documented[1]["actions"][0]["body"].replace("three hours", "3 h"))
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from bufferhouse.errors import counted
 from bufferhouse.report.text.figures import (
     exact_bytes,
     human_bytes,
+    human_seconds,
     printable,
     space_title,
     space_word,
@@ -33,6 +34,16 @@ from bufferhouse.report.text.figures import (
 def test_bytes_in_the_largest_unit(expected: str, count: int | None):
     """Bytes keep at least one digit before the point and never read 1024 of a unit that has a larger one."""
     assert expected == human_bytes(count)
+
+
+@pytest.mark.parametrize(
+    ("expected", "seconds"),
+    [("0 s", 0), ("0.5 s", 0.5), ("1 s", 1), ("59.9 s", 59.94), ("1 min", 60), ("1.5 min", 90), ("1 h", 3600),
+     ("23.5 h", 84600), ("1 d", 86400), ("7 d", 7 * 86400), ("36500 d", 36500 * 86400)],
+)  # fmt: skip
+def test_a_time_in_the_unit_that_fits(expected: str, seconds: float):
+    """A threshold of seconds is not told as a millionth of hours."""
+    assert expected == human_seconds(seconds)
 
 
 def test_signed_bytes():

@@ -8,6 +8,7 @@ from bufferhouse.query.statements import Record
 
 _redact = redaction.redactor()
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_TIMES = ((86400, "d"), (3600, "h"), (60, "min"))
 _BARS = "▁▂▃▄▅▆▇█"
 
 # The preferred names of marts.memory_spaces, to which a test holds them: a dump holds only the number.
@@ -45,6 +46,12 @@ def human_bytes(count: int | None, *, signed: bool = False) -> str:
         size, unit = size / 1024, unit + 1
     sign = "-" if count < 0 else "+" if signed and count > 0 else ""
     return f"{sign}{size:.0f} B" if unit == 0 else f"{sign}{size:.1f} {_UNITS[unit]}"
+
+
+def human_seconds(seconds: float) -> str:
+    """Return a time in the largest unit that keeps a digit before the point: 0.5 s, 90 s as 1.5 min, 2 h, 7 d."""
+    size, unit = next(((seconds / size, unit) for size, unit in _TIMES if seconds >= size), (seconds, "s"))
+    return f"{size:.1f}".removesuffix(".0") + f" {unit}"
 
 
 def tick_bytes(count: int) -> str:
