@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
+import duckdb
 from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
@@ -38,9 +39,25 @@ _TOLD = (
 
 @step(name="choose runs")
 def choose(warehouse: str, wait_seconds: float) -> Held:
-    """Return the two newest runs of each platform, track and device."""
+    """Return the two newest runs of each platform, track and device, and why there are none; else an empty text."""
     with reading(address_of(warehouse), wait=wait_seconds) as opened:
-        return Held(ask(opened.con, "newest_runs").records)
+        found = ask(opened.con, "newest_runs").records
+        return Held((found, "" if found else _why_none(opened.con)))
+
+
+def _why_none(con: duckdb.DuckDBPyConnection) -> str:
+    """Return why no two runs can be compared."""
+    runs, read, rejects = con.execute(
+        "SELECT COUNT(*), COUNT(*) FILTER (WHERE dump_count > 0),"
+        " (SELECT COUNT(*) FROM raw.rejects WHERE state = 'open') FROM marts.runs_v2"
+    ).fetchone()
+    if not runs:
+        return "nothing was compared: the warehouse has no runs"
+    way_out = f"; {counted(rejects, 'open reject')}: bufferhouse rejects ls" if rejects else ""
+    return (
+        "nothing was compared: no platform, track and device has two runs with dumps; of "
+        f"{counted(runs, 'run')} {read:,} {'has' if read == 1 else 'have'} dumps{way_out}"
+    )
 
 
 @step(name="compare", task_run_name="compare {before} {after}")
@@ -87,7 +104,8 @@ def regressions(
         mode = reshaped_mode(reshaped or wanted["reshaped"])
         accepted = read_accepted(Path(accept)) if accept else accepted_by(conf)
         found: list[tuple[Comparison, Verdict]] = []
-        for runs in choose(path, wait).value:
+        newest, why_none = choose(path, wait).value
+        for runs in newest:
             names = runs["before_run_name"], runs["after_run_name"]
             comparison = compare(path, *names, metric or wanted["metric"], wait).value
             found.append((comparison, judge(comparison.rows, threshold, accepted, mode)))
@@ -95,6 +113,7 @@ def regressions(
         return Failed(message=str(error), data=error)
     except Exception as error:
         raise outcome(error)  # noqa: B904  most often it is the same
+    sentence = f"{why_none[:1].upper()}{why_none[1:]}." if why_none else ""
     # An entry is stale if no comparison needs it.
     stale = [entry for entry in accepted if all(entry in verdict.stale for _, verdict in found)]
     parts = []
@@ -104,7 +123,7 @@ def regressions(
         gate = gate_sections(comparison, verdict._replace(stale=[]), threshold)
         explain = offender_records(comparison, verdict) or None
         parts.append(markdown_text(title(comparison), [*gate, *compare_sections(comparison, explain=explain)]))
-    leave_summary("regressions", "\n\n".join(parts) or "No two runs to compare.", "The newest runs, compared.")
+    leave_summary("regressions", "\n\n".join(parts) or sentence, "The newest runs, compared.")
     rows: Mapping[str, Any] = {
         "comparisons": len(found),
         "programs compared": sum(verdict.compared_count for _, verdict in found),
@@ -116,9 +135,10 @@ def regressions(
         "donations lost": sum(len(comparison.lost_donations) for comparison, _ in found),
         "seconds": f"{time.monotonic() - started:.1f}",
     }
-    said = "\n\n".join([figures(rows), *(stale_line(entry) for entry in stale)])
+    said = "\n\n".join([figures(rows), *filter(None, [sentence]), *(stale_line(entry) for entry in stale)])
     leave_summary("regressions-summary", said, "How many programs grew.")
     message = f"{counted(rows['regressions'], 'regression')} in {counted(len(found), 'comparison')}"
+    message += f"; {why_none}" if why_none else ""
     if empty := [comparison for comparison, verdict in found if not verdict.compared_count]:
         message += f"; nothing could be compared: {', '.join(map(title, empty))}"
     return Completed(message=message, data=dict(rows))

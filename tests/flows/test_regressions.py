@@ -18,7 +18,8 @@ from bufferhouse.report.compare.data import read_comparison
 from tests.command_line import CHECKOUT
 from tests.flows.clock import figures
 from tests.flows.test_maintain import artifacts
-from tests.ingests import write_dumps
+from tests.ingests import ingest, write_dumps
+from tests.synthetic import small_dump
 
 pytest_plugins = ["tests.flows.prefect_server"]
 BEFORE, AFTER = "jaxlib-0.4.38", "jaxlib-0.6.0"
@@ -80,6 +81,26 @@ def test_an_accept_file_that_is_not_there_is_named_with_its_key(prefect_server, 
     assert ("FAILED", expected) == (state.type.value, state.message)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (lambda number: b"damaged", "of 2 runs 0 have dumps; 2 open rejects: bufferhouse rejects ls"),
+        (lambda number: small_dump(number) if number == 1 else b"damaged",
+         "of 2 runs 1 has dumps; 1 open reject: bufferhouse rejects ls"),
+    ],
+)  # fmt: skip
+def test_where_nothing_is_compared_it_says_so_and_why(prefect_server, warehouse, tmp_path, text, expected):
+    """No regression is found, as where all is well."""
+    for number in (1, 2):
+        ingest(warehouse, write_dumps(tmp_path / f"run{number}", [number], text)[0].parent)
+    state = flows.regressions.regressions(warehouse=str(warehouse), return_state=True)
+    said = f"othing was compared: no platform, track and device has two runs with dumps; {expected}"
+    assert ("COMPLETED", f"0 regressions in 0 comparisons; n{said}") == (state.type.value, state.message)
+    left = artifacts(state)
+    assert f"N{said}." == left["regressions"]
+    assert f"N{said}." in left["regressions-summary"]
+
+
 def test_accepted_growth_is_not_told(prefect_server, upgraded, told, tmp_path):
     """An accepted program is counted and silent; an entry that no comparison needs is called stale."""
     accept = tmp_path / "accept.toml"
@@ -98,7 +119,8 @@ def test_accepted_growth_is_not_told(prefect_server, upgraded, told, tmp_path):
 def test_one_run_is_compared_with_nothing(prefect_server, warehouse, told):
     """In an empty warehouse there is nothing to compare, and nothing to tell."""
     state = flows.regressions.regressions(warehouse=str(warehouse), return_state=True)
-    assert ("COMPLETED", "0 regressions in 0 comparisons") == (state.type.value, state.message)
+    message = "0 regressions in 0 comparisons; nothing was compared: the warehouse has no runs"
+    assert ("COMPLETED", message) == (state.type.value, state.message)
     assert [] == told
 
 
