@@ -15,12 +15,14 @@ from bufferhouse.bisect.compile import LOG, compile_into
 from bufferhouse.bisect.environments import CannotInstall, Environments
 from bufferhouse.bisect.search import BAD, GOOD, SKIPPED
 from bufferhouse.engine.sql import execute
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.query.statements import Connection, Record, ask
+from bufferhouse.redaction import printable
 from bufferhouse.sources.flags import effective_flags
 
 _SIGNED = "~bisect-"  # in the name of a run of a bisection, before what was compiled
 _FAILED = "~failed-"  # the same where the compilation failed: its dump is of no program that ran
+_SHOWN = 12  # programs of a run, in a message
 _PIECE_BYTES = 1 << 20  # of a file, in memory at once
 
 
@@ -110,6 +112,29 @@ class Points:
             if not self._is_trusted:
                 self.notes.append(f"run {foreign.run_name} has other bytes of {good.name}: runs of others are not used")
 
+    def check_space(self) -> None:
+        """Refuse a memory space that the program has at no point that was measured: it takes no bytes there at all.
+
+        Raises:
+            UsageError: it has none of that number; the message says which it has.
+        """
+        measured = [point for point in self.found.values() if point.program_id is not None]
+        with self._reading() as con:
+            spaces = execute(
+                con,
+                "SELECT DISTINCT p.memory_space FROM marts.peak_memory_v1 AS p"
+                " JOIN marts.compiled_programs_v1 AS c USING (dump_id) JOIN raw.runs AS r ON c.run_id = r.run_id"
+                " WHERE list_contains(CAST($names AS VARCHAR[]), r.run_name)"
+                " AND list_contains(CAST($ids AS BIGINT[]), c.program_id) ORDER BY p.memory_space",
+                names=[point.run_name for point in measured],
+                ids=[point.program_id for point in measured],
+            ).fetchall()
+        if spaces and (self.asked.memory_space,) not in spaces:
+            raise UsageError(
+                f"{printable(self.asked.program)} has nothing in memory space {self.asked.memory_space}; its memory "
+                f"spaces: {', '.join(str(space) for (space,) in spaces)}"
+            )
+
     def is_known(self, at: int) -> bool:
         """Say whether a point needs no compilation."""
         return self._known(at) is not None
@@ -154,13 +179,24 @@ class Points:
             for run_id, name in runs:
                 if row := self._row(con, run_id):
                     return self._told(at, name, row)
-        return None
+            # The same command leaves the same programs: it is not compiled again for one that it does not leave.
+            return self._lacking(at, con, *runs[0]) if own else None
 
     def _told(self, at: int, run_name: str, row: Record) -> Point:
         """Return what a row of a run says of a point."""
         size = row[self.asked.metric]
         fault = None if size is not None else f"{self.asked.metric} bytes are not known: its dump has no live ranges"
         return Point(self.asked.names[at], SKIPPED, size, run_name, row["program_id"], fault=fault)
+
+    def _lacking(self, at: int, con: Connection, run_id: int, run_name: str) -> Point:
+        """Return that a run has no dump of the program, and what it has."""
+        rows = ask(con, "bisect_points", run_ids=[run_id], memory_space=0).records
+        names = list(dict.fromkeys(row["program_name"] for row in rows))
+        there = ", ".join(map(printable, names[:_SHOWN])) or "none that could be read"
+        there += ", …" if len(names) > _SHOWN else ""
+        fault = f"no dump of {printable(self.asked.program)}; there are: {there}"
+        fault += did_you_mean(self.asked.program, names)
+        return Point(self.asked.names[at], SKIPPED, None, run_name, fault=fault)
 
     def _row(self, con: Connection, run_id: int) -> Record | None:
         """Return what a run tells of the program: its largest dump, of the good end's program_id if it has that."""
@@ -230,8 +266,5 @@ class Points:
             (run_id,) = execute(con, "SELECT run_id FROM raw.runs WHERE run_name = $name", name=run_name).fetchone()
             row = self._row(con, run_id)
             if row is None:
-                rows = ask(con, "bisect_points", run_ids=[run_id], memory_space=0).records
-                there = ", ".join(dict.fromkeys(one["program_name"] for one in rows)) or "none that could be read"
-                lacking = f"no dump of {self.asked.program}; there are: {there}"
-                return Point(name, SKIPPED, None, run_name, fault=lacking)
+                return self._lacking(at, con, run_id, run_name)
         return self._told(at, run_name, row)

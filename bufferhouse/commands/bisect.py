@@ -87,6 +87,8 @@ def bisect(
         points = Points(asked, _loader(path, wait), lambda: _asked(path, wait), environments, say)
         points.first()
         step = Search(len(names), points.verdict, points.is_known).run()
+        if step.first_bad is None:
+            points.check_space()
     bisected = _explained(asked, points, step, path, wait)
     give(bisect_text(bisected, output_format, exact=exact))
     if step.first_bad is None:

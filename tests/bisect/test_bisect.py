@@ -112,8 +112,42 @@ def test_runs_of_others_are_taken_where_they_agree(bisect, example_warehouse: Pa
 
 def test_nothing_moves(bisect):
     """Exit 1 where the last point takes what the first takes."""
-    found = bisect("--memory-space", "7", program="donate1", releases=RELEASES[:2])
+    found = bisect(program="donate1", releases=RELEASES[:2])
     assert (None, 2) == (found["first_bad"], found["compile_count"])
+
+
+def test_a_memory_space_that_the_program_has_not_is_told(tmp_path: Path):
+    """It is not measured as 0 B that did not move."""
+    said = call(*_words(tmp_path, "jit_donate1"), "--memory-space", 7, *_command(tmp_path))
+    assert (2, "jit_donate1 has nothing in memory space 7; its memory spaces: 0\n") == (
+        said.code, said.err.split("bufferhouse: ")[-1]
+    )  # fmt: skip
+
+
+def test_a_program_that_the_command_does_not_leave_is_told_before_it_is_compiled_again(tmp_path: Path):
+    """Where a run knows what the command leaves, the next call needs no compilation, unless it is asked for."""
+    told = (
+        "--good 0.4.38: expected a compilation to compare with, found: no dump of jit_donate2; there are: jit_donate1"
+    )
+    told += "; did you mean 'jit_donate1'?\n"
+    for options, is_compiled in (([], True), ([], False), (["--anew"], True)):
+        said = call(*_words(tmp_path, "jit_donate2"), *options, *_command(tmp_path))
+        assert (2, told, is_compiled) == (
+            said.code, said.err.split("bufferhouse: ")[-1], "jaxlib 0.4.38: compiling" in said.err
+        )  # fmt: skip
+    said = call(*_words(tmp_path, "jit_donate1"), *_command(tmp_path))
+    assert (1, False, True) == (said.code, "0.4.38: compiling" in said.err, "0.6.0: compiling" in said.err)
+
+
+def _words(folder: Path, program: str) -> list[object]:
+    points = [word for release in RELEASES[:2] for word in ("--release", release)]
+    return ["bisect", program, *points, "--warehouse", folder / "w.duckdb"]
+
+
+def _command(folder: Path) -> list[object]:
+    script = folder / "compile_it.py"
+    script.write_text(COMPILE.format(fleet=str(FLEET), program="donate1"))
+    return ["--", sys.executable, script, "{release}"]
 
 
 def test_flags_are_bisected(tmp_path: Path):
