@@ -37,6 +37,12 @@ def _lines(summary: Summary, plan: bool) -> list[str]:
         + (f", {summary.known_rejected:,} rejected before" if summary.known_rejected else "")
         + (f", {summary.left_out:,} unreadable" if summary.left_out else "")
         + (f", {summary.waiting_dumps:,} waiting" if summary.waiting_dumps else "")
+        # What is listed below as unreadable, and is none of the dumps that were seen: links, folders, names.
+        + (
+            f"; {counted(others, 'other path')} unreadable"
+            if (others := len(summary.unreadable) - summary.left_out)
+            else ""
+        )
         + (f"; {counted(summary.ignored, 'other file')} ignored" if summary.ignored else ""),
     ]
     if runs:

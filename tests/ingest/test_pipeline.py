@@ -270,6 +270,18 @@ def test_files_that_cannot_be_read_are_named_and_stop_only_themselves(warehouse,
     assert 1 == ingested(warehouse, tmp_path / "run")[0]
 
 
+def test_every_line_about_what_is_unreadable_is_counted(warehouse, tmp_path):
+    """Dumps that were seen are, and what is none, such as a link that leads out, is counted beside them."""
+    (lost,) = write_dumps(tmp_path / "run", [1])
+    lost.unlink()
+    lost.symlink_to(tmp_path / "run" / "gone")
+    for number in (2, 3):
+        lost.with_name(f"out{number}{SUFFIX}").symlink_to("/etc/hostname")
+    first, *others = call("ingest", tmp_path / "run", "--warehouse", warehouse).out.split("\n")
+    count = sum(line.startswith("unreadable: ") for line in others)
+    assert (3, ", 0 rejected, 1 unreadable; 2 other paths unreadable") == (count, first[first.index(", 0 rej") :])
+
+
 def test_a_file_that_vanishes_while_others_are_read_is_named(warehouse, tmp_path):
     """Between looking and reading a file may go: the others load, and the summary says which one went."""
     _, gone = write_dumps(tmp_path / "run", [1, 2])
