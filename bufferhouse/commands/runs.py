@@ -324,6 +324,8 @@ def rejects_rm(
     from bufferhouse.query.format import formatted
     from bufferhouse.warehouse.run_names import find_whole
 
+    if every and reject_ids:
+        raise UsageError("expected ids of rejects, or --all, not both")
     path = warehouse_path(warehouse, must_exist=True)
     facts = {"rule": rule, "run": run, "older_than_days": days_of(older_than), "every": every}
     with reading(path, wait) as con:
@@ -333,6 +335,8 @@ def rejects_rm(
     check_can_ask(plan or yes)
     if not yes:
         print(formatted(COLUMNS, rows, "table"))
+    if not rows:
+        say("bufferhouse: no reject matches; see: bufferhouse rejects ls --all")
     if plan:
         print(f"{counted(len(rows), 'reject')} would be removed")
         return

@@ -91,11 +91,13 @@ def test_unwanted_rejects_can_be_removed(warehouse, tmp_path):
     for days in ("1", "1d", "0.02"):  # seconds old is not half an hour old
         old = call("rejects", "rm", "--older-than", days, "--yes", "--warehouse", warehouse)
         assert "0 rejects removed\n" == old.out
+        assert "bufferhouse: no reject matches; see: bufferhouse rejects ls --all\n" in old.err
     would = call("rejects", "rm", "--run", "latest", "--plan", "--warehouse", warehouse).out
     assert "1 reject would be removed" == would.splitlines()[-1]
     for words, expected in (
         ([], "expected ids of rejects"),
         (["99"], "there is no reject 99"),
+        (["1", "--all"], "expected ids of rejects, or --all, not both"),
         (["--run", "other"], "there is no run 'other'"),
         (["--older-than", "inf"], "expected a number of days since the year 1, found inf"),
         (["--older-than", "nan"], "--older-than: expected a number of days, found 'nan'"),
