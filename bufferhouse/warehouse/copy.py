@@ -1,7 +1,10 @@
 """Copy a warehouse to another place or of another kind, a file or a lake, and prove the copy."""
 
 import shlex
+import stat
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 import duckdb
 
@@ -9,7 +12,7 @@ from bufferhouse.engine.sql import streamed, table_names
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.models import build
 from bufferhouse.paths import MODELS
-from bufferhouse.warehouse.address import address_of
+from bufferhouse.warehouse.address import FileAddress, address_of
 from bufferhouse.warehouse.open import Place, reading, writing
 from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import DERIVED
@@ -27,15 +30,18 @@ def copy_warehouse(
     """Copy every table to a warehouse that has no rows, made if need be; return the rows by table.
 
     All of it is one transaction, committed when counts and hashes of each table agree: a copy that fails or is killed
-    leaves a warehouse without rows, and the same call does it anew. Numbers of runs, loads and shapes stay.
+    leaves a warehouse without rows, and the same call does it anew. Numbers of runs, loads and shapes stay. A file that
+    is made of a file is open to nobody else, and closed to nobody.
 
     Raises:
         UsageError: there is no warehouse to copy, its models are not those of this version, or the target has rows.
         WarehouseBusy: as `reading` and `Warehouse`.
         WarehouseError: a table is not the same; nothing was committed.
     """
-    if address_of(source).key == address_of(target).key:
+    old_place, new_place = address_of(source), address_of(target)
+    if old_place.key == new_place.key:
         raise UsageError(f"expected two warehouses, found {source} twice")
+    is_made = isinstance(new_place, FileAddress) and not new_place.file.exists()
     with reading(source, wait=wait) as reader, writing(target, wait=wait) as writer:
         old, new = reader.con, writer.con
         if not build.is_current(old, MODELS):
@@ -45,6 +51,8 @@ def copy_warehouse(
                 f"{target} has rows; expected a warehouse without any, or none. A copy whose proof was interrupted is "
                 f"whole, and is proved by: bufferhouse verify --warehouse {shlex.quote(str(target))}"
             )
+        if is_made and isinstance(old_place, FileAddress):
+            _give_to_same(old_place.file, new_place.file)  # before a row is in it
         names = _tables(reader)
         rows = {}
         with writer.alone(), writer.transaction():
@@ -54,6 +62,12 @@ def copy_warehouse(
                     progress(number, len(names))
             writer.end_copy()
     return rows
+
+
+def _give_to_same(file: Path, copy: Path) -> None:
+    """Let those read and write a copy who may read and write the file; its owner may do both."""
+    with suppress(FileNotFoundError):  # only the published copy is there
+        copy.chmod(stat.S_IMODE(file.stat().st_mode) | stat.S_IRUSR | stat.S_IWUSR)
 
 
 def _tables(warehouse: Warehouse) -> list[str]:

@@ -1,6 +1,7 @@
 """Copies of a warehouse file that is open: whole or not at all, and nothing left behind."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from bufferhouse.engine.faults import lacks_space
 from bufferhouse.errors import WarehouseBusy, WarehouseError, WarehouseFull
 from bufferhouse.warehouse.file_copy import copy_file
-from tests.command_line import run
+from tests.command_line import call, run
 
 # Copies with a limit on the size of files, so that `cp` fails half-way.
 LIMITED = """
@@ -67,3 +68,15 @@ def test_a_full_disk_is_one_of_the_things_that_may_pass():
     assert lacks_space("IO Error: Could not write file: No space left on device")
     assert lacks_space(OSError(27, os.strerror(27)))
     assert not lacks_space("No such file or directory")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o664, 0o400])
+def test_a_copy_of_a_warehouse_opens_it_to_nobody_else(mode, warehouse, tmp_path):
+    """A file that `copy` makes is as private as the one it copies; one that was there keeps what it has."""
+    warehouse.chmod(mode)
+    there = Path(shutil.copy(warehouse, tmp_path / "there.duckdb"))
+    there.chmod(0o644)
+    made = tmp_path / "made.duckdb"
+    for target in (made, there):
+        assert 0 == call("copy", warehouse, target).code
+    assert (oct(mode | 0o600), oct(0o644)) == tuple(oct(path.stat().st_mode & 0o777) for path in (made, there))
