@@ -28,6 +28,8 @@ PATHS = (
     ("POST", "admin/database/clear"),
     ("OPTIONS", "flow_runs/filter"),
 )
+# What docs/security.md says is answered without the string, to a name of this machine; it tells nothing of runs.
+OPEN = ("health", "ready", "/docs", "/redoc", "/openapi.json")
 FOREIGN = (
     "http://evil.example",
     "https://127.0.0.1.evil.example",
@@ -73,6 +75,13 @@ def answers(port: int, auth: str) -> Iterator[tuple[str, bool]]:
         for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "0.0.0.0", "", "127.0.0.1@evil"):
             status, _ = _asked(port, method, path, {**right, "host": host})
             yield f"{method} {path} of the host {host!r}: {status}", status in (400, 421)
+    for path in OPEN:
+        status, told = _asked(port, "GET", path, {})
+        is_confined = "script-src 'self' 'unsafe-inline' 'unsafe-eval';" in told.get("content-security-policy", "")
+        yield f"GET {path} without a string: {status}", status == 200 and is_confined
+        for more, refusal in (({"origin": FOREIGN[0]}, 403), ({"host": "evil.example"}, 421)):
+            status, _ = _asked(port, "GET", path, more)
+            yield f"GET {path} with {more}: {status}", status == refusal
     pages = {**right, "origin": f"http://127.0.0.1:{port}"}
     yield "its own page is answered", _asked(port, "GET", "admin/version", pages)[0] == 200
     yield "its own socket is answered", _is_heard(port, SOCKETS[1], known, subprotocols=["prefect"])
@@ -170,7 +179,7 @@ def artifacts_of_secrets(clock: Clock) -> Iterator[tuple[str, bool]]:
 def _asked(port: int, method: str, path: str, headers: dict[str, str]) -> tuple[int, dict[str, str]]:
     body = b"{}" if method in ("POST", "PATCH") else None
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
-        connection.putrequest(method, f"/api/{path}", skip_host="host" in headers)
+        connection.putrequest(method, path if path.startswith("/") else f"/api/{path}", skip_host="host" in headers)
         for name, value in {
             "content-type": "application/json",
             "content-length": str(len(body or b"")),
