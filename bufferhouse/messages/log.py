@@ -18,6 +18,8 @@ KEYS = (
     b"Attempting to allocate", b"Attempting to reserve", b"Out of memory while trying to allocate",
     b"by rematerialization; only reduced to", b"E1001: CompileTimeScopedVmemOom",
     b"B) on device ordinal ", b"exceeding available bytes: ", b" (rounded to ",
+    # Without the words before it other programs say it, too.
+    b"computation: Out of memory allocating ", b"Definition Event: Out of memory allocating ",
     b"allocation_size_words \\u003c=",  # as JSON of Docker writes it
     # A message of which the words above are damaged still has one of these.
     b"RESOURCE_EXHAUSTED", b"compile permanent error", b"exceeds available HBM", b"<= std::numeric_limits<int32_t>",

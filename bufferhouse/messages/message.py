@@ -3,7 +3,8 @@
 The dialects, by the letters of this module: T1 and T2 a listing of libtpu, T3 one sentence of later releases, T4 a
 compilation that was given up early, or TensorCore and SparseCore that take too much together, T5 one value that is
 larger than the memory, T6 VMEM, T7 a failed check of a size, T8 a program that did not fit while it ran; G1 and G2 are
-those of GPU, and what CPU says is a G1, too (`MaybeOwningCpuMemory::Allocate`), as is what
+those of GPU, and what CPU says is a G1, too (`MaybeOwningCpuMemory::Allocate`; where a buffer that
+is waited for brings the failure, `TrackedCpuDeviceBuffer` and `PjRtCpuExecutable` put words before it), as is what
 `StreamExecutorMemoryAllocator::Allocate` says, and what a GPU's allocator writes to the log before an exception
 (`BFCAllocator::AllocateRawInternal`). R is a warning of rematerialization: a program of which it speaks may fit. D is a
 warning of JAX about arguments whose donation it does not hand on to XLA (`lower_jaxpr_to_module`,
@@ -134,6 +135,8 @@ def _opening(dialect: str, pattern: str, memory_space: str | None = None, *, has
 
 # With other words behind the size it is no failure: the program tries again with less.
 _ALLOCATOR = r"Allocator \([^()]*\) ran out of memory trying to allocate \S+ \(rounded to "
+# What CPU puts before it where a buffer brings the failure: once for each program between.
+_OF_A_BUFFER = r"(?:(?:Buffer Definition Event|Error (?:preparing|dispatching) computation): )"
 _OPENINGS = (
     _opening(
         "T1",
@@ -199,7 +202,8 @@ _OPENINGS = (
     ),
     _opening(
         "G1",
-        r"(?:RESOURCE_EXHAUSTED: )?Out of memory (?:while trying to allocate|allocating) "
+        r"(?:(?:RESOURCE_EXHAUSTED|INTERNAL): )?" + _OF_A_BUFFER
+        + r"*Out of memory (?:while trying to allocate|allocating) "
         r"(?P<allocation>[0-9]{1,20}) bytes\." + _END,
         has_listing=True,
     ),
@@ -220,7 +224,10 @@ _BEGINS = re.compile(
     r"|RET_CHECK failure \([^()]*\) allocation_size_words"
     r"|(?:Error loading program(?: '[^']*')?: )?Attempting to (?:allocate|reserve) [0-9]"
     r"|Out of memory while trying to allocate|Failed to allocate request for [0-9]\S* \([0-9]"
-    r"|RESOURCE_EXHAUSTED: Out of memory allocating [0-9]|Can't reduce memory use below"
+    r"|(?:RESOURCE_EXHAUSTED: |(?:(?:RESOURCE_EXHAUSTED|INTERNAL): )?"
+    + _OF_A_BUFFER
+    + r"+)Out of memory allocating [0-9]"
+    r"|Can't reduce memory use below"
     r"|TPU TensorCore Hbm usage:|" + _ALLOCATOR + r"|E1001: CompileTimeScopedVmemOom:)"
     # Python prints the statement that warns behind the warning: there no argument follows.
     r"|Some donated buffers were not usable: [A-Za-z]"

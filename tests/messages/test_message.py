@@ -86,6 +86,12 @@ REPORTED = {
     '\t\tOperator: op_name="jit(f)/add" source_file="x.py" source_line=3\n\t\tXLA Label: fusion\n'
     "\t\tShape: f32[1073741824]\n\t\t==========================\n",
     "G1 of CPU": "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 160000000000 bytes.",
+    "G1 of CPU, with a buffer": "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Buffer Definition Event: Out of "
+    "memory allocating 1099511627776 bytes.",
+    "G1 of CPU, internal": "jaxlib._jax.XlaRuntimeError: INTERNAL: Buffer Definition Event: Error preparing "
+    "computation: Out of memory allocating 1099511627776 bytes.",
+    "G1 of CPU, of another program": "XlaRuntimeError('INTERNAL: Buffer Definition Event: Error dispatching "
+    "computation: Error dispatching computation: Out of memory allocating 1099511627776 bytes.')",
     "G1 of an allocator": "2026-11-23 20:28:59.832181: W xla/tsl/framework/bfc_allocator.cc:501] Allocator "
     "(GPU_0_bfc) ran out of memory trying to allocate 1.50TiB (rounded to 1649267441664)requested by op \n",
     "T4 of two cores": "RESOURCE_EXHAUSTED: TPU TensorCore Hbm usage: 20.50G, SparseCore Hbm usage 80.25G, exceeding "
@@ -101,6 +107,8 @@ def test_dialects_of_public_reports_are_read(dialect: str):
     assert (dialect.partition(" ")[0], []) == (message.dialect, message.faults)
     if dialect == "G1 of CPU":
         assert [160_000_000_000] == [figure.size_bytes for figure in message.figures]
+    if dialect.startswith("G1 of CPU,"):
+        assert [1 << 40] == [figure.size_bytes for figure in message.figures]
     if dialect == "G1 of an allocator":
         assert [1_649_267_441_664] == [figure.size_bytes for figure in message.figures]
     if dialect == "T4 of two cores":
@@ -125,6 +133,13 @@ def test_an_allocation_that_fails_is_one_failure(failure: str):
     [message] = read(f"{line}jaxlib.XlaRuntimeError: Out of memory while trying to allocate {failure}\n")
     assert failure.split(maxsplit=1)[0].rstrip(".") == message.needed.printed
     assert 2 == len(read(f"{line}Out of memory while trying to allocate 16384000257 bytes.\n"))
+
+
+def test_another_program_that_has_no_memory_is_no_failure_of_xla():
+    """What XLA says on CPU has words of its own before it; compilers and libraries say nearly the same."""
+    assert [] == read("cc1: Out of memory allocating 65536 bytes.\nOut of memory allocating 5 bytes.\n")
+    [refused] = read("INTERNAL: Error preparing computation: Out of memory allocating 10995")
+    assert isinstance(refused, Refused)
 
 
 def test_an_allocator_that_tries_again_is_no_failure():
