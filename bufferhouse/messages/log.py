@@ -7,8 +7,8 @@ by line; those of one process are those with its launcher's prefix.
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from typing import BinaryIO, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO, NamedTuple
 
 BLOCK_BYTES = 4 << 20
 LONGEST_LINE = 4 << 20  # bytes; no message prints one that long
@@ -25,6 +25,7 @@ KEYS = (
     b"RESOURCE_EXHAUSTED", b"compile permanent error", b"exceeds available HBM", b"<= std::numeric_limits<int32_t>",
     DONATION_KEY,
 )  # fmt: skip
+_KEYS = [key.decode() for key in KEYS]
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _LAUNCHER = re.compile(
     r"(?:\[?(?:rank|default) ?[0-9]+\]?:?|\[[0-9]+(?:,[0-9]+)?\](?:<std(?:err|out)>:|:)"
@@ -114,13 +115,27 @@ def _lines(number: int, data: bytes, *, is_whole: bool = True) -> Iterator[Line]
     if "\x1b" in text:
         text = _COLOURS.sub("", text)
     start, rank = _begun(text)
-    is_json = is_whole and text.startswith("{", start)
-    told, writer = (is_json and _in_json(text[start:])) or ([text], "")
-    for one in (said for line in told for said in _quoted(line)):
-        inner, own = _begun(one)
+    for one, said in _told(text, start, rank, is_whole=is_whole):
         # What an object or a quotation holds has the column of its first characters there.
-        place = inner if one == text else start + max(text[start:].find(one[inner : inner + 20]), 0)
-        yield Line(number, own if one == text else rank + writer + own, one[inner:], text[:place], is_whole)
+        place = start + max(text[start:].find(said[:20]), 0)
+        yield Line(number, one, said, text[:place], is_whole)
+
+
+def _told(text: str, start: int, rank: str, *, is_whole: bool = True) -> list[tuple[str, str]]:
+    """Return the lines that a line holds behind its prefixes, each with who wrote it.
+
+    A text in an object of JSON may be an object, too, as an application writes it and Docker quotes it.
+    """
+    held = _in_json(text[start:]) if is_whole and text.startswith("{", start) else None
+    if held is None:
+        said = _quoted(text)
+        begun = [(start, "")] if said == [text] else map(_begun, said)
+        return [(rank + own, one[place:]) for one, (place, own) in zip(said, begun, strict=True)]
+    begun = [(one, rank + writer, *_begun(one)) for writer, one in held]
+    told = [line for one, who, place, own in begun for line in _told(one, place, who + own)]
+    if _has_key(text) and not any(_has_key(said) for _, said in told):
+        return [(rank, text[start:])]  # as it is, so that it is refused
+    return told
 
 
 def _quoted(text: str) -> list[str]:
@@ -144,25 +159,81 @@ def _begun(text: str) -> tuple[int, str]:
         start = found.end()
 
 
-def _in_json(text: str) -> tuple[list[str], str] | None:
-    """Return the lines that an object of JSON holds, and who wrote them; None where it is none."""
+def _in_json(text: str) -> list[tuple[str, str]] | None:
+    """Return the lines that an object of JSON holds, each behind who wrote it; None where it is none.
+
+    An object is a record of a log, or has lists of such; of a record it is the text with a key of a message.
+    """
     try:
-        record = json.loads(text)
+        whole = json.loads(text)
+        records = [_record(whole)]
+        if not _has_key(records[0][1]):
+            batch = list(_batch(whole))
+            if any(_has_key(said) for _, said in batch) or not records[0][1]:
+                records = batch or records
+        if _has_key(text) and not any(_has_key(said) for _, said in records):
+            records = [(records[0][0], said) for said in _texts(whole) if _has_key(said)][:1] or records
     except (ValueError, RecursionError):
         return None
+    found = []
+    for writer, told in records:
+        plain = _COLOURS.sub("", told).replace("\r\n", "\n").removesuffix("\n")
+        # JSON can hold halves of characters, which no text has.
+        plain, who = (one.encode("utf-8", "backslashreplace").decode() for one in (plain, writer))
+        found += [(who, line) for line in plain.split("\n")]
+    return found
+
+
+def _has_key(text: str) -> bool:
+    return any(key in text for key in _KEYS)
+
+
+def _record(record: dict) -> tuple[str, str]:
+    """Return who wrote a record, and its text: that with a key, also in objects inside it, else the first named."""
     texts: dict[str, str] = {}
+    others: list[str] = []
     left = [record]
     while left:
         for name, value in left.pop().items():
             if isinstance(value, dict):
                 left.append(value)
             elif isinstance(value, str):
+                others += [value] * (name in texts)
                 texts.setdefault(name, value)
-    keys = [key.decode() for key in KEYS]
     named = [texts[name] for name in _TEXTS if name in texts] or [""]
-    told = next((one for one in [*named, *texts.values()] if any(key in one for key in keys)), named[0])
-    writer = next((f"{texts[name]}:" for name in _WRITERS if name in texts), "")
-    plain = _COLOURS.sub("", told).replace("\r\n", "\n").removesuffix("\n")
-    # JSON can hold halves of characters, which no text has.
-    plain, writer = (one.encode("utf-8", "backslashreplace").decode() for one in (plain, writer))
-    return plain.split("\n"), writer
+    told = next((one for one in [*named, *texts.values(), *others] if _has_key(one)), named[0])
+    return next((f"{texts[name]}:" for name in _WRITERS if name in texts), ""), told
+
+
+def _batch(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the records in the lists of an object, as `_record` returns each; of a stream of Loki its lines."""
+    for one in _members(value):
+        if isinstance(one, dict) and isinstance(one.get("stream"), dict):
+            writer, _ = _record(one["stream"])
+            pairs = [pair for pair in _members(one.get("values")) if _is_pair(pair)]
+            if pairs and pairs[0][0] > pairs[-1][0]:  # it gives the newest first if it is not asked otherwise
+                pairs.reverse()
+            yield from ((writer, pair[1]) for pair in pairs)
+        elif isinstance(value, list) and isinstance(one, dict) and (record := _record(one))[1]:
+            yield record
+        else:
+            yield from _batch(one)
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 1 and isinstance(value[0], str) and isinstance(value[1], str)
+
+
+def _members(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all texts of an object of JSON; those of a list that has nothing else are the lines of one."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list) and all(isinstance(one, str) for one in value):
+        yield "\n".join(one.removesuffix("\n") for one in value)
+    else:
+        for one in _members(value):
+            yield from _texts(one)

@@ -201,12 +201,19 @@ def test_a_message_that_is_quoted_is_read(name: str):
     """In objects of JSON, one a line or one around all lines, and in an exception as `repr` writes it."""
     text = message_of(name).rstrip()
     as_repr = f"ERROR: XlaRuntimeError({text!r})"
+    records = [{"severityText": "ERROR", "message": line} for line in text.splitlines()]
     texts = [
         "".join(json.dumps({"log": f"{line}\n", "stream": "stderr"}) + "\n" for line in text.splitlines()),
         json.dumps({"severity": "ERROR", "textPayload": f"Traceback:\n{text}"}),
         json.dumps({"event": "a step failed", "exc_info": {"exception": text}}),
         as_repr,
         json.dumps({"message": as_repr}),
+        json.dumps({"log": json.dumps({"level": "error", "msg": f"step failed: {text}"}) + "\n", "stream": "stderr"}),
+        json.dumps({"message": "a step failed", "error": {"type": "JaxRuntimeError", "message": text}}),
+        json.dumps({"event": "a step failed", "exception": [{"exc_type": "JaxRuntimeError", "exc_value": text}]}),
+        json.dumps({"event": "a step failed", "traceback": text.splitlines(keepends=True)}),
+        json.dumps({"logEvents": records}),
+        json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}),
     ]
     [plain] = read(text)
     for one in texts:
@@ -222,6 +229,31 @@ def test_objects_of_json_tell_who_wrote_them():
     assert ([], ["p0:", "p1:", "p2:"]) == (message.faults, message.ranks)
     [message] = read('{"log": "Out of memory while trying to allocate 1.50GiB.", "pod": "\\ud800"}')
     assert ["\\ud800:"] == message.ranks
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["forward", "backward"])
+def test_streams_of_loki_are_read(order: int):
+    """A line of each is a pair with its time; the newest is the first if it is not asked otherwise."""
+    text = message_of("libtpu-0.0.33/xent")
+    pairs = [[str(1764244800000000000 + time), line] for time, line in enumerate(text.splitlines())]
+    streams = [{"stream": {"pod": f"p{pod}"}, "values": pairs[::order]} for pod in range(2)]
+    [message] = read(json.dumps({"status": "success", "data": {"resultType": "streams", "result": streams}}))
+    assert (read(text)[0].key, ["p0:", "p1:"]) == (message.key, message.ranks)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"RESOURCE_EXHAUSTED": 1}, {"event": "end", "states": [["RESOURCE_EXHAUSTED"], 3]},
+        {"streams": [{"stream": {}, "values": {"a": ["RESOURCE_EXHAUSTED", "b"]}}]},
+        {"streams": [{"stream": {}, "values": [["1"], {"a": "RESOURCE_EXHAUSTED"}]}]},
+        {"message": "ValueError('INTERNAL: none'); RESOURCE_EXHAUSTED"},
+    ],
+)  # fmt: skip
+def test_an_object_with_a_key_never_passes_silently(record: dict):
+    """Wherever it stands: what is no message is refused."""
+    [refused] = read(f"{json.dumps(record)}\n")
+    assert isinstance(refused, Refused)
 
 
 def test_a_refused_line_in_json_has_its_place():
