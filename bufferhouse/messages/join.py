@@ -1,4 +1,4 @@
-"""Which dump belongs to a message: by what the message names, and by the bytes that its figures are the sum of."""
+"""Which dump belongs to a message: by what it names, and by the bytes that its figures are the sum or the size of."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,8 +6,8 @@ from typing import NamedTuple
 import duckdb
 
 from bufferhouse.engine.sql import execute
-from bufferhouse.messages.figures import Figure, range_of
-from bufferhouse.messages.message import Allocation, Message
+from bufferhouse.messages.figures import range_of
+from bufferhouse.messages.message import ROUNDED_TO, Allocation, Message
 from bufferhouse.messages.rules import Parts, is_explained, reproduce
 from bufferhouse.query.statements import Record, ask
 
@@ -34,7 +34,7 @@ def join(con: duckdb.DuckDBPyConnection, message: Message, candidates: Sequence[
     """Return the dump that a message is about.
 
     Of several contents that one is taken whose module the message names; else the one whose bytes its main figure is
-    the sum of, or which has the instruction that it names.
+    the sum of, which has an allocation of the size that failed, or the instruction that it names.
     """
     if not candidates:
         return Joined(None, None, "none is there; XLA writes one with XLA_FLAGS='--xla_dump_to=DIR "
@@ -47,7 +47,7 @@ def join(con: duckdb.DuckDBPyConnection, message: Message, candidates: Sequence[
     if len(fitting) > 1 or message.dialect == "T4":
         fitting = [one for one in fitting if _is_reproduced(con, message, one)]
     if not fitting:
-        return Joined(None, None, "none of those there has bytes that its figures are the sum of")
+        return Joined(None, None, _why_none(message))
     if len(fitting) > 1:
         names = ", ".join(sorted(one["relative_path"] for one in fitting)[:3])
         return Joined(None, None, f"{len(fitting)} dumps fit as well: {names}")
@@ -58,20 +58,42 @@ def _parts(dump: Record) -> Parts:
     return Parts(*(dump[name] for name in Parts._fields))
 
 
+_SUMS, _SIZES = ("T1", "T2", "T3", "T3b", "T3r"), ("G1", "G2")  # dialects of which a figure tells the dump
+
+
 def _is_reproduced(con: duckdb.DuckDBPyConnection, message: Message, dump: Record) -> bool:
-    """Say whether a dump explains a message: the sum of its figure, else the instruction or shape that it names."""
-    if message.dialect in ("T1", "T2", "T3", "T3b", "T3r") and not message.faults:
+    """Say whether a dump explains a message: by its figure, else by the instruction or shape that it names."""
+    if message.dialect in _SUMS and not message.faults:
         return is_explained(reproduce(message, _parts(dump)))
+    if message.dialect in _SIZES and not message.faults:
+        return has_allocation(con, message, dump["dump_id"])
     return has_named(con, message, dump["dump_id"])
+
+
+def _why_none(message: Message) -> str:
+    """Say what none of several dumps has, or that the message tells none of them."""
+    if message.dialect in _SUMS and not message.faults:
+        return "none of those there has bytes that its figures are the sum of"
+    if message.dialect in _SIZES and not message.faults:
+        return f"none of those there has an allocation of just {allocated(message)}"
+    instruction, shape = _named(message)
+    if instruction or shape:
+        return f"none of those there has {f'an instruction {instruction}' if instruction else f'a value {shape}'}"
+    return "it names nothing by which one of those there could be told"
+
+
+def _named(message: Message) -> tuple[str | None, str | None]:
+    """Return the instruction that a message names, or that of the first allocation it lists, and the shape."""
+    listed = message.allocations[0].instruction if message.allocations else None
+    # T5 names the shape of a window of a kernel in VMEM and SMEM, which is no value.
+    is_window = message.dialect == "T5" and message.memory_space != "hbm"
+    shape = message.shape.partition("{")[0] if message.shape and not is_window else None
+    return message.instruction or listed, shape
 
 
 def has_named(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> bool:
     """Say whether a dump has the instruction that a message names, or else a value of the shape that it names."""
-    listed = message.allocations[0].instruction if message.allocations else None
-    instruction = message.instruction or listed
-    # T5 names the shape of a window of a kernel in VMEM and SMEM, which is no value.
-    is_window = message.dialect == "T5" and message.memory_space != "hbm"
-    shape = message.shape.partition("{")[0] if message.shape and not is_window else None
+    instruction, shape = _named(message)
     if not (instruction or shape):
         return False
     sql = (
@@ -101,11 +123,19 @@ def has_any(con: duckdb.DuckDBPyConnection, allocations: Sequence[Allocation], d
     )
 
 
-def has_allocation(con: duckdb.DuckDBPyConnection, figure: Figure, dump_id: int) -> bool:
-    """Say whether a dump has an allocation of the bytes of a figure, or of some that are printed so."""
+def has_allocation(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> bool:
+    """Say whether a dump has an allocation of the bytes that a message says failed, or of some that are printed so."""
+    figure = message.figure("allocation")
     least, most = range_of(figure.printed) if figure.size_bytes is None else (figure.size_bytes, figure.size_bytes)
+    least -= (ROUNDED_TO - 1) * message.is_of_allocator
     sql = (
         "SELECT 1 FROM staging.allocations WHERE dump_id = $dump_id AND size_bytes BETWEEN CAST($least AS HUGEINT)"
         " AND CAST($most AS HUGEINT) LIMIT 1"
     )
     return execute(con, sql, dump_id=dump_id, least=str(least), most=str(most)).fetchone() is not None
+
+
+def allocated(message: Message) -> str:
+    """Return the size that a message says failed, as text: `16384000256 bytes`, `1.50GiB`."""
+    figure = message.figure("allocation")
+    return f"{figure.printed}{' bytes' if figure.size_bytes else ''}"

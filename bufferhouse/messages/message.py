@@ -588,7 +588,7 @@ def _without_reports(messages: list[Message]) -> list[Message]:
 def _is_said_of(line: Message, failure: Message) -> bool:
     """Say whether an allocator's line is about the allocation that a failure of the same process names."""
     least, most = range_of(failure.needed.printed)
-    return line.is_of_allocator and least <= line.needed.size_bytes < most + _ROUNDED_TO
+    return line.is_of_allocator and least <= line.needed.size_bytes < most + ROUNDED_TO
 
 
 def _of_a_report(message: Message) -> tuple:
@@ -596,7 +596,7 @@ def _of_a_report(message: Message) -> tuple:
     return *message.ranks, message.figure("used").printed, message.figure("capacity").printed
 
 
-_ROUNDED_TO = 256  # bytes of which an allocation of `BFCAllocator` is a multiple
+ROUNDED_TO = 256  # bytes of which an allocation of `BFCAllocator` is a multiple
 _SHOWN, _KEPT = 120, 1 << 16  # characters of a line that is refused: those of the message, and those of a reject
 
 

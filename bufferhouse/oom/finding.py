@@ -99,9 +99,8 @@ def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding) -> str | None:
         return f"it has no instruction {message.instruction}"
     if message.dialect == "T7" and message.shape and not join.has_named(con, message, dump_id):
         return f"it has no value {message.shape}"
-    wanted = message.figure("allocation") if message.dialect in ("G1", "G2") else None
-    if wanted and not join.has_allocation(con, wanted, dump_id):
-        return f"it has no allocation of {wanted.printed}{' bytes' if wanted.size_bytes else ''}"
+    if message.dialect in ("G1", "G2") and not join.has_allocation(con, message, dump_id):
+        return f"it has no allocation of {join.allocated(message)}"
     return None
 
 

@@ -1,6 +1,6 @@
 -- Which of the dumps that a message may be about explain it: their bytes are what the main figure is the sum of, or the
--- temporaries and the arguments are beside what the program takes itself; or, where no rule of sums is about the message,
--- they have what it names.
+-- temporaries and the arguments are beside what the program takes itself; of a failure at run time they have an allocation
+-- of its size; or, where no rule is about the message, they have what it names.
 -- grain: run_id, message_id, dump_id
 WITH temporaries AS (
     SELECT
@@ -21,6 +21,7 @@ SELECT
     CASE
         WHEN m.dialect IN ('T1', 'T2', 'T3', 'T3b', 'T3r') AND m.fault_text IS NULL
             THEN COALESCE(s.is_reproduced, FALSE) OR COALESCE(t.is_reproduced, FALSE)
+        WHEN m.dialect IN ('G1', 'G2') AND m.fault_text IS NULL THEN z.dump_id IS NOT NULL
         ELSE n.dump_id IS NOT NULL
     END AS is_explained,  -- The dump explains the message.
     COALESCE(s.is_reproduced, FALSE) AS is_sum  -- The main figure is a sum of its bytes.
@@ -28,6 +29,8 @@ FROM intermediate.oom_candidates AS c
 INNER JOIN intermediate.oom_messages AS m ON c.run_id = m.run_id AND c.message_id = m.message_id
 LEFT JOIN intermediate.oom_named AS n
     ON c.run_id = n.run_id AND c.message_id = n.message_id AND c.dump_id = n.dump_id
+LEFT JOIN intermediate.oom_sized AS z
+    ON c.run_id = z.run_id AND c.message_id = z.message_id AND c.dump_id = z.dump_id
 LEFT JOIN intermediate.oom_sums AS s
     ON c.run_id = s.run_id AND c.message_id = s.message_id AND c.dump_id = s.dump_id AND s.figure_name = 'used'
 LEFT JOIN temporaries AS t ON c.run_id = t.run_id AND c.message_id = t.message_id AND c.dump_id = t.dump_id

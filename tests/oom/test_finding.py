@@ -130,6 +130,31 @@ def test_a_dump_that_does_not_explain_a_message_is_not_taken(con):
     assert (None, None, False, 8_589_951_488) == (used.size_bytes, used.rule, used.is_reproduced, used.found_bytes)
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Out of memory allocating 30028825088 bytes.", "jit_similarities"),
+        ("INTERNAL: Buffer Definition Event: Error preparing computation: Out of memory allocating 30028825088 bytes.",
+         "jit_similarities"),
+        ("Out of memory while trying to allocate 27.97GiB.", "jit_similarities"),
+        ("Allocator (bfc) ran out of memory trying to allocate 128.00GiB (rounded to 137438953728)requested by op",
+         "jit_attention"),
+        ("Out of memory allocating 30028825089 bytes.",
+         "none of those there has an allocation of just 30028825089 bytes"),
+        ("Out of memory while trying to allocate 27.96GiB.",
+         "none of those there has an allocation of just 27.96GiB"),
+        ("Out of memory allocating 4294967296 bytes.", "2 dumps fit as well: "),
+        ("Attempting to reserve 13.48G at the bottom of memory. That was not possible. There are 12.84G free.",
+         "it names nothing by which one of those there could be told"),
+    ],
+)  # fmt: skip
+def test_of_several_dumps_a_failure_at_run_time_is_of_the_one_with_its_allocation(con, said: str, expected: str):
+    """It names neither program nor instruction: of none, or of several with that size, it is said."""
+    [finding] = explain(con, list(read_messages(io.BytesIO(f"RESOURCE_EXHAUSTED: {said}".encode()))), dumps(con))
+    told = finding.dump["program_name"] if finding.dump else finding.reason[: len(expected)]
+    assert (expected, None) == (told, finding.doubt)
+
+
 def test_what_was_given_up_early_has_no_dump_and_an_unknown_figure():
     """The compiler estimated it before it assigned buffers."""
     [message] = failures(log("libtpu-0.0.8/abort_rnn_t1"))
