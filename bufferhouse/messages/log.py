@@ -49,7 +49,7 @@ _LOGGER = re.compile(
 # An exception as Python's `repr` writes it: line feeds are two characters there.
 _QUOTE = re.compile(r"(['\"])(?=(?:RESOURCE_EXHAUSTED|INTERNAL): )")
 # Where an object of JSON has the text of a line, and where the process that wrote it.
-_TEXTS = ("log", "message", "msg", "textPayload", "text", "event")
+_TEXTS = ("log", "message", "msg", "textPayload", "text", "event", "body", "stringValue")
 _WRITERS = ("pod_name", "pod", "container_id", "instance_id")
 
 

@@ -201,7 +201,7 @@ def test_a_message_that_is_quoted_is_read(name: str):
     """In objects of JSON, one a line or one around all lines, and in an exception as `repr` writes it."""
     text = message_of(name).rstrip()
     as_repr = f"ERROR: XlaRuntimeError({text!r})"
-    records = [{"severityText": "ERROR", "message": line} for line in text.splitlines()]
+    records = [{"severityText": "ERROR", "body": {"stringValue": line}} for line in text.splitlines()]
     texts = [
         "".join(json.dumps({"log": f"{line}\n", "stream": "stderr"}) + "\n" for line in text.splitlines()),
         json.dumps({"severity": "ERROR", "textPayload": f"Traceback:\n{text}"}),
@@ -212,7 +212,9 @@ def test_a_message_that_is_quoted_is_read(name: str):
         json.dumps({"message": "a step failed", "error": {"type": "JaxRuntimeError", "message": text}}),
         json.dumps({"event": "a step failed", "exception": [{"exc_type": "JaxRuntimeError", "exc_value": text}]}),
         json.dumps({"event": "a step failed", "traceback": text.splitlines(keepends=True)}),
-        json.dumps({"logEvents": records}),
+        json.dumps({"logEvents": [{"timestamp": 1, "message": line} for line in text.splitlines()]}),
+        "".join(json.dumps({"severityText": "ERROR", "body": line}) + "\n" for line in text.splitlines()),
+        "".join(json.dumps(record) + "\n" for record in records),
         json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}),
     ]
     [plain] = read(text)
