@@ -5,6 +5,7 @@ glog and absl write `E1122 17:30:32.022086    1167 file.cc:658] ` before a line,
 by line; those of one process are those with its launcher's prefix.
 """
 
+import codecs
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -26,6 +27,7 @@ KEYS = (
     DONATION_KEY,
 )  # fmt: skip
 _KEYS = [key.decode() for key in KEYS]
+_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _LAUNCHER = re.compile(
     r"(?:\[?(?:rank|default) ?[0-9]+\]?:?|\[[0-9]+(?:,[0-9]+)?\](?:<std(?:err|out)>:|:)"
@@ -69,8 +71,9 @@ def lines(file: BinaryIO, is_reading: Callable[[], bool]) -> Iterator[Line]:
     A line longer than LONGEST_LINE comes cut, and is not whole.
     """
     number, rest, is_cut = 1, b"", False
+    blocks = filter(None, _blocks(file))
     while True:
-        block = file.read(BLOCK_BYTES)
+        block = next(blocks, b"")
         data = rest + block
         end = data.rfind(b"\n") + 1 if block else len(data)
         if end == 0 and len(data) > LONGEST_LINE:
@@ -99,6 +102,22 @@ def lines(file: BinaryIO, is_reading: Callable[[], bool]) -> Iterator[Line]:
             number, place = number + 1, stop + 1
         if not block:
             return
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    """Yield a log piece by piece, without the mark at its beginning; UTF-16, as PowerShell writes it, as UTF-8."""
+    block = file.read(BLOCK_BYTES)
+    encoding = next((name for mark, name in _UTF16.items() if block.startswith(mark)), None)
+    if encoding is None:
+        yield block.removeprefix(codecs.BOM_UTF8)
+        while block := file.read(BLOCK_BYTES):
+            yield block
+        return
+    decoder = codecs.getincrementaldecoder(encoding)("backslashreplace")
+    yield decoder.decode(block[2:]).encode()
+    while block := file.read(BLOCK_BYTES):
+        yield decoder.decode(block).encode()
+    yield decoder.decode(b"", final=True).encode()
 
 
 def _first(hits: dict[bytes, int], data: bytes, place: int) -> int:

@@ -1,5 +1,6 @@
 """Logs beside dumps: which files are such, and which run each is of."""
 
+import codecs
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -12,6 +13,7 @@ from bufferhouse.sources.directory import Entry, Tree, split_at_archive
 from bufferhouse.sources.run import Places, RunFault, parent_of, root_of
 
 WHOLE = "compressed data that is whole"  # what is expected where a log is cut
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BEGINNING_BYTES = 4096
 _PIECE_BYTES = 4096
 
@@ -148,8 +150,8 @@ class _Text:
         else:
             data = read(_BEGINNING_BYTES) or b""
             self._is_begun = True
-            # A log that was cut while its writer held it open begins with zeros.
-            if b"\0" in data.lstrip(b"\0"):
+            # A log that was cut while its writer held it open begins with zeros; every other byte of UTF-16 is one.
+            if b"\0" in data.lstrip(b"\0") and not data.startswith(_UTF16_MARKS):
                 self._stream = None
                 return b""
             if is_whole and size > len(data):

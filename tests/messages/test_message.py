@@ -384,6 +384,20 @@ def test_lines_are_counted_over_blocks(tmp_path):
         assert [message.line_number] == [one.line_number for one in read_messages(file)]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-8-sig"])
+@pytest.mark.parametrize("block_bytes", [1 << 10, (1 << 10) + 1])
+def test_a_log_that_begins_with_its_mark_is_read(encoding: str, block_bytes: int, monkeypatch):
+    """PowerShell writes UTF-16, or a mark before UTF-8; a character may lie in two blocks."""
+    monkeypatch.setattr("bufferhouse.messages.log.BLOCK_BYTES", block_bytes)
+    text = json.dumps({"log": "Out of memory while trying to allocate 1.50GiB."}) + "\n" + "\u00fc\U0001f4be\r\n" * 999
+    text += message_of("libtpu-0.0.33/kv").replace("\n", "\r\n")
+    first, second = read(("" if encoding == "utf-8-sig" else "\ufeff").encode(encoding) + text.encode(encoding))
+    assert ("1.50GiB", 1, 1001) == (first.needed.printed, first.line_number, second.line_number)
+    assert read(message_of("libtpu-0.0.33/kv"))[0].key == second.key
+    [refused] = read("\ufeffRESOURCE_EXHAUSTED".encode("utf-16-le") + b"\x00")
+    assert isinstance(refused, Refused)
+
+
 @pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.soak)])
 def test_damaged_messages_never_pass_silently(count: int):
     """A damaged message says the same, is refused, has a fault, or differs in what it says; it never vanishes."""

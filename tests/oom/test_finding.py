@@ -362,6 +362,12 @@ def test_a_log_in_a_folder_may_begin_with_zeros(tmp_path):
     assert 1 == call("oom", tmp_path).code
 
 
+def test_a_log_in_a_folder_may_be_of_utf_16(tmp_path):
+    """As PowerShell redirects it; half of its bytes are zeros, as if it were no text."""
+    (tmp_path / "train.log").write_text(log("libtpu-0.0.33/kv").read_text(), "utf-16")
+    assert [1, 1] == [call("oom", place).code for place in (tmp_path, tmp_path / "train.log")]
+
+
 def test_where_there_is_no_log_it_is_said(tmp_path):
     """Nothing was found in nothing."""
     (tmp_path / "train").write_bytes(log("libtpu-0.0.33/kv").read_bytes())
