@@ -38,11 +38,19 @@ _LAUNCHER = re.compile(
 )
 _CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?"
 _LEVEL = r"\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\]?"
-# What says when a line was written, and how bad it is. `stderr F` is of container runtimes, `E   ` of pytest.
+# What says when a line was written, and how bad it is. `stderr F` is of container runtimes, `{file.py:3}` of Airflow,
+# `<14>` of syslog, `E   ` of pytest.
 _STAMP = re.compile(
-    rf"\[?(?:(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]|[A-Z][a-z]{{2}} [ 0-9][0-9] ){_CLOCK}|{_CLOCK})"
+    rf"\[?(?:(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]|, )|[A-Z][a-z]{{2}} [ 0-9][0-9] ){_CLOCK}|{_CLOCK})"
     r" ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2})?\]?:?(?: std(?:err|out) [FP])?(?:[ \t]|$)"
     rf"|(?:- )?(?:[\w.]+ - )?{_LEVEL}(?: -|:)?(?:[ \t]|$)|E(?= {{3}}|$)"
+    r"|\[?1[0-9]{9}(?:[0-9]{3}|[.,][0-9]+)?\]?(?:[ \t]|$)"
+    r"|\{{1,2}[\w./-]+:[0-9]+\}{1,2}(?:[ \t]|$)|<[0-9]{1,3}>(?=[A-Z])"
+)
+# RFC 5424: behind the time the host, the program and its process; behind the name of the message what has a structure.
+_SYSLOG = re.compile(
+    r"<[0-9]{1,3}>1 \S+ (?P<who>\S+ \S+ \S+) \S+ "
+    r'(?:-|(?:\[(?:[^]"\\]|"(?:[^"\\]|\\.)*")*\])+)(?:[ ]\ufeff?|$)'
 )
 _LOGGER = re.compile(
     r"(?:[IWEF][0-9]{4} [0-9:.]+ +[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.,]+: [IWEF](?: +[0-9]+)?)"
@@ -173,6 +181,8 @@ def _begun(text: str) -> tuple[int, str]:
             return found.end(), rank
         if found := _LAUNCHER.match(text, start):
             rank += found[0].strip()
+        elif found := _SYSLOG.match(text, start):
+            rank += found["who"]
         elif not (found := _STAMP.match(text, start)):
             return start, rank
         start = found.end()

@@ -186,6 +186,10 @@ def test_a_listing_gives_its_allocations():
         "Nov 26 19:22:25 host python[123]: ", "2026-11-26T19:22:25+0000 host python[123]: ", "worker-1  | ",
         "[pod/train-0/main] ", "[1,3]<stderr>:", "[worker-3] ", "worker-0: ", "node001: ", "E       ",
         "2026-11-26T19:22:25.1Z stderr F [rank3]: E1122 17:30:32.022086    1167 file.cc:658] ",
+        "[2026-11-26T19:22:25.123+0000] {subprocess.py:93} INFO - ", "[2026-11-26, 19:22:25 UTC] {{a.py:1}} ERROR - ",
+        "1764244800 ", "1764244800.123 ", "1764244800123 ", "[1764244800.123456] [rank3]: ",
+        "<14>1 2026-11-26T19:22:25.123456Z host python 123 - - ", "<14>Nov 26 19:22:25 host python[123]: ",
+        '<14>1 2026-11-26T19:22:25Z host python 123 ID47 [a@1 b="c]"][d] E1122 17:30:32.022086    1167 file.cc:658] ',
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["libtpu-0.0.33/xent", "libtpu-0.0.33/pal"])
@@ -263,6 +267,14 @@ def test_a_refused_line_in_json_has_its_place():
     line = json.dumps({"log": "RESOURCE_EXHAUSTED: quota\n"})
     [refused] = read(f"fine\n{line}\n")
     assert (2, 1 + line.index("RESOURCE")) == (refused.line_number, refused.column_number)
+
+
+def test_processes_of_one_syslog_are_told_apart():
+    """RFC 5424 writes host, program and process behind the time."""
+    text = message_of("libtpu-0.0.33/xent").splitlines()
+    told = "".join(f"<14>1 2026-11-26T19:22:25Z host python {pid} - - {line}\n" for line in text for pid in range(3))
+    [message] = read(told)
+    assert ([], [f"host python {pid}" for pid in range(3)]) == (message.faults, message.ranks)
 
 
 def test_many_ranks_that_say_the_same_are_one_finding():
