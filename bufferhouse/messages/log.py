@@ -151,9 +151,15 @@ def _lines(number: int, data: bytes, *, is_whole: bool = True) -> Iterator[Line]
 def _told(text: str, start: int, rank: str, *, is_whole: bool = True) -> list[tuple[str, str]]:
     """Return the lines that a line holds behind its prefixes, each with who wrote it.
 
-    A text in an object of JSON may be an object, too, as an application writes it and Docker quotes it.
+    A text in an object of JSON may be an object, too, as an application writes it and Docker quotes it. A line may hold
+    a list of objects, or of one that is printed over several lines a text, with its name or alone.
     """
-    held = _in_json(text[start:]) if is_whole and text.startswith("{", start) else None
+    held, inside = None, text[start:].strip() if is_whole else ""
+    if inside.startswith("{"):
+        held = _in_json(inside)
+    elif inside.startswith(('"', "[{")) and _has_key(inside):
+        inside = inside.removesuffix(",")
+        held = _in_json(f"{{{inside}}}") or _in_json(f'{{"log": {inside}}}')
     if held is None:
         said = _quoted(text)
         begun = [(start, "")] if said == [text] else map(_begun, said)

@@ -219,6 +219,9 @@ def test_a_message_that_is_quoted_is_read(name: str):
         json.dumps({"logEvents": [{"timestamp": 1, "message": line} for line in text.splitlines()]}),
         "".join(json.dumps({"severityText": "ERROR", "body": line}) + "\n" for line in text.splitlines()),
         "".join(json.dumps(record) + "\n" for record in records),
+        json.dumps([{"insertId": "a", "textPayload": f"step failed: {text}", "severity": "ERROR"}], indent=2),
+        json.dumps({"event": "step failed", "exception": ["Traceback", text]}, indent=2),
+        json.dumps([{"insertId": "a", "textPayload": line} for line in text.splitlines()]),
         json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}),
     ]
     [plain] = read(text)
