@@ -78,7 +78,7 @@ def lines(file: BinaryIO, is_reading: Callable[[], bool]) -> Iterator[Line]:
 
     A line longer than LONGEST_LINE comes cut, and is not whole.
     """
-    number, rest, is_cut = 1, b"", False
+    number, rest, is_cut, parts = 1, b"", False, _Parts()
     blocks = filter(None, _blocks(file))
     while True:
         block = next(blocks, b"")
@@ -96,20 +96,84 @@ def lines(file: BinaryIO, is_reading: Callable[[], bool]) -> Iterator[Line]:
         place = 0
         hits = {key: data.find(key) for key in KEYS}  # the next place of each: no key is looked for twice
         while place < len(data):
-            if not is_reading():
+            if not (is_reading() or parts.held):
                 hit = _first(hits, data, place)
                 start = data.rfind(b"\n", place, hit) + 1 if hit >= 0 else len(data)
-                start = start or place
+                start = _before_parts(data, place, start or place)
                 number += data.count(b"\n", place, start)
                 place = start
                 if hit < 0:
                     break
             stop = data.find(b"\n", place)
             stop = stop if stop >= 0 else len(data)
-            yield from _lines(number, data[place:stop])
+            for first, line in parts.joined(number, data[place:stop]):
+                yield from _lines(first, line)
             number, place = number + 1, stop + 1
         if not block:
+            for first, line in parts.held.values():
+                yield from _lines(first, line)
             return
+
+
+_PART_BYTES, _DOCKER_PART_BYTES = 8000, 16384  # no runtime of containers cuts a line to fewer, and Docker to as many
+_MOST_PARTS = 1000  # lines until what stands in parts must be whole
+_CRI = re.compile(rb"(?P<before>[0-9]{4}-\S+ (?P<stream>std(?:err|out)) )(?P<tag>[FP]) ")
+
+
+class _Parts:
+    """Joins lines that a container's runtime writes in parts: CRI says so by P, Docker by no line feed in its JSON.
+
+    Lines of the other stream may stand between parts. A whole line has the number of its first part.
+    """
+
+    def __init__(self) -> None:
+        self.held: dict[str | bytes, tuple[int, bytes]] = {}  # by stream the number of the first, and all so far
+
+    def joined(self, number: int, line: bytes) -> Iterator[tuple[int, bytes]]:
+        """Yield each line that is whole, or that nothing completes, with its number."""
+        for stream in [one for one, (first, _) in self.held.items() if number - first > _MOST_PARTS]:
+            yield self.held.pop(stream)
+        if found := _CRI.match(line):
+            stream, is_part = found["stream"], found["tag"] == b"P"
+            first, before = self.held.pop(stream, (number, found["before"] + b"F "))
+            whole = before + line[found.end() :]
+        elif line.startswith(b'{"log":') and (self.held or len(line) > _DOCKER_PART_BYTES):
+            stream, is_part, first, whole = self._of_docker(number, line)
+        else:
+            yield number, line
+            return
+        if is_part and len(whole) < LONGEST_LINE:
+            self.held[stream] = first, whole
+        else:
+            yield first, whole
+
+    def _of_docker(self, number: int, line: bytes) -> tuple[str, bool, int, bytes]:
+        try:
+            record = json.loads(line)
+            stream, text = record["stream"], record["log"]
+            # What collects logs adds names, and takes the line feed away.
+            is_part = (
+                record.keys() <= _OF_DOCKER and not text.endswith("\n") and len(text.encode()) >= _DOCKER_PART_BYTES
+            )
+            first, before = self.held.pop(stream, (number, b""))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return "", False, number, line
+        if before:
+            line = json.dumps({**record, "log": json.loads(before)["log"] + text}).encode()
+        return stream, is_part, first, line
+
+
+_OF_DOCKER = {"log", "stream", "time", "attrs"}
+
+
+def _before_parts(data: bytes, place: int, start: int) -> int:
+    """Return where lines begin, from a place on, of which that at `start` may be the last part."""
+    while start > place:
+        before = max(data.rfind(b"\n", place, start - 1) + 1, place)
+        if start - before <= _PART_BYTES:
+            break
+        start = before
+    return start
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:

@@ -230,6 +230,47 @@ def test_a_message_that_is_quoted_is_read(name: str):
         assert plain.key == message.key
 
 
+def of_cri(text: str, is_last: bool) -> str:
+    return f"2026-11-27T12:00:00.123456789Z stderr {'F' if is_last else 'P'} {text}"
+
+
+def of_docker(text: str, is_last: bool) -> str:
+    return json.dumps({"log": text + "\n" * is_last, "stream": "stderr", "time": "2026-11-27T12:00:00Z"})
+
+
+@pytest.mark.parametrize("split", [of_cri, of_docker])
+@pytest.mark.parametrize("before", [0, 15_900, 16_500, 40_000])
+def test_a_line_that_a_container_writes_in_parts_is_read(split, before: int):
+    """Of 16 KiB, whatever the part in which the message begins; the other stream writes between them."""
+    text = message_of("libtpu-0.0.33/xent")
+    line = json.dumps({"level": "error", "message": f"step failed\n{'x' * before}\n{text}"})
+    starts = range(0, len(line), 16384)
+    parts = [split(line[start : start + 16384], start == starts[-1]) for start in starts]
+    [message] = read("\n".join(["fine", *parts, split("fine", True)]))
+    assert (read(text)[0].key, 2) == (message.key, message.line_number)
+
+
+@pytest.mark.parametrize("split", [of_cri, of_docker])
+def test_the_other_stream_may_write_between_parts(split):
+    """A line of which the last part never comes is refused, and the rest of the log is read."""
+    text = message_of("libtpu-0.0.33/xent")
+    line = json.dumps({"message": f"{'x' * 15_900}\n{text}"})
+    first, last = split(line[:16384], False), split(line[16384:], True)
+    other = f"{split('fine', True)}\n".replace("stderr", "stdout")
+    [message] = read(f"{first}\n{other * 3}{last}\n")
+    assert (read(text)[0].key, 1) == (message.key, message.line_number)
+    refused, found = read(f"{first}\n{other * 2000}{split('Out of memory while trying to allocate 1.50GiB.', True)}\n")
+    assert (True, 1, 2002) == (isinstance(refused, Refused), refused.line_number, found.line_number)
+
+
+def test_a_long_line_without_a_line_feed_is_no_part():
+    """What collects logs takes the line feed away, and adds names."""
+    text = message_of("libtpu-0.0.33/xent")
+    record = {"log": f"{'x' * 20_000}\n{text}", "stream": "stderr", "kubernetes": {"pod_name": "a"}}
+    [message] = read("".join(json.dumps({**record, "log": told}) + "\n" for told in (record["log"], "fine")))
+    assert (read(text)[0].key, ["a:"]) == (message.key, message.ranks)
+
+
 def test_objects_of_json_tell_who_wrote_them():
     """Lines of three pods in turn are three messages that say the same; a line that is no object is passed by."""
     lines = message_of("libtpu-0.0.33/xent").splitlines()
