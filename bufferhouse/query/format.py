@@ -11,7 +11,8 @@ from typing import Any
 from bufferhouse.redaction import lines, printable
 
 FORMATS = ("table", "csv", "json", "markdown")
-_MARKS = re.compile(r"[\\`*_\[\]<>#&~]")  # what Markdown may take for emphasis, code, a link, a tag and the like
+# What Markdown takes for emphasis, code, an escape, a tag or an entity; underscores within a word it leaves alone.
+_MARKS = re.compile(r"[\\`*<~]|&(?=#?\w)|(?<![^\W_])_|_(?![^\W_])")
 _IN_QUOTES = re.compile(r'[",\r\n]')  # what CSV has in quotes only
 _PLAN = ("explain_key", "explain_value")  # the columns of EXPLAIN
 
@@ -25,13 +26,8 @@ def answer_text(columns: Sequence[str], rows: Sequence[Sequence], form: str) -> 
     """Return rows of an answer as `formatted`, whose texts are no Markdown: `f.<locals>.g` is shown as it is."""
     if form != "markdown":
         return formatted(columns, rows, form)
-    columns, *rows = [[marked(_cell(one)) for one in row] for row in (columns, *rows)]
+    columns, *rows = [[_MARKS.sub(r"\\\g<0>", _cell(one)) for one in row] for row in (columns, *rows)]
     return _markdown(columns, rows)
-
-
-def marked(text: str) -> str:
-    """Return Markdown that shows exactly this text. Bars in table cells are escaped later."""
-    return _MARKS.sub(r"\\\g<0>", text)
 
 
 def unique(columns: Sequence[str]) -> list[str]:

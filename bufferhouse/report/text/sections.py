@@ -66,8 +66,8 @@ def plain_json(found: Any) -> str:
 
 
 def marked(text: str) -> str:
-    """Return Markdown that shows a text of a dump, as `printable` has it. Bars in table cells are escaped later."""
-    return tables.marked(printable(text))
+    """Return Markdown that shows exactly this text. Bars in table cells are escaped later."""
+    return "".join(f"\\{char}" if char in "\\`*_[]<>#&~" else char for char in printable(text))
 
 
 def _markdown(section: Section, exact: bool) -> str:
