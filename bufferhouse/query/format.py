@@ -12,7 +12,7 @@ from bufferhouse.redaction import lines, printable
 
 FORMATS = ("table", "csv", "json", "markdown")
 # What Markdown takes for emphasis, code, an escape, a tag or an entity; underscores within a word it leaves alone.
-_MARKS = re.compile(r"[\\`*<~]|&(?=#?\w)|(?<![^\W_])_|_(?![^\W_])")
+_MARKS = re.compile(r"[\\`*<~]|\](?=\()|&(?=#?\w)|(?<![^\W_])_|_(?![^\W_])")
 _IN_QUOTES = re.compile(r'[",\r\n]')  # what CSV has in quotes only
 _PLAN = ("explain_key", "explain_value")  # the columns of EXPLAIN
 

@@ -70,11 +70,12 @@ def test_markdown_keeps_a_row_on_its_line():
         ("a*b*c `d` ~e~ \\", "a\\*b\\*c \\`d\\` \\~e\\~ \\\\"),
         ("&lt; a & b", "\\&lt; a & b"),
         ("f32[8,16]{1,0}", "f32[8,16]{1,0}"),
+        ("![x](javascript:alert(1))", "![x\\](javascript:alert(1))"),
         (["<x>"], "['\\<x>']"),
     ],
 )
 def test_a_text_in_markdown_is_shown_as_it_is(text, expected):
-    """A page that shows Markdown takes no name for a tag, and no star or underscore for emphasis."""
+    """A page that shows Markdown takes no name for a tag or a link, and no star or underscore for emphasis."""
     assert f"| a\\_ |\n| --- |\n| {expected} |" == answer_text(["a_"], [(text,)], "markdown")
 
 
