@@ -19,6 +19,7 @@ RUNS_IN_TABLE = 8  # and the change and trend of all runs beside them still fit 
 RUNS_BESIDE_CAUSES = 6
 _SERIES_IN_CHART = 8  # as many colours as can be told apart
 _HEIGHT, _LOW_HEIGHT = 260, 170  # pixels; low for one or two lines
+_COLUMNS = "max(1, min(4, floor(width / 270)))"  # of a legend, so that a telephone shows each name
 _FEW_RUNS = 30
 
 
@@ -149,7 +150,12 @@ def trend_chart(space: Space, title: str) -> Chart | None:
 def _lines(runs: list[str], programs: list[str], reserved: alt.Y) -> alt.LayerChart:
     picked = alt.selection_point(fields=["program"], bind="legend")
     legend = alt.Legend(
-        title=None, orient="bottom", columns=4, labelLimit=260, symbolType="stroke", symbolStrokeWidth=3
+        title=None,
+        orient="bottom",
+        columns=alt.ExprRef(_COLUMNS),
+        labelLimit=260,
+        symbolType="stroke",
+        symbolStrokeWidth=3,
     )
     shown = over_runs(
         alt.Chart(alt.NamedData("rows")).transform_filter("isValid(datum.program)"),

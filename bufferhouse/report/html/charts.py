@@ -105,8 +105,8 @@ def over_runs(
     """Return a chart of `rows` with a place for each run; pointed at, a row tells `texts`, its run and its bytes."""
     crowded = sum(map(len, runs)) > 110
     axis = alt.Axis(
-        labelAngle=-35 if crowded else 0, labelOverlap="greedy", labelLimit=220, domain=False, ticks=False,
-        labelPadding=padding,
+        labelAngle=-35 if crowded else 0, labelOverlap="greedy", labelSeparation=6, labelLimit=220, domain=False,
+        ticks=False, labelPadding=padding,
     )  # fmt: skip
     return rows.encode(
         x=alt.X("run:O", sort=runs, title=None, scale=alt.Scale(padding=0.4), axis=axis),
