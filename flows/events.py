@@ -21,7 +21,7 @@ from bufferhouse.errors import counted
 from bufferhouse.ingest.freshness import freshness, is_stale, stale_after
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.models.checks import CheckResult
-from bufferhouse.redaction import redacted
+from bufferhouse.redaction import printable, redacted
 from bufferhouse.report.text.figures import human_seconds
 from bufferhouse.warehouse.stats import moment_text
 
@@ -120,7 +120,7 @@ def tell_checks(conf: Config, results: Iterable[CheckResult]) -> list[CheckResul
         _emit(
             FAILED_CHECK,
             one.name,
-            f"check {one.name} ({one.severity}) found {counted(one.offender_count, 'offender')}: {first}",
+            f"check {one.name} ({one.severity}) found {counted(one.offender_count, 'offender')}: {printable(first)}",
             check=one.name,
             severity=one.severity,
             offenders=one.offender_count,

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.models.checks import run_checks
+from bufferhouse.redaction import printable
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import retention, verify, verify_models
 from bufferhouse.warehouse.open import exists, writing
@@ -123,7 +124,9 @@ def maintain(
         "seconds": f"{time.monotonic() - started:.1f}",
     }
     faulty = [f"dump {fault.dump_id}: {fault.what}" for fault in faults]
-    offending = [f"{one.name}: {counted(one.offender_count, 'offender')}, {one.first}" for one in failed]
+    offending = [
+        f"{one.name}: {counted(one.offender_count, 'offender')}, {printable(one.first or '')}" for one in failed
+    ]
     parts = [figures(rows), *bullets("Removed", pruned.runs), *bullets("Not proved", faulty)]
     parts += bullets("Checks failed", offending)
     leave_summary("maintain-summary", "\n\n".join(parts), "What the maintenance did.")

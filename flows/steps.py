@@ -100,7 +100,7 @@ _TASKS = {
 
 def run_step(title: str, function: Callable[..., T], *arguments: Any) -> T:
     """Run a step of the pipeline as a task that is named after the first word of its title; return its outcome."""
-    title = redacted(title)[:_LONGEST_TITLE]
+    title = printable(redacted(title))[:_LONGEST_TITLE]
     return _TASKS[title.split()[0]](title, Held(partial(function, *arguments))).value
 
 

@@ -20,7 +20,7 @@ from bufferhouse.errors import (
     WarehouseError,
     is_full,
 )
-from bufferhouse.redaction import said, terminal
+from bufferhouse.redaction import printable, said, terminal
 from bufferhouse.warehouse import Address, address_of
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def told(verb: Callable) -> Callable:
             if isinstance(error, FileNotFoundError) and not place:
                 place = "the working directory"  # `os.getcwd` names no file
             way_out = MAKE_SPACE if may_pass else ""
-            say(f"bufferhouse: {f'{place}: ' if place else ''}{error.strerror or error}{way_out}")
+            say(printable(f"bufferhouse: {f'{place}: ' if place else ''}{error.strerror or error}{way_out}"))
             raise typer.Exit(3 if may_pass else 2) from None
         except KeyboardInterrupt:
             say(f"bufferhouse: interrupted after {time.monotonic() - started:.1f} s; what was committed is kept")

@@ -10,6 +10,7 @@ from typing import BinaryIO, Protocol
 
 from bufferhouse.dump.grammar import FIRST_LINE
 from bufferhouse.errors import UsageError
+from bufferhouse.redaction import printable
 from bufferhouse.sources.compression import limit_bytes, plain_name, too_large
 from bufferhouse.sources.module_text import head_of
 
@@ -101,7 +102,7 @@ class Directory:
                     raise OSError(0, "expected a file, found a pipe, a socket or a device")
             except OSError as error:
                 if not self.is_matched:
-                    raise UsageError(f"{path}: {error.strerror}") from None
+                    raise UsageError(f"{printable(path)}: {error.strerror}") from None
                 self.refused.append(f"{path}: {error.strerror}")
                 continue
             yield Entry(self, path, os.path.dirname(path) or ".", stat.st_size, storable(stat.st_mtime_ns), True)

@@ -650,7 +650,7 @@ def _tree_of(path: str, *, is_matched: bool = False) -> Tree:
     if is_matched or os.path.isfile(path):
         return Directory(os.path.dirname(path) or ".", [path], is_matched=is_matched)
     what = "not a regular file" if os.path.exists(path) else "no such file or directory"
-    raise UsageError(f"{path}: {what}")
+    raise UsageError(f"{printable(path)}: {what}")
 
 
 def _is_candidate(entry: Entry, files: Mapping[str, Entry], beside: Files, look_inside: bool) -> bool:

@@ -14,6 +14,7 @@ from bufferhouse.dump.identity import SUFFIXES
 from bufferhouse.engine.sql import execute, streamed
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.paths import replacing
+from bufferhouse.redaction import printable
 from bufferhouse.sources.compression import plain_name
 from bufferhouse.warehouse.restore import chunks, rendered
 from bufferhouse.warehouse.run_names import find
@@ -203,7 +204,7 @@ def check_inside(directory: Path, folders: Iterable[str]) -> None:
     root = directory.resolve()
     for folder in folders:
         if not (root / folder).resolve().is_relative_to(root):
-            raise UsageError(f"{folder} would be written outside {directory}: a link in it leads there")
+            raise UsageError(f"{printable(folder)} would be written outside {directory}: a link in it leads there")
 
 
 def _check(

@@ -110,6 +110,8 @@ def test_a_name_with_a_line_feed_forges_no_line(tmp_path: Path):
         ["prune", "--keep-runs", 0, "--plan"], ["runs", "pin", name, "--off"], ["prune", "--keep-runs", 0, "--plan"],
         ["prune", "--keep-runs", 0, "--yes"],
     )]  # fmt: skip
+    os.mkfifo(pipe := folder / f"x\nFORGED{SUFFIX}")
+    outcomes += [run("ingest", one, *warehouse) for one in (pipe, folder / "gone\nFORGED")]
     outcomes += [run("query", "--from", folder, "SELECT 1"), run("oom", folder)]
     said = [line for outcome in outcomes for line in (outcome.out + outcome.err).split("\n")]
     assert [] == [line for line in said if line.startswith(("::error", "FORGED"))]
