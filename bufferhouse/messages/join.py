@@ -45,7 +45,7 @@ def join(con: duckdb.DuckDBPyConnection, message: Message, candidates: Sequence[
     if name and not fitting:
         return Joined(None, None, f"none of those there is of the module {name}")
     if len(fitting) > 1 or message.dialect == "T4":
-        fitting = [one for one in fitting if _is_reproduced(con, message, one)]
+        fitting = _explaining(con, message, fitting)
     if not fitting:
         return Joined(None, None, _why_none(message))
     if len(fitting) > 1:
@@ -61,13 +61,14 @@ def _parts(dump: Record) -> Parts:
 _SUMS, _SIZES = ("T1", "T2", "T3", "T3b", "T3r"), ("G1", "G2")  # dialects of which a figure tells the dump
 
 
-def _is_reproduced(con: duckdb.DuckDBPyConnection, message: Message, dump: Record) -> bool:
-    """Say whether a dump explains a message: by its figure, else by the instruction or shape that it names."""
+def _explaining(con: duckdb.DuckDBPyConnection, message: Message, candidates: list[Record]) -> list[Record]:
+    """Return the dumps that explain a message: by its figure, else by the instruction or shape that it names."""
     if message.dialect in _SUMS and not message.faults:
-        return is_explained(reproduce(message, _parts(dump)))
+        return [one for one in candidates if is_explained(reproduce(message, _parts(one)))]
     if message.dialect in _SIZES and not message.faults:
-        return has_allocation(con, message, dump["dump_id"])
-    return has_named(con, message, dump["dump_id"])
+        sized = _sized(con, message)  # one look at all: a run has thousands of dumps, and its log many messages
+        return [one for one in candidates if one["dump_id"] in sized]
+    return [one for one in candidates if has_named(con, message, one["dump_id"])]
 
 
 def _why_none(message: Message) -> str:
@@ -125,14 +126,18 @@ def has_any(con: duckdb.DuckDBPyConnection, allocations: Sequence[Allocation], d
 
 def has_allocation(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> bool:
     """Say whether a dump has an allocation of the bytes that a message says failed, or of some that are printed so."""
+    return bool(_sized(con, message, "dump_id = $dump_id AND", dump_id=dump_id))
+
+
+def _sized(con: duckdb.DuckDBPyConnection, message: Message, where: str = "", **given: int) -> set[int]:
     figure = message.figure("allocation")
     least, most = range_of(figure.printed) if figure.size_bytes is None else (figure.size_bytes, figure.size_bytes)
     least -= (ROUNDED_TO - 1) * message.is_of_allocator
     sql = (
-        "SELECT 1 FROM staging.allocations WHERE dump_id = $dump_id AND size_bytes BETWEEN CAST($least AS HUGEINT)"
-        " AND CAST($most AS HUGEINT) LIMIT 1"
+        f"SELECT DISTINCT dump_id FROM staging.allocations WHERE {where} size_bytes BETWEEN CAST($least AS HUGEINT)"
+        " AND CAST($most AS HUGEINT)"
     )
-    return execute(con, sql, dump_id=dump_id, least=str(least), most=str(most)).fetchone() is not None
+    return {dump_id for (dump_id,) in execute(con, sql, least=str(least), most=str(most), **given).fetchall()}
 
 
 def allocated(message: Message) -> str:
