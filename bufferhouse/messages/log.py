@@ -226,10 +226,12 @@ def _told(text: str, start: int, rank: str, *, is_whole: bool = True) -> list[tu
         held = _in_json(f"{{{inside}}}") or _in_json(f'{{"log": {inside}}}')
     if held is None:
         said = _quoted(text)
-        begun = [(start, "")] if said == [text] else map(_begun, said)
-        return [(rank + own, one[place:]) for one, (place, own) in zip(said, begun, strict=True)]
-    begun = [(one, rank + writer, *_begun(one)) for writer, one in held]
-    told = [line for one, who, place, own in begun for line in _told(one, place, who + own)]
+        if said == [text]:
+            return [(rank, text[start:])]
+        told = [(rank + own, one[place:]) for one in said for place, own in [_begun(one)]]
+    else:
+        begun = [(one, rank + writer, *_begun(one)) for writer, one in held]
+        told = [line for one, who, place, own in begun for line in _told(one, place, who + own)]
     if _has_key(text) and not any(_has_key(said) for _, said in told):
         return [(rank, text[start:])]  # as it is, so that it is refused
     return told

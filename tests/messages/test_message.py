@@ -306,6 +306,12 @@ def test_an_object_with_a_key_never_passes_silently(record: dict):
     assert isinstance(refused, Refused)
 
 
+def test_what_stands_beside_a_quotation_never_passes_silently():
+    """A line may quote one exception and say another."""
+    [refused] = read("XlaRuntimeError('INTERNAL: stopped') behind RESOURCE_EXHAUSTED\n")
+    assert isinstance(refused, Refused)
+
+
 def test_a_refused_line_in_json_has_its_place():
     """The column is where it begins in the line of the log."""
     line = json.dumps({"log": "RESOURCE_EXHAUSTED: quota\n"})
