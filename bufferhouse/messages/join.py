@@ -34,7 +34,7 @@ def join(con: duckdb.DuckDBPyConnection, message: Message, candidates: Sequence[
     """Return the dump that a message is about.
 
     Of several contents that one is taken whose module the message names; else the one whose bytes its main figure is
-    the sum of, which has an allocation of the size that failed, or the instruction that it names.
+    the sum of, or which has an allocation of the size that failed, or the instruction that it names.
     """
     if not candidates:
         return Joined(None, None, "none is there; XLA writes one with XLA_FLAGS='--xla_dump_to=DIR "
@@ -79,7 +79,8 @@ def _why_none(message: Message) -> str:
         return f"none of those there has an allocation of just {allocated(message)}"
     instruction, shape = _named(message)
     if instruction or shape:
-        return f"none of those there has {f'an instruction {instruction}' if instruction else f'a value {shape}'}"
+        wanted = filter(None, ("a value", shape, instruction and f"of {instruction}"))
+        return f"none of those there has {' '.join(wanted)}"
     return "it names nothing by which one of those there could be told"
 
 

@@ -4,7 +4,7 @@ The dialects, by the letters of this module: T1 and T2 a listing of libtpu, T3 o
 compilation that was given up early, or TensorCore and SparseCore that take too much together, T5 one value that is
 larger than the memory, T6 VMEM, T7 a failed check of a size, T8 a program that did not fit while it ran; G1 and G2 are
 those of GPU, and what CPU says is a G1, too (`MaybeOwningCpuMemory::Allocate`; where a buffer that
-is waited for brings the failure, `TrackedCpuDeviceBuffer` and `PjRtCpuExecutable` put words before it), as is what
+is waited for brings the failure, `TrackedCpuDeviceBuffer` and what ran the program put words before it), as is what
 `StreamExecutorMemoryAllocator::Allocate` says, and what a GPU's allocator writes to the log before an exception
 (`BFCAllocator::AllocateRawInternal`). R is a warning of rematerialization: a program of which it speaks may fit. D is a
 warning of JAX about arguments whose donation it does not hand on to XLA (`lower_jaxpr_to_module`,

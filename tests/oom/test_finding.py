@@ -155,6 +155,20 @@ def test_of_several_dumps_a_failure_at_run_time_is_of_the_one_with_its_allocatio
     assert (expected, None) == (told, finding.doubt)
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("libtpu-0.0.33/attn_huge", "none of those there has a value f32[4,16,16384,16384] of fusion.5"),
+        ("libtpu-0.0.33/internal_attn_v6e", "none of those there has a value f32[8,16,16384,16384]"),
+        ("libtpu-0.0.8/abort_rnn_t1", "it names nothing by which one of those there could be told"),
+    ],
+)
+def test_why_no_dump_is_taken_is_what_was_looked_for(con, name: str, reason: str):
+    """Of two others none has the value; what was given up early says nothing to look for."""
+    [finding] = explain(con, failures(log(name)), held(con, "libtpu-0.0.33/kv", "libtpu-0.0.33/i8"))
+    assert (None, reason) == (finding.dump, finding.reason)
+
+
 def test_what_was_given_up_early_has_no_dump_and_an_unknown_figure():
     """The compiler estimated it before it assigned buffers."""
     [message] = failures(log("libtpu-0.0.8/abort_rnn_t1"))
