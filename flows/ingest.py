@@ -152,9 +152,10 @@ def _final_state(summary: Summary, failing_share: float, by_source: Mapping[str,
         if one.endings is not None:
             return Failed(message=f"{name}: {lines(one)[0]}")
     refused = summary.rejected + len(summary.unreadable)
-    judged = summary.rows["observations"] + refused  # what was seen before, loaded or refused, was told then
+    # What was seen before, loaded or refused, was told then. One dump alone is no share: what is known is beside it.
+    judged = summary.rows["observations"] + refused if refused > 1 else summary.seen - summary.known_rejected
     if judged and refused / judged > failing_share:
-        said = f"{refused} of {counted(judged, 'new dump')} refused or not readable"
+        said = f"{refused} of {counted(judged, 'dump')} refused or not readable"
         return Failed(message=f"{said}, more than {failing_share:.0%}")
     if summary.exit_code:
         said = f"{summary.rejected} of {counted(summary.seen, 'dump')} refused"
