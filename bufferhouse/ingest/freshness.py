@@ -10,9 +10,10 @@ import duckdb
 
 from bufferhouse.config.load import Config
 from bufferhouse.engine.sql import quoted
+from bufferhouse.sources.naming import WILD
 
 _MAGIC = re.compile(r"[*?\[]")
-_PART = re.compile(r"\*+|\?|\[(?P<negation>!?)(?P<members>\]?[^\]]*)\]|.", re.DOTALL)
+_PART = re.compile(r"(?<![^/])\*\*/|\*+|\?|\[(?P<negation>!?)(?P<members>\]?[^\]]*)\]|.", re.DOTALL)
 _ODD = re.compile(r"[\[\]\\^]")  # what means something within brackets, but `-`
 
 
@@ -79,16 +80,14 @@ def _files_of(place: str) -> tuple[str, str]:
     if match is None:
         own = place.rstrip("/")
         return own, f"{re.escape(own)}(?:[/!].*)?"
-    folders = ["(?:[^/]+/)*" if part == "**" else f"{_PART.sub(_of_part, part)}/" for part in place.split("/")]
-    if place.endswith("/**"):
-        folders.pop()  # a folder with all that is in it
-    return place[: match.start()], f"{''.join(folders).removesuffix('/')}(?:[/!].*)?"
+    # `DIR/**` is a folder with all that is in it.
+    return place[: match.start()], f"{_PART.sub(_of_part, place.removesuffix('/**'))}(?:[/!].*)?"
 
 
 def _of_part(match: re.Match[str]) -> str:
-    """Return the regular expression of a part of a name in a glob, as `glob.glob` understands it."""
+    """Return the regular expression of a part of a glob, as `glob.glob` understands it."""
     text, negation, members = match[0], match["negation"], match["members"]
     if members is not None:
         inside = _ODD.sub(lambda odd: f"\\{odd[0]}", members)
         return f"[{'^' if negation else ''}{inside}]"
-    return "[^/]*" if text.startswith("*") else "[^/]" if text == "?" else re.escape(text)
+    return WILD.get("*" if text.strip("*") == "" else text) or re.escape(text)

@@ -10,7 +10,7 @@ from bufferhouse.sources.found import FoundRun
 from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Places, Run, RunFault, moment_of, relative_to
 
 _TOKEN = re.compile(r"\{(\w+)\}|\*\*/|\*\*|\*|\?|[^*?{}]+|[{}]")
-_WILD = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+WILD = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def check_pattern(pattern: Any) -> re.Pattern[str]:
@@ -25,7 +25,7 @@ def check_pattern(pattern: Any) -> re.Pattern[str]:
     for match in _TOKEN.finditer(pattern):
         if match[0] in ("{", "}"):
             raise ValueError("a pattern in which each { has a name and a }, like {run}/{host}/module_*")
-        parts.append(f"(?P<{match[1]}>[^/]+?)" if match[1] else _WILD.get(match[0]) or re.escape(match[0]))
+        parts.append(f"(?P<{match[1]}>[^/]+?)" if match[1] else WILD.get(match[0]) or re.escape(match[0]))
     return check_regex("".join(parts))
 
 

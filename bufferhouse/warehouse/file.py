@@ -453,7 +453,7 @@ def _check_log(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISREG(mode):
-        raise UsageError(f"{path}: expected the log of a warehouse, a plain file, found something else; remove it")
+        raise _no_plain_file(path, "log")
 
 
 def _opened_lock(path: Path, flags: int) -> int:
@@ -468,7 +468,11 @@ def _opened_lock(path: Path, flags: int) -> int:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             return descriptor
         os.close(descriptor)
-    raise UsageError(f"{path}: expected the lock of a warehouse, a plain file, found something else; remove it")
+    raise _no_plain_file(path, "lock")
+
+
+def _no_plain_file(path: Path, what: str) -> UsageError:
+    return UsageError(f"{path}: expected the {what} of a warehouse, a plain file, found something else; remove it")
 
 
 def writer(warehouse: Path) -> str | None:
