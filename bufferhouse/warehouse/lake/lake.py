@@ -51,7 +51,7 @@ class Lake(Warehouse):
             WarehouseError: it failed; the next writer goes on from there.
         """
         try:
-            retry.patiently(self._bring_along)
+            self.persistently(self._bring_along)
         except duckdb.Error as error:
             raise self.told(error) or WarehouseError(
                 f"{self.address} cannot be brought to this version: {faults.reason(error)}; no row was changed, and "
@@ -60,6 +60,7 @@ class Lake(Warehouse):
 
     def _bring_along(self) -> None:
         """Do so once; of several writers that come at once one does it, the others find it done."""
+        self.wake()
         attach.clear_away(self.con)
         try:
             schema.migrate_lake(self.con, str(self.address))
@@ -124,7 +125,11 @@ class Lake(Warehouse):
         return retry.passes(error)
 
     def persistently(self, what: Callable[[], T]) -> T:
-        return retry.patiently(what)
+        return retry.patiently(what, is_cut_off=self._is_cut_off)
+
+    def _is_cut_off(self) -> bool:
+        """Say whether the catalog went away: DuckLake may tell that as any error, an internal one of its own too."""
+        return self.claims is not None and self.claims.is_cut_off()
 
     def load_persistently(self, parsed: "ParsedBatch", load: "Callable[[ParsedBatch], T]") -> T:
         if self.claims is None:

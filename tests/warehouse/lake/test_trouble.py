@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from threading import Thread
 
+import duckdb
 import pytest
 
 from bufferhouse.errors import UsageError, WarehouseError
@@ -151,6 +152,29 @@ def test_a_catalog_that_is_started_anew_while_a_lake_is_made(postgres, catalog, 
         outcome = made.result()
     assert 0 == outcome.code, outcome.err
     assert "5 of 5 dumps proved\n" == call("verify", "--warehouse", catalog).out
+
+
+def test_a_catalog_that_dies_is_told_as_an_internal_error(postgres, catalog, tmp_path):
+    """DuckLake does so at one moment in some thirty; it is tried again where the catalog went, and nowhere else."""
+    went = duckdb.InternalException("INTERNAL Error: Attempted to access index 0 within vector of size 0")
+    tries = []
+
+    def dies(is_dead: bool) -> int:
+        tries.append(is_dead)
+        if len(tries) > 1:
+            return len(tries)
+        if is_dead:
+            postgres.kill()
+            postgres.start()
+        raise went
+
+    with writing(catalog.with_data_path(str(tmp_path)), build_models=False) as warehouse:
+        assert 2 == warehouse.persistently(lambda: dies(True))
+        tries.clear()
+        warehouse.claims.session()
+        with pytest.raises(duckdb.InternalException):
+            warehouse.persistently(lambda: dies(False))
+        assert [False] == tries
 
 
 @pytest.fixture(scope="module")
