@@ -160,8 +160,6 @@ def _check_output(output: Path, warehouse: Address | None) -> None:
 
     if output.resolve() in [path.resolve() for path in warehouse_path(warehouse).files]:
         raise UsageError(f"-o {output}: expected another file, found the warehouse")
-    if output.is_dir():
-        raise UsageError(f"-o {output}: expected a file, found a folder")
     check_target("-o", output)
     if not output.absolute().parent.is_dir():
         raise UsageError(f"-o {output}: there is no folder {output.absolute().parent}")

@@ -263,6 +263,8 @@ def rejects_show(
     from bufferhouse.paths import replacing
     from bufferhouse.warehouse.target import check_target
 
+    if output is not None:
+        check_target("-o", output)
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
         files = content(con, reject_id)
         text = explained(con, reject_id, files)

@@ -12,7 +12,7 @@ def check_page_path(path: Path) -> None:
     """Check where a page is to be written, before any work is done.
 
     Raises:
-        UsageError: its folder does not exist, or a warehouse or a lake is there.
+        UsageError: its folder does not exist, or a folder, a warehouse or a lake is there.
     """
     check_target("--html", path)
     if not path.absolute().parent.is_dir():

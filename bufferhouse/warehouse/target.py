@@ -1,4 +1,4 @@
-"""What an answer or a page may not be written over: databases, and the files of lakes."""
+"""What an answer or a page may not be written over: folders, databases, and the files of lakes."""
 
 import re
 from pathlib import Path
@@ -16,8 +16,10 @@ def check_target(option: str, path: Path) -> None:
     It is known by what is in the file, so that neither a link to it nor another name helps.
 
     Raises:
-        UsageError: such a file is there.
+        UsageError: such a file is there, or a folder.
     """
+    if path.is_dir():
+        raise UsageError(f"{option} {path}: expected a file, found a folder")
     if _is_database(path):
         raise UsageError(
             f"{option} {path}: that is a database, a warehouse or the catalog of a lake; name another file"

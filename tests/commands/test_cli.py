@@ -132,6 +132,24 @@ def test_build_names_what_it_built(warehouse, fleet):
     assert before == call(*ask).out
 
 
+@pytest.mark.parametrize("folder", [".", "..", "/"])
+def test_a_folder_is_no_file(example_warehouse, fleet, tmp_path, monkeypatch, folder):
+    """As the place of a page, of an answer, of a warehouse and of the catalog of a lake: exit 2, one line."""
+    monkeypatch.chdir(tmp_path)
+    for words in (
+        ("report", "fleet", "--warehouse", example_warehouse, "--html", folder),
+        ("query", "SELECT 1", "--warehouse", example_warehouse, "-o", folder),
+        ("rejects", "show", "1", "--warehouse", example_warehouse, "-o", folder),
+        ("stats", "--warehouse", folder),
+        ("ingest", fleet / "seeds", "--warehouse", folder),
+        ("ingest", fleet / "seeds", "--warehouse", f"ducklake:{folder}"),
+    ):
+        said = call(*words)
+        assert (2, "", 1) == (said.code, said.out, said.err.count("\n")), (words, said.err)
+        assert " folder" in said.err.partition("found")[2]
+    assert [] == list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -17,6 +17,7 @@ from tests.synthetic import Slot, dump_text
 from tests.warehouses import load_texts
 
 PROTOS = CHECKOUT / "tests" / "data" / "protos"
+HOST_TEMPORARIES = CHECKOUT / "tests" / "data" / "host_temporaries"  # libtpu 0.0.23.1
 CORPUS = CHECKOUT.parent / "shared" / "corpus"
 COMPILERS = {"cpu-jaxlib-0.10.0": ("jaxlib", "0.10.0", "cpu"), "cpu-jaxlib-0.6.0": ("jaxlib", "0.6.0", "cpu"),
              "tpu-v5e-libtpu-0.0.33": ("libtpu", "0.0.33", "tpu")}  # fmt: skip
@@ -77,6 +78,18 @@ def test_a_proto_tells_the_peak_and_what_xprof_shows():
     assert [(135680, "not stored", "static_and_replay"), (None, "not reported", "not_reported")] == [
         row[:3] for row in peaks if row[2] != "static"
     ]
+
+
+def test_temporaries_on_the_host_are_those_of_memory_analysis():
+    """Of a program that libtpu 0.0.23 compiled, with its peak; only generated code is not in the dump."""
+    said = json.loads((HOST_TEMPORARIES / official.FILE).read_text())
+    with in_memory([str(HOST_TEMPORARIES)]) as con:
+        found = dict(con.execute(
+            "SELECT number_name, computed_bytes FROM marts.official_numbers_v1 WHERE said_by = 'memory_analysis()'"
+            " AND number_name NOT LIKE '%generated_code%'"
+        ).fetchall())  # fmt: skip
+    assert (786432, 1573376) == (said["host_temp_size_in_bytes"], said["peak_memory_in_bytes"])
+    assert {name: size for name, size in said.items() if "generated_code" not in name} == found
 
 
 def test_a_message_stands_beside_the_bytes_of_its_dump():

@@ -79,6 +79,15 @@ def test_the_code_of_the_tutorial_writes_the_run_json_that_it_shows(tmp_path):
     assert path.parent.name == written["run_name"]
 
 
+@pytest.mark.parametrize("flags", [None, "", "--xla_a=1"])
+def test_a_run_json_from_a_shell_has_the_flags_of_the_environment(tmp_path, flags):
+    """Where there are none at all they are unknown: the job beside it may have some."""
+    command = [sys.executable, CHECKOUT / "examples" / "write_run_json.py", tmp_path / "run", "--no-jax"]
+    environment = {} if flags is None else {"XLA_FLAGS": flags}
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
+    assert flags == json.loads((tmp_path / "run" / "run.json").read_text()).get("xla_flags")
+
+
 @pytest.mark.parametrize("path", QUESTIONS, ids=lambda path: path.stem)
 def test_a_question_is_answered(reader, example_warehouse, path):
     """Its commands over the example fleet print what it shows; the index names it by its question."""

@@ -30,7 +30,8 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._made: set[Path] = set()
-        check_target("the site:", path)
+        if not path.is_dir():
+            check_target("the site:", path)
 
     def __str__(self) -> str:
         return str(self.path.absolute())
