@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from bufferhouse.commands.options import DataPathOption, WaitOption, address, guarded, say, warehouse_path
-from bufferhouse.commands.progress import progress_of, proved
+from bufferhouse.commands.progress import progress_of, proved, verdict
 from bufferhouse.errors import counted
 from bufferhouse.redaction import printable
 
@@ -42,5 +42,5 @@ def copy(
         faults = proved(copy, ids)
     for fault in faults:
         say(f"dump {fault.dump_id}: {printable(fault.what)}")
-    print(f"{len(ids) - len(faults):,} of {counted(len(ids), 'dump')} proved")
+    print(verdict(ids, faults))
     raise typer.Exit(int(bool(faults)))

@@ -23,7 +23,7 @@ from bufferhouse.commands.options import (
     say,
     warehouse_path,
 )
-from bufferhouse.commands.progress import back_filling, progress_of, proved, writing
+from bufferhouse.commands.progress import back_filling, progress_of, proved, verdict, writing
 from bufferhouse.commands.runs import removed, shall_go
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.redaction import printable
@@ -356,5 +356,5 @@ def verify(
         say(f"dump {fault.dump_id}: {printable(fault.what)}")
     for line in of_messages:
         say(printable(line))
-    print(f"{len(ids) - len(faults):,} of {counted(len(ids), 'dump')} proved")
+    print(verdict(ids, faults))
     raise typer.Exit(int(bool(faults or of_messages)))

@@ -82,6 +82,11 @@ def proved(warehouse: "Warehouse", dump_ids: list[int]) -> "list[Fault]":
         return faults + model_faults(warehouse, dump_ids, faults, progress=step)
 
 
+def verdict(dump_ids: list[int], faults: "list[Fault]") -> str:
+    """Return how many of some dumps are proved; a fault may be of a dump that has no row any more."""
+    return f"{len({*dump_ids} - {fault.dump_id for fault in faults}):,} of {counted(len(dump_ids), 'dump')} proved"
+
+
 @contextmanager
 def writing(place: "Place", *, wait: float = 0.0) -> Iterator["Warehouse"]:
     """Yield a warehouse open for writing. A warehouse of an older version is back-filled first, which may take long.

@@ -16,6 +16,7 @@ _LOCKED = ("Could not set lock", "Conflicting lock")
 _NO_LAKE = "creating a new DuckLake is explicitly disabled"  # the catalog's database is there, and no lake is in it
 _EXPIRED = "No snapshot found at version"  # somebody compacted the lake since it was opened to read
 _FAILED = "Failed to commit DuckLake transaction.\n"
+_STATEMENT = re.compile(r'(Failed to (?:prepare COPY|execute query)) ".*": ', re.DOTALL)  # of DuckLake's own, in whole
 _OF_BUCKETS = "httpfs"  # the extension that a lake in a bucket wants, which is loaded for no other
 # Whatever met a connection that ended, or a server that starts, may tell it as any kind of error.
 _AWAY = re.compile(
@@ -45,7 +46,7 @@ _MAY_PASS = (duckdb.IOException, duckdb.HTTPException, duckdb.TransactionExcepti
 
 def reason(error: object) -> str:
     """Return the line of an error that says why: DuckLake puts others before it that say only that it failed."""
-    text = str(error).strip()
+    text = _STATEMENT.sub(r"\1: ", str(error).strip())
     why = first_line(text.partition(_FAILED)[2] or text)
     return why.removeprefix("Failed to commit: ").rpartition("Original error: ")[2]
 

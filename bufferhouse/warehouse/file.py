@@ -115,9 +115,25 @@ class File(Warehouse):
                 stack.callback(self._remove_unfinished)
             self._connect(max(0.0, deadline - time.monotonic()))
             self.address.outdate_copy()
+            stack.callback(self._check_still_there)  # after it was closed
         stack.callback(lambda: close_writer(self.con))  # whichever it is by then
         self._prepare()
         self._is_finished = True
+
+    def _check_still_there(self) -> None:
+        """Say so where somebody removed or replaced the file meanwhile: what was written is not at its name.
+
+        Raises:
+            WarehouseError: so it is.
+        """
+        with suppress(OSError):
+            if os.path.samestat(self._opened, os.stat(self.path)):
+                return
+        found = "another file in its place" if self.path.exists() else "none"
+        raise WarehouseError(
+            f"{self.path}: expected the file that was opened, found {found}: somebody moved or removed it meanwhile; "
+            "what this command wrote is not in it, run it again"
+        )
 
     def _is_new(self) -> bool:
         return not (self.path.exists() and self.path.stat().st_size)
@@ -134,6 +150,8 @@ class File(Warehouse):
         if self.path is not None:
             _roll_back(self.path, wait)
         self.con = connect(self.path, read_only=False, wait=wait)
+        if self.path is not None:
+            self._opened = os.stat(self.path)
         settle(self.con)
         guard(self.con)
         self.con.execute("SET zstd_min_string_length = 64")

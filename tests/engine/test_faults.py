@@ -161,3 +161,13 @@ class Failing(AbstractFileSystem):
     def open(self, path: str, mode: str = "rb", **options):
         """Raise."""
         raise self.raised
+
+
+def test_the_reason_does_not_quote_the_statements_of_ducklake():
+    """They are as long as a page, and nobody wrote them."""
+    said = (
+        'Failed to get table information from DuckLake: Failed to prepare COPY "COPY (SELECT "a" FROM\n"public"."b")": '
+        "server closed the connection unexpectedly\n\tThis probably means\n"
+    )
+    expected = "Failed to prepare COPY: server closed the connection unexpectedly"
+    assert f"Failed to get table information from DuckLake: {expected}" == faults.reason(said)

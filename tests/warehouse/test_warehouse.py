@@ -73,6 +73,24 @@ def foreign(path: Path) -> str:
     ).stdout.strip()
 
 
+@pytest.mark.parametrize("found", ["none", "another file in its place"])
+def test_a_warehouse_that_goes_while_it_is_written_is_told(warehouse, tmp_path, found):
+    """What was loaded is in no file of that name: nobody may take it for kept."""
+
+    def write() -> None:
+        with writing(warehouse) as writer:
+            load_texts(writer, [small_dump(1)])
+            warehouse.rename(tmp_path / "moved.duckdb")
+            if found != "none":
+                warehouse.write_bytes(b"")
+
+    with pytest.raises(WarehouseError, match=f"expected the file that was opened, found {found}: "):
+        write()
+    with writing(tmp_path / "new.duckdb") as writer:
+        load_texts(writer, [small_dump(1)])
+        writer.compact()
+
+
 def test_the_default_is_the_environment_or_here(monkeypatch):
     """$BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb in the working directory; an empty variable says nothing."""
     for value, expected in (("/w/x.duckdb", "/w/x.duckdb"), ("", "warehouse.duckdb")):

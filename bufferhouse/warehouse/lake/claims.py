@@ -229,9 +229,32 @@ class Claims:
         try:
             yield
         finally:
-            with suppress(psycopg.OperationalError):  # it ended with the session
-                con.execute("SELECT pg_advisory_unlock(%s, %s)", _ALONE_LOCK)
+            self._let_others_come(con)
+
+    @contextmanager
+    def alone_at_once(self) -> Iterator[bool]:
+        """Yield whether no other worker is there at this moment; if so, let none come until the end."""
+        with answering():
+            con = self.session()
+            con.execute("SELECT pg_advisory_unlock_shared(%s, %s)", _ALONE_LOCK)
+            (is_alone,) = con.execute("SELECT pg_try_advisory_lock(%s, %s)", _ALONE_LOCK).fetchone()
+            if is_alone:
+                self._forget_the_dead(con)  # so that one whose session ended unseen cannot commit any more
+            else:
                 con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
+        try:
+            yield is_alone
+        finally:
+            if is_alone:
+                self._let_others_come(con)
+
+    @staticmethod
+    def _let_others_come(con: "psycopg.Connection") -> None:
+        import psycopg
+
+        with suppress(psycopg.OperationalError):  # it ended with the session
+            con.execute("SELECT pg_advisory_unlock(%s, %s)", _ALONE_LOCK)
+            con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
 
     def session(self) -> "psycopg.Connection":
         """Return the session; where it has ended, a new one, of a new worker."""

@@ -64,8 +64,8 @@ def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[Pars
         if is_again:
             warehouse.wake()
             clear_away(warehouse.con)
-        if needed <= claims.held:
-            return load(parsed)
+        elif needed <= claims.held:
+            return load(parsed)  # a try before may have met one who removed rows: then what is known is asked again
         while not needed <= claims.take(needed):
             claims.release()  # whoever waits holds nothing: two would wait for each other
             for _ in tries(math.inf, _PAUSE_SECONDS):

@@ -1,5 +1,6 @@
 """Keep a lake: few large files instead of many small ones, no snapshot that nobody reads, no file that is in none."""
 
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 
 import duckdb
@@ -29,11 +30,14 @@ def bytes_by_table(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
     )
 
 
-def compact(con: duckdb.DuckDBPyConnection, *, keep_seconds: float = KEPT_SECONDS) -> None:
+def compact(
+    con: duckdb.DuckDBPyConnection, alone: AbstractContextManager[bool], *, keep_seconds: float = KEPT_SECONDS
+) -> None:
     """Merge small files, drop deleted rows, and remove what no snapshot of the last `keep_seconds` needs.
 
-    Loads go on meanwhile: each step is a transaction of its own, and one that is stopped is done by the next. Files
-    younger than `keep_seconds` that are in no snapshot may be those of a load that is being written, and stay.
+    Loads go on meanwhile: each step is a transaction of its own, and one that is stopped is done by the next. A load
+    that is being written has files that are in no snapshot: unless no other worker is there, as `alone` says, such
+    files stay for a day at least.
     """
     begun = _limit(keep_seconds)
     for step in ("flush_inlined_data", "merge_adjacent_files", "rewrite_data_files"):
@@ -41,7 +45,9 @@ def compact(con: duckdb.DuckDBPyConnection, *, keep_seconds: float = KEPT_SECOND
     # What was merged just now is old at once where nothing is to be kept.
     _call(con, f"ducklake_expire_snapshots('{LAKE}', {_limit(keep_seconds)})")
     _call(con, f"ducklake_cleanup_old_files('{LAKE}', {_limit(keep_seconds)})")
-    _call(con, f"ducklake_delete_orphaned_files('{LAKE}', {begun})")
+    with alone as is_alone:
+        old = begun if is_alone else _limit(max(keep_seconds, KEPT_SECONDS))
+        _call(con, f"ducklake_delete_orphaned_files('{LAKE}', {old})")
 
 
 def _limit(seconds: float) -> str:

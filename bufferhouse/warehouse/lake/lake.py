@@ -195,7 +195,8 @@ class Lake(Warehouse):
         mended = load_once(self)
         seconds = compact.KEPT_SECONDS if keep_seconds is None else keep_seconds
         before = self.size()
-        compact.compact(self.con, keep_seconds=seconds)
+        alone = nullcontext(True) if self.claims is None else self.claims.alone_at_once()
+        compact.compact(self.con, alone, keep_seconds=seconds)
         return Compacted(before, self.size(), mended.count, mended.refused)
 
     def size(self) -> int:

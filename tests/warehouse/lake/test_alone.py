@@ -4,15 +4,19 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from bufferhouse.warehouse.address import LakeAddress, address_of
+from bufferhouse.warehouse.lake.lake import Lake
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.reparse import outdated, reparse
 from bufferhouse.warehouse.retention import prune, remove_runs
 from bufferhouse.warehouse.runs import pin, set_facts
 from bufferhouse.whatif.arenas import pack_arenas
+from tests.command_line import call
 from tests.flows.clock import until
 from tests.synthetic import small_dump
 from tests.warehouse.lake.lakes import answer, needs_lake
@@ -60,6 +64,27 @@ def test_what_was_removed_meanwhile_is_not_written_again(address):
         lambda worker: reparse(worker, outdated(worker.con, every=True)),
     )
     assert [(1,)] == answer(address, "SELECT COUNT(*) FROM raw.dumps")
+
+
+def test_files_of_a_load_that_is_under_way_are_no_orphans(address, monkeypatch):
+    """Whoever compacts meanwhile and keeps no snapshot leaves them; once alone it removes what is in no snapshot."""
+    compact = ("compact", "--keep-snapshots", "0", "--warehouse", address)
+    end_batch, codes = Lake.end_batch, []
+
+    def end(self, *batch) -> None:
+        end_batch(self, *batch)
+        codes.append(call(*compact).code)
+
+    with writing(address) as worker, monkeypatch.context() as patch:
+        patch.setattr(Lake, "end_batch", end)
+        load_parsed(worker, parsed([small_dump(2)], "new"), "new")
+    assert [0] == codes
+    assert "3 of 3 dumps proved\n" == call("verify", "--warehouse", address).out
+    orphan = next(Path(address.data_path).rglob("*.parquet")).with_name(f"ducklake-{uuid4()}.parquet")
+    orphan.write_bytes(b"")
+    assert 0 == call(*compact).code
+    assert not orphan.exists()
+    assert "3 of 3 dumps proved\n" == call("verify", "--warehouse", address).out
 
 
 def test_two_that_pack_at_once_keep_one_packing_of_an_arena(address):

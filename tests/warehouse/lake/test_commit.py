@@ -1,11 +1,17 @@
 """The commit of a load where several workers load the same, in a real PostgreSQL."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import replace
 
+import duckdb
 import pytest
 
+from bufferhouse.errors import UsageError
+from bufferhouse.tabulate.batch import without
 from bufferhouse.warehouse.lake.commit import load_claimed
 from bufferhouse.warehouse.open import writing
+from bufferhouse.warehouse.retention import remove_runs
 from tests.flows.clock import until
 from tests.synthetic import small_dump
 from tests.warehouse.lake.lakes import answer, needs_lake
@@ -30,10 +36,30 @@ def test_what_others_took_over_unseen_is_not_loaded_twice(empty_lake):
         until(lambda: needed == quick.claims.take(needed), "the claims of a dead worker")
         with ThreadPoolExecutor(1) as pool:
             later = pool.submit(load_parsed, slow, slows)
-            until(lambda: slow.claims.retries == 2 or later.done(), "a load that finds its claims gone")
+            until(lambda: slow.claims.retries == 1 or later.done(), "a load that finds its claims gone")
             assert 1 == load_parsed(quick, quicks).new_count
             assert (0, 1) == (later.result().new_count, later.result().known_count)
     assert [(1,)] == answer(empty_lake, "SELECT COUNT(*) FROM raw.dumps")
+
+
+def test_a_load_that_is_done_anew_asks_again_what_is_known(empty_lake, monkeypatch):
+    """It is refused where another worker removed contents meanwhile, whose session that kept it alone was cut."""
+    batch, once_more = (parsed([small_dump(3)], name) for name in ("one", "two"))
+    with writing(empty_lake) as lake, writing(empty_lake) as other:
+        load_parsed(lake, batch, "one")
+        monkeypatch.setattr(other, "alone", nullcontext)
+        once_more = replace(once_more, tables=without(once_more.tables, {s.content.dump_id for s in batch.sightings}))
+
+        def attempt(ours) -> None:
+            tries.append(ours)
+            if len(tries) == 1:
+                remove_runs(other, answer(empty_lake, "SELECT run_id, run_name FROM raw.runs WHERE run_name = 'one'"))
+                raise duckdb.TransactionException("another transaction has removed what this one reads")
+
+        tries = []
+        with pytest.raises(UsageError, match="another process removed contents that this load took for known"):
+            lake.load_persistently(once_more, attempt)
+        assert 1 == len(tries)
 
 
 def test_a_lake_is_opened_anew_where_duckdb_answers_nothing_more(empty_lake):

@@ -1,7 +1,7 @@
 """The table of contents of a lake in a real PostgreSQL: it says what a scan of raw.dumps says, or is not believed."""
 
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import Thread
 
 import pytest
@@ -167,7 +167,7 @@ def test_compaction_changes_nothing(lake, ask):
     lake.known_contents(ids())
     for numbers in (range(20, 40), range(2, 17), (0, 1)):
         add(lake, *numbers)
-    compact(lake.con, keep_seconds=0)
+    compact(lake.con, nullcontext(True), keep_seconds=0)
     assert 37 == len(by_table(lake))
     assert scan(lake) == by_table(lake)
     remove(lake)

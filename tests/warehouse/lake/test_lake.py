@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 
 import duckdb
@@ -289,7 +290,7 @@ def test_compacting_leaves_few_files_and_the_same_rows(bare_lake, tmp_path):
     with writing(own, build_models=False) as warehouse:
         con = warehouse.con
         count = file_count(con)
-        compact.compact(con, keep_seconds=0)
+        compact.compact(con, nullcontext(True), keep_seconds=0)
         assert file_count(con) < count
         assert 2 >= snapshot_count(con)
         needed = files_of(con)
