@@ -317,13 +317,43 @@ class Plan:
             rows.sort(key=lambda row: (c["parameter"][row] or 0, c["value_id"][row]))
             place = self.space.results
             outputs = sorted(self._outputs(*shape), key=lambda one: (place.get(one.row, 0), one.birth, one.allocation))
-            pairs |= {row: self._judged(row, output) for row, output in zip(rows, outputs, strict=False)}
+            for row, output in zip(rows, outputs, strict=False):
+                noted = self._noted_count
+                pairs[row] = self._judged(row, output)
+                if self._noted_count == noted:
+                    pairs[row] = self._judged_elsewhere(row, output, *pairs[row])
         self.applied = [
             one._replace(label=pairs[one.row][0], why=_IN_PLACE + pairs[one.row][1])
             if one.edit.kind == "donate" and one.row in pairs
             else one
             for one in self.applied
         ]
+
+    @property
+    def _noted_count(self) -> int:
+        """How much is noted that the compiler may have to place elsewhere."""
+        return len(self.copies) + len(self.displaced)
+
+    def _judged_elsewhere(self, row: int, output: Output, label: str, why: str) -> tuple[str, str]:
+        """Return how far to trust a donation where XLA may choose the output instead of JAX.
+
+        It does so in a program of several devices without `out_shardings`, and goes by bytes alone, in the order of the
+        results: one of another shape or type may come first. No dump says of how many devices its program is.
+        """
+        place = self.space.results
+        others = [
+            one
+            for one in self.space.outputs
+            if one.size_bytes == output.size_bytes
+            and one.array_shape != output.array_shape
+            and one.row not in self._unreturned
+        ]
+        for other in sorted(others, key=lambda one: (place.get(one.row, 0), one.birth, one.allocation)):
+            noted = self._noted_count
+            self._judged(row, other)
+            if self._noted_count > noted:
+                return "bound", why + _OTHER_OUTPUT
+        return label, why
 
     def _judged(self, row: int, output: Output) -> tuple[str, str]:
         """Return how far to trust that an output takes the place of a parameter, and why.
@@ -393,9 +423,10 @@ class Plan:
         if shape.physical_bytes is None or not old.physical_bytes:
             raise self.refused(edit, row, "has a shape whose bytes are not known")
         slot = self.slots.size_bytes[at]
-        size = min(shape.physical_bytes + max(slot - old.physical_bytes, 0), slot)
-        if size == slot:
-            raise self.refused(edit, row, f"would take as many bytes: {slot:,} B")
+        size = shape.physical_bytes + max(slot - old.physical_bytes, 0)
+        if size >= slot:
+            as_many = f"as many bytes: {slot:,} B" if size == slot else f"more bytes: {size:,} B, now {slot:,} B"
+            raise self.refused(edit, row, f"would take {as_many}")
         self._shapes[row] = shape.shape_text
         self._former.setdefault(row, slot)
         for there in self._rows[row]:
@@ -620,6 +651,9 @@ class Plan:
 
 _ADDRESS = 8  # bytes
 _IN_PLACE = "an output of its shape takes its place, "
+_OTHER_OUTPUT = (
+    "; on several devices without out_shardings XLA may place another output of as many bytes there, with a copy"
+)
 _NO_OUTPUT = (
     "of its shape that could take its place; JAX takes one of as many elements from 0.8 on, which is not computed here"
 )

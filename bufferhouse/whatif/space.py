@@ -16,6 +16,7 @@ from bufferhouse.whatif.alignment import alignment_of
 ARENA = "temp"  # the kind of the allocations that XLA fills by simulating a heap
 # Both ends of an asynchronous operation (`HloOpcode::kAsyncStart`, `kCopyStart`): the second defines no value.
 _START, _DONE = re.compile(r"-start(?:[.]|$)"), re.compile(r"-done(?:[.]|$)")
+_NUMBER = re.compile(r"[.][0-9.]*$")  # of an instruction, behind the opcode by which it is named
 _MOST_BEFORE = 20_000  # instructions that are followed back from one: beyond them it is not known what comes before it
 _MOST_KEPT = 2_000_000  # of them for all that were asked for, in memory
 
@@ -245,10 +246,12 @@ class _Reads(NamedTuple):
 def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> _Reads:
     """Return when each value is read, and by what; of an instruction that only hands on what it reads nothing."""
     place = {value_id: row for row, value_id in enumerate(columns["value_id"])}
+    # A conditional, loop, sort or fusion may be the root, too: what it reads are no results.
+    given = zip(columns["instruction"], columns["kind"], columns["is_tuple"], columns["opcode"], strict=True)
     returning = {
         name
-        for name, kind, is_tuple in zip(columns["instruction"], columns["kind"], columns["is_tuple"], strict=True)
-        if kind == "output" and is_tuple
+        for name, kind, is_tuple, opcode in given
+        if kind == "output" and is_tuple and (opcode or _NUMBER.sub("", name)) == "tuple"
     }
     defining = {name for _, name, *_ in rows}
     uses: list[list[int | None]] = [[] for _ in place]

@@ -242,14 +242,18 @@ def test_the_first_result_of_its_shape_takes_the_place_of_a_parameter():
 
 
 def test_results_have_the_shapes_in_which_they_are_returned():
-    """What is reshaped for nothing keeps the shape of its instruction in the dump, and JAX knows the other alone."""
+    """What is reshaped for nothing keeps the shape of its instruction in the dump, and JAX knows the other alone.
+
+    On several devices XLA may choose, which goes by bytes.
+    """
     values = [("parameter", 32, 0, LARGE), ("output", 32, 2, LARGE), ("output", 32, 3, LARGE)]
     operands = {1: [0], 2: [1]}
-    for returned, label, high in ((["f32[8]", "f32[4,2]"], "exact", 64), (["f32[4,2]", "f32[8]"], "bound", 96)):
+    for returned, is_of_devices in ((["f32[8]", "f32[4,2]"], True), (["f32[4,2]", "f32[8]"], False)):
         space = space_without_arena(*values, operands=operands, results=[1, 2], returned=returned)
         outcome = compute(space, [Edit("donate", "v0")])
-        assert [label] == [one.label for one in outcome.applied]
-        assert (64, high) == (outcome.after.reserved_low_bytes, outcome.after.reserved_high_bytes)
+        [found] = outcome.applied
+        assert ("bound", is_of_devices) == (found.label, "on several devices" in found.why)
+        assert (64, 96) == (outcome.after.reserved_low_bytes, outcome.after.reserved_high_bytes)
     flat = [("parameter", 32, 0, LARGE), ("output", 32, 3, "f32[8]{0}")]
     outcome = compute(space_without_arena(*flat, returned=["f32[4,2]"]), [Edit("donate", "v0")])
     assert 32 == outcome.after.reserved_low_bytes
