@@ -226,7 +226,7 @@ def _with_donations(found: Sequence[Moved], lost: int, outputs: Sequence[Site]) 
 
 def _at_the_peak(old: Space, new: Space, is_reshaped: bool) -> Iterable[Moved]:
     """Yield causes whose bytes sum to the change of the occupied peak."""
-    olds, news = _by_key(old.sites[:PEAK_SITES]), _by_key(new.sites)
+    olds, news = _by_key(old.sites[:PEAK_SITES], is_reshaped), _by_key(new.sites, is_reshaped)
     # Of a site that the lock does not list it is known only that it took no more than the least that is listed.
     is_whole = sum(site.owned_bytes for site in old.sites[:PEAK_SITES]) == old.occupied_peak_bytes
     least = 0 if is_whole else min((site.owned_bytes for site in olds.values()), default=0)
@@ -265,12 +265,21 @@ def _dimensions(shape: str) -> list[str]:
     return _DIMENSIONS.findall(shape)
 
 
-def _by_key(sites: Iterable[Site]) -> dict[tuple[str, str], Site]:
-    """Return the sites by what they are recognised by; those of one operation at several lines are one."""
+def _by_key(sites: Iterable[Site], is_reshaped: bool) -> dict[tuple[str, str], Site]:
+    """Return the sites by what they are recognised by; those of one operation at several lines are one.
+
+    In a reshaped program a value without an operation is recognised by the rank and the type of its shape alone.
+    """
     found: dict[tuple[str, str], Site] = {}
     for site in sites:
-        found[site.key] = found[site.key].plus(site) if site.key in found else site
+        kind, name = site.key
+        key = (kind, _DIMENSIONS.sub(_commas, name) if is_reshaped and not site.op_name else name)
+        found[key] = found[key].plus(site) if key in found else site
     return found
+
+
+def _commas(dimensions: re.Match) -> str:
+    return f"[{',' * dimensions[0].count(',')}]"
 
 
 def _order(row: Compared) -> tuple:

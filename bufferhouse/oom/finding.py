@@ -23,8 +23,9 @@ class Finding:
     """One message, explained as far as the dump goes.
 
     `doubt` says why the only dump there may be another program's: then it is not taken apart. `parts` are bytes by
-    kind, and what of them is padding or fragmentation. `values` are those at the peak with their
-    worth: by how much it falls without each. `advice` are changes that the dump supports, with the bytes they concern.
+    kind, and what of them is padding or fragmentation. `values` are the largest of the `value_count` at the peak with
+    their worth: by how much it falls without each. `advice` are changes that the dump supports, with the bytes they
+    concern.
     """
 
     message: Message
@@ -35,6 +36,7 @@ class Finding:
     doubt: str | None = None
     parts: dict[str, int] = field(default_factory=dict)
     values: list[Record] = field(default_factory=list)
+    value_count: int = 0
     advice: list[Record] = field(default_factory=list)
 
     @property
@@ -99,7 +101,7 @@ def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding) -> str | None:
         return f"it has no instruction {message.instruction}"
     if message.dialect == "T7" and message.shape and not join.has_named(con, message, dump_id):
         return f"it has no value {message.shape}"
-    if message.dialect in ("G1", "G2") and not join.has_allocation(con, message, dump_id):
+    if message.dialect in ("T8", "G1", "G2") and not join.has_allocation(con, message, dump_id):
         return f"it has no allocation of {join.allocated(message)}"
     return None
 
@@ -124,6 +126,7 @@ def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
         for one in at_peak[:VALUES]
         if one["value_id"] in rows
     ]
+    finding.value_count = len(at_peak)
     finding.parts = {name: parts[part] for name, part in _PARTS.items()}
     if at_peak:  # else the dump has no live ranges, and nothing is known of a peak
         temporaries = sum(one["bytes"] for one in at_peak if one["kind"] == "temp")
@@ -164,14 +167,14 @@ def _advice(con: duckdb.DuckDBPyConnection, finding: Finding, at_peak: Sequence[
         for one in temporaries
         if one["op_name"] and "jvp(" in one["op_name"] and "transpose(" not in one["op_name"] and one["positions"] > 2
     ]
-    wide = [one for one in temporaries if one["shape"].startswith(("f32", "f64", "s64"))]
+    wide = [one for one in temporaries if one["shape"].startswith(("f32", "f64"))]
     padded = [one for one in at_peak if one["padding_bytes"] * 4 > one["size_bytes"]]
     found = [
         ("donation", "donate_argnums: an output of the same shape takes the place of the argument",
          sum(one["size_bytes"] for one in candidates), [f"parameter {one['parameter_number']}" for one in candidates]),
         ("rematerialization", "jax.checkpoint: values of the forward pass that wait for the backward pass",
          sum(one["bytes"] for one in kept), [one["instruction"] for one in kept]),
-        ("dtype", "bfloat16: half of the bytes of wide temporaries",
+        ("dtype", "bfloat16 for f32, f32 for f64: half of the bytes of these temporaries",
          sum(one["bytes"] for one in wide) // 2, [one["instruction"] for one in wide]),
         ("layout", "another order of dimensions, or larger minor ones: bytes that tiles add",
          sum(one["padding_bytes"] for one in padded), [one["instruction"] for one in padded]),

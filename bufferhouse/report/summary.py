@@ -144,7 +144,7 @@ def _unread_keys(found: Mapping[str, list[str]]) -> str:
 def _undescribed(runs: list[str]) -> str:
     return (
         f"warning: run {_first_of(runs)}: compiler or platform not known; set them in a run.json beside the dumps, or "
-        f"with: bufferhouse runs set {_word(runs[0])} compiler=jaxlib compiler_version=… platform=cpu"
+        f"with: bufferhouse runs set {_word(runs[0])} compiler=… compiler_version=… platform=…"
     )
 
 

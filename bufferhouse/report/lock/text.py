@@ -202,7 +202,8 @@ def _why(row: Compared, record: Record, held: Held, links: Links) -> Section:
     before, after = human_bytes(row.before_bytes), human_bytes(row.after_bytes)
     lines = [f"{before} in the lock, {after} now: {human_bytes(row.delta_bytes, signed=True)}. The causes sum to it."]
     if record["change_said"]:
-        lines.append(f"{row.status}: {printable(record['change_said'], 200)}")
+        guess = ", a guess" if record["guess"] else ""
+        lines.append(f"{row.status}{guess}: {printable(record['change_said'], 200)}")
     if lost := held.donations.get(row.key):
         lines.append(
             f"{human_bytes(lost)} of parameters are not donated any more: outputs that were placed on them have "

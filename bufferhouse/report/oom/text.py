@@ -136,7 +136,12 @@ def oom_sections(finding: Finding) -> list[Section]:
     elif message.dialect in _SAID:
         lines.append(_SAID[message.dialect])
     lines += [_T3] if message.dialect.startswith("T3") else []
-    lines.append(f"dump: {printable(finding.dump['source_uri'])}" if finding.dump else f"no dump: {finding.reason}")
+    if free := message.figure("free"):
+        lines.append(f"Free was {free.printed}.")
+    if finding.dump:
+        lines.append(f"dump: {printable(finding.dump['source_uri'])}")
+    elif message.dialect != "T4" or tensorcore:  # else it is said that there is none
+        lines.append(f"no dump: {finding.reason}")
     if finding.doubt:
         lines.append(
             f"The dump, of {printable(finding.dump['program_name'])}, may be another program's: {finding.doubt}."
@@ -166,6 +171,8 @@ def oom_sections(finding: Finding) -> list[Section]:
         sections.append(Section("Allocations of the kernel", [about], _KERNEL, finding.values, "values"))
     elif finding.values:
         about = "Worth is by how much the occupied peak falls without the value: the next moment caps it."
+        if finding.value_count > len(finding.values):
+            about = f"The {len(finding.values)} largest owners of {finding.value_count:,}. {about}"
         sections.append(Section("Values at the peak", [about], _VALUES, finding.values, "values"))
     if finding.advice:
         about = "What the dump supports; bytes that a change concerns, which is no promise of what it saves."

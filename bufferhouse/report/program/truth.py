@@ -152,7 +152,7 @@ def verdict_lines(numbers: Sequence[Record], run_name: str) -> list[str]:
     if any(one["why_text"] == _UNKNOWN_COMPILER for one in numbers):
         lines.append(
             f"Nothing says which compiler made the dump: bufferhouse runs set {printable(shell_word(run_name), 400)} "
-            "compiler=jaxlib compiler_version=… platform=cpu"
+            "compiler=… compiler_version=… platform=…"
         )
     return lines
 
