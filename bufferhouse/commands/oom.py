@@ -39,15 +39,15 @@ def oom(
 ) -> None:
     """Explain why a program did not fit: from the message in a log to the bytes of the dump and the line of code.
 
-    Exit 1 if something did not fit, or a line was not understood; 0 if there was nothing to explain. A failed
-    compilation writes its dump all the same: name its directory beside the log. For a run alone the messages that were
-    ingested with it are used.
+    Exit 1 if something did not fit, as a message or files beside a dump say, or a line was not understood; 0 if there
+    was nothing to explain. A failed compilation writes its dump all the same: name its directory beside the log. For a
+    run alone the messages that were ingested with it are used.
 
     Example: bufferhouse oom train.log /tmp/dumps/2026-11-23
     """
     from bufferhouse.messages.join import dumps
     from bufferhouse.messages.message import once
-    from bufferhouse.oom.finding import explain
+    from bufferhouse.oom.finding import explain, without_message
     from bufferhouse.report.oom.text import oom_text
     from bufferhouse.report.writing import check_page_path
 
@@ -65,8 +65,8 @@ def oom(
             "bufferhouse: no log is named, and none there is called like one: *.log, *.out, *.err, stderr.txt and so on"
         )
     messages, refused = _read(logs)
-    findings = []
-    if messages or (run is not None and not logs):
+    findings, candidates = [], []
+    if messages or held or (run is not None and not logs):
         with _connection(held, run, warehouse, wait, may_be_path=asked is None) as (con, named):
             if run is not None and not logs:
                 from bufferhouse.messages.rows import stored
@@ -74,21 +74,22 @@ def oom(
                 messages = stored(con, named.run_id)
             candidates = dumps(con, named and named.run_name) if con is not None else []
             findings = explain(con, once(messages), candidates)
+    silent = without_message(findings, candidates)
     deliver(
-        oom_text(findings, refused, output_format),
+        oom_text(findings, refused, output_format, silent),
         None,
-        lambda: _page(findings, refused, run or ", ".join(held) or "no dumps"),
+        lambda: _page(findings, refused, silent, run or ", ".join(held) or "no dumps"),
         html,
         output_format,
     )
-    if refused or any(one.message.is_failure for one in findings):
+    if refused or silent or any(one.message.is_failure for one in findings):
         raise typer.Exit(1)
 
 
-def _page(findings: list, refused: list, place: str) -> str:
+def _page(findings: list, refused: list, silent: list, place: str) -> str:
     from bufferhouse.report.oom.page import oom_page  # half a second to import
 
-    return oom_page(findings, refused, warehouse=place)
+    return oom_page(findings, refused, silent, warehouse=place)
 
 
 Logs = list[Any]

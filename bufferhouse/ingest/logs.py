@@ -172,8 +172,10 @@ def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record]) -> l
         return [f"{found.log.entry.path}: {counted(len(unplaced), 'warning')} of donations that JAX could not use, of "
                 f"one of {counted(len(names), 'run')}; name the run with --run"]  # fmt: skip
     elif unplaced or found.refused:
-        where = f"none of {counted(len(names), 'run')} near it" if names else "no run"
-        raise UsageError(f"{counted(len(unplaced), 'message')} about {where}; name the run with --run")
+        said = counted(len(unplaced), "message")
+        if not names:
+            raise UsageError(f"{said} about no run, as no dumps lie near; put the log beside the dumps of its run")
+        raise UsageError(f"{said} about none of {counted(len(names), 'run')} near it; name the run with --run")
     return []
 
 

@@ -75,6 +75,8 @@ def explain(
         finding = Finding(message, rules.capacity_bytes(message), rules.reproduce(message, joined.parts))
         finding.dump, finding.reason = joined.dump, joined.reason
         if joined.dump is None:
+            if message.is_failure and message.allocations:
+                finding.values = _listed(None, message, None)
             findings.append(finding)
             continue
         if message.dialect in ("T5", "T7"):
@@ -85,6 +87,13 @@ def explain(
             _take_apart(con, finding)
         findings.append(finding)
     return findings
+
+
+def without_message(findings: Iterable[Finding], candidates: Sequence[Record]) -> list[Record]:
+    """Return the dumps of programs that did not fit, as files beside them say, and that no failure here is about."""
+    said = {one.dump["dump_id"] for one in findings if one.dump and one.message.is_failure and one.doubt is None}
+    silent = {one["dump_id"]: one for one in candidates if one["did_not_fit"] and one["dump_id"] not in said}
+    return list(silent.values())
 
 
 def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding) -> str | None:
@@ -101,7 +110,7 @@ def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding) -> str | None:
         return f"it has no instruction {message.instruction}"
     if message.dialect == "T7" and message.shape and not join.has_named(con, message, dump_id):
         return f"it has no value {message.shape}"
-    if message.dialect in ("T8", "G1", "G2") and not join.has_allocation(con, message, dump_id):
+    if message.dialect in join.SIZES and not join.has_allocation(con, message, dump_id):
         return f"it has no allocation of {join.allocated(message)}"
     return None
 
@@ -116,7 +125,7 @@ def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
     if not finding.message.is_failure:
         return
     if finding.message.memory_space not in _DEFAULT:
-        finding.values = _of_the_kernel(con, finding.message, dump_id)
+        finding.values = _listed(con, finding.message, dump_id)
         return
     at_peak = ask(con, "oom_values", dump_id=dump_id, memory_space=0).records
     moments = Moments(read_space(con, dump_id))
@@ -135,13 +144,13 @@ def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
     finding.advice = _advice(con, finding, at_peak)
 
 
-def _of_the_kernel(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> list[Record]:
-    """Return what a message about VMEM or SMEM lists, with the line of code of its instruction from the dump."""
+def _listed(con: duckdb.DuckDBPyConnection | None, message: Message, dump_id: int | None) -> list[Record]:
+    """Return the allocations that a message lists, with the line of code of each instruction from its dump, if any."""
     listed = message.allocations or [None]
     found = []
     for one in listed[:VALUES]:
         name = (one and one.instruction) or message.instruction
-        known = ask(con, "oom_instruction", dump_id=dump_id, instruction=name or "").records
+        known = ask(con, "oom_instruction", dump_id=dump_id, instruction=name or "").records if con is not None else []
         size = one.size if one else next(
             (message.figure(name).printed for name in ("allocation", "scoped_size") if message.figure(name)), None
         )  # fmt: skip

@@ -21,7 +21,7 @@ SELECT
     CASE
         WHEN m.dialect IN ('T1', 'T2', 'T3', 'T3b', 'T3r') AND m.fault_text IS NULL
             THEN COALESCE(s.is_reproduced, FALSE) OR COALESCE(t.is_reproduced, FALSE)
-        WHEN m.dialect IN ('G1', 'G2') AND m.fault_text IS NULL THEN z.dump_id IS NOT NULL
+        WHEN m.dialect IN ('T8', 'G1', 'G2') AND m.fault_text IS NULL THEN z.dump_id IS NOT NULL
         ELSE n.dump_id IS NOT NULL
     END AS is_explained,  -- The dump explains the message.
     COALESCE(s.is_reproduced, FALSE) AS is_sum  -- The main figure is a sum of its bytes.

@@ -14,7 +14,7 @@ WITH sizes AS (
         ON m.run_id = t.run_id AND m.relative_path = t.relative_path AND m.message_number = t.message_number
     INNER JOIN staging.oom_figures AS f
         ON m.run_id = f.run_id AND m.relative_path = f.relative_path AND m.message_number = f.message_number
-    WHERE m.dialect IN ('G1', 'G2') AND f.figure_name = 'allocation'
+    WHERE m.dialect IN ('T8', 'G1', 'G2') AND f.figure_name = 'allocation'
 )
 
 SELECT DISTINCT

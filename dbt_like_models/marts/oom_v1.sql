@@ -29,6 +29,7 @@ SELECT
     j.dump_id,  -- The dump that it is about; null where none is known to be.
     f.relative_path,  -- Its file below the run's root.
     j.join_state,  -- joined, several fit as well, no dump, no dump of the module, or none explains it.
+    j.is_explained,  -- The message names the dump's module, or the dump explains it; else it may be another program's.
     n.figure_name AS needed_figure,  -- Which figure says what was needed.
     n.printed_text AS needed_text,  -- What was needed, as printed.
     n.figure_bytes AS needed_bytes,  -- The same in bytes; null where no rule reproduces it.

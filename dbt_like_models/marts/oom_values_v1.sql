@@ -35,9 +35,11 @@ SELECT
     v.start_position,  -- First position alive.
     v.end_position,  -- Last position alive, included.
     p.tag,  -- What an allocation that the message lists is for.
-    p.is_in_figure  -- The main figure of the message counts it.
+    p.is_in_figure,  -- The main figure of the message counts it.
+    j.is_explained  -- As in marts.oom: where it is not, the dump may be another program's.
 FROM parts AS p
 INNER JOIN staging.runs AS r ON p.run_id = r.run_id
+INNER JOIN intermediate.oom_joined AS j ON p.run_id = j.run_id AND p.message_id = j.message_id
 LEFT JOIN staging.hlo_values AS v ON p.dump_id = v.dump_id AND p.value_id = v.value_id
 LEFT JOIN staging.instruction_texts AS t
     ON v.dump_id = t.dump_id AND v.instruction_text_id = t.instruction_text_id

@@ -222,11 +222,16 @@ def test_files_beside_a_dump_say_that_it_did_not_fit(tmp_path):
     load(source, warehouse)
     said = "SELECT did_not_fit FROM marts.observations_v2"
     assert [(None,)] == rows(warehouse, said)
+    assert 0 == call("oom", run).code
     (dump,) = run.glob("*buffer-assignment.txt")
     module = dump.name.partition(".after_optimizations")[0]
     (run / f"{module}.oom_intermediate_module.txt").write_text("HloModule jit_f\n")
     again = load(source, warehouse)
     assert (0, 0, [(True,)]) == (again["code"], again["new"], rows(warehouse, said))
+    told = call("oom", run, "--format", "json")
+    [silent] = json.loads(told.out)["without_message"]
+    assert (1, str(dump)) == (told.code, silent["dump"])
+    assert call("oom", run).out.startswith("1 program did not fit\n")
     assert 1 == load(source, warehouse)["known"]
     assert [(2,)] == rows(warehouse, "SELECT COUNT(*) FROM raw.observations")
     assert 0 == call("verify", "--warehouse", warehouse).code
@@ -237,8 +242,9 @@ def test_a_dump_of_another_program_is_not_called_a_failure(tmp_path):
     source = run_of(tmp_path / "source", FITS)
     (source / "night.dump" / "stderr.txt").write_bytes(log(XENT).read_bytes())
     with in_memory([str(source)]) as con:
-        sql = "SELECT join_state, is_reproduced FROM marts.oom_v1 WHERE is_failure"
-        assert [("joined", False)] == con.execute(sql).fetchall()
+        sql = "SELECT join_state, is_reproduced, is_explained FROM marts.oom_v1 WHERE is_failure"
+        assert [("joined", False, False)] == con.execute(sql).fetchall()
+        assert [(False,)] == con.execute("SELECT DISTINCT is_explained FROM marts.oom_values_v1").fetchall()
         assert [(None,)] == con.execute("SELECT did_not_fit FROM marts.observations_v2").fetchall()
 
 

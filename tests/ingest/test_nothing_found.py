@@ -67,7 +67,7 @@ def test_a_run_that_nobody_describes_is_warned_about_once(warehouse, tmp_path):
     write_dumps(tmp_path / "run", [1])
     outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
     assert "run run: compiler or platform not known" in outcome.out
-    assert "bufferhouse runs set run compiler=jaxlib" in outcome.out
+    assert "bufferhouse runs set run compiler=…" in outcome.out
     write_dumps(tmp_path / "run", [2])
     assert "not known" not in call("ingest", tmp_path / "run", "--warehouse", warehouse).out
     (tmp_path / "other").mkdir()

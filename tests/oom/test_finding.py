@@ -145,7 +145,7 @@ def test_a_dump_that_does_not_explain_a_message_is_not_taken(con):
          "none of those there has an allocation of just 27.96GiB"),
         ("Out of memory allocating 4294967296 bytes.", "2 dumps fit as well: "),
         ("Attempting to reserve 13.48G at the bottom of memory. That was not possible. There are 12.84G free.",
-         "it names nothing by which one of those there could be told"),
+         "none of those there has an allocation of just 13.48G"),
     ],
 )  # fmt: skip
 def test_of_several_dumps_a_failure_at_run_time_is_of_the_one_with_its_allocation(con, said: str, expected: str):
@@ -487,6 +487,27 @@ def test_a_dump_without_an_allocation_of_the_size_is_doubted(con, said: str, dou
     data = io.BytesIO(f"RESOURCE_EXHAUSTED: Out of memory while trying to {said}".encode())
     [finding] = explain(con, list(read_messages(data)), held(con, "libtpu-0.0.33/kv"))
     assert (doubt, doubt is None) == (finding.doubt, bool(finding.values))
+
+
+@pytest.mark.parametrize(("size", "doubt"), [("8.00G", None), ("2.00G", "it has no allocation of 2.00G")])
+def test_a_failure_of_a_tpu_while_it_runs_is_about_an_allocation(con, size: str, doubt: str | None):
+    """So of several dumps about the one that has it; and it is said what was free."""
+    data = f"RESOURCE_EXHAUSTED: Attempting to allocate {size}. That was not possible. There are 3.12G free."
+    messages = list(read_messages(io.BytesIO(data.encode())))
+    [finding] = explain(con, messages, held(con, "libtpu-0.0.33/kv"))
+    assert (doubt, True) == (finding.doubt, "Free was 3.12G." in oom_text([finding], [], "table"))
+    [among] = explain(con, messages, held(con, "libtpu-0.0.33/kv", "libtpu-0.0.33/xent"))
+    assert (finding.dump if doubt is None else None) == among.dump
+
+
+def test_without_a_dump_the_message_is_told(tmp_path):
+    """All figures as they are printed, and the allocations that it lists, each with its bytes."""
+    path = log("libtpu-0.0.33/xent")
+    [finding] = explain(None, failures(path), [])
+    said = oom_text([finding], [], "table")
+    assert ["as printed"] == [line.split("  ")[-1].strip() for line in said.splitlines() if line.startswith("used ")]
+    assert [nominal(one.size) for one in finding.message.allocations][:10] == [one["bytes"] for one in finding.values]
+    assert "Allocations that the message lists\n" in said
 
 
 def test_a_line_that_is_not_understood_is_an_annotation(tmp_path):

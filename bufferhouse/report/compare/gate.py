@@ -23,6 +23,7 @@ _OFFENDERS = [
     Column("delta_bytes", "change", "change"),
     Column("change_ratio", "%", "share", rank=1),
     Column("change_said", "what changed", limit=60, is_whole=True, rank=2),
+    Column("guess", "pair", rank=3),
     Column("main_cause_said", "main cause", rank=3),
 ]
 _WHY = Column("why", "accepted because", rank=1)
@@ -80,11 +81,10 @@ def offender_records(comparison: Comparison, verdict: Verdict) -> list[Record]:
 
 
 def _columns(records: Sequence[Record]) -> list[Column]:
-    return (
-        [column for column in _OFFENDERS if column.name != "change_said" or any(row["change_said"] for row in records)]
-        if records
-        else []
-    )
+    if not records:
+        return []
+    empty = [name for name in ("change_said", "guess") if not any(row[name] for row in records)]
+    return [column for column in _OFFENDERS if column.name not in empty]
 
 
 def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> Record:

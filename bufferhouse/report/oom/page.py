@@ -5,21 +5,26 @@ from dataclasses import replace
 
 from bufferhouse.messages.message import Refused
 from bufferhouse.oom.finding import Finding
+from bufferhouse.query.statements import Record
 from bufferhouse.report.html.page import page
-from bufferhouse.report.oom.text import oom_sections, refused_section, title, told
+from bufferhouse.report.oom.text import oom_sections, refused_section, silent_section, title, told
 
 
-def oom_page(findings: Sequence[Finding], refused: Sequence[Refused], *, warehouse: str) -> str:
+def oom_page(
+    findings: Sequence[Finding], refused: Sequence[Refused], silent: Sequence[Record], *, warehouse: str
+) -> str:
     """Return the whole page; `warehouse` names what the dumps were taken from."""
+    name = title(findings, refused, silent)
     return page(
         "oom.html",
-        title(findings, refused),
+        name,
         {},
         warehouse=warehouse,
-        name=title(findings, refused),
+        name=name,
         findings=[
             [replace(section, name=f"{section.name}-{number}") for section in oom_sections(finding)]
             for number, finding in enumerate(told(findings), 1)
-        ],
+        ]
+        + ([[silent_section(silent)]] if silent else []),
         refused=refused_section(refused) if refused else None,
     )

@@ -7,12 +7,14 @@ from bufferhouse.messages.figures import printed as size_text
 from bufferhouse.messages.figures import shows
 from bufferhouse.messages.message import Refused
 from bufferhouse.oom.finding import Finding, record
+from bufferhouse.query.statements import Record
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable
 from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
 
+_MOST_SILENT = 10  # dumps that are named where no message is about them
 _BAR = 24  # characters for the capacity: twice as many and the line between fit a terminal of 80
 _SAID = {
     "T4": "The compiler gave up early, before it assigned buffers: there is no dump, and the figure is its estimate.",
@@ -49,11 +51,15 @@ _KERNEL = [
     Column("op_name", "op_name", limit=60),
     Column("source", "source", limit=60),
 ]
+_LISTED = [column for column in _KERNEL if column.name not in ("tag", "source")]
 _ADVICE = [Column("kind", "change"), Column("bytes", "concerns", "bytes"), Column("change", "how", limit=100)]
 
 
-def oom_text(findings: Sequence[Finding], refused: Sequence[Refused], form: str) -> str:
-    """Return findings as table, markdown, json, or github: annotations of a workflow."""
+def oom_text(findings: Sequence[Finding], refused: Sequence[Refused], form: str, silent: Sequence[Record] = ()) -> str:
+    """Return findings as table, markdown, json, or github: annotations of a workflow.
+
+    `silent` are the dumps of programs that did not fit and that no message is about.
+    """
     if form == "json":
         return plain_json(
             {
@@ -65,16 +71,35 @@ def oom_text(findings: Sequence[Finding], refused: Sequence[Refused], form: str)
                     }
                     for one in refused
                 ],
+                "without_message": [
+                    {"program": one["program_name"], "module": one["module_name"], "dump": one["source_uri"]}
+                    for one in silent
+                ],
             }
         )  # fmt: skip
     if form == "github":
         told_ones = [_annotation(one) for one in findings if one.message.is_failure]
-        told_ones += [annotation("error", one, title="bufferhouse oom") for one in _refused_lines(refused)]
+        others = [*_refused_lines(refused), *([_silent(silent)] if silent else [])]
+        told_ones += [annotation("error", one, title="bufferhouse oom") for one in others]
         return "\n".join(told_ones)
     sections = [section for finding in told(findings) for section in oom_sections(finding)]
     if refused:
         sections.append(refused_section(refused))
-    return report_text(title(findings, refused), sections, form)
+    if silent:
+        sections.append(silent_section(silent))
+    return report_text(title(findings, refused, silent), sections, form)
+
+
+def silent_section(silent: Sequence[Record]) -> Section:
+    """Return the programs that did not fit, as files beside their dumps say, and that no message is about."""
+    shown = [printable(one["source_uri"]) for one in silent[:_MOST_SILENT]]
+    more = len(silent) - len(shown)
+    return Section(_silent(silent), [*shown, *([f"and {counted(more, 'other')}"] if more else [])], name="silent")
+
+
+def _silent(silent: Sequence[Record]) -> str:
+    of_whom = printable(silent[0]["program_name"]) if len(silent) == 1 else counted(len(silent), "program")
+    return f"{of_whom} did not fit, as files beside the dump say, and no message here says by how much: name its log"
 
 
 def refused_section(refused: Sequence[Refused]) -> Section:
@@ -96,9 +121,11 @@ def told(findings: Sequence[Finding]) -> list[Finding]:
     return failures or list(findings)
 
 
-def title(findings: Sequence[Finding], refused: Sequence[Refused]) -> str:
+def title(findings: Sequence[Finding], refused: Sequence[Refused], silent: Sequence[Record] = ()) -> str:
     """Return what was found in one line."""
     failures = sum(one.message.is_failure for one in findings)
+    if not failures and silent:
+        return f"{counted(len(silent), 'program')} did not fit"
     if not failures and refused:
         return f"Whether a program did not fit is not known: {counted(len(refused), 'line')} not understood"
     if not failures:
@@ -156,17 +183,28 @@ def oom_sections(finding: Finding) -> list[Section]:
     if any(one.figure.name == "used" for one in unknown) and others:
         named = ", ".join(f"{one.name.removeprefix('program_')} {one.printed}" for one in others)
         lines.append(f"It has what the program takes besides, which is in no dump: {named}.")
+    # Without a dump the message is all there is; with one a figure that is neither reproduced nor denied says nothing.
+    shown = [one for one in finding.figures if one.is_reproduced or (finding.dump is None and one.found_bytes is None)]
     figures = [
-        {"name": one.figure.name, "printed": one.figure.printed, "bytes": one.size_bytes, "rule": one.rule}
-        for one in finding.figures
-        if one.is_reproduced and one.rule != "not counted"
+        {
+            "name": one.figure.name,
+            "printed": one.figure.printed,
+            "bytes": one.size_bytes,
+            "rule": one.rule or "as printed",
+        }
+        for one in shown
+        if one.rule != "not counted"
     ]
     sections = [Section(verdict(finding), lines, _FIGURES if figures else (), figures, "figures")]
     if not message.is_failure:
         return sections
     if finding.parts:
-        sections.append(Section("Where the bytes go", _bars_are(finding), _PARTS, _bars(finding), "parts"))
-    if finding.values and message.memory_space not in ("hbm", None):
+        columns = _PARTS if finding.capacity_bytes else _PARTS[:-1]  # there is no bar without it
+        sections.append(Section("Where the bytes go", _bars_are(finding), columns, _bars(finding), "parts"))
+    if finding.values and finding.dump is None and message.memory_space in ("hbm", None):
+        about = f"The first {len(finding.values)} of {len(message.allocations):,}, as the message has them."
+        sections.append(Section("Allocations that the message lists", [about], _LISTED, finding.values, "values"))
+    elif finding.values and message.memory_space not in ("hbm", None):
         about = "A buffer assignment does not hold what a kernel takes while it runs: this is what the message lists."
         sections.append(Section("Allocations of the kernel", [about], _KERNEL, finding.values, "values"))
     elif finding.values:
