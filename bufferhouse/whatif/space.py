@@ -246,12 +246,13 @@ class _Reads(NamedTuple):
 def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> _Reads:
     """Return when each value is read, and by what; of an instruction that only hands on what it reads nothing."""
     place = {value_id: row for row, value_id in enumerate(columns["value_id"])}
-    # A conditional, loop, sort or fusion may be the root, too: what it reads are no results.
-    given = zip(columns["instruction"], columns["kind"], columns["is_tuple"], columns["opcode"], strict=True)
+    # A conditional, loop or sort may be the root, too: what it reads is no result, nor is what its branches return.
+    given = zip(*(columns[name] for name in ("instruction", "kind", "is_tuple", "opcode", "end")), strict=True)
+    last = max(columns["end"], default=0)
     returning = {
         name
-        for name, kind, is_tuple, opcode in given
-        if kind == "output" and is_tuple and (opcode or _NUMBER.sub("", name)) == "tuple"
+        for name, kind, is_tuple, opcode, end in given
+        if kind == "output" and is_tuple and end == last and (opcode or _NUMBER.sub("", name)) == "tuple"
     }
     defining = {name for _, name, *_ in rows}
     uses: list[list[int | None]] = [[] for _ in place]
