@@ -308,20 +308,24 @@ class Plan:
         """
         pairs: dict[int, tuple[str, str]] = {}
         by_shape: dict[tuple[str, int], list[int]] = {}
-        c = self.space.columns
-        for row in self._donated:
+        by_size: dict[int, list[int]] = {}
+        c, place = self.space.columns, self.space.results
+        # Several leaves of one argument have its number, and stand in their order.
+        for row in sorted(self._donated, key=lambda row: (c["parameter"][row] or 0, c["value_id"][row])):
             size = self.space.allocations[c["allocation"][row]][1]
             by_shape.setdefault((array_shape(c["shape"][row]), size), []).append(row)
-        for shape, rows in by_shape.items():
-            # Several leaves of one argument have its number, and stand in their order.
-            rows.sort(key=lambda row: (c["parameter"][row] or 0, c["value_id"][row]))
-            place = self.space.results
-            outputs = sorted(self._outputs(*shape), key=lambda one: (place.get(one.row, 0), one.birth, one.allocation))
-            for row, output in zip(rows, outputs, strict=False):
-                noted = self._noted_count
+            by_size.setdefault(size, []).append(row)
+        outputs: dict[int, list[Output]] = {}
+        for one in sorted(self.space.outputs, key=lambda one: (place.get(one.row, 0), one.birth, one.allocation)):
+            if one.row not in self._unreturned:
+                outputs.setdefault(one.size_bytes, []).append(one)
+        for (shape, size), rows in by_shape.items():
+            own = [one for one in outputs.get(size, ()) if one.array_shape == shape]
+            for row, output in zip(rows, own, strict=False):
                 pairs[row] = self._judged(row, output)
-                if self._noted_count == noted:
-                    pairs[row] = self._judged_elsewhere(row, output, *pairs[row])
+                other = outputs[size][by_size[size].index(row)]
+                if other is not output:
+                    pairs[row] = self._judged_elsewhere(row, other, *pairs[row])
         self.applied = [
             one._replace(label=pairs[one.row][0], why=_IN_PLACE + pairs[one.row][1])
             if one.edit.kind == "donate" and one.row in pairs
@@ -329,31 +333,15 @@ class Plan:
             for one in self.applied
         ]
 
-    @property
-    def _noted_count(self) -> int:
-        """How much is noted that the compiler may have to place elsewhere."""
-        return len(self.copies) + len(self.displaced)
+    def _judged_elsewhere(self, row: int, other: Output, label: str, why: str) -> tuple[str, str]:
+        """Return how far to trust a donation where XLA chooses the output instead of JAX.
 
-    def _judged_elsewhere(self, row: int, output: Output, label: str, why: str) -> tuple[str, str]:
-        """Return how far to trust a donation where XLA may choose the output instead of JAX.
-
-        It does so in a program of several devices without `out_shardings`, and goes by bytes alone, in the order of the
-        results: one of another shape or type may come first. No dump says of how many devices its program is.
+        It does so in a program of several devices without `out_shardings`, and pairs parameters and results by bytes
+        alone, in their order (`OptimizeInputOutputBufferAlias`). No dump says of how many devices its program is.
         """
-        place = self.space.results
-        others = [
-            one
-            for one in self.space.outputs
-            if one.size_bytes == output.size_bytes
-            and one.array_shape != output.array_shape
-            and one.row not in self._unreturned
-        ]
-        for other in sorted(others, key=lambda one: (place.get(one.row, 0), one.birth, one.allocation)):
-            noted = self._noted_count
-            self._judged(row, other)
-            if self._noted_count > noted:
-                return "bound", why + _OTHER_OUTPUT
-        return label, why
+        noted = len(self.copies) + len(self.displaced)
+        self._judged(row, other)
+        return ("bound", why + _OTHER_OUTPUT) if len(self.copies) + len(self.displaced) > noted else (label, why)
 
     def _judged(self, row: int, output: Output) -> tuple[str, str]:
         """Return how far to trust that an output takes the place of a parameter, and why.

@@ -20,13 +20,12 @@ SELECT
     o.module_name,  -- Name of its module.
     o.program_name,  -- The same without what counts recompiles.
     o.compile_target,  -- cpu, tpu or a GPU architecture.
-    s.did_not_fit,  -- Files beside it say that its program did not fit; else null.
+    o.did_not_fit,  -- Its program did not fit, as files beside it or a message of its run say; else null.
     CAST(COALESCE(p.parameters, 0) AS BIGINT) AS parameters,  -- Bytes of entry parameters.
     CAST(COALESCE(p.temporaries, 0) AS BIGINT) AS temporaries,  -- Bytes of temporaries.
     CAST(COALESCE(p.outputs, 0) AS BIGINT) AS outputs,  -- Bytes of outputs that are not placed on parameters.
     CAST(COALESCE(p.shared, 0) AS BIGINT) AS shared,  -- Bytes of outputs that are.
     CAST(COALESCE(p.others, 0) AS BIGINT) AS others  -- Bytes of constants and thread-local allocations.
-FROM marts.observations_v1 AS o
-INNER JOIN staging.observations AS s ON o.run_id = s.run_id AND o.relative_path = s.relative_path
+FROM marts.observations_v2 AS o
 LEFT JOIN parts AS p ON o.dump_id = p.dump_id
 ORDER BY o.run_name, o.relative_path, o.dump_id

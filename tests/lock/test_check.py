@@ -63,13 +63,15 @@ def test_another_value_of_an_operation_is_no_change_of_its_shape():
 
 def test_a_value_without_an_operation_is_recognised_in_a_reshaped_program():
     """A copy that the compiler added is told by rank and type: of a larger batch it is the same one, and larger."""
-    [(key, entry)] = [one for one in lock_of("jaxlib-0.9.0").entries.items() if one[1].function == "jit_fft"]
+    [entry] = [one for one in lock_of("jaxlib-0.9.0").entries.values() if one.function == "jit_fft"]
     [space] = entry.spaces
     sides = []
     for number, (batch, size) in enumerate(((1000, 4_000_000), (1200, 4_800_000))):
         sites = [Site(size, "temp", 1, f"copy f32[{batch},1000]"), Site(400, "temp", 1, "copy f32[100]")]
         whole = replace(space, reserved_bytes=size + 400, occupied_peak_bytes=size + 400, sites=sites)
-        sides.append(Lock.of([replace(entry, spaces=[whole], program_id=number, parameters=[(1, f"f32[{batch},1000]")])]))
+        sides.append(
+            Lock.of([replace(entry, spaces=[whole], program_id=number, parameters=[(1, f"f32[{batch},1000]")])])
+        )
     [row] = hold(*sides).rows
     assert ("reshaped", [(LOGICAL_SIZE, 800_000)]) == (row.status, [cause[:2] for cause in row.causes])
 

@@ -344,7 +344,7 @@ def test_a_page_needs_its_folder(example_warehouse: Path, tmp_path: Path):
     assert str(tmp_path / "missing") in said.err
     said = call("report", "fleet", "--warehouse", example_warehouse, "--html", tmp_path)
     assert 2 == said.code
-    assert f"the page cannot be written to {tmp_path}: Is a directory" in said.err
+    assert f"--html {tmp_path}: expected a file, found a folder" in said.err
 
 
 def test_the_path_of_the_page_is_the_output(example_warehouse: Path, tmp_path: Path):

@@ -244,7 +244,7 @@ def test_the_first_result_of_its_shape_takes_the_place_of_a_parameter():
 def test_results_have_the_shapes_in_which_they_are_returned():
     """What is reshaped for nothing keeps the shape of its instruction in the dump, and JAX knows the other alone.
 
-    On several devices XLA may choose, which goes by bytes.
+    On several devices XLA may choose, which takes the first result of as many bytes.
     """
     values = [("parameter", 32, 0, LARGE), ("output", 32, 2, LARGE), ("output", 32, 3, LARGE)]
     operands = {1: [0], 2: [1]}
