@@ -133,15 +133,16 @@ def oom(place: Address, limits: Limits, run: str) -> Found:
     from bufferhouse.messages.join import dumps
     from bufferhouse.messages.message import once
     from bufferhouse.messages.rows import stored
-    from bufferhouse.oom.finding import explain
+    from bufferhouse.oom.finding import explain, without_message
     from bufferhouse.report.oom.text import oom_text
     from bufferhouse.warehouse.run_names import find
 
     with reading(place, is_long=True) as warehouse:
         named = find(warehouse.con, run)
         messages = once(stored(warehouse.con, named.run_id))
-        findings = explain(warehouse.con, messages, dumps(warehouse.con, named.run_name))
-        found = _told(oom_text(findings, [], "json"), warehouse.note)
+        candidates = dumps(warehouse.con, named.run_name)
+        findings = explain(warehouse.con, messages, candidates)
+        found = _told(oom_text(findings, [], "json", without_message(findings, candidates)), warehouse.note)
     if not findings:
         nothing = f"no log that was ingested with the run {named.run_name} has a message about memory"
         found["note"] = "; ".join(filter(None, [nothing, found["note"]]))
