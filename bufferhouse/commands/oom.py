@@ -74,7 +74,8 @@ def oom(
                 messages = stored(con, named.run_id)
             candidates = dumps(con, named and named.run_name) if con is not None else []
             findings = explain(con, once(messages), candidates)
-    silent = without_message(findings, candidates)
+    # Of logs that are named beside a run it has other failures, which its own logs tell.
+    silent = [] if run is not None and logs else without_message(findings, candidates)
     deliver(
         oom_text(findings, refused, output_format, silent),
         None,

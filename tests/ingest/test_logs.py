@@ -232,6 +232,10 @@ def test_files_beside_a_dump_say_that_it_did_not_fit(tmp_path):
     [silent] = json.loads(told.out)["without_message"]
     assert (1, str(dump)) == (told.code, silent["dump"])
     assert call("oom", run).out.startswith("1 program did not fit\n")
+    [(name,)] = rows(warehouse, "SELECT run_name FROM raw.runs")
+    (tmp_path / "other.log").write_text("step 1\n")
+    for words, code in (([name], 1), ([tmp_path / "other.log", "--run", name], 0)):
+        assert code == call("oom", *words, "--warehouse", warehouse).code
     assert 1 == load(source, warehouse)["known"]
     assert [(2,)] == rows(warehouse, "SELECT COUNT(*) FROM raw.observations")
     assert 0 == call("verify", "--warehouse", warehouse).code
