@@ -308,13 +308,15 @@ class Plan:
         """
         pairs: dict[int, tuple[str, str]] = {}
         by_shape: dict[tuple[str, int], list[int]] = {}
-        by_size: dict[int, list[int]] = {}
+        rank: dict[int, int] = {}  # among the donated parameters of as many bytes
+        counts: Counter[int] = Counter()
         c, place = self.space.columns, self.space.results
         # Several leaves of one argument have its number, and stand in their order.
         for row in sorted(self._donated, key=lambda row: (c["parameter"][row] or 0, c["value_id"][row])):
             size = self.space.allocations[c["allocation"][row]][1]
             by_shape.setdefault((array_shape(c["shape"][row]), size), []).append(row)
-            by_size.setdefault(size, []).append(row)
+            rank[row] = counts[size]
+            counts[size] += 1
         outputs: dict[int, list[Output]] = {}
         for one in sorted(self.space.outputs, key=lambda one: (place.get(one.row, 0), one.birth, one.allocation)):
             if one.row not in self._unreturned:
@@ -323,7 +325,7 @@ class Plan:
             own = [one for one in outputs.get(size, ()) if one.array_shape == shape]
             for row, output in zip(rows, own, strict=False):
                 pairs[row] = self._judged(row, output)
-                other = outputs[size][by_size[size].index(row)]
+                other = outputs[size][rank[row]]
                 if other is not output:
                     pairs[row] = self._judged_elsewhere(row, other, *pairs[row])
         self.applied = [
