@@ -45,7 +45,8 @@ def pair_up(before: Iterable[Dump], after: Iterable[Dump], reserved_bytes: Mappi
 
     Dumps of a program with equal content are paired first. The others are paired by size, the largest first: within a
     compile target, then across compile targets. A dump that still has no partner is compared with a content that the
-    other run has more often, as it may come from one of these. Dumps without any partner are new or gone.
+    other run has more often, as it may come from one of these; the largest of a compile target with the largest of the
+    other run, as these stand for the program in its history. Dumps without any partner are new or gone.
     """
 
     def by_size(dump: Dump) -> tuple:
@@ -62,6 +63,7 @@ def pair_up(before: Iterable[Dump], after: Iterable[Dump], reserved_bytes: Mappi
 
 def pairs_of_program(before: Sequence[Dump], after: Sequence[Dump]) -> Iterable[Pair]:
     """Yield the pairs of the dumps of one program, or of two that are taken for one; the largest dumps come first."""
+    largest = [{target: dumps[0] for target, dumps in _by(side, "compile_target").items()} for side in (before, after)]
     contents = {dump.dump_id: dump for dump in before}
     equal = [Pair(contents[dump.dump_id], dump, False) for dump in after if dump.dump_id in contents]
     yield from equal
@@ -78,8 +80,17 @@ def pairs_of_program(before: Sequence[Dump], after: Sequence[Dump]) -> Iterable[
     counts = [(pair, pair.after.dump_count - pair.before.dump_count) for pair in equal]
     yield from _in_order(before, [pair.after for pair, more in counts for _ in range(more)], is_ambiguous=True)
     yield from _in_order([pair.before for pair, more in counts for _ in range(-more)], after, is_ambiguous=True)
-    yield from (Pair(dump, None, is_ambiguous) for dump in before)
-    yield from (Pair(None, dump, is_ambiguous) for dump in after)
+    for dump in before:
+        partner = _largest(dump, *largest)
+        yield Pair(dump, partner, is_ambiguous or partner is not None)
+    for dump in after:
+        partner = _largest(dump, *reversed(largest))
+        yield Pair(partner, dump, is_ambiguous or partner is not None)
+
+
+def _largest(dump: Dump, own: Mapping[str | None, Dump], other: Mapping[str | None, Dump]) -> Dump | None:
+    """Return the largest dump of the other side for the largest of its own, by compile target; None for others."""
+    return other.get(dump.compile_target) if own[dump.compile_target] == dump else None
 
 
 def _in_order(before: list[Dump], after: list[Dump], *, is_ambiguous: bool = False) -> Iterable[Pair]:

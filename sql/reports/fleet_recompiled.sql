@@ -6,10 +6,10 @@ SELECT
     compile_target,  -- cpu, tpu or a GPU architecture.
     CAST(COUNT(DISTINCT run_id) AS BIGINT) AS run_count,  -- Runs that compiled it more than once into one folder.
     MAX(dump_count) AS dump_count,  -- Most compilations in one folder of a run.
-    MAX(signature_count) AS signature_count,  -- Most entry signatures in one folder of a run.
-    MAX(identical_count) AS identical_count,  -- Most compilations in one folder that gave a dump it had already.
-    ARG_MAX(run_name, (dump_count, run_id)) AS run_name,  -- A run with the most compilations; of several the one that came last.
-    MAX(largest_reserved_bytes) AS largest_reserved_bytes  -- Reserved bytes of memory space 0 of the largest of them.
+    ARG_MAX(signature_count, (dump_count, run_id, folder)) AS signature_count,  -- Entry signatures in that folder.
+    ARG_MAX(identical_count, (dump_count, run_id, folder)) AS identical_count,  -- Its compilations that gave a dump it had already.
+    ARG_MAX(run_name, (dump_count, run_id, folder)) AS run_name,  -- The run of that folder; of several the one that came last.
+    ARG_MAX(largest_reserved_bytes, (dump_count, run_id, folder)) AS largest_reserved_bytes  -- Of memory space 0 of the largest of them.
 FROM recompiled_folders
 GROUP BY program_name, compile_target
 ORDER BY dump_count DESC, largest_reserved_bytes DESC NULLS LAST, program_name ASC, compile_target ASC

@@ -47,11 +47,19 @@ def test_within_a_compile_target_before_across():
 
 
 def test_a_repeat_may_have_become_another_content():
-    """A program that a run has twice and the next in two contents has changed once; one that was seen once is new."""
+    """A program that a run has twice and the next in two contents has changed once; one that was seen once has not."""
     assert {(1, 1, False), (1, 2, True)} == paired([dump(1, count=2)], [dump(1), dump(2)])
     assert {(1, 1, False), (2, 1, True)} == paired([dump(1), dump(2)], [dump(1, count=2)])
-    assert {(1, 1, False), (None, 2, False)} == paired([dump(1)], [dump(1), dump(2)])
+    assert {(2, 2, False), (None, 1, False)} == paired([dump(2)], [dump(1), dump(2)])
     assert {(1, 1, False)} == paired([dump(1, count=9)], [dump(1)])
+
+
+def test_the_largest_of_both_runs_are_compared():
+    """A program that is compiled once more, larger, has grown, also where the content of before is still there."""
+    assert {(1, 1, False), (1, 2, True)} == paired([dump(1)], [dump(1), dump(2)])
+    assert {(1, 1, False), (2, 1, True)} == paired([dump(1), dump(2)], [dump(1)])
+    assert {(1, 1, False), (1, 9, True), (None, 5, False)} == paired([dump(1)], [dump(1), dump(5), dump(9)])
+    assert {(1, 1, False), (None, 2, False)} == paired([dump(1)], [dump(1), dump(2, target="sm_9.0")])
 
 
 DUMPS = st.lists(
@@ -63,13 +71,15 @@ DUMPS = st.lists(
 
 @given(DUMPS, DUMPS)
 def test_every_dump_is_in_a_pair(before: list[Dump], after: list[Dump]):
-    """Each once, where no content is repeated; turned round, the pairs are turned round; as many as can be are made."""
+    """Once, but for the largest of a target; turned round, the pairs are turned round; as many as can be are made."""
     found = pair_up(before, after, {})
-    assert Counter(before) == Counter(pair.before for pair in found if pair.before)
-    assert Counter(after) == Counter(pair.after for pair in found if pair.after)
+    for side, paired_ones in ((before, [pair.before for pair in found]), (after, [pair.after for pair in found])):
+        counts = Counter(filter(None, paired_ones))
+        assert set(side) == counts.keys()
+        assert all(count <= 2 for count in counts.values())
     back = pair_up(after, before, {})
     assert {(pair.before, pair.after) for pair in found} == {(pair.after, pair.before) for pair in back}
     for program in (1, 2):
         sides = [[one for one in side if one.program_id == program] for side in (before, after)]
         full = [pair for pair in found if pair.any.program_id == program and pair.before and pair.after]
-        assert min(map(len, sides)) == len(full)
+        assert min(map(len, sides)) <= len(full) <= max(map(len, sides))

@@ -36,10 +36,12 @@ _PEAKS = ("before_peak_position", "after_peak_position", *Peaks._fields[2:])
 def program_records(rows: Sequence[Compared], relevant: Threshold, sides: Sequence[Record]) -> list[Record]:
     """Return a record for each of the rows, in their order; within a status relevant changes come first.
 
-    `sides` are the records of `compare_runs`: where a run has no dump, nothing is called new or gone.
+    `sides` are the records of `compare_runs`: where a run has no dump, nothing is called new or gone. What is new or gone
+    is a further dump (`is_further_dump`) where both runs have the program.
     """
     empty = [side["side"] for side in sides if not side["dump_count"]]
     labels = _labels([row.pair for row in rows])
+    both = _programs_of("before", rows) & _programs_of("after", rows)
     ranks: defaultdict[tuple, int] = defaultdict(int)
     records = []
     for row in sorted(rows, key=lambda row: not _is_relevant(row, relevant)):
@@ -58,6 +60,7 @@ def program_records(rows: Sequence[Compared], relevant: Threshold, sides: Sequen
                 "program_label": labels[row.pair],
                 "reason": reason,
                 "is_ambiguous": row.pair.is_ambiguous,
+                "is_further_dump": None in row.pair[:2] and row.pair.any.program_id in both,
                 "has_same_content": _has_same_content(row),
                 "is_relevant": _is_relevant(row, relevant),
                 **_sides(row.pair),
@@ -73,6 +76,10 @@ def program_records(rows: Sequence[Compared], relevant: Threshold, sides: Sequen
             }
         )
     return records
+
+
+def _programs_of(side: str, rows: Sequence[Compared]) -> set[int]:
+    return {dump.program_id for row in rows if (dump := getattr(row.pair, side))}
 
 
 def _is_relevant(row: Compared, relevant: Threshold) -> bool:

@@ -165,6 +165,8 @@ def _status_section(comparison: Comparison, space: Record, status: str, exact: b
     if status == "changed":
         grew = f"{counted(space['risen_count'], 'program')} grew, {space['fallen_count']:,} shrank"
         lines = [f"{grew}; relevant changes first, then by size."]
+    if further := sum(row["is_further_dump"] for row in rows):
+        lines = [f"{counted(further, 'further dump')} of programs that both runs have."]
     if status in CHANGES:
         lines = [_JOINED_LINES[status]]
         columns = with_guesses(columns, rows)
@@ -267,14 +269,15 @@ def _alone_in_a_part(comparison: Comparison) -> list[str]:
     """Return the sentence about programs that only one of two parts has; nothing for whole runs."""
     sides = (comparison.before, comparison.after)
     alone = [
-        {row["program_label"] for row in comparison.programs if row["status"] == status} for status in ("gone", "new")
+        {row["program_id"] for row in comparison.programs if row["status"] == status and not row["is_further_dump"]}
+        for status in ("gone", "new")
     ]
     if not any(side.get("part") for side in sides) or not any(alone):
         return []
     said = " and ".join(
-        f"{counted(len(labels), 'program')} of {_name(side)}"
-        for labels, side in zip(alone, sides, strict=True)
-        if labels
+        f"{counted(len(program_ids), 'program')} of {_name(side)}"
+        for program_ids, side in zip(alone, sides, strict=True)
+        if program_ids
     )
     return [f"Without a partner on the other side: {said}."]
 
@@ -285,6 +288,13 @@ def device_notes(comparison: Comparison) -> list[str]:
     if all(kinds) and kinds[0] != kinds[1]:
         said = " → ".join(printable(kind, 60) for kind in kinds)
         return [f"The runs are of two kinds of device, {said}: what differs may be the device and not the program."]
+    targets = [
+        {row[f"{side}_compile_target"] for row in comparison.programs if row[f"{side}_compile_target"]}
+        for side in ("before", "after")
+    ]
+    if all(targets) and not targets[0] & targets[1]:
+        said = " → ".join(", ".join(sorted(printable(target, 30) for target in side)) for side in targets)
+        return [f"The dumps are for other targets, {said}: what differs may be the device and not the program."]
     if comparison.device_facts:
         unknown = "Neither run says" if not any(kinds) else "One of the runs does not say"
         return [

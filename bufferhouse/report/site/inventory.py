@@ -175,6 +175,21 @@ class Inventory:
         """The address of each step, by its run_ids."""
         return {step.key: address for address, step in self.steps.items()}
 
+    def is_first(self, program_id: int, platform: str | None, run: Record) -> bool:
+        """Return whether no run before has a program on this platform, of the track and device of `run`."""
+        found = self._first_seen.get((program_id, platform, run["track"], run["device_kind"]))
+        return found is None or found >= run["run_order"]
+
+    @cached_property
+    def _first_seen(self) -> dict[tuple, int]:
+        """The run_order of the first run that has a program."""
+        found: dict[tuple, int] = {}
+        for point in self.points:
+            key = (point.program_id, point.platform, point.track, point.device_kind)
+            order = self.run_of[point.run_id]["run_order"]
+            found[key] = min(order, found.get(key, order))
+        return found
+
     def _followers(self) -> Iterable[tuple[Point, Point]]:
         return (
             (before, after)

@@ -48,8 +48,16 @@ class Steps:
                 del manifest.pages[address]
 
     def movers(self, address: str) -> list[Record]:
-        """Return what moved in a step whose page was made, the biggest first: records with the columns of `MOVER`."""
-        return self._movers[address]
+        """Return what moved in a step whose page was made, the biggest first: records with the columns of `MOVER`.
+
+        A program that an earlier run of the track had is back, not new: its step from that run says what moved.
+        """
+        run = self._inventory.steps[address].after
+        return [
+            row
+            for row in self._movers[address]
+            if row["status"] != "new" or self._inventory.is_first(row["program_id"], row["platform"], run)
+        ]
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
         """Yield the pages, one comparison after the other."""
@@ -114,7 +122,8 @@ class Steps:
 
 
 def _is_mover(row: Record) -> bool:
-    return bool(row["delta_bytes"]) or row["status"] in (*CHANGES, "new", "gone")
+    is_other_program = row["status"] in (*CHANGES, "new", "gone") and not row["is_further_dump"]
+    return bool(row["delta_bytes"]) or is_other_program
 
 
 def _stable(runs: Answer) -> Answer:

@@ -167,8 +167,9 @@ def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]], room: int
     )  # what must not be cut first
     widths = {i: natural[i] for i in kept}
     room -= sum(natural[i] for i in kept if i not in texts) + _GAP * (len(kept) - 1)
-    for count, i in enumerate(texts):  # the narrowest first: what it leaves is for the others
-        share = room if columns[i].is_whole else room // (len(texts) - count)
+    for count, i in enumerate(texts, 1):  # the narrowest first: what it leaves is for the others
+        least = sum(min(natural[other], _NARROWEST_TEXT) for other in texts[count:])
+        share = room - least if columns[i].is_whole else room // (len(texts) - count + 1)
         widths[i] = min(natural[i], max(share, 1))
         room -= widths[i]
     return widths
