@@ -1,0 +1,101 @@
+"""What moved, as the index of a site says it: the same as the histories, the comparisons and the gate say."""
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bufferhouse.paths import CHECKOUT
+from bufferhouse.report.site.site import Wishes, build_from
+from bufferhouse.report.site.target import target_of
+from tests.command_line import call
+
+FLEET = CHECKOUT / "examples" / "fleet"
+
+
+def dump_of(run: str, program: str) -> Path:
+    """The dump of a program in a run of the example fleet."""
+    [path] = (FLEET / run).glob(f"*.{program}.*-buffer-assignment.txt")
+    return path
+
+
+CNN, LATER_CNN = (dump_of(run, "jit_cnn_train_step") for run in ("jaxlib-0.4.38", "jaxlib-0.6.0"))
+FFT = dump_of("jaxlib-0.4.38", "jit_fft")
+
+
+@pytest.fixture
+def ingested(warehouse: Path, tmp_path: Path):
+    """A function that loads runs, a day each: the dumps of each run, and labels of all."""
+
+    def ingested(runs: list[list[Path]], **labels: str) -> Path:
+        for day, dumps in enumerate(runs, 1):
+            folder = tmp_path / f"r{day}"
+            folder.mkdir()
+            for number, dump in enumerate(dumps):
+                (folder / f"module_{number:04}.{dump.name.split('.', 1)[1]}").write_bytes(dump.read_bytes())
+            facts = {"started_at": f"2026-01-0{day}T00:00:00Z", **labels}
+            words = [word for name, fact in facts.items() for word in ("--label", f"{name}={fact}")]
+            assert 0 == call("ingest", folder, *words, "--warehouse", warehouse).code
+        return warehouse
+
+    return ingested
+
+
+def movers_of(warehouse: Path, folder: Path) -> list[tuple]:
+    """The rows of the index: program, kind, bytes and run."""
+    with duckdb.connect(str(warehouse), read_only=True) as con:
+        build_from(con, target_of(str(folder)), Wishes())
+    answer = json.loads((folder / "index.json").read_text())["answers"]["movers"]
+    rows = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
+    return [(row["program_name"], row["kind"], row["delta_bytes"], row["run_name"]) for row in rows]
+
+
+def history_of(warehouse: Path, program: str) -> list[int | None]:
+    """The changes of a program from run to run."""
+    with duckdb.connect(str(warehouse), read_only=True) as con:
+        rows = con.execute(
+            "SELECT reserved_change_bytes FROM marts.program_history_v2 WHERE program_name = ? ORDER BY run_number",
+            [program],
+        ).fetchall()
+    return [change for (change,) in rows]
+
+
+def test_a_program_that_is_compiled_once_more_and_larger_has_grown(ingested, tmp_path: Path):
+    """In its history, the comparison, the gate and the index, though the dump of before is still there."""
+    warehouse = ingested([[CNN], [CNN, LATER_CNN]], platform="cpu")
+    [_, change] = history_of(warehouse, "jit_cnn_train_step")
+    assert change > 1 << 20
+    assert [("jit_cnn_train_step", "regression", change, "r2")] == movers_of(warehouse, tmp_path / "site")
+    words = ("compare", "r1", "r2", "--warehouse", warehouse)
+    rows = json.loads(call(*words, "--format", "json").out)["programs"]
+    assert [0, change] == sorted(row["delta_bytes"] for row in rows)
+    assert 1 == call(*words, "--fail-over", "1%").code
+    assert 0 == call("compare", "r2", "r1", "--warehouse", warehouse, "--fail-over", "1%").code
+
+
+def test_a_further_dump_is_no_new_program(ingested, tmp_path: Path):
+    """Nor is one that is missing a program that is gone: the comparison says so, the index says nothing."""
+    warehouse = ingested([[LATER_CNN], [CNN, LATER_CNN], [LATER_CNN]], platform="cpu")
+    assert [None, 0, 0] == history_of(warehouse, "jit_cnn_train_step")
+    assert [] == movers_of(warehouse, tmp_path / "site")
+    for runs, heading in ((("r1", "r2"), "New in"), (("r2", "r3"), "Gone from")):
+        told = call("compare", *runs, "--warehouse", warehouse).out
+        assert f"{heading} cpu, memory space 0 (default)\n1 further dump of programs that both runs have." in told
+
+
+def test_a_program_that_comes_back_is_not_new(ingested, tmp_path: Path):
+    """It was gone in the run that lacks it, and what it takes since is compared with what it took before."""
+    warehouse = ingested([[CNN, FFT], [FFT], [LATER_CNN, FFT]], platform="cpu")
+    [_, change] = history_of(warehouse, "jit_cnn_train_step")
+    expected = {("jit_cnn_train_step", "regression", change, "r3"), ("jit_cnn_train_step", "gone", None, "r2")}
+    assert expected == set(movers_of(warehouse, tmp_path / "site"))
+
+
+def test_runs_of_two_platforms_are_no_step_where_only_their_dumps_say_so(ingested, tmp_path: Path):
+    """Each platform is a track of its own; who compares the two all the same is told."""
+    runs = ("tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33", "jaxlib-0.8.0")
+    warehouse = ingested([[dump_of(run, "jit_transformer2_fwd")] for run in runs])
+    assert [] == movers_of(warehouse, tmp_path / "site")
+    told = call("compare", "r1", "r2", "--warehouse", warehouse).out
+    assert "The dumps are for other targets, tpu → cpu: what differs may be the device and not the program." in told
