@@ -91,7 +91,7 @@ def lock(
     A check needs no accelerator: XLA compiles ahead of time. Exit 1 if a program grew, is not in the file, or has
     a dump that cannot be read.
 
-    Example: bufferhouse lock --check /tmp/dumps --format github --comment comment.md
+    Example: bufferhouse lock --check /tmp/dumps --comment comment.md
     """
     from bufferhouse.lock.file import Mendable, held, read_mendable, updated, write_lock
 

@@ -79,7 +79,7 @@ def report_program(
 ) -> None:
     """Show one program of one run: its memory over the schedule, the values at its peak, and its bytes by kind.
 
-    Example: bufferhouse report program jit_cnn_train_step --run latest --html program.html
+    Example: bufferhouse report program jit_cnn_train_step --html program.html
     """
     if truth:
         _report_truth(program, run, warehouse, source, html, output_format, exact=exact, wait=wait)

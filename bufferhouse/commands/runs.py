@@ -64,7 +64,7 @@ def runs_set(
 ) -> None:
     """Set facts of a run: columns of raw.runs, or labels of your own as label.NAME=VALUE.
 
-    Example: bufferhouse runs set jaxlib-0.9.0 platform=cpu track=release label.team=vision
+    Example: bufferhouse runs set jaxlib-0.9.0 platform=cpu label.team=vision
     """
     from bufferhouse.warehouse.runs import set_facts
 

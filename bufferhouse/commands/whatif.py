@@ -62,7 +62,7 @@ def whatif(
     Each edit is labelled exact, bound or estimate, and says why. The page has the map before and after. Exit 1 if
     --fit finds no set of edits that fits.
 
-    Example: bufferhouse whatif jit_cnn_train_step --edit remat:conv_general_dilated.5 --edit shrink:wrapped_iota:s8
+    Example: bufferhouse whatif jit_cnn_train_step --edit shrink:wrapped_iota:s8
     """
     from bufferhouse.report.whatif.data import read_change
     from bufferhouse.report.whatif.text import change_text

@@ -29,10 +29,11 @@ SHOWN = (
 
 
 def example_of(name: str) -> str:
-    """Return the example in the help of a verb."""
-    lines = (VERBS[name].help or "").splitlines()
-    (example,) = [line.removeprefix("Example: ") for line in lines if line.startswith("Example: ")]
-    return example
+    """Return the example in the help of a verb, which stands on one line: two would be copied as two calls."""
+    lines = [line.strip() for line in call(*name.split()[1:], "--help").out.splitlines()]
+    (place,) = [number for number, line in enumerate(lines) if line.startswith("Example: ")]
+    assert "" == lines[place + 1]
+    return lines[place].removeprefix("Example: ")
 
 
 @pytest.mark.parametrize("name", VERBS)
