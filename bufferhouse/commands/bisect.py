@@ -65,7 +65,7 @@ def bisect(
     Each compilation is a run of the warehouse, and is known the next time. Releases that cannot be installed, or whose
     compilation fails, are skipped, and listed. Exit 1 if nothing moved.
 
-    Example: bufferhouse bisect jit_f --good 0.7.1 --bad 0.8.3 -- python compile_it.py
+    Example: bufferhouse bisect jit_f --good 0.7.1 --bad 0.8.3 -- python3 job.py
     """
     from bufferhouse.bisect.environments import Environments
     from bufferhouse.bisect.points import Asked, Points
