@@ -1,7 +1,7 @@
 """Edits of values, as people write them: `free:fusion.3`, `shrink:dot.1:bf16`, `shard:*:2@0`; or as a TOML file."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -192,10 +192,13 @@ def phase(edit: Edit) -> int:
     return next(number for number, kinds in enumerate(PHASES) if edit.kind in kinds)
 
 
-def in_order(edits: Iterable[tuple[Edit, list[int]]]) -> list[tuple[Edit, list[int]]]:
+def in_order(
+    edits: Iterable[tuple[Edit, list[int]]], argument: Callable[[int], tuple]
+) -> list[tuple[Edit, list[int]]]:
     """Return edits, each with its rows, in the order in which they are applied, in whatever order they come.
 
-    What names one value comes before groups, which take what it left.
+    What names one value comes before groups, which take what it left. Of one kind they come in the order of
+    `argument`, the place of a row among the arguments: JAX gives donated ones their outputs in that order.
     """
 
     def place(one: tuple[Edit, list[int]]) -> tuple:
@@ -203,6 +206,6 @@ def in_order(edits: Iterable[tuple[Edit, list[int]]]) -> list[tuple[Edit, list[i
         number = phase(edit)
         # A narrower type comes after a wider one, so each takes bytes off.
         bits = parse_shape(f"{edit.dtype}[]").element_bits or 0 if edit.dtype else 0
-        return number, len(rows) != 1, PHASES[number].index(edit.kind), -bits, rows, str(edit)
+        return number, len(rows) != 1, PHASES[number].index(edit.kind), -bits, list(map(argument, rows)), str(edit)
 
-    return sorted(edits, key=place)
+    return sorted(((edit, sorted(rows, key=argument)) for edit, rows in edits), key=place)

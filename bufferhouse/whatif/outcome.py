@@ -126,10 +126,10 @@ def after(plan: Plan, packing: Packing | None = None, copied: Packing | None = N
     low, high = packing.low_bytes, packing.high_bytes
     if is_untouched(plan):
         low = high
-    if plan.fading or plan.prefetched:
+    if plan.fading or plan.prefetched or plan.guests:
         left = plan.without_fading()
         low = min(low, lower_bound(left, plan.space.alignment))
-        if plan.is_less:  # temporaries may stand in outputs, where what stood there before is gone
+        if plan.is_less or plan.guests:  # temporaries may stand in outputs, where what stood there before is gone
             low = min(low, max(timeline(left).peak - other, 0))
     if plan.needs_place:
         low = min(low, packing.low_bytes)

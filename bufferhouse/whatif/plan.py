@@ -28,6 +28,12 @@ _NOT_AGAIN = {
     *("send-done", "rng", "rng-bit-generator", "get-tuple-element", "async-start", "async-update", "async-done"),
     *("copy-start", "copy-done", "partition-id", "replica-id"),
 }
+# Instructions, and operations of fusions, whose result never takes the place of an operand.
+_NOT_IN_PLACE = {
+    *("dot_general", "conv_general_dilated"),
+    *("dot", "convolution", "fft", "custom-call", "reduce", "reduce-window", "select-and-scatter", "gather"),
+    *("concatenate", "pad", "transpose", "reverse", "slice", "dynamic-slice", "broadcast", "cholesky", "iota"),
+}
 # What a TPU copies with, from one memory space to another; their tables stand 16 KiB apart.
 _PREFETCHES = {"copy-start", "slice-start", "async-start"}
 TABLE_BYTES = 1 << 15  # of what is fetched, and of what is written back
@@ -65,6 +71,7 @@ class Plan:
         self.copies: list[tuple[int, int, int, int]] = []
         self.displaced: list[int] = []  # rows that stand in an output, and may have to stand elsewhere
         self.fading: list[int] = []  # rows that a compiler could do without altogether
+        self.guests: list[int] = []  # rows that may take the place of a donated parameter when they are born
         self.is_less = False  # whether results are dropped
         self.fading_bytes = 0  # of constants that a compiler could do without then
         self.prefetched: list[int] = []  # rows that a TPU may fetch or write in another way than it did
@@ -117,7 +124,7 @@ class Plan:
             UsageError: an edit names nothing, or a value that cannot be edited so.
         """
         given = [(edit, [] if edit.kind == "reschedule" else chosen(self.space, edit)) for edit in edits]
-        steps, done = in_order(given), len(self.applied)
+        steps, done = in_order(given, self._argument), len(self.applied)
         self._unreturned.update(row for edit, rows in steps if edit.kind in ("free", "remove") for row in rows)
         self._note_reads(steps)
         for edit, rows in steps:
@@ -301,6 +308,10 @@ class Plan:
         self._note_prefetch(row)
         return "bound", _IN_PLACE  # `_judge_donations` says more when all of them are known
 
+    def _argument(self, row: int) -> tuple[int, int]:
+        """Return the place of a parameter among the arguments: leaves of one have its number, and stand in order."""
+        return self.space.columns["parameter"][row] or 0, self.space.columns["value_id"][row]
+
     def _judge_donations(self) -> None:
         """Label the donations, and note what the compiler may have to place elsewhere.
 
@@ -311,8 +322,7 @@ class Plan:
         rank: dict[int, int] = {}  # among the donated parameters of as many bytes
         counts: Counter[int] = Counter()
         c, place = self.space.columns, self.space.results
-        # Several leaves of one argument have its number, and stand in their order.
-        for row in sorted(self._donated, key=lambda row: (c["parameter"][row] or 0, c["value_id"][row])):
+        for row in sorted(self._donated, key=self._argument):
             size = self.space.allocations[c["allocation"][row]][1]
             by_shape.setdefault((array_shape(c["shape"][row]), size), []).append(row)
             rank[row] = counts[size]
@@ -355,6 +365,11 @@ class Plan:
         before = space.before(c["instruction"][output.row])
         is_behind = before is not None and before.issuperset(space.readers[row])
         stood = [one for one in space.held[output.allocation] if one != output.row]
+        guests = self._guests(row, birth)
+        self.guests += guests
+        beside = [one for one in stood if not self._is_behind(one, row)]
+        if not is_behind or birth <= last or beside:
+            self._note_table(output.row)
         if not is_behind or birth <= last:
             # Nothing hinders the compiler to copy it before all else.
             self.copies.append((row, c["start"][row], self._read_until(row, max(birth, last)), min(birth, last) - 1))
@@ -366,11 +381,56 @@ class Plan:
         if output.birth <= last:
             self.displaced += stood
             return "bound", "but what stands there before lives beside it, and needs another place"
+        if beside:
+            # A compiler decides on copies before it has a schedule: in the next one these may come first.
+            self.displaced += beside
+            return "bound", "but what stands there before may live beside it, and need another place"
         if self._tables:
             return "bound", "born behind its last use; the compiler may fetch into VMEM anew"
+        if guests:
+            return "bound", "born behind its last use, and a temporary may stand there before"
         if space.arena_count > 1:
             return "bound", "born behind its last use; the compiler may place temporaries anew"
         return "exact", "born behind its last use, and there are no temporaries to place anew"
+
+    def _note_table(self, row: int) -> None:
+        """Note the table of an instruction of several results, one of which is copied: the copies have their own."""
+        c = self.space.columns
+        for one in self._values_of[c["instruction"][row]]:
+            table = (one, c["start"][one], c["end"][one], c["end"][one])
+            if c["is_tuple"][one] and c["role"][one] == "output" and table not in self.copies:
+                self.copies.append(table)
+
+    def _is_behind(self, row: int, parameter: int) -> bool:
+        """Return whether a value is computed from all that reads a parameter: then it is born behind its last use."""
+        before = self.space.before(self.space.columns["instruction"][row])
+        return before is not None and before.issuperset(self.space.readers[parameter])
+
+    def _guests(self, row: int, birth: int) -> list[int]:
+        """Return the temporaries that may stand in the place of a donated parameter before its output is born.
+
+        A value may take the place of an operand of as many bytes, of a parameter only where that is donated
+        (`HloDataflowAnalysis::CanShareOperandBufferWithUser`).
+        """
+        space, c = self.space, self.space.columns
+        size, found, left = space.allocations[c["allocation"][row]][1], [], [row]
+        while left:
+            for reader in space.readers[left.pop()]:
+                for one in self._values_of.get(reader, ()):
+                    is_alike = c["role"][one] == ARENA and c["size_bytes"][one] == size and c["end"][one] <= birth
+                    operations = {c["opcode"][one], (c["op_name"][one] or "").rpartition("/")[2]}
+                    if is_alike and one not in found and not operations & _NOT_IN_PLACE:
+                        found.append(one)
+                        left.append(one)
+        return found
+
+    @cached_property
+    def _values_of(self) -> dict[str, list[int]]:
+        """The rows of each instruction."""
+        found: dict[str, list[int]] = {}
+        for row, instruction in enumerate(self.space.columns["instruction"]):
+            found.setdefault(instruction, []).append(row)
+        return found
 
     @cached_property
     def _temporaries(self) -> list[int]:
@@ -402,7 +462,7 @@ class Plan:
         fitting = self._outputs(shape, size)
         left = [one for one in fitting if self.fixed[one.allocation] == one.size_bytes]
         if not left:
-            why = "left that could take its place: others do" if fitting else _NO_OUTPUT
+            why = _OUTPUTS_TAKEN.format(counted(len(fitting), "output")) if fitting else _NO_OUTPUT
             raise self.refused(edit, row, f"has no output {why}")
         return min(left, key=lambda one: (one.birth <= last, one.birth, one.allocation))
 
@@ -595,9 +655,13 @@ class Plan:
             self.prefetched.append(row)
 
     def without_fading(self) -> Slots:
-        """Return the slots without the values that the compiler may do without."""
+        """Return the slots without the values that the compiler may do without, guests in the place of their hosts."""
         fading = [*self.fading, *(self._tables if self.prefetched else ())]
         found, gone = self.slots.copy(), {at for row in fading for at in self._rows.get(row, ())}
+        for row in self.guests:  # at that moment what they take the place of is read for the last time, in the same bytes
+            for at in self._rows.get(row, ()):
+                found.start[at] += 1
+                gone |= {at} if found.start[at] > found.end[at] else set()
         found.keep(at for at in range(len(found.value)) if at not in gone)
         return found
 
@@ -643,6 +707,9 @@ _ADDRESS = 8  # bytes
 _IN_PLACE = "an output of its shape takes its place, "
 _OTHER_OUTPUT = (
     "; on several devices without out_shardings XLA may place another output of as many bytes there, with a copy"
+)
+_OUTPUTS_TAKEN = (
+    "left: arguments before it take the {} of its shape; JAX ignores this donation, with a warning: leave it out"
 )
 _NO_OUTPUT = (
     "of its shape that could take its place; JAX takes one of as many elements from 0.8 on, which is not computed here"
