@@ -8,12 +8,16 @@ from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.report.text.figures import human_bytes
 from bufferhouse.whatif.edits import read_edit
 from bufferhouse.whatif.outcome import Outcome, before, compute
+from bufferhouse.whatif.plan import NoCandidate
 from bufferhouse.whatif.space import Space, read_space
 from tests.command_line import CHECKOUT, call
 
 DROPPED = CHECKOUT / "tests" / "data" / "dropped"
 RESULTS = {"sort": [1], "dots": [0], "loop": [0], "chain": [0, 2], "grad": [1]}
-DONATED = [("cpu", "base", "bound"), ("tpu", "base", "bound"), ("cpu", "apart", "exact"), ("cpu", "sharded", "bound")]
+DONATED = [
+    *(("cpu", "base", "bound"), ("tpu", "base", "bound"), ("cpu", "apart", "exact"), ("cpu", "sharded", "bound")),
+    *(("cpu", program, "bound") for program in ("zeros", "scanned", "ranks", "sorted_pair")),
+]
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +47,24 @@ def test_a_program_that_returns_less_is_between_the_bounds(spaces, program):
 
 @pytest.mark.parametrize(("build", "program", "label"), DONATED)
 def test_a_donation_is_between_the_bounds(spaces, build, program, label):
-    """A copy may be read late, a TPU fetches in another way, and on several devices XLA chooses: none is exact."""
+    """What may come first is copied, a TPU fetches in another way, on several devices XLA chooses: none is exact.
+
+    What stood in the place of the output may have to stand elsewhere, and temporaries may take that of the parameter.
+    """
     found = compute(spaces[build, program], [read_edit("donate:parameter=0")])
     truth = spaces[build, "donated" if program == "base" else f"{program}_donated"]
     check(found, truth)
     assert [label] == [one.label for one in found.applied]
     if label == "exact":
         assert before(truth).reserved_high_bytes == found.after.reserved_low_bytes == found.after.reserved_high_bytes
+
+
+def test_the_order_of_jax_says_which_donation_is_left_over(spaces):
+    """In whatever order they are given: JAX serves arguments in theirs, and ignores the last of three for two."""
+    edits = [read_edit(f"donate:parameter={number}") for number in range(3)]
+    for given in (edits, edits[::-1]):
+        with pytest.raises(NoCandidate, match="parameter=2: .* take the 2 outputs of its shape; JAX ignores this"):
+            compute(spaces["cpu", "dots_less"], given)
 
 
 def test_what_a_conditional_reads_is_no_result(spaces):
