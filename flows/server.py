@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import os
 import secrets
+import socket
 import subprocess
 import sys
 import time
@@ -33,7 +34,7 @@ from prefect.settings import (
     temporary_settings,
 )
 
-from bufferhouse.errors import SourceUnavailable, UsageError, first_line, unwritable
+from bufferhouse.errors import SourceUnavailable, UsageError, first_line, told, unwritable
 from bufferhouse.redaction import redacted
 from flows import NO_PAGES
 from flows.gate import origins
@@ -54,7 +55,7 @@ def server(port: int, *, has_dashboard: bool = False) -> Iterator[str]:
     A new one serves Prefect's dashboard, too, if `has_dashboard`. It ends with this process, also where that is killed.
 
     Raises:
-        UsageError: it does not start, or wants another authentication string.
+        UsageError: another program has the port, it does not start, or wants another authentication string.
         SourceUnavailable: the one configured does not answer.
     """
     if url := get_current_settings().api.url:
@@ -62,7 +63,10 @@ def server(port: int, *, has_dashboard: bool = False) -> Iterator[str]:
         yield str(url)
         return
     url, auth = f"http://127.0.0.1:{port}/api", authentication()
-    child = None if _status(f"{url}/health") == 200 else _start(port, auth, has_dashboard)
+    child = None
+    if _status(f"{url}/health") != 200:
+        _check_port(port)
+        child = _start(port, auth, has_dashboard)
     try:
         deadline = time.monotonic() + _START_SECONDS
         while child and _status(f"{url}/health") != 200:
@@ -217,6 +221,20 @@ def authentication() -> str:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
+
+
+def _check_port(port: int) -> None:
+    """Check that a server may listen on a port: Prefect's own words for a port in use are pages long.
+
+    Raises:
+        UsageError: another program does, or nobody may.
+    """
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server's own: a port just left is free
+        try:
+            tried.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise UsageError(f"port {port}: {told(error)}; give another with --port") from None
 
 
 def _start(port: int, auth: str, has_dashboard: bool) -> subprocess.Popen:

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
+from weakref import WeakSet
 
 import httpx
 from prefect import Flow
@@ -103,11 +104,19 @@ class _Served(Runner):
         _between_steps(partial(sys.exit, 0))
 
 
+_ending: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
+
+
 def _between_steps(end: Callable[[], object]) -> None:
+    """End the loop once: a second Ctrl-C in the middle of its end would leave a thread that nobody stops any more."""
     try:
-        asyncio.get_running_loop().call_soon_threadsafe(end)
+        loop = asyncio.get_running_loop()
     except RuntimeError:  # the loop is over
         end()
+        return
+    if loop not in _ending:
+        _ending.add(loop)
+        loop.call_soon_threadsafe(end)
 
 
 @contextmanager

@@ -192,9 +192,7 @@ def phase(edit: Edit) -> int:
     return next(number for number, kinds in enumerate(PHASES) if edit.kind in kinds)
 
 
-def in_order(
-    edits: Iterable[tuple[Edit, list[int]]], argument: Callable[[int], tuple]
-) -> list[tuple[Edit, list[int]]]:
+def in_order(edits: Iterable[tuple[Edit, list[int]]], argument: Callable[[int], tuple]) -> list[tuple[Edit, list[int]]]:
     """Return edits, each with its rows, in the order in which they are applied, in whatever order they come.
 
     What names one value comes before groups, which take what it left. Of one kind they come in the order of

@@ -658,7 +658,9 @@ class Plan:
         """Return the slots without the values that the compiler may do without, guests in the place of their hosts."""
         fading = [*self.fading, *(self._tables if self.prefetched else ())]
         found, gone = self.slots.copy(), {at for row in fading for at in self._rows.get(row, ())}
-        for row in self.guests:  # at that moment what they take the place of is read for the last time, in the same bytes
+        for (
+            row
+        ) in self.guests:  # at that moment what they take the place of is read for the last time, in the same bytes
             for at in self._rows.get(row, ()):
                 found.start[at] += 1
                 gone |= {at} if found.start[at] > found.end[at] else set()

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -52,6 +53,17 @@ def test_ctrl_c_pauses_the_deployments_and_says_one_line(clock: Clock):
     assert [] == [line for line in said.split("\n") if re.search("Traceback|WARNING|ERROR", line)]
     with pytest.raises(OSError, match="refused"):
         clock.ask("health")
+
+
+@pytest.mark.parametrize("pause", [0.05, 0.3, 0.6])
+def test_whoever_presses_ctrl_c_again_and_again_gets_the_prompt(pause: float, clock: Clock):
+    """The first ends the loop; one in the middle of its end left a thread behind, and the process stayed for good."""
+    wait_for_runner(clock)
+    for _ in range(4):
+        with suppress(ProcessLookupError):
+            os.killpg(clock.process.pid, signal.SIGINT)
+        time.sleep(pause)
+    assert clock.process.wait(20) in (130, -signal.SIGINT)
 
 
 def test_sigterm_pauses_the_deployments_and_warns_of_nothing(clock: Clock):

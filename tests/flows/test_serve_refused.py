@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from subprocess import Popen
 
@@ -114,3 +115,13 @@ def test_a_server_that_refuses_the_authentication_string_is_named(clock, prefect
     found = serve(clock)
     expected = f"bufferhouse: the Prefect server at {prefect_server.url} wants another authentication string; "
     assert (2, f"{expected}give it in $PREFECT_API_AUTH_STRING\n") == (found.code, found.err)
+
+
+def test_a_port_in_use_is_told_in_a_line(clock: Clock):
+    """Before any server is started: Prefect's own words for it are pages long."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        expected = f"bufferhouse: port {port}: Address already in use; give another with --port\n"
+        assert Outcome(2, "", expected) == serve(clock, "--port", port)
