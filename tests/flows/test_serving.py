@@ -6,7 +6,7 @@ from flows import serving
 
 
 def test_a_loop_is_ended_once():
-    """A second Ctrl-C while it ends does nothing: Prefect's threads would wait for work for good. Afterwards each ends."""
+    """A second Ctrl-C while it ends does nothing: Prefect's threads would wait for good. Afterwards each ends."""
     ended: list[int] = []
 
     async def run() -> None:

@@ -63,7 +63,7 @@ def test_the_order_of_jax_says_which_donation_is_left_over(spaces):
     """In whatever order they are given: JAX serves arguments in theirs, and ignores the last of three for two."""
     edits = [read_edit(f"donate:parameter={number}") for number in range(3)]
     for given in (edits, edits[::-1]):
-        with pytest.raises(NoCandidate, match="parameter=2: .* take the 2 outputs of its shape; JAX ignores this"):
+        with pytest.raises(NoCandidate, match=r"parameter=2: .* take the 2 outputs of its shape; JAX ignores this"):
             compute(spaces["cpu", "dots_less"], given)
 
 

@@ -36,8 +36,8 @@ _PEAKS = ("before_peak_position", "after_peak_position", *Peaks._fields[2:])
 def program_records(rows: Sequence[Compared], relevant: Threshold, sides: Sequence[Record]) -> list[Record]:
     """Return a record for each of the rows, in their order; within a status relevant changes come first.
 
-    `sides` are the records of `compare_runs`: where a run has no dump, nothing is called new or gone. A dump that is new
-    or gone is a further one (`is_further_dump`) where both runs have its program.
+    `sides` are the records of `compare_runs`: where a run has no dump, nothing is called new or gone. A dump that is
+    new or gone is a further one (`is_further_dump`) where both runs have its program.
     """
     empty = [side["side"] for side in sides if not side["dump_count"]]
     labels = _labels([row.pair for row in rows])
