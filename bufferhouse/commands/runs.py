@@ -197,7 +197,7 @@ def _listed(warehouse: Any, wait: float, sql: str) -> tuple[list[str], list[tupl
         cursor = con.execute(sql)
         columns, rows = [column[0] for column in cursor.description], cursor.fetchall()
         if not rows:
-            say(f"bufferhouse: no rows: {why_empty(con)}")
+            say(": ".join(filter(None, ("bufferhouse: no rows", why_empty(con)))))
     return columns, rows
 
 

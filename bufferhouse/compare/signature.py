@@ -9,7 +9,7 @@ from bufferhouse.errors import counted
 from bufferhouse.tabulate.signature import LEAF, read_signature
 
 _SHOWN = 3  # shapes that changed; a line counts the others
-_NAMES = {1: ("the only",), 2: ("leading", "last"), 3: ("leading", "second", "last")}
+_NAMES = ("leading", "second", "third", "fourth", "fifth")
 
 
 class Step(NamedTuple):
@@ -26,8 +26,11 @@ class Step(NamedTuple):
     @property
     def name(self) -> str:
         """Which dimension it is: `leading dimension`."""
-        names = _NAMES.get(self.rank, ("leading", *(f"{n + 2}." for n in range(self.rank - 2)), "last"))
-        return f"{names[self.place]} dimension"
+        if self.rank == 1:
+            return "the only dimension"
+        if self.place == self.rank - 1:
+            return "last dimension"
+        return f"{dict(enumerate(_NAMES)).get(self.place, f'{self.place + 1}th')} dimension"
 
     @property
     def factor(self) -> str:

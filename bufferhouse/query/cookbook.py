@@ -9,6 +9,7 @@ The default says what a parameter is: a number, 'text', or null, which is text t
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,11 +56,11 @@ class Parameter:
             return None if self.default is None and text == "null" else text
         if self.name.endswith("_bytes") and (size := _SIZE.match(text.strip())):
             return round(float(size[1]) * _UNITS[size[2]])
-        try:
-            return type(self.default)(text)
-        except ValueError:
-            wanted = "a whole number" if isinstance(self.default, int) else "a number"
-            raise UsageError(f"--param {self.name}: expected {wanted}, found {text!r}") from None
+        with suppress(ValueError):
+            if (number := type(self.default)(text)) >= 0:
+                return number
+        wanted = "a whole number" if isinstance(self.default, int) else "a number"
+        raise UsageError(f"--param {self.name}: expected {wanted} of at least 0, found {text!r}")
 
 
 @dataclass(frozen=True, slots=True)

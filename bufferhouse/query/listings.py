@@ -17,10 +17,13 @@ RUNS = """
     GROUP BY ALL ORDER BY r.started_at, MAX(r.natural_name)
 """
 PROGRAMS = """
-    SELECT t.program_id, MAX(t.program_name) AS program_name, COUNT(DISTINCT t.run_id) AS runs,
+    SELECT o.program_id, MAX(o.program_name) AS program_name, COUNT(DISTINCT o.run_id) AS runs,
         CAST(MAX(t.reserved_bytes) AS BIGINT) AS most_reserved_bytes, MAX(d.entry_signature) AS entry_signature
-    FROM marts.memory_space_trend_v1 AS t JOIN raw.dumps AS d USING (dump_id)
-    GROUP BY t.program_id ORDER BY most_reserved_bytes DESC, program_name
+    FROM marts.observations_v1 AS o JOIN raw.dumps AS d USING (dump_id)
+    LEFT JOIN (
+        SELECT program_id, MAX(reserved_bytes) AS reserved_bytes FROM marts.memory_space_trend_v1 GROUP BY program_id
+    ) AS t ON o.program_id = t.program_id
+    GROUP BY o.program_id ORDER BY most_reserved_bytes DESC NULLS LAST, program_name
 """
 _COLUMNS = """
     SELECT column_name, data_type, COALESCE(comment, '') AS meaning

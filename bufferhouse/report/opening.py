@@ -47,11 +47,14 @@ def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
     """Return the program_ids that `word` means: names or ids equal to it, else those that begin with it.
 
     Raises:
+        NothingToShow: there is no dump at all.
         UsageError: there is none. The message names programs with similar names.
     """
     found = ask(con, "program_matches", word=word.removeprefix("#")).records
     if found:
         return [row["program_id"] for row in found]
+    if not con.execute("SELECT 1 FROM raw.dumps LIMIT 1").fetchone():
+        raise nothing_of(con, f"there is no program {printable(word, 80)!r}")
     names = sorted({row["program_name"] for row in ask(con, "program_matches", word="").records})
     hint = did_you_mean(word, names, 3) or "; list them with: bufferhouse programs"
     raise UsageError(f"there is no program {printable(word, 80)!r}{hint}")

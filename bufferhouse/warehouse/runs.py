@@ -92,7 +92,8 @@ def _set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
             raise UsageError(f"{key} cannot be set; bufferhouse runs rename changes the name")
         elif not key.startswith(_LABEL) or key == _LABEL:
             hint = did_you_mean(key, [*TEXTS, *NUMBERS, "started_at"])
-            raise UsageError(f"{key!r} is no fact of a run{hint}; for a label of your own: {_LABEL}{key}={value}")
+            said = f"{key!r} is no fact of a run" + (f"{hint} For" if hint else "; for")
+            raise UsageError(f"{said} a label of your own: {_LABEL}{key}={value}")
         elif value:
             labels[key.removeprefix(_LABEL)] = value
         else:

@@ -99,6 +99,8 @@ def blame_text(blamed: Blamed, form: str, *, exact: bool = False) -> str:
     unchanged = [one for one in blamed.series if not one.changes]
     sections += _unchanged_section("Without a change", [one for one in unchanged if _known(one)])
     sections += _unchanged_section("Not known, for want of live ranges", [one for one in unchanged if not _known(one)])
+    if not (blamed.series or blamed.joined):
+        sections.append(Section("", ["No dump of it has an allocation: there is nothing to show."]))
     return report_text(f"{cut(blamed.word, _LONGEST)} from run to run", sections, form, exact=exact)
 
 

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from bufferhouse.compare.causes import short
 from bufferhouse.errors import counted
+from bufferhouse.query.hints import LOADING
 from bufferhouse.query.statements import Record
 from bufferhouse.report.fleet.data import Fleet, Series, Space
 from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables
@@ -165,7 +166,7 @@ def advice(fleet: Fleet, rejects: int = 3) -> list[str]:
     facts = fleet.overview
     lines = []
     if facts["run_count"] == 0:
-        lines.append("load dumps with: bufferhouse ingest SOURCE --warehouse WAREHOUSE")
+        lines.append(LOADING)
     elif facts["dump_count"] == 0:
         lines.append("no dump could be read, so there is nothing to show")
     elif not fleet.spaces:
@@ -213,7 +214,7 @@ def left_out(space: Space) -> str:
         (space.single_run_count - (len(space.series) - shown_moved), "in one run only"),
     ]
     parts = [(count, what) for count, what in counts if count]
-    if not parts:
+    if not parts or not space.series:  # what is above the table says all of it
         return ""
     more = counted(sum(count for count, _ in parts), "more program")
     if len(parts) == 1:
