@@ -102,6 +102,9 @@ def runs_rm(
 ) -> None:
     """Remove runs, and the contents that no other run holds, after asking. Beside --yes names must be whole.
 
+    Where their files still lie in a source, the next ingest of it loads them again: this verb repairs. What retention
+    removes, as `prune` does, stays out.
+
     Example: bufferhouse runs rm latest:track=release --plan
     """
     from bufferhouse.warehouse.retention import planned, remove_runs
