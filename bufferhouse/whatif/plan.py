@@ -413,16 +413,30 @@ class Plan:
         (`HloDataflowAnalysis::CanShareOperandBufferWithUser`).
         """
         space, c = self.space, self.space.columns
-        size, found, left = space.allocations[c["allocation"][row]][1], [], [row]
+        found, left = [], [row]
         while left:
             for reader in space.readers[left.pop()]:
                 for one in self._values_of.get(reader, ()):
-                    is_alike = c["role"][one] == ARENA and c["size_bytes"][one] == size and c["end"][one] <= birth
-                    operations = {c["opcode"][one], (c["op_name"][one] or "").rpartition("/")[2]}
-                    if is_alike and one not in found and not operations & _NOT_IN_PLACE:
+                    is_wanted = c["role"][one] == ARENA and c["end"][one] <= birth and one not in found
+                    if is_wanted and self._may_replace(row, one):
                         found.append(one)
                         left.append(one)
         return found
+
+    def _hosts(self) -> list[int]:
+        """Return the temporaries whose place what reads them last may take, being of as many bytes."""
+        c, found = self.space.columns, []
+        for row, role in enumerate(c["role"]):
+            read = (one for reader in self.space.readers[row] for one in self._values_of.get(reader, ()))
+            if role == ARENA and any(self._may_replace(row, one) for one in read if c["start"][one] == c["end"][row]):
+                found.append(row)
+        return found
+
+    def _may_replace(self, row: int, reader: int) -> bool:
+        """Return whether what reads a value may take its place, in as many bytes."""
+        c = self.space.columns
+        operations = {c["opcode"][reader], (c["op_name"][reader] or "").rpartition("/")[2]}
+        return c["size_bytes"][reader] == c["size_bytes"][row] and not operations & _NOT_IN_PLACE
 
     @cached_property
     def _values_of(self) -> dict[str, list[int]]:
@@ -658,12 +672,15 @@ class Plan:
         """Return the slots without the values that the compiler may do without, guests in the place of their hosts."""
         fading = [*self.fading, *(self._tables if self.prefetched else ())]
         found, gone = self.slots.copy(), {at for row in fading for at in self._rows.get(row, ())}
-        for (
-            row
-        ) in self.guests:  # at that moment what they take the place of is read for the last time, in the same bytes
+        # When these are born, what they take the place of is read for the last time, in the same bytes.
+        for row in self.guests:
             for at in self._rows.get(row, ()):
                 found.start[at] += 1
                 gone |= {at} if found.start[at] > found.end[at] else set()
+        # Where fewer values stand in outputs, what reads another one may take its place, there too.
+        for row in self._hosts() if self.is_less else ():
+            for at in self._rows.get(row, ()):
+                found.end[at] -= found.end[at] > found.start[at]
         found.keep(at for at in range(len(found.value)) if at not in gone)
         return found
 
