@@ -13,7 +13,7 @@ from bufferhouse.whatif.space import Space, read_space
 from tests.command_line import CHECKOUT, call
 
 DROPPED = CHECKOUT / "tests" / "data" / "dropped"
-RESULTS = {"sort": [1], "dots": [0], "loop": [0], "chain": [0, 2], "grad": [1]}
+RESULTS = {"sort": [1], "dots": [0], "loop": [0], "chain": [0, 2], "grad": [1], "momentum": [0]}
 DONATED = [
     *(("cpu", "base", "bound"), ("tpu", "base", "bound"), ("cpu", "apart", "exact"), ("cpu", "sharded", "bound")),
     *(("cpu", program, "bound") for program in ("zeros", "scanned", "ranks", "sorted_pair")),
