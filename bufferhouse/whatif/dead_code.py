@@ -17,13 +17,10 @@ class DeadCode:
     def __init__(self, space: Space, dropped: set[int]) -> None:
         self._space = space
         c = space.columns
-        self._results_of: dict[str, list[int]] = {}  # rows by their instruction
-        for row, instruction in enumerate(c["instruction"]):
-            self._results_of.setdefault(instruction, []).append(row)
         self._readers_of: dict[str, list[str]] = {}  # of instructions that have no value in this memory space
         for reader, names in space.sources.items():
             for name in names:
-                if name not in self._results_of:
+                if name not in space.made:
                     self._readers_of.setdefault(name, []).append(reader)
         self._gone = {c["instruction"][space.table]} if space.table is not None else set()  # it puts results together
         found = self._found(dropped, space.results.keys() - dropped)
@@ -44,8 +41,8 @@ class DeadCode:
             found.append(row)
             inside = [] if names[row] in self._gone else self._inside(row)
             self._gone |= {names[row], *(names[one] for one in inside)}
-            unread = [one for one in self._results_of[names[row]] if not space.readers[one]]
-            behind = [one for name in self._behind({row, *inside}) for one in self._results_of[name]]
+            unread = [one for one in space.made[names[row]] if not space.readers[one]]
+            behind = [one for name in self._behind({row, *inside}) for one in space.made[name]]
             fresh = [*inside, *unread, *(one for one in behind if not self._is_read(one))]
             fresh = [one for one in dict.fromkeys(fresh) if one not in seen and one not in kept]
             open_ones += fresh
@@ -59,7 +56,7 @@ class DeadCode:
             name = left.pop()
             if name in self._gone or name in seen:
                 continue
-            if name in self._results_of:
+            if name in self._space.made:
                 return True
             seen.add(name)
             left += self._readers_of.get(name, ())
@@ -71,7 +68,7 @@ class DeadCode:
         found = {}
         while left:
             for name in self._space.sources.get(left.pop(), ()):
-                if name in self._results_of:
+                if name in self._space.made:
                     found[name] = None
                 elif name not in seen:
                     seen.add(name)

@@ -396,7 +396,7 @@ class Plan:
     def _note_table(self, row: int) -> None:
         """Note the table of an instruction of several results, one of which is copied: the copies have their own."""
         c = self.space.columns
-        for one in self._values_of[c["instruction"][row]]:
+        for one in self.space.made[c["instruction"][row]]:
             table = (one, c["start"][one], c["end"][one], c["end"][one])
             if c["is_tuple"][one] and c["role"][one] == "output" and table not in self.copies:
                 self.copies.append(table)
@@ -413,21 +413,21 @@ class Plan:
         (`HloDataflowAnalysis::CanShareOperandBufferWithUser`).
         """
         space, c = self.space, self.space.columns
-        found, left = [], [row]
+        found, left = set(), [row]
         while left:
             for reader in space.readers[left.pop()]:
-                for one in self._values_of.get(reader, ()):
+                for one in space.made.get(reader, ()):
                     is_wanted = c["role"][one] == ARENA and c["end"][one] <= birth and one not in found
                     if is_wanted and self._may_replace(row, one):
-                        found.append(one)
+                        found.add(one)
                         left.append(one)
-        return found
+        return sorted(found)
 
     def _hosts(self) -> list[int]:
         """Return the temporaries whose place what reads them last may take, being of as many bytes."""
         c, found = self.space.columns, []
         for row, role in enumerate(c["role"]):
-            read = (one for reader in self.space.readers[row] for one in self._values_of.get(reader, ()))
+            read = (one for reader in self.space.readers[row] for one in self.space.made.get(reader, ()))
             if role == ARENA and any(self._may_replace(row, one) for one in read if c["start"][one] == c["end"][row]):
                 found.append(row)
         return found
@@ -437,14 +437,6 @@ class Plan:
         c = self.space.columns
         operations = {c["opcode"][reader], (c["op_name"][reader] or "").rpartition("/")[2]}
         return c["size_bytes"][reader] == c["size_bytes"][row] and not operations & _NOT_IN_PLACE
-
-    @cached_property
-    def _values_of(self) -> dict[str, list[int]]:
-        """The rows of each instruction."""
-        found: dict[str, list[int]] = {}
-        for row, instruction in enumerate(self.space.columns["instruction"]):
-            found.setdefault(instruction, []).append(row)
-        return found
 
     @cached_property
     def _temporaries(self) -> list[int]:

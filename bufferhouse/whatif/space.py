@@ -94,6 +94,7 @@ class Space:
     returned: Sequence[str] = ()
     rows: dict[int, int] = field(default_factory=dict)  # of the values, by value_id
     held: dict[int, list[int]] = field(default_factory=dict)  # the rows of each allocation
+    made: dict[str, list[int]] = field(default_factory=dict)  # the rows of each instruction
     outputs: "list[Output]" = field(default_factory=list)  # that stand alone and hold an array
     _before: dict[str, frozenset[str] | None] = field(default_factory=dict)
 
@@ -101,6 +102,8 @@ class Space:
         self.rows = {value_id: row for row, value_id in enumerate(self.columns["value_id"])}
         for row, allocation in enumerate(self.columns["allocation"]):
             self.held.setdefault(allocation, []).append(row)
+        for row, instruction in enumerate(self.columns["instruction"]):
+            self.made.setdefault(instruction, []).append(row)
         if not self.sources:
             self._read_operands()
         self.table = next((row for row in range(len(self)) if self._is_table(row)), None)
