@@ -8,10 +8,10 @@ _CALLS = {"while", "conditional", "call", "async-start", "async-done", "async-up
 class DeadCode:
     """What may be dead without some results, `dropped`: rather more than a compiler leaves out than less.
 
-    `rows` are these results and the temporaries computed for them alone, `constant_bytes` those of constants that
-    nothing else reads. An instruction of several results, one of which nobody reads any more, may lose operands as
-    well. Of a loop, or what else calls computations, all that is in these may go: a dump does not say what is for
-    which result.
+    `rows` are these results and the temporaries computed for them alone, `positions` those of the instructions that
+    are left out, and `constant_bytes` those of constants that nothing else reads. An instruction of several results, one
+    of which nobody reads any more, may lose operands as well. Of a loop, or what else calls computations, all that is
+    in these may go: a dump does not say what is for which result.
     """
 
     def __init__(self, space: Space, dropped: set[int]) -> None:
@@ -25,6 +25,7 @@ class DeadCode:
         self._gone = {c["instruction"][space.table]} if space.table is not None else set()  # it puts results together
         found = self._found(dropped, space.results.keys() - dropped)
         self.rows = [row for row in found if c["role"][row] == ARENA or row in dropped]
+        self.positions = {c["start"][row] for name in self._gone for row in space.made.get(name, ())}
         self.constant_bytes = sum(
             size
             for index, (kind, size) in space.allocations.items()

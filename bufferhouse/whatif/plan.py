@@ -7,7 +7,7 @@ instructions, of which the dump shows only the old ones.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from heapq import heappop, heappush
@@ -81,6 +81,7 @@ class Plan:
         self._read_again: dict[int, set[int]] = {}  # where operands are read to compute a value again
         self._to_resize: set[int] = set()  # allocations of which something was taken
         self._unreturned: set[int] = set()  # rows that no longer are results: none of them takes a parameter's place
+        self._dead_positions: set[int] = set()  # of instructions that a compiler could do without
         self._donated: dict[int, int] = {}  # donated parameters, and when each is read for the last time
 
     @property
@@ -260,6 +261,7 @@ class Plan:
             self._note_prefetch(row)
         dead = DeadCode(space, set(dropped))
         self.fading += dead.rows
+        self._dead_positions = dead.positions
         self.fading_bytes = dead.constant_bytes
         if space.table is None:
             return
@@ -423,14 +425,24 @@ class Plan:
                         left.append(one)
         return sorted(found)
 
-    def _hosts(self) -> list[int]:
-        """Return the temporaries whose place what reads them last may take, being of as many bytes."""
-        c, found = self.space.columns, []
+    def _last_reads(self) -> Iterator[tuple[int, int]]:
+        """Yield the temporaries that may end before the dump says so, each with its last position then.
+
+        A compiler may leave out what reads them last. What does then may take their place, being of as many bytes: at
+        that moment both are there once.
+        """
+        c, space = self.space.columns, self.space
         for row, role in enumerate(c["role"]):
-            read = (one for reader in self.space.readers[row] for one in self.space.made.get(reader, ()))
-            if role == ARENA and any(self._may_replace(row, one) for one in read if c["start"][one] == c["end"][row]):
-                found.append(row)
-        return found
+            if role != ARENA or None in space.uses[row] or c["uses_state"][row] not in ("listed", "empty"):
+                continue
+            end = c["end"][row]
+            if end in self._dead_positions:
+                end = max((at for at in space.uses[row] if at not in self._dead_positions), default=c["start"][row])
+            read = (one for reader in space.readers[row] for one in space.made.get(reader, ()))
+            if any(self._may_replace(row, one) for one in read if c["start"][one] == end):
+                end -= 1
+            if end < c["end"][row]:
+                yield row, end
 
     def _may_replace(self, row: int, reader: int) -> bool:
         """Return whether what reads a value may take its place, in as many bytes."""
@@ -669,10 +681,10 @@ class Plan:
             for at in self._rows.get(row, ()):
                 found.start[at] += 1
                 gone |= {at} if found.start[at] > found.end[at] else set()
-        # Where fewer values stand in outputs, what reads another one may take its place, there too.
-        for row in self._hosts() if self.is_less else ():
+        # Where fewer values stand in outputs, what reads another one last may take its place, there too.
+        for row, last in self._last_reads() if self.is_less else ():
             for at in self._rows.get(row, ()):
-                found.end[at] -= found.end[at] > found.start[at]
+                found.end[at] = max(min(found.end[at], last), found.start[at])
         found.keep(at for at in range(len(found.value)) if at not in gone)
         return found
 
