@@ -14,7 +14,10 @@ def serve(
     settings: SetOption = None,
     warehouse: WarehouseOption = None,
     port: Annotated[
-        int, typer.Option(help="The port of the Prefect server that is started if $PREFECT_API_URL names none.")
+        int,
+        typer.Option(
+            min=1, max=65535, help="The port of the Prefect server that is started if $PREFECT_API_URL names none."
+        ),
     ] = 4200,
     ui: Annotated[
         bool,

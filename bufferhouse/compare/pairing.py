@@ -45,8 +45,8 @@ def pair_up(before: Iterable[Dump], after: Iterable[Dump], reserved_bytes: Mappi
 
     Dumps of a program with equal content are paired first. The others are paired by size, the largest first: within a
     compile target, then across compile targets. A dump that still has no partner is compared with a content that the
-    other run has more often, as it may come from one of these; the largest of a compile target with the largest of the
-    other run, as these stand for the program in its history. Dumps without any partner are new or gone.
+    other run has more often, as it may come from one of these; if it is the largest of a compile target, with the
+    largest of the other run, as these stand for the program in its history. Dumps without any partner are new or gone.
     """
 
     def by_size(dump: Dump) -> tuple:

@@ -9,9 +9,9 @@ class DeadCode:
     """What may be dead without some results, `dropped`: rather more than a compiler leaves out than less.
 
     `rows` are these results and the temporaries computed for them alone, `positions` those of the instructions that
-    are left out, and `constant_bytes` those of constants that nothing else reads. An instruction of several results, one
-    of which nobody reads any more, may lose operands as well. Of a loop, or what else calls computations, all that is
-    in these may go: a dump does not say what is for which result.
+    are left out, and `constant_bytes` those of constants that nothing else reads. An instruction of several results,
+    one of which nobody reads any more, may lose operands as well. Of a loop, or what else calls computations, all that
+    is in these may go: a dump does not say what is for which result.
     """
 
     def __init__(self, space: Space, dropped: set[int]) -> None:

@@ -133,8 +133,8 @@ def after(plan: Plan, packing: Packing | None = None, copied: Packing | None = N
             low = min(low, max(timeline(left).peak - other, 0))
     if plan.needs_place:
         low = min(low, packing.low_bytes)
-        if plan.displaced:  # temporaries may take the place of what stands elsewhere then: all that is alive has one
-            low = min(low, max(occupied - other, 0))
+        # Temporaries may take the place of what stands elsewhere then, or in other outputs: all that is alive has one.
+        low = min(low, max(occupied - other, 0))
         high = max(high, (copied or _copied(plan, work)).high_bytes)
     if plan.prefetched:  # the packer places tables closer than a TPU does
         high = max(high, plan.space.arena_bytes + len(plan.prefetched) * TABLE_BYTES)

@@ -31,7 +31,7 @@ _NOT_AGAIN = {
 # Instructions, and operations of fusions, whose result never takes the place of an operand.
 _NOT_IN_PLACE = {
     *("dot_general", "conv_general_dilated"),
-    *("dot", "convolution", "fft", "custom-call", "reduce", "reduce-window", "select-and-scatter", "gather"),
+    *("dot", "convolution", "fft", "rev", "reduce", "reduce-window", "select-and-scatter", "gather"),
     *("concatenate", "pad", "transpose", "reverse", "slice", "dynamic-slice", "broadcast", "cholesky", "iota"),
 }
 # What a TPU copies with, from one memory space to another; their tables stand 16 KiB apart.
@@ -71,7 +71,7 @@ class Plan:
         self.copies: list[tuple[int, int, int, int]] = []
         self.displaced: list[int] = []  # rows that stand in an output, and may have to stand elsewhere
         self.fading: list[int] = []  # rows that a compiler could do without altogether
-        self.guests: list[int] = []  # rows that may take the place of a donated parameter when they are born
+        self.guests: set[int] = set()  # rows that may take the place of a donated parameter when they are born
         self.is_less = False  # whether results are dropped
         self.fading_bytes = 0  # of constants that a compiler could do without then
         self.prefetched: list[int] = []  # rows that a TPU may fetch or write in another way than it did
@@ -368,7 +368,7 @@ class Plan:
         is_behind = before is not None and before.issuperset(space.readers[row])
         stood = [one for one in space.held[output.allocation] if one != output.row]
         guests = self._guests(row, birth)
-        self.guests += guests
+        self.guests |= guests
         beside = [one for one in stood if not self._is_behind(one, row)]
         if not is_behind or birth <= last or beside:
             self._note_table(output.row)
@@ -408,7 +408,7 @@ class Plan:
         before = self.space.before(self.space.columns["instruction"][row])
         return before is not None and before.issuperset(self.space.readers[parameter])
 
-    def _guests(self, row: int, birth: int) -> list[int]:
+    def _guests(self, row: int, birth: int) -> set[int]:
         """Return the temporaries that may stand in the place of a donated parameter before its output is born.
 
         A value may take the place of an operand of as many bytes, of a parameter only where that is donated
@@ -423,7 +423,7 @@ class Plan:
                     if is_wanted and self._may_replace(row, one):
                         found.add(one)
                         left.append(one)
-        return sorted(found)
+        return found
 
     def _last_reads(self) -> Iterator[tuple[int, int]]:
         """Yield the temporaries that may end before the dump says so, each with its last position then.

@@ -1,6 +1,20 @@
 -- The two newest runs of each platform, track and device that have dumps: what a nightly comparison compares.
 -- grain: platform, track, device_kind
-WITH ranked AS (
+WITH platforms AS (
+    SELECT
+        run_id,
+        MAX(platform) AS platform  -- a job on an accelerator compiles for the CPU, too
+    FROM marts.observations_v1
+    GROUP BY run_id
+),
+
+runs AS (
+    SELECT r.* REPLACE (COALESCE(r.platform, p.platform) AS platform)
+    FROM marts.runs_v2 AS r
+    LEFT JOIN platforms AS p ON r.run_id = p.run_id
+),
+
+ranked AS (
     SELECT
         platform,
         track,
@@ -11,13 +25,13 @@ WITH ranked AS (
         LAG(run_id) OVER newest AS before_run_id,
         LAG(run_name) OVER newest AS before_run_name,
         ROW_NUMBER() OVER (PARTITION BY platform, track, device_kind ORDER BY run_order DESC) AS newness
-    FROM marts.runs_v2
+    FROM runs
     WHERE dump_count > 0
     WINDOW newest AS (PARTITION BY platform, track, device_kind ORDER BY run_order ASC)
 )
 
 SELECT
-    platform,  -- cpu, gpu or tpu; null where nobody said.
+    platform,  -- cpu, gpu or tpu, as the run, else its dumps say; null if unknown.
     track,  -- Label that tells series apart.
     device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     before_run_id,  -- The run before the newest.

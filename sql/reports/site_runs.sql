@@ -23,7 +23,7 @@ fingerprints AS (
 platforms AS (
     SELECT
         run_id,
-        CASE WHEN COUNT(DISTINCT platform) = 1 THEN MAX(platform) END AS platform
+        MAX(platform) AS platform  -- a job on an accelerator compiles for the CPU, too
     FROM contents
     GROUP BY run_id
 ),
@@ -43,7 +43,7 @@ SELECT
     r.compiler,  -- What embeds XLA.
     r.compiler_version,  -- Version of the compiler.
     r.compiler_revision,  -- Source revision of the compiler.
-    COALESCE(r.platform, p.platform) AS platform,  -- cpu, gpu or tpu, as the run or all its dumps say; null if unknown.
+    COALESCE(r.platform, p.platform) AS platform,  -- cpu, gpu or tpu, as the run, else its dumps say; null if unknown.
     r.track,  -- Label that tells series apart.
     r.device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     r.device_memory_bytes,  -- Memory of one device, which programs share; null where nobody said.

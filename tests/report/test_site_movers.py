@@ -7,11 +7,13 @@ import duckdb
 import pytest
 
 from bufferhouse.paths import CHECKOUT
+from bufferhouse.query.statements import ask
 from bufferhouse.report.site.site import Wishes, build_from
 from bufferhouse.report.site.target import target_of
 from tests.command_line import call
 
 FLEET = CHECKOUT / "examples" / "fleet"
+TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
 
 
 def dump_of(run: str, program: str) -> Path:
@@ -94,8 +96,20 @@ def test_a_program_that_comes_back_is_not_new(ingested, tmp_path: Path):
 
 def test_runs_of_two_platforms_are_no_step_where_only_their_dumps_say_so(ingested, tmp_path: Path):
     """Each platform is a track of its own; who compares the two all the same is told."""
-    runs = ("tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33", "jaxlib-0.8.0")
-    warehouse = ingested([[dump_of(run, "jit_transformer2_fwd")] for run in runs])
+    warehouse = ingested([[dump_of(run, "jit_transformer2_fwd")] for run in (TPU, "jaxlib-0.8.0")])
     assert [] == movers_of(warehouse, tmp_path / "site")
+    with duckdb.connect(str(warehouse), read_only=True) as con:
+        assert [] == ask(con, "newest_runs").rows
+        assert [] == ask(con, "run_before", run_id=2).rows
     told = call("compare", "r1", "r2", "--warehouse", warehouse).out
     assert "The dumps are for other targets, tpu → cpu: what differs may be the device and not the program." in told
+
+
+def test_a_program_for_another_target_is_new(ingested, tmp_path: Path):
+    """It is no further dump of the program for the CPU, and a run of both is one of the accelerator."""
+    of_cpu, of_tpu = (dump_of(run, "jit_transformer2_fwd") for run in ("jaxlib-0.8.0", TPU))
+    warehouse = ingested([[of_tpu, FFT], [of_tpu, FFT, of_cpu]])
+    assert [("jit_transformer2_fwd", "new", None, "r2")] == movers_of(warehouse, tmp_path / "site")
+    told = call("compare", "r1", "r2", "--warehouse", warehouse).out
+    assert "New in cpu" in told
+    assert "further dump" not in told

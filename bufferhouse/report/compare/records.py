@@ -7,7 +7,7 @@ from typing import Any
 from bufferhouse.compare.causes import MOVED_IN, MOVED_OUT, Cause, former, gone_to, new_from, short
 from bufferhouse.compare.compare import GONE, NEW, NOT_COMPARED, UNCHANGED, AtPeaks, Compared
 from bufferhouse.compare.match import Elsewhere
-from bufferhouse.compare.pairing import RENAMED, RESHAPED, Pair
+from bufferhouse.compare.pairing import RENAMED, RESHAPED, Dump, Pair
 from bufferhouse.compare.peaks import Peaks
 from bufferhouse.compare.signature import signature_words
 from bufferhouse.compare.sizes import Sizes
@@ -37,11 +37,11 @@ def program_records(rows: Sequence[Compared], relevant: Threshold, sides: Sequen
     """Return a record for each of the rows, in their order; within a status relevant changes come first.
 
     `sides` are the records of `compare_runs`: where a run has no dump, nothing is called new or gone. A dump that is
-    new or gone is a further one (`is_further_dump`) where both runs have its program.
+    new or gone is a further one (`is_further_dump`) where its program, for this target, is in a pair.
     """
     empty = [side["side"] for side in sides if not side["dump_count"]]
     labels = _labels([row.pair for row in rows])
-    both = _programs_of("before", rows) & _programs_of("after", rows)
+    both = {_compiled(dump) for row in rows if None not in row.pair[:2] for dump in row.pair[:2]}
     ranks: defaultdict[tuple, int] = defaultdict(int)
     records = []
     for row in sorted(rows, key=lambda row: not _is_relevant(row, relevant)):
@@ -60,7 +60,7 @@ def program_records(rows: Sequence[Compared], relevant: Threshold, sides: Sequen
                 "program_label": labels[row.pair],
                 "reason": reason,
                 "is_ambiguous": row.pair.is_ambiguous,
-                "is_further_dump": None in row.pair[:2] and row.pair.any.program_id in both,
+                "is_further_dump": None in row.pair[:2] and _compiled(row.pair.any) in both,
                 "has_same_content": _has_same_content(row),
                 "is_relevant": _is_relevant(row, relevant),
                 **_sides(row.pair),
@@ -78,8 +78,9 @@ def program_records(rows: Sequence[Compared], relevant: Threshold, sides: Sequen
     return records
 
 
-def _programs_of(side: str, rows: Sequence[Compared]) -> set[int]:
-    return {dump.program_id for row in rows if (dump := getattr(row.pair, side))}
+def _compiled(dump: Dump) -> tuple:
+    """Return the program of a dump, as it was compiled for a target."""
+    return dump.program_id, dump.platform, dump.compile_target
 
 
 def _is_relevant(row: Compared, relevant: Threshold) -> bool:

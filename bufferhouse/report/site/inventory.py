@@ -175,17 +175,18 @@ class Inventory:
         """The address of each step, by its run_ids."""
         return {step.key: address for address, step in self.steps.items()}
 
-    def is_first(self, program_id: int, platform: str | None, run: Record) -> bool:
-        """Return whether no run before has a program on this platform, of the track and device of `run`."""
-        found = self._first_seen.get((program_id, platform, run["track"], run["device_kind"]))
+    def is_first(self, mover: Record, run: Record) -> bool:
+        """Return whether no run before has the program of a mover for its target, of the track and device of `run`."""
+        program = (mover["program_id"], mover["compile_target"], mover["platform"])
+        found = self._first_seen.get((*program, run["track"], run["device_kind"]))
         return found is None or found >= run["run_order"]
 
     @cached_property
     def _first_seen(self) -> dict[tuple, int]:
-        """The run_order of the first run that has a program."""
+        """The run_order of the first run of each program, target and place."""
         found: dict[tuple, int] = {}
         for point in self.points:
-            key = (point.program_id, point.platform, point.track, point.device_kind)
+            key = (point.program_id, point.compile_target, point.platform, point.track, point.device_kind)
             order = self.run_of[point.run_id]["run_order"]
             found[key] = min(order, found.get(key, order))
         return found

@@ -53,11 +53,7 @@ class Steps:
         A program that an earlier run of the track had is back, not new: its step from that run says what moved.
         """
         run = self._inventory.steps[address].after
-        return [
-            row
-            for row in self._movers[address]
-            if row["status"] != "new" or self._inventory.is_first(row["program_id"], row["platform"], run)
-        ]
+        return [row for row in self._movers[address] if row["status"] != "new" or self._inventory.is_first(row, run)]
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
         """Yield the pages, one comparison after the other."""
