@@ -30,7 +30,8 @@ class Step(NamedTuple):
             return "the only dimension"
         if self.place == self.rank - 1:
             return "last dimension"
-        return f"{dict(enumerate(_NAMES)).get(self.place, f'{self.place + 1}th')} dimension"
+        name = _NAMES[self.place] if self.place < len(_NAMES) else f"{self.place + 1}th"
+        return f"{name} dimension"
 
     @property
     def factor(self) -> str:

@@ -353,9 +353,10 @@ class Plan:
         It does so in a program of several devices without `out_shardings`, and pairs parameters and results by bytes
         alone, in their order (`OptimizeInputOutputBufferAlias`). No dump says of how many devices its program is.
         """
-        noted = len(self.copies) + len(self.displaced)
+        noted = len(self.copies) + len(self.displaced) + len(self.guests)
         self._judged(row, other)
-        return ("bound", why + _OTHER_OUTPUT) if len(self.copies) + len(self.displaced) > noted else (label, why)
+        is_other = len(self.copies) + len(self.displaced) + len(self.guests) > noted
+        return ("bound", why + _OTHER_OUTPUT) if is_other else (label, why)
 
     def _judged(self, row: int, output: Output) -> tuple[str, str]:
         """Return how far to trust that an output takes the place of a parameter, and why.

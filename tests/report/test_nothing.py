@@ -1,6 +1,7 @@
 """Every report where there is little or nothing to show: a message with the way on, and a page that says the same."""
 
 import html
+import json
 import shutil
 from pathlib import Path
 
@@ -86,3 +87,18 @@ def test_a_wrong_word_gives_no_page(example_warehouse: Path, tmp_path: Path):
         said = call("report", name, word, "--warehouse", example_warehouse, "--html", tmp_path / "page.html")
         assert 2 == said.code
         assert not (tmp_path / "page.html").exists()
+
+
+def test_a_program_without_allocations_is_listed_and_said_to_have_nothing(warehouse: Path, tmp_path: Path):
+    """It is a program of the warehouse all the same; of programs that nobody loaded the way to load them is told."""
+    said = call("blame", "jit_none", "--warehouse", warehouse)
+    assert (2, True) == (said.code, "no runs yet; load dumps with: bufferhouse ingest SOURCE" in said.err)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    name = "module_0001.jit_none.cpu_after_optimizations-buffer-assignment.txt"
+    (folder / name).write_text("BufferAssignment:\n\nTotal bytes used: 0 (0B)\n\nUsed values:\n")
+    assert 0 == call("ingest", folder, "--warehouse", warehouse).code
+    [listed] = json.loads(call("programs", "--warehouse", warehouse, "--format", "json").out)
+    assert ("jit_none", 1, None) == tuple(listed[key] for key in ("program_name", "runs", "most_reserved_bytes"))
+    said = call("blame", "jit_none", "--warehouse", warehouse)
+    assert (0, True) == (said.code, "No dump of it has an allocation: there is nothing to show." in said.out)

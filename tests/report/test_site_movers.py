@@ -84,6 +84,10 @@ def test_a_further_dump_is_no_new_program(ingested, tmp_path: Path):
     for runs, heading in ((("r1", "r2"), "New in"), (("r2", "r3"), "Gone from")):
         told = call("compare", *runs, "--warehouse", warehouse).out
         assert f"{heading} cpu, memory space 0 (default)\n1 further dump of programs that both runs have." in told
+        rows = json.loads(call("compare", *runs, "--warehouse", warehouse, "--format", "json").out)["programs"]
+        assert {("unchanged", False), (heading.split()[0].lower(), True)} == {
+            (row["status"], row["is_further_dump"]) for row in rows
+        }
 
 
 def test_a_program_that_comes_back_is_not_new(ingested, tmp_path: Path):
