@@ -353,10 +353,14 @@ class Plan:
         It does so in a program of several devices without `out_shardings`, and pairs parameters and results by bytes
         alone, in their order (`OptimizeInputOutputBufferAlias`). No dump says of how many devices its program is.
         """
-        noted = len(self.copies) + len(self.displaced) + len(self.guests)
+        noted = self._doubt_count
         self._judged(row, other)
-        is_other = len(self.copies) + len(self.displaced) + len(self.guests) > noted
-        return ("bound", why + _OTHER_OUTPUT) if is_other else (label, why)
+        return ("bound", why + _OTHER_OUTPUT) if self._doubt_count > noted else (label, why)
+
+    @property
+    def _doubt_count(self) -> int:
+        """How many values may stand elsewhere, or for longer, than the slots say."""
+        return len(self.copies) + len(self.displaced) + len(self.guests)
 
     def _judged(self, row: int, output: Output) -> tuple[str, str]:
         """Return how far to trust that an output takes the place of a parameter, and why.
@@ -366,7 +370,7 @@ class Plan:
         space, c, last = self.space, self.space.columns, self._donated[row]
         birth, end = c["start"][output.row], c["end"][output.row]
         before = space.before(c["instruction"][output.row])
-        is_behind = before is not None and before.issuperset(space.readers[row])
+        is_behind = self._is_behind(output.row, row)
         stood = [one for one in space.held[output.allocation] if one != output.row]
         guests = self._guests(row, birth)
         self.guests |= guests
