@@ -12,9 +12,9 @@ from bufferhouse.query.hints import tables_like
 
 RUNS = """
     SELECT r.run_name, r.started_at, r.started_at_source, r.compiler, r.compiler_version, r.platform, r.track,
-        COUNT(o.dump_id) AS dumps, COUNT(DISTINCT o.dump_id) AS contents, r.root
-    FROM staging.runs AS r LEFT JOIN staging.observations AS o USING (run_id)
-    GROUP BY ALL ORDER BY r.started_at, MAX(r.natural_name)
+        r.dump_count AS dumps, r.content_count AS contents, s.root
+    FROM marts.runs_v2 AS r JOIN staging.runs AS s USING (run_id)
+    ORDER BY r.run_order
 """
 PROGRAMS = """
     SELECT o.program_id, MAX(o.program_name) AS program_name, COUNT(DISTINCT o.run_id) AS runs,

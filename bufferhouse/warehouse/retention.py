@@ -71,17 +71,9 @@ def runs_to_prune(
     return [(run_id, name) for run_id, name, *_ in rows if run_id not in stay]
 
 
-# A run that nobody gave a platform has that of its dumps.
 _BY_AGE = """
-    WITH placed AS (
-        SELECT r.run_id, r.run_name, r.started_at, r.natural_name, r.track, COALESCE(r.platform, o.platform) AS platform
-        FROM staging.runs AS r
-        LEFT JOIN (SELECT run_id, MAX(platform) AS platform FROM staging.observations GROUP BY run_id) AS o
-            ON r.run_id = o.run_id
-    )
-    SELECT run_id, run_name, started_at,
-        ROW_NUMBER() OVER (PARTITION BY platform, track ORDER BY started_at DESC, natural_name DESC, run_id DESC)
-    FROM placed ORDER BY started_at DESC, natural_name DESC, run_id DESC
+    SELECT run_id, run_name, started_at, ROW_NUMBER() OVER (PARTITION BY platform, track ORDER BY run_order DESC)
+    FROM marts.runs_v2 ORDER BY run_order DESC
 """
 
 

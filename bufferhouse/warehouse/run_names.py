@@ -45,10 +45,10 @@ class Named:
 def runs_of(con: duckdb.DuckDBPyConnection) -> list[Named]:
     """Return all runs, the newest first."""
     rows = con.execute(
-        f"SELECT r.run_id, r.run_name, r.started_at AT TIME ZONE 'UTC', r.labels, COUNT(o.dump_id),"
-        f" {', '.join(f'r.{name}' for name in _FACTS)}"
-        " FROM staging.runs AS r LEFT JOIN staging.observations AS o USING (run_id)"
-        " GROUP BY ALL ORDER BY MAX(r.started_at) DESC, MAX(r.natural_name) DESC, r.run_id DESC"
+        "WITH runs AS (SELECT r.* REPLACE (m.platform AS platform), m.dump_count, m.run_order"
+        " FROM staging.runs AS r JOIN marts.runs_v2 AS m USING (run_id))"
+        f" SELECT run_id, run_name, started_at AT TIME ZONE 'UTC', labels, dump_count, {', '.join(_FACTS)}"
+        " FROM runs ORDER BY run_order DESC"
     ).fetchall()
     return [
         Named(run_id, name, moment, dumps, {**_labels(labels), **_known(facts)})

@@ -2,6 +2,7 @@
 -- grain: run_id
 SELECT
     o.run_id,  -- The run.
+    MAX(o.platform) AS platform,  -- cpu, gpu or tpu, as its dumps say: a job on an accelerator compiles for the CPU, too.
     CAST(COUNT(*) AS BIGINT) AS dump_count,  -- Dumps seen, repeats counted each time.
     CAST(COUNT(DISTINCT o.dump_id) AS BIGINT) AS content_count,  -- Different contents among them.
     CAST(COUNT(DISTINCT o.program_id) AS BIGINT) AS program_count,  -- Programs.

@@ -15,7 +15,7 @@ SELECT
     r.compiler,  -- What embeds XLA.
     r.compiler_version,  -- Version of the compiler.
     r.compiler_revision,  -- Source revision of the compiler.
-    r.platform,  -- cpu, gpu or tpu; null where nobody said.
+    r.platform,  -- cpu, gpu or tpu, as the run, else its dumps say; null if unknown.
     r.track,  -- Label that tells series apart.
     r.device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     r.device_memory_bytes,  -- Memory of one device; null where nobody said.

@@ -5,7 +5,7 @@ SELECT
     run_name,  -- Its name.
     compiler,  -- What embeds XLA.
     compiler_version,  -- Version of the compiler.
-    platform,  -- cpu, gpu or tpu; null where nobody said.
+    platform,  -- cpu, gpu or tpu, as the run, else its dumps say; null if unknown.
     track,  -- Label that tells series apart.
     device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     started_at,  -- When it started (UTC).

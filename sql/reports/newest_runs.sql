@@ -1,20 +1,6 @@
 -- The two newest runs of each platform, track and device that have dumps: what a nightly comparison compares.
 -- grain: platform, track, device_kind
-WITH platforms AS (
-    SELECT
-        run_id,
-        MAX(platform) AS platform  -- a job on an accelerator compiles for the CPU, too
-    FROM marts.observations_v1
-    GROUP BY run_id
-),
-
-runs AS (
-    SELECT r.* REPLACE (COALESCE(r.platform, p.platform) AS platform)
-    FROM marts.runs_v2 AS r
-    LEFT JOIN platforms AS p ON r.run_id = p.run_id
-),
-
-ranked AS (
+WITH ranked AS (
     SELECT
         platform,
         track,
@@ -25,7 +11,7 @@ ranked AS (
         LAG(run_id) OVER newest AS before_run_id,
         LAG(run_name) OVER newest AS before_run_name,
         ROW_NUMBER() OVER (PARTITION BY platform, track, device_kind ORDER BY run_order DESC) AS newness
-    FROM runs
+    FROM marts.runs_v2
     WHERE dump_count > 0
     WINDOW newest AS (PARTITION BY platform, track, device_kind ORDER BY run_order ASC)
 )

@@ -1,26 +1,12 @@
 -- The run before a run: the newest one before it with the same platform, track and device that has dumps; no row without one.
 -- grain: one row
 -- parameters: run_id
-WITH platforms AS (
-    SELECT
-        run_id,
-        MAX(platform) AS platform  -- a job on an accelerator compiles for the CPU, too
-    FROM marts.observations_v1
-    GROUP BY run_id
-),
-
-runs AS (
-    SELECT r.* REPLACE (COALESCE(r.platform, p.platform) AS platform)
-    FROM marts.runs_v2 AS r
-    LEFT JOIN platforms AS p ON r.run_id = p.run_id
-),
-
-ordered AS (
+WITH ordered AS (
     SELECT
         run_id,
         LAG(run_id) OVER earlier AS before_run_id,
         LAG(run_name) OVER earlier AS before_run_name
-    FROM runs
+    FROM marts.runs_v2
     WHERE dump_count > 0 OR run_id = $run_id
     WINDOW earlier AS (PARTITION BY platform, track, device_kind ORDER BY run_order ASC)
 )

@@ -20,14 +20,6 @@ fingerprints AS (
     GROUP BY run_id
 ),
 
-platforms AS (
-    SELECT
-        run_id,
-        MAX(platform) AS platform  -- a job on an accelerator compiles for the CPU, too
-    FROM contents
-    GROUP BY run_id
-),
-
 sources AS (
     SELECT
         run_id,
@@ -43,7 +35,7 @@ SELECT
     r.compiler,  -- What embeds XLA.
     r.compiler_version,  -- Version of the compiler.
     r.compiler_revision,  -- Source revision of the compiler.
-    COALESCE(r.platform, p.platform) AS platform,  -- cpu, gpu or tpu, as the run, else its dumps say; null if unknown.
+    r.platform,  -- cpu, gpu or tpu, as the run, else its dumps say; null if unknown.
     r.track,  -- Label that tells series apart.
     r.device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     r.device_memory_bytes,  -- Memory of one device, which programs share; null where nobody said.
@@ -62,6 +54,5 @@ SELECT
 FROM marts.runs_v2 AS r
 LEFT JOIN marts.capacities_v1 AS c ON r.run_id = c.run_id
 LEFT JOIN fingerprints AS f ON r.run_id = f.run_id
-LEFT JOIN platforms AS p ON r.run_id = p.run_id
 LEFT JOIN sources AS s ON r.run_id = s.run_id
 ORDER BY r.run_order

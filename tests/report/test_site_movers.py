@@ -10,6 +10,8 @@ from bufferhouse.paths import CHECKOUT
 from bufferhouse.query.statements import ask
 from bufferhouse.report.site.site import Wishes, build_from
 from bufferhouse.report.site.target import target_of
+from bufferhouse.warehouse.retention import runs_to_prune
+from bufferhouse.warehouse.run_names import find
 from tests.command_line import call
 
 FLEET = CHECKOUT / "examples" / "fleet"
@@ -105,6 +107,10 @@ def test_runs_of_two_platforms_are_no_step_where_only_their_dumps_say_so(ingeste
     with duckdb.connect(str(warehouse), read_only=True) as con:
         assert [] == ask(con, "newest_runs").rows
         assert [] == ask(con, "run_before", run_id=2).rows
+        assert ["r1", "r2"] == [find(con, f"latest:platform={platform}").run_name for platform in ("tpu", "cpu")]
+        assert [] == runs_to_prune(con, keep_runs=1)
+    listed = json.loads(call("runs", "ls", "--format", "json", "--warehouse", warehouse).out)
+    assert ["tpu", "cpu"] == [run["platform"] for run in listed]
     told = call("compare", "r1", "r2", "--warehouse", warehouse).out
     assert "The dumps are for other targets, tpu → cpu: what differs may be the device and not the program." in told
 
