@@ -1,7 +1,8 @@
 """The command line: one function per verb, in `commands/`; its docstring is its help.
 
 Data goes to standard output, progress and messages to standard error. Exit codes: 0 good, 1 a dump was refused or a
-check found offenders, 2 a wrong call, 3 the warehouse is in use or a source is unreachable, 130 Ctrl-C.
+check found offenders, 2 a wrong call, 3 the warehouse is in use or a source is unreachable, 130 Ctrl-C, 141 nobody
+reads standard output any more.
 """
 
 import os
@@ -116,7 +117,7 @@ def main() -> None:
     except BrokenPipeError:
         # The reader of standard output has gone: nothing can be written there, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        sys.exit(141)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         print(f"bufferhouse: {unwritable('where the output goes', error)}", file=sys.stderr)

@@ -92,7 +92,7 @@ def told(verb: Callable) -> Callable:
     """Turn the errors that end a command into a message and an exit code.
 
     2 for a wrong call, 3 for what may pass by itself: a warehouse in use, an unreachable source, a full disk; 130
-    for Ctrl-C.
+    for Ctrl-C, and 141, as by SIGPIPE, where nobody reads standard output any more.
     """
 
     @wraps(verb)
@@ -112,7 +112,7 @@ def told(verb: Callable) -> Callable:
             say(f"bufferhouse: expected words in UTF-8, found {error.object[:200]!r}")
             raise typer.Exit(2) from None
         except BrokenPipeError:
-            raise
+            raise typer.Exit(141) from None  # Typer's own 1 says that something was found
         except OSError as error:
             may_pass = is_full(error)
             place = error.filename or ("where the output goes" if may_pass else "")

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import NamedTuple
 
 import duckdb
@@ -27,7 +26,6 @@ _CONDITIONS = re.compile(r"@(?=[\w.]+=)")
 _NEXT = re.compile(r",(?=([\w.]+)=)")
 _SHOWN = 12  # flag sets, folders
 _LONGEST = 300  # characters of a word that is shown
-_MOST_TRIED = 50  # flags of a set of which two are tried
 
 
 class File(NamedTuple):
@@ -198,7 +196,7 @@ class _Compilations:
 
     def _lines(self, parts: Sequence[tuple[str, int]]) -> str:
         lines = [
-            f"\n  {shell_word(f'{self.run}@{conditions}')[:_LONGEST]}  ({counted(count, 'dump')})"
+            f"\n  {shell_word(f'{self.run}@{conditions}')}  ({counted(count, 'dump')})"
             for conditions, count in parts[:_SHOWN]
         ]
         more = len(parts) - _SHOWN
@@ -224,12 +222,13 @@ def _unlike(told: Collection[Told]) -> list[Told]:
 
 
 def _fewest(values: Mapping[str, str | None], others: Sequence[Mapping[str, str | None]]) -> str:
-    """Return conditions that hold for one set and no other: one if it can be, else two, else all."""
-    some = [*combinations(values, 1), *combinations(values, 2)] if len(values) <= _MOST_TRIED else []
-    for names in (*some, tuple(values)):
-        if all(any(other[name] != values[name] for name in names) for other in others):
-            break
-    return ",".join(f"{name}={_DEFAULT if values[name] is None else values[name]}" for name in names)
+    """Return conditions that hold for one set and no other: the flag that the most others lack, and so on."""
+    names: set[str] = set()
+    while others:
+        name = max(values, key=lambda name: sum(other[name] != values[name] for other in others))
+        others = [other for other in others if other[name] == values[name]]
+        names.add(name)
+    return ",".join(f"{name}={_DEFAULT if value is None else value}" for name, value in values.items() if name in names)
 
 
 def _parsed(conditions: str, names: Collection[str]) -> list[tuple[str, str]]:

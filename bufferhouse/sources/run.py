@@ -90,6 +90,8 @@ def read_run_file(path: str, data: bytes | None) -> dict[str, Any]:
             moment_of(content["started_at"], path)
         except UsageError as error:
             raise RunFault(str(error)) from None
+    if not (content.get("run_name") or "").strip():
+        content.pop("run_name", None)
     unread = [name for name in content if name not in KEYS]
     return {name: content[name] for name in content if name in KEYS} | dict.fromkeys(unread[:_MOST_UNREAD_KEYS])
 

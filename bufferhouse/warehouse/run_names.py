@@ -68,10 +68,10 @@ def check_new_name(name: str) -> None:
     """Refuse a name for a run that, where a run is asked for, means another.
 
     Raises:
-        UsageError: it is empty, or a word of `find`.
+        UsageError: it is empty or blank, or a word of `find`.
         UnicodeEncodeError: it is no UTF-8.
     """
-    if not name:
+    if not name.strip():
         raise UsageError("expected a name that is not empty")
     name.encode()  # before it stands in a statement, which the message would show
     if name.partition(":")[0] in _PLACES:

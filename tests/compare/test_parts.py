@@ -1,6 +1,7 @@
 """Parts of one run side by side: its dumps by the flags they were compiled with, or by folder."""
 
 import json
+import shlex
 import shutil
 
 import pytest
@@ -95,6 +96,27 @@ def test_many_flag_sets_are_listed_with_the_words_that_mean_them(sweep):
         of_folders = compared(sweep, folders[one], folders[other])
         assert of_folders == compared(sweep, words[one], words[other])
     assert of_folders["flags"], "the last pair differs in a flag"
+
+
+def test_listed_words_mean_their_sets_however_many_flags_differ(tmp_path):
+    """Sixty flags differ, and a word of a set names as few as tell it from the others; pasted, it means the set."""
+    sets = {"1": {}, "2": {0, 1, 2}, "3": {0, 1}, "4": {1, 2}, "5": set(range(60))}
+    for name, given in sets.items():
+        folder = tmp_path / "my sweep" / name
+        shutil.copytree(DATA / "b", folder)
+        flags = 'xla_in_all: "1"\n' + "".join(
+            f'xla_with_a_name_that_takes_some_room_{flag:02}: "{flag}"\n' for flag in sorted(given)
+        )
+        for file in folder.glob("*.debug_options"):
+            file.write_text(flags)
+    warehouse = tmp_path / "w.duckdb"
+    assert 0 == ingest(warehouse, tmp_path / "my sweep", "--run", "my sweep")[0]
+    told = call("compare", "my sweep", "--flags", "--warehouse", warehouse).err
+    words = [shlex.split(line)[0] for line in told.splitlines() if line.endswith("dump)")]
+    assert len(sets) == len(words)
+    assert max(map(len, words)) < 200
+    found = compared(warehouse, words[0], words[-1])
+    assert compared(warehouse, "my sweep@folder=1", "my sweep@folder=5") == found
 
 
 def test_a_program_without_partner_is_named(sweep):

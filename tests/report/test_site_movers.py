@@ -46,10 +46,10 @@ def ingested(warehouse: Path, tmp_path: Path):
     return ingested
 
 
-def movers_of(warehouse: Path, folder: Path) -> list[tuple]:
+def movers_of(warehouse: Path, folder: Path, *, is_forced: bool = False) -> list[tuple]:
     """The rows of the index: program, kind, bytes and run."""
     with duckdb.connect(str(warehouse), read_only=True) as con:
-        build_from(con, target_of(str(folder)), Wishes())
+        build_from(con, target_of(str(folder)), Wishes(), is_forced=is_forced)
     answer = json.loads((folder / "index.json").read_text())["answers"]["movers"]
     rows = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
     return [(row["program_name"], row["kind"], row["delta_bytes"], row["run_name"]) for row in rows]
@@ -123,3 +123,24 @@ def test_a_program_for_another_target_is_new(ingested, tmp_path: Path):
     told = call("compare", "r1", "r2", "--warehouse", warehouse).out
     assert "New in cpu" in told
     assert "further dump" not in told
+
+
+def test_a_run_that_comes_late_leaves_no_step_behind(ingested, tmp_path: Path):
+    """The page of the step that it stands in stays, and nothing counts that step any more; forced or not."""
+    warehouse = ingested([[CNN], [LATER_CNN]], platform="cpu")
+    site = tmp_path / "site"
+    grown = movers_of(warehouse, site)
+    assert [("jit_cnn_train_step", "regression", "r2")] == [(name, kind, run) for name, kind, _, run in grown]
+    late = tmp_path / "late"
+    late.mkdir()
+    other = dump_of("jaxlib-0.4.25", "jit_cnn_train_step")
+    (late / other.name).write_bytes(other.read_bytes())
+    words = ("--label", "started_at=2026-01-01T12:00:00Z", "--label", "platform=cpu")
+    assert 0 == call("ingest", late, *words, "--warehouse", warehouse).code
+    fresh = movers_of(warehouse, tmp_path / "fresh")
+    listed = [(tmp_path / "fresh" / folder / "index.json").read_text() for folder in ("compare", "triage")]
+    for is_forced in (False, True):
+        assert fresh == movers_of(warehouse, site, is_forced=is_forced)
+        assert listed == [(site / folder / "index.json").read_text() for folder in ("compare", "triage")]
+    assert "jit_cnn_train_step" in (site / "compare" / "r1..r2.html").read_text()
+    assert not (tmp_path / "fresh" / "compare" / "r1..r2.html").exists()

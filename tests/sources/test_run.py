@@ -101,6 +101,16 @@ HOSTILE = {
 }
 
 
+@pytest.mark.parametrize("said", ["", "   ", None])
+def test_a_blank_name_in_the_run_file_names_no_run(warehouse, tmp_path, said):
+    """The directory does, as without one; a call that gives a blank name is refused."""
+    write_run(tmp_path / "nightly", {"run_name": said}, PLAIN)
+    assert 2 == call("ingest", tmp_path / "nightly", "--run", " ", "--warehouse", warehouse).code
+    assert 0 == call("ingest", tmp_path / "nightly", "--warehouse", warehouse).code
+    assert [("nightly",)] == rows(warehouse, "SELECT run_name FROM raw.runs")
+    assert 2 == call("runs", "rename", "nightly", " ", "--warehouse", warehouse).code
+
+
 def test_a_bad_run_file_leaves_out_its_own_run(warehouse, tmp_path):
     """Each is named once, with the number of its dumps; the run beside them is loaded, and the exit code is 1."""
     source = tmp_path / "runs"

@@ -160,20 +160,23 @@ class Inventory:
         pairs |= {
             (before.run_id, after.run_id) for before, after in self._followers() if _moving(before) != _moving(after)
         }
+        return self._by_address(pairs)
+
+    @cached_property
+    def past_steps(self) -> dict[str, Step]:
+        """The steps of earlier builds that are none any more: a run came between, say. Their pages stay."""
         slugs = {slug(run["run_name"]): run["run_id"] for run in self.runs}
+        pairs = set()
         for address in self.kept:
-            if address.startswith("compare/") and ".." in address:
-                before, _, after = address[len("compare/") : -len(".html")].partition("..")
-                if before in slugs and after in slugs:
-                    pairs.add((slugs[before], slugs[after]))
-        found = [self._step(*pair) for pair in pairs]
-        found.sort(key=lambda step: (step.after["run_order"], step.before["run_order"]))
-        return {step.address: step for step in found}
+            before, _, after = address.removeprefix("compare/").removesuffix(".html").partition("..")
+            if address.startswith("compare/") and before in slugs and after in slugs and address not in self.steps:
+                pairs.add((slugs[before], slugs[after]))
+        return self._by_address(pairs)
 
     @cached_property
     def step_of(self) -> dict[tuple[int, int], str]:
-        """The address of each step, by its run_ids."""
-        return {step.key: address for address, step in self.steps.items()}
+        """The address of the page of each step, by its run_ids."""
+        return {step.key: address for address, step in (self.steps | self.past_steps).items()}
 
     def is_first(self, mover: Record, run: Record) -> bool:
         """Return whether no run before has the program of a mover for its target, of the track and device of `run`."""
@@ -198,9 +201,14 @@ class Inventory:
             if before.place == after.place and before.memory_space == after.memory_space
         )
 
-    def _step(self, before: int, after: int) -> Step:
-        runs = self.run_of[before], self.run_of[after]
-        return Step(step_address(*(run["run_name"] for run in runs)), *runs)
+    def _by_address(self, pairs: Iterable[tuple[RunId, RunId]]) -> dict[str, Step]:
+        """Return the steps between the runs of each pair, in their order."""
+        found = [
+            Step(step_address(*(run["run_name"] for run in runs)), *runs)
+            for runs in ((self.run_of[before], self.run_of[after]) for before, after in pairs)
+        ]
+        found.sort(key=lambda step: (step.after["run_order"], step.before["run_order"]))
+        return {step.address: step for step in found}
 
     def _find_pages(self) -> None:
         """Give each program of each run its page: its own, or that of the run since which its dump is the same."""

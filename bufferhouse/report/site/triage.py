@@ -57,10 +57,10 @@ class Upgrade:
     steps: list[Step] = field(default_factory=list)
 
 
-def upgrades(inventory: Inventory) -> dict[str, Upgrade]:
-    """Return the upgrades of an inventory by address, in the order of their runs."""
+def upgrades(steps: Mapping[str, Step]) -> dict[str, Upgrade]:
+    """Return the upgrades of steps by address, in the order of their runs."""
     found: dict[str, Upgrade] = {}
-    for address, step in inventory.steps.items():
+    for address, step in steps.items():
         before, after = step.before, step.after
         compilers = [_compiler(run) for run in (before, after)]
         if compilers[0] != compilers[1]:
@@ -97,17 +97,20 @@ class Triage:
     ) -> None:
         self._inventory, self._steps, self._accepted, self._shared = inventory, steps, accepted, shared
         self._manifest = manifest
-        self.upgrades = upgrades(inventory)
+        self.upgrades = upgrades(inventory.steps)
+        past = upgrades(inventory.past_steps)
+        self._past = {address: one for address, one in past.items() if address not in self.upgrades}
         # The state of an old change depends on the newest run: each build looks, and makes what differs.
-        self.wanted = dict.fromkeys([*self.upgrades, LIST], inputs)
+        self.wanted = dict.fromkeys([*self.upgrades, *self._past, LIST], inputs)
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
         """Yield the pages."""
         listed = []
-        for one in self.upgrades.values():
+        for one in (*self._past.values(), *self.upgrades.values()):
             movers = self.movers(one)
-            listed.append(_summary(one, movers))
-            shown = fingerprint(code(), one.title, movers, _others(self._steps, one))
+            if one.address in self.upgrades:
+                listed.append(_summary(one, movers))
+            shown = fingerprint(code(), one.title, movers, _others(self._steps, one), one.address in self._past)
             if one.address in addresses and self._manifest.pages.get(one.address, ("",))[0] != shown:
                 self.wanted[one.address] = shown
                 yield self._page(one, movers)
@@ -179,6 +182,7 @@ class Triage:
             shared_texts=("triage_movers",),
             frame=frame,
             heading=one.title,
+            is_past=one.address in self._past,
             is_compiler=one.is_compiler,
             steps=[
                 (f"{printable(step.before['run_name'], 60)} → {printable(step.after['run_name'], 60)}", step.address)

@@ -28,7 +28,7 @@ function programsOf({ columns, rows }) {
   return found;
 }
 
-/** Pairs of programs of two runs, as `compare` makes them: of one compile target, then across targets where it is clear. */
+/** Pairs of programs of two runs: of one compile target, then across targets where it is clear; none that was reshaped or renamed. */
 function pairsOf(olds, news) {
   const pairs = [...news].filter(([key]) => olds.has(key)).map(([key, now]) => [olds.get(key), now]);
   const left = (own, other) => [...own].filter(([key]) => !other.has(key)).map(([, one]) => one);
