@@ -16,7 +16,9 @@ _LOCKED = ("Could not set lock", "Conflicting lock")
 _NO_LAKE = "creating a new DuckLake is explicitly disabled"  # the catalog's database is there, and no lake is in it
 _EXPIRED = "No snapshot found at version"  # somebody compacted the lake since it was opened to read
 _FAILED = "Failed to commit DuckLake transaction.\n"
-_STATEMENT = re.compile(r'(Failed to (?:prepare COPY|execute query)) ".*": ', re.DOTALL)  # of DuckLake's own, in whole
+# A statement of DuckLake's own to its catalog, in whole.
+_STATEMENT = re.compile(r'(Failed to (?:prepare COPY|prepare query|execute query)) ".*": ', re.DOTALL)
+_UNFETCHED = "Attempting to fetch from an unsuccessful query result\nError: "  # before the error that says why
 _OF_BUCKETS = "httpfs"  # the extension that a lake in a bucket wants, which is loaded for no other
 # Whatever met a connection that ended, or a server that starts, may tell it as any kind of error.
 _AWAY = re.compile(
@@ -47,7 +49,7 @@ _MAY_PASS = (duckdb.IOException, duckdb.HTTPException, duckdb.TransactionExcepti
 def reason(error: object) -> str:
     """Return the line of an error that says why: DuckLake puts others before it that say only that it failed."""
     text = _STATEMENT.sub(r"\1: ", str(error).strip())
-    why = first_line(text.partition(_FAILED)[2] or text)
+    why = first_line(text.partition(_FAILED)[2] or text.partition(_UNFETCHED)[2] or text)
     return why.removeprefix("Failed to commit: ").rpartition("Original error: ")[2]
 
 
@@ -141,6 +143,11 @@ def refused(error: Exception) -> WarehouseError | None:
 def is_away(error: Exception) -> bool:
     """Return whether a server does not answer, or not any more."""
     return _AWAY.search(str(error)) is not None
+
+
+def loses_catalog(error: Exception) -> bool:
+    """Return whether the catalog of a lake went away under a statement of DuckLake's own, which no user can write."""
+    return is_away(error) and _STATEMENT.search(str(error)) is not None
 
 
 def passes(error: Exception) -> bool:

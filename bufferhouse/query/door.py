@@ -123,6 +123,8 @@ class Door:
             raise UsageError(f"Python cannot hold a parameter or a value of the answer: {error}") from None
         except duckdb.Error as error:
             self._roll_back()
+            if faults.loses_catalog(error):
+                raise  # whoever opened the lake tells it
             if faults.is_expired(error):  # a statement can say the same: then the warehouse answers as ever
                 self.con.execute("SELECT 1 FROM raw.loads LIMIT 1")
             raise faults.raised_inside(error) or UsageError(explained(self.con, error, given)) from None
@@ -199,6 +201,8 @@ def lock_down(con: duckdb.DuckDBPyConnection, limits: Limits, directory: str) ->
         "temp_directory": directory,
         "max_temp_directory_size": f"{limits.temporary_bytes >> 10}KiB",
         "memory_limit": f"{(limits.memory_bytes + held) >> 10}KiB",
+        # Where it is full before the last branch of a UNION ALL of joins begins, DuckDB 1.5.5 waits for ever.
+        "streaming_buffer_size": f"{limits.memory_bytes >> 14}KiB",  # a sixteenth
         "threads": limits.threads,
         "python_enable_replacements": False,
         "autoinstall_known_extensions": False,

@@ -171,3 +171,27 @@ def test_the_reason_does_not_quote_the_statements_of_ducklake():
     )
     expected = "Failed to prepare COPY: server closed the connection unexpectedly"
     assert f"Failed to get table information from DuckLake: {expected}" == faults.reason(said)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_lost", "reason"),
+    [
+        (
+            "Attempting to fetch from an unsuccessful query result\nError: Invalid Error: Failed to prepare COPY "
+            '"COPY (SELECT "table_id" FROM "public"."t")": server closed the connection unexpectedly\n\tThis',
+            True,
+            "Invalid Error: Failed to prepare COPY: server closed the connection unexpectedly",
+        ),
+        (
+            'Binder Error: Failed to get data file list from DuckLake: Failed to prepare query "SELECT data_file_id\n'
+            'FROM t": no connection to the server\n\nLINE 8: SELECT * FROM ',
+            True,
+            "Binder Error: Failed to get data file list from DuckLake: Failed to prepare query: "
+            "no connection to the server",
+        ),
+        ("Invalid Input Error: connection not open", False, "Invalid Input Error: connection not open"),
+    ],
+)
+def test_a_catalog_that_goes_away_under_a_query(error, is_lost, reason):
+    """As a PostgreSQL that was killed in the middle of one was told. The last, a statement may say itself."""
+    assert (is_lost, reason) == (faults.loses_catalog(duckdb.Error(error)), faults.reason(error))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import bufferhouse
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.query.door import door
@@ -369,3 +370,11 @@ def test_dumps_can_be_asked_without_a_warehouse(fleet, tmp_path, monkeypatch):
     assert (0, "total_bytes\n18980\n") == (outcome.code, outcome.out)
     assert 2 == call("query", "FROM read_text('/etc/passwd')", "--from", seed).code
     assert [] == list(tmp_path.iterdir())
+
+
+def test_an_answer_that_nobody_fetches_yet_has_room(small_door, example_warehouse):
+    """DuckDB 1.5.5 waits for ever where 1 MB of a UNION ALL of joins is there before its last branch begins."""
+    asked = "SELECT current_setting('streaming_buffer_size')"
+    assert [("256.0 MiB",)] == small_door.con.execute(asked).fetchall()
+    with bufferhouse.connect(example_warehouse) as con:
+        assert [("61.0 MiB",)] == con.sql(asked).fetchall()
