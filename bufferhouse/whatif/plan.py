@@ -18,7 +18,7 @@ from bufferhouse.errors import UsageError, counted
 from bufferhouse.tabulate.shape import Shape, parse_shape
 from bufferhouse.whatif.dead_code import DeadCode
 from bufferhouse.whatif.edits import LIVES, SIZES, Edit, chosen, in_order, phase
-from bufferhouse.whatif.slots import Slots, slots_of
+from bufferhouse.whatif.slots import Slots, slots_of, timeline
 from bufferhouse.whatif.space import ARENA, Output, Space, array_shape
 
 # Instructions that cannot run a second time just before a use: they hold computations, talk to the outside, or their
@@ -55,7 +55,7 @@ class NoCandidate(UsageError):
 class Plan:
     """A space with edits applied to it, one after the other: `slots`, which were its `own` before.
 
-    `host_bytes` is what was moved to the host; `is_rescheduled` is whether the schedule may be any.
+    `is_rescheduled` is whether the schedule may be any.
     """
 
     def __init__(self, space: Space, slots: Slots | None = None) -> None:
@@ -64,7 +64,7 @@ class Plan:
         self.slots = self.own.copy()
         self.begun = set(self.slots.body)  # the bodies that it began with
         self.moved: dict[int, int] = {}  # allocations of outputs that stand in the one of a donated parameter
-        self.host_bytes = 0
+        self._hosted: list[tuple] = []  # slots of what was moved to the host, while it is there
         self.is_rescheduled = False
         self.applied: list[Applied] = []
         # Rows that may stand elsewhere, or for longer: from and up to which position, and where their slot ends then.
@@ -564,9 +564,10 @@ class Plan:
     def _remat(self, edit: Edit, row: int) -> tuple[str, str]:
         kept, again = self._computed(edit, row)
         at, start = self._slot(edit, row), self.space.columns["start"][row]
-        self.slots.end[at] = min(self.slots.end[at], start if kept is None else kept)
+        end = self.slots.end[at]
+        self.slots.end[at] = min(end, start if kept is None else kept)
         for position in again:
-            self._added(row, self.slots.size_bytes[at], position, position)
+            self._added(row, self.slots.size_bytes[at], position, position, until=end)
         if kept is None and again:
             self._drop_slots([at])
         return (
@@ -583,23 +584,39 @@ class Plan:
         is_parameter = c["role"][row] == "parameter"
         start = self.slots.start[at]
         stretches = [] if is_parameter else [(start, min(start + edit.window, self.slots.end[at]))]
+        allocation, own, life = c["allocation"][row], [*self._rows[row]], (start, self.slots.end[at])
+        # Inside a loop, say, it is read where another value has its bytes already; what is computed again reads itself.
+        again = self._read_again.get(row, ())
+        uses = sorted({use if use in again else min(use, life[1]) for use in uses})
         stretches += [(max(use - edit.window, start), use) for use in uses]
-        allocation, own = c["allocation"][row], [*self._rows[row]]
-        for begin, end in _joined(stretches):
-            self._added(row, size, begin, end)
+        found = _joined(stretches)
+        for begin, end in found:
+            self._added(row, size, begin, end, until=life[1])
+        if not is_parameter:  # a parameter is on the host from the first to the last
+            life = found[0][1] + 1, found[-1][0] - 1
+        if life[0] <= life[1]:
+            self._hosted.append((row, self.slots.body[at], self.slots.offset_bytes[at], size, *life, False))
         self._drop_slots(own)
         if is_parameter:
             self._to_resize.add(allocation)
-        self.host_bytes += size
         return "estimate", f"it is on the device {edit.window} positions around each use, else on the host"
 
     # What edits have in common.
 
-    def _added(self, row: int, size: int, start: int, end: int) -> None:
+    def _added(self, row: int, size: int, start: int, end: int, until: int = -1) -> None:
+        """Add a slot of a value; up to `until` it stays in the bytes that others take over from it, or it from them."""
         own, members = self._rows[row], self._members
-        self.slots.add(own[0], size=size, start=start, end=end)
+        if end <= until and members[self.slots.body[own[0]]] > 1:
+            self.slots.add_part(own[0], start=start, end=end)
+        else:
+            self.slots.add(own[0], size=size, start=start, end=end)
         own.append(len(self.slots.value) - 1)
         members[self.slots.body[-1]] += 1
+
+    @property
+    def host_bytes(self) -> int:
+        """The most bytes that are on the host at a moment: from when a value leaves the device until it is back."""
+        return timeline(Slots(*map(list, zip(*self._hosted, strict=True)))).peak if self._hosted else 0
 
     def _extend(self, row: int, position: int) -> None:
         """Let a temporary live up to a position; what XLA places on it then stays, so it goes on elsewhere."""

@@ -55,6 +55,13 @@ class Slots:
         self.end.append(end)
         self.is_arena.append(True)
 
+    def add_part(self, like: int, *, start: int, end: int) -> None:
+        """Add a slot of the value of row `like` in the same bytes of the same body."""
+        for name in self.__slots__:
+            column = getattr(self, name)
+            column.append(column[like])
+        self.start[-1], self.end[-1] = start, end
+
     def keep(self, rows: Iterable[int]) -> None:
         """Keep these rows and drop the others."""
         kept = list(rows)

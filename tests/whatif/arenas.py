@@ -168,7 +168,9 @@ def alive(space: Space, edits: list[Edit]) -> Bytes:
         elif edit.kind in ("shrink", "shard", "unpad"):
             sizes[row] = SHAPES[c["shape"][row]][{"shrink": 2, "shard": 3, "unpad": 4}[edit.kind]]
         elif edit.kind == "offload":
-            extended[row] = [(max(use - edit.window, start), use) for use in read]
+            again = uses[row] - set(space.uses[row])
+            ends = [use if use in again else min(use, c["end"][row]) for use in read]
+            extended[row] = [(max(use - edit.window, start), use) for use in ends]
             if c["kind"][row] == "temp":
                 extended[row].append((start, min(start + edit.window, c["end"][row])))
             lives[row] = []
@@ -189,7 +191,9 @@ def alive(space: Space, edits: list[Edit]) -> Bytes:
                 found[at] |= {(place, c["offset_bytes"][row] + byte) for byte in range(sizes[row])}
         for begin, end in extended.get(row, ()):
             for at in range(begin, end + 1):
-                found[at] |= {("copy", row, byte) for byte in range(sizes[row])}
+                stays = end <= c["end"][row]  # in the bytes that another takes over from it
+                where = (place, c["offset_bytes"][row]) if stays else (("copy", row), 0)
+                found[at] |= {(where[0], where[1] + byte) for byte in range(sizes[row])}
     return found
 
 

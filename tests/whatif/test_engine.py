@@ -1,6 +1,7 @@
 """What an edit is worth is what brute force finds: every byte at every moment, and every placement of a small arena."""
 
 import random
+from contextlib import suppress
 from itertools import permutations
 
 import pytest
@@ -86,6 +87,33 @@ def test_no_edit_is_worth_more_than_the_value():
             assert found.occupied_bytes <= found.arena_high_bytes
             kept += 1
     assert kept > 300
+
+
+@pytest.mark.parametrize("make", [random_space, crowded_space])
+def test_what_leaves_the_device_takes_nothing_there_and_once_on_the_host(make):
+    """No offload takes more than before, whoever goes on in the bytes; the host holds each byte of a moment once."""
+    moved = 0
+    for seed in range(100):
+        random_ = random.Random(seed)
+        space = make(random_)
+        c, peak, host = space.columns, before(space).occupied_bytes, {at: set() for at in range(-1, LAST + 2)}
+        for edit, plan in taken_edits(space, random_):
+            if edit.kind == "offload":
+                assert timeline(plan.slots).peak <= peak, (seed, edit)
+        plan = Plan(space)
+        with suppress(NoCandidate):
+            plan.apply([Edit("offload", "*", window=1)])
+        for row in {one.row for one in plan.applied}:
+            start, end, is_temp = c["start"][row], c["end"][row], c["kind"][row] == "temp"
+            there = {at for use in space.uses[row] for at in range(max(use - 1, start), use + 1)}
+            there |= {at for at in range(start, min(start + 1, end) + 1) if is_temp}
+            away = [at for at in range(start, max(there) + 1) if at not in there] if is_temp else [start, end]
+            for at in range(away[0], away[-1] + 1) if away else ():
+                place, offset = c["allocation"][row], c["offset_bytes"][row]
+                host[at] |= {(place, offset + byte) for byte in range(c["size_bytes"][row])}
+        assert max(map(len, host.values())) == plan.host_bytes, seed
+        moved += plan.host_bytes > 0
+    assert moved > 50
 
 
 def test_groups_and_sizes_come_to_the_same_in_any_order():
