@@ -19,7 +19,7 @@ NODES = 3_000  # sets of edits that are tried before a set is called the least w
 _VISITS = 2_500_000  # slots that all searches look at, and once more as many without proof: together about a minute
 _PAIRS = 40  # pairs of slots that a packing compares while a set of edits looks at one slot
 LARGE = 4_000  # slots: without proof, a program of so many times more is given as many times more edits in one step
-_SIZE = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?P<unit>[KMGT]i?B?|B)?")
+_SIZE = re.compile(r"(?P<number>[0-9]{1,18}(?:\.[0-9]{1,9})?)\s*(?P<unit>[KMGT]I?B?|B)?")
 _POWERS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
 
@@ -42,12 +42,12 @@ class Fit(NamedTuple):
 
 
 def read_size(text: str, option: str = "--fit") -> int:
-    """Return the bytes of a size such as `15.75GiB`, `16G` or `16GB`, of which the last is decimal.
+    """Return the bytes of a size such as `15.75GiB`, `16G`, `16909336576` or `16GB`, of which the last is decimal.
 
     Raises:
         UsageError: it is no size, or a part of a byte.
     """
-    found = _SIZE.fullmatch(text.strip())
+    found = _SIZE.fullmatch(text.strip().upper())
     if found is None or ("." in found["number"] and found["unit"] in (None, "B")):
         raise UsageError(f"{option}: expected a size such as 15.75GiB, found {text!r}")
     unit = (found["unit"] or "B")[0]

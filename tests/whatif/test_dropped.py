@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bufferhouse.ingest.in_memory import in_memory
-from bufferhouse.report.text.figures import human_bytes
+from bufferhouse.report.whatif.text import capacity_said
 from bufferhouse.whatif.edits import read_edit
 from bufferhouse.whatif.outcome import Outcome, before, compute
 from bufferhouse.whatif.plan import NoCandidate
@@ -82,7 +82,7 @@ def test_what_may_fit_is_neither_promised_nor_refused():
     for program, means, capacity in (("sort_all", "free", 790_000), ("base", "donate", 800_000)):
         words = ("--fit", capacity, "--means", means, "--from", DROPPED / "cpu")
         outcome = call("whatif", f"jit_{program}", *words)
-        said = f"No set of edits is sure to fit into {human_bytes(capacity)}; some may, "
+        said = f"No set of edits is sure to fit into {capacity_said(capacity)}; some may, "
         assert (1, True) == (outcome.code, said in outcome.out), outcome.out
         found = json.loads(call("whatif", f"jit_{program}", *words, "--format", "json").out)["fit"]
         assert (False, False, True) == (found["fits"], found["is_minimal"], found["may_fit"])

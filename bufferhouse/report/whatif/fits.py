@@ -1,15 +1,16 @@
 """How far programs that differ in one number fit a chip, on a terminal, in Markdown and as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.opening import find_programs, opened
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import human_bytes, printable
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
+from bufferhouse.report.whatif.text import capacity_said
 from bufferhouse.warehouse.open import Place
 from bufferhouse.warehouse.run_names import find
 from bufferhouse.whatif.chips import chip_of
@@ -72,16 +73,16 @@ def fits_text(asked: Asked, form: str, *, exact: bool = False) -> str:
     if form == "json":
         about = {"chip": asked.chip, "capacity_bytes": asked.capacity_bytes}
         return plain_json({**about, "series": [_record(one, asked) for one in asked.series]})
-    sections = [_section(one, asked) for one in asked.series]
+    sections = [_section(one, asked, exact_bytes if exact else human_bytes) for one in asked.series]
     name = f"{asked.chip}, " if asked.chip else ""
-    title = f"Will it fit: {name}{human_bytes(asked.capacity_bytes)} for a program"
+    title = f"Will it fit: {name}{capacity_said(asked.capacity_bytes)} for a program"
     return report_text(title, sections, form, exact=exact)
 
 
-def _section(series: Series, asked: Asked) -> Section:
+def _section(series: Series, asked: Asked, said: Callable[[int], str]) -> Section:
     target = series.compile_target
     title = f"{', '.join(filter(None, (printable(series.program_name, 80), target)))}: {series.what}"
-    lines = _lines(series, fitting(series, asked.capacity_bytes))
+    lines = _lines(series, fitting(series, asked.capacity_bytes), said)
     if len(compilers := series.compilers) > 1:
         named = ", ".join(printable(one or "one that is not known", 60) for one in compilers)
         lines.insert(0, f"The points are of several compilers: {named}. Choose the dumps of one run with --run.")
@@ -113,19 +114,23 @@ def _how(piece: Piece) -> str:
     return "interpolated, and the schedule changes" if piece.has_other_schedule else "interpolated"
 
 
-def _lines(series: Series, found: Fitting) -> list[str]:
+def _lines(series: Series, found: Fitting, said: Callable[[int], str]) -> list[str]:
     lines = []
     if found.largest is None:
-        lines.append("No measured point fits.")
+        smallest = (
+            f" The smallest, {found.next.number:,}, takes {said(found.short_bytes)} too much." if found.next else ""
+        )
+        lines.append(f"No measured point fits.{smallest}")
     elif found.next is None:
         lines.append(f"The largest measured, {found.largest.number:,}, fits; nothing larger was measured.")
     else:
         lines.append(f"The largest measured that fits is {found.largest.number:,}.")
         lines.append(f"Interpolated, {found.interpolated:,} may fit: a guess on the line to {found.next.number:,}.")
     if found.next is not None:
-        lines.append(f"The next measured, {found.next.number:,}, takes {human_bytes(found.short_bytes)} too much.")
+        place = "smallest" if found.largest is None else "next"
+        lines.append(f"The {place} measured, {found.next.number:,}, takes {said(found.short_bytes)} too much.")
     if not found.is_monotonic:
-        lines.append("A smaller one does not fit: the peak does not grow with the number alone.")
+        lines.append("Not all smaller ones fit: the peak does not grow with the number alone.")
     changed = [f"{one.first.number:,} and {one.last.number:,}" for one in series.pieces if one.has_other_schedule]
     if changed:
         lines.append(

@@ -9,7 +9,7 @@ from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable,
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
 from bufferhouse.report.whatif.data import Change, Savings, Subject
-from bufferhouse.whatif.fitting import Fit
+from bufferhouse.whatif.fitting import Fit, read_size
 from bufferhouse.whatif.outcome import Outcome
 from bufferhouse.whatif.plan import Applied
 from bufferhouse.whatif.ranking import MOST, Group, Worth
@@ -53,7 +53,7 @@ def change_text(change: Change, form: str, *, exact: bool = False) -> str:
     subject, outcome = change.subject, change.outcome
     if form == "json":
         return plain_json({**about(subject, outcome), "edits": [edit_record(subject, one) for one in outcome.applied],
-                           **({"fit": _fit_record(change.fit)} if change.fit else {})})  # fmt: skip
+                           **({"fit": _fit_record(change.fit, change.outcome)} if change.fit else {})})  # fmt: skip
     return report_text(change_title(change), change_sections(change), form, exact=exact)
 
 
@@ -169,10 +169,11 @@ def _group_record(one: Group) -> Record:
     }
 
 
-def _fit_record(found: Fit) -> Record:
+def _fit_record(found: Fit, outcome: Outcome) -> Record:
     return {
         "capacity_bytes": found.capacity_bytes,
         "fits": found.fits,
+        "is_estimate": _is_estimate(outcome),
         "is_minimal": found.is_minimal,
         "may_fit": found.may_fit,
         "bound_bytes": found.bound_bytes,
@@ -189,7 +190,7 @@ def change_lines(change: Change) -> list[str]:
     subject, found = change.subject, change.fit
     lines = [f"run {printable(subject.dump['run_name'], 80)}, {printable(subject.dump['relative_path'], 200)}"]
     if found is not None:
-        lines.append(_verdict(found))
+        lines.append(_verdict(found, is_estimate=_is_estimate(change.outcome)))
     after = change.outcome.after
     if after.is_cut:
         lines.append(
@@ -198,13 +199,24 @@ def change_lines(change: Change) -> list[str]:
     return lines
 
 
-def _verdict(found: Fit) -> str:
-    capacity = human_bytes(found.capacity_bytes)
+def capacity_said(size: int) -> str:
+    """Return a capacity in the largest unit, and to the byte where that is not what was asked."""
+    said = human_bytes(size)
+    return said if read_size(said) == size else f"{said} ({exact_bytes(size)})"
+
+
+def _is_estimate(outcome: Outcome) -> bool:
+    return any(one.label == "estimate" for one in outcome.applied)
+
+
+def _verdict(found: Fit, *, is_estimate: bool) -> str:
+    capacity = capacity_said(found.capacity_bytes)
     if found.fits and not found.edits:
         return f"It fits into {capacity} as it is."
     if found.fits:
         least = "No set of fewer values does" if found.is_minimal else "It is not proved that no smaller set does"
-        return f"It fits into {capacity} with {counted(len(found.edits), 'edit')}. {least}."
+        it_fits = "By estimate it fits" if is_estimate else "It fits"
+        return f"{it_fits} into {capacity} with {counted(len(found.edits), 'edit')}. {least}."
     if found.bound_bytes > found.capacity_bytes:
         return (
             f"It cannot fit into {capacity} by these means: with every value edited that can be, it still takes "
