@@ -24,6 +24,11 @@ class Parts(NamedTuple):
     shared: int
     others: int
 
+    @property
+    def granules(self) -> int:
+        """The temporaries as libtpu gives memory out for them: in whole 16 KiB."""
+        return -(-self.temporaries // _GRANULE_BYTES) * _GRANULE_BYTES
+
 
 class Rule(NamedTuple):
     """A figure is the sum of these parts, in messages of these dialects of which `holds` is true.
@@ -70,13 +75,13 @@ _NOT_COUNTED = "not counted"
 # Which of parameters and temporaries is too much by itself decides what libtpu adds up until 0.0.39: where temporaries
 # are, it prints `arguments 0B`, where parameters are `program unknown size`.
 RULES = (
-    Rule("temporaries", _LISTINGS, "used", ("temporaries",), without="arguments"),
+    Rule("temporaries", _LISTINGS, "used", ("granules",), without="arguments"),
     Rule("parameters", _LISTINGS, "used", ("parameters",), without="program"),
-    Rule("temporaries and parameters", _LISTINGS, "used", ("temporaries", "parameters"), beside="arguments"),
+    Rule("temporaries and parameters", _LISTINGS, "used", ("granules", "parameters"), beside="arguments"),
     # Without temporaries they are the code of the program alone, which is in no dump.
-    Rule("temporaries", _LISTINGS, "program", ("temporaries",), beside="hlo_temp"),
-    Rule("temporaries", _LISTINGS, "requirement", ("temporaries",), beside="hlo_temp"),
-    Rule("temporaries", _LISTINGS, "hlo_temp", ("temporaries",)),
+    Rule("temporaries", _LISTINGS, "program", ("granules",), beside="hlo_temp"),
+    Rule("temporaries", _LISTINGS, "requirement", ("granules",), beside="hlo_temp"),
+    Rule("temporaries", _LISTINGS, "hlo_temp", ("granules",)),
     Rule("parameters", _LISTINGS, "arguments", ("parameters",), beside="arguments"),
     Rule("outputs", _LISTINGS, "output", ("outputs", "shared"), beside="output"),
     Rule("outputs placed on parameters", _LISTINGS, "shared_output", ("shared",), beside="shared_output"),
@@ -91,6 +96,7 @@ _CAPACITIES = (
     96 * _GIB - 279 * _MIB, 95 * _GIB - 260 * _MIB, 95 * _GIB - 268 * _MIB, 8 * _GIB - 530 * _MIB,
     16 * _GIB - 530 * _MIB, 61 * _GIB // 4, 123 * _GIB // 4,
 )  # fmt: skip
+_GRANULE_BYTES = 1 << 14
 _WORD_BYTES = 64  # a word of bounds_check.cc, as both specimens of T7 show
 
 

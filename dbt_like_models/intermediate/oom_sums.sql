@@ -8,7 +8,12 @@ WITH summed AS (
         f.*,
         r.rule,
         CASE WHEN r.is_of_parameters THEN COALESCE(p.parameter_bytes, 0) ELSE 0 END
-        + CASE WHEN r.is_of_temporaries THEN COALESCE(p.temp_bytes, 0) ELSE 0 END
+        + CASE
+            WHEN NOT r.is_of_temporaries THEN 0
+            -- Where libtpu lists what the program takes, it counts what it gives out for them: whole 16 KiB.
+            WHEN m.dialect IN ('T1', 'T2') THEN (COALESCE(p.temp_bytes, 0) + 16383) // 16384 * 16384
+            ELSE COALESCE(p.temp_bytes, 0)
+        END
         + CASE WHEN r.is_of_outputs THEN COALESCE(p.output_bytes, 0) ELSE 0 END
         + CASE WHEN r.is_of_shared THEN COALESCE(p.shared_bytes, 0) ELSE 0 END
         + CASE WHEN r.is_of_others THEN COALESCE(p.other_bytes, 0) ELSE 0 END AS rule_bytes

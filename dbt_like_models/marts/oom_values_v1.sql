@@ -1,6 +1,6 @@
 -- What takes the memory that did not suffice, by message. Of a message about the default memory space: the values at the
 -- occupied peak of its dump, and of each allocation the bytes that they leave. The rows with is_in_figure sum to the main
--- figure where a rule of sums reproduces it. Of a message about another memory space, whose kernels a dump does not show:
+-- figure where a rule of sums reproduces it: of T1 and T2 once their temporaries are rounded up to 16 KiB. Of a message about another memory space, whose kernels a dump does not show:
 -- what the message itself lists.
 -- grain: run_id, message_id, part, ordinal
 -- portable: no, because a message is joined to the dump that has its words by functions of texts of DuckDB
