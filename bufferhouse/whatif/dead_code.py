@@ -17,11 +17,6 @@ class DeadCode:
     def __init__(self, space: Space, dropped: set[int]) -> None:
         self._space = space
         c = space.columns
-        self._readers_of: dict[str, list[str]] = {}  # of instructions that have no value in this memory space
-        for reader, names in space.sources.items():
-            for name in names:
-                if name not in space.made:
-                    self._readers_of.setdefault(name, []).append(reader)
         self._gone = {c["instruction"][space.table]} if space.table is not None else set()  # it puts results together
         found = self._found(dropped, space.results.keys() - dropped)
         self.rows = [row for row in found if c["role"][row] == ARENA or row in dropped]
@@ -60,7 +55,7 @@ class DeadCode:
             if name in self._space.made:
                 return True
             seen.add(name)
-            left += self._readers_of.get(name, ())
+            left += self._space.readers_elsewhere(name)
         return False
 
     def _behind(self, rows: set[int]) -> list[str]:

@@ -34,9 +34,8 @@ _NOT_IN_PLACE = {
     *("dot", "convolution", "fft", "rev", "reduce", "reduce-window", "select-and-scatter", "gather"),
     *("concatenate", "pad", "transpose", "reverse", "slice", "dynamic-slice", "broadcast", "cholesky", "iota"),
 }
-# What a TPU copies with, from one memory space to another; their tables stand 16 KiB apart.
-_PREFETCHES = {"copy-start", "slice-start", "async-start"}
-TABLE_BYTES = 1 << 15  # of what is fetched, and of what is written back
+ADDRESS = 8  # bytes, in the table of results
+TABLE_BYTES = 1 << 15  # of the table of what a TPU fetches, and of that of what it writes back: they stand 16 KiB apart
 
 
 class Applied(NamedTuple):
@@ -92,7 +91,7 @@ class Plan:
     @cached_property
     def fixed(self) -> dict[int, int]:
         """The bytes of the allocations outside the arena, of which there may be thousands: few edits ask for them."""
-        return {index: size for index, (kind, size) in self.space.allocations.items() if kind != ARENA}
+        return self.space.fixed.copy()
 
     @cached_property
     def _rows(self) -> dict[int, list[int]]:
@@ -266,11 +265,10 @@ class Plan:
         if space.table is None:
             return
         table, allocation = space.table, c["allocation"][space.table]
-        count = parse_shape(c["shape"][table]).tuple_arity
-        size = c["size_bytes"][table]
+        count, size = space.table_arity, c["size_bytes"][table]
         kept = (count or 0) - len(dropped)
-        if count and (kept < 2 or size == count * _ADDRESS):  # those of TPUs have room that the addresses do not fill
-            size = kept * _ADDRESS if kept > 1 else 0  # a single result needs none
+        if count and (kept < 2 or size == count * ADDRESS):  # those of TPUs have room that the addresses do not fill
+            size = kept * ADDRESS if kept > 1 else 0  # a single result needs none
             for at in self._rows.get(table, ()):
                 self.slots.size_bytes[at] = size
             if space.allocations[allocation][1] == c["size_bytes"][table]:
@@ -319,18 +317,20 @@ class Plan:
 
         Which output takes a parameter's place the caller does not choose: JAX pairs those of one shape in their order.
         """
+        if not self._donated:
+            return
         pairs: dict[int, tuple[str, str]] = {}
         by_shape: dict[tuple[str, int], list[int]] = {}
         rank: dict[int, int] = {}  # among the donated parameters of as many bytes
         counts: Counter[int] = Counter()
-        c, place = self.space.columns, self.space.results
+        c = self.space.columns
         for row in sorted(self._donated, key=self._argument):
             size = self.space.allocations[c["allocation"][row]][1]
             by_shape.setdefault((array_shape(c["shape"][row]), size), []).append(row)
             rank[row] = counts[size]
             counts[size] += 1
         outputs: dict[int, list[Output]] = {}
-        for one in sorted(self.space.outputs, key=lambda one: (place.get(one.row, 0), one.birth, one.allocation)):
+        for one in self.space.outputs:
             if one.row not in self._unreturned:
                 outputs.setdefault(one.size_bytes, []).append(one)
         for (shape, size), rows in by_shape.items():
@@ -392,7 +392,7 @@ class Plan:
             # A compiler decides on copies before it has a schedule: in the next one these may come first.
             self.displaced += beside
             return "bound", "but what stands there before may live beside it, and need another place"
-        if self._tables:
+        if self.space.copy_tables:
             return "bound", "born behind its last use; the compiler may fetch into VMEM anew"
         if guests:
             return "bound", "born behind its last use, and a temporary may stand there before"
@@ -683,20 +683,14 @@ class Plan:
         found.keep(at for at in range(len(found.value)) if at not in gone)
         return found
 
-    @cached_property
-    def _tables(self) -> list[int]:
-        """The rows that are tables of copies between memory spaces: TPUs prefetch, and write back, with these."""
-        c = self.space.columns
-        return [row for row, opcode in enumerate(c["opcode"]) if opcode in _PREFETCHES and c["role"][row] == ARENA]
-
     def _note_prefetch(self, row: int) -> None:
         """Note that what stands elsewhere, or is needed no more, is fetched in another way: tables come and go."""
-        if self._tables:
+        if self.space.copy_tables:
             self.prefetched.append(row)
 
     def without_fading(self) -> Slots:
         """Return the slots without the values that the compiler may do without, guests in the place of their hosts."""
-        fading = [*self.fading, *(self._tables if self.prefetched else ())]
+        fading = [*self.fading, *(self.space.copy_tables if self.prefetched else ())]
         found, gone = self.slots.copy(), {at for row in fading for at in self._rows.get(row, ())}
         # When these are born, what they take the place of is read for the last time, in the same bytes.
         for row in self.guests:
@@ -748,7 +742,6 @@ class Plan:
             offset += (end - begin) * (-there[0][0] if there else 1.0)
 
 
-_ADDRESS = 8  # bytes
 _IN_PLACE = "an output of its shape takes its place, "
 _OTHER_OUTPUT = (
     "; on several devices without out_shardings XLA may place another output of as many bytes there, with a copy"

@@ -1,13 +1,14 @@
 """What each edit alone is worth at the peak, and which moment caps it: the next one that is as high."""
 
+from bisect import insort
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from bufferhouse.whatif.edits import Edit, narrower
+from bufferhouse.whatif.edits import SIZES, Edit, narrower
 from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.outcome import check_live_ranges
-from bufferhouse.whatif.plan import Applied, NoCandidate
+from bufferhouse.whatif.plan import ADDRESS, Applied, NoCandidate
 from bufferhouse.whatif.space import ARENA, Space
 
 KINDS = ("donate", "free", "unpad", "shrink", "remat", "offload", "remove")  # of equal worth the first is shown
@@ -55,10 +56,9 @@ def rank(space: Space, *, kinds: Sequence[str] = KINDS, most: int = MOST) -> Ran
     moments = Moments(space)
     peak, position = moments.line.peak, moments.line.position
     at_peak = moments.at(position) if position is not None else []
-    beyond = _beyond(space, at_peak)
     found: list[Worth] = []
     for limit, edit, row in _candidates(space, at_peak, kinds):
-        if len(found) >= most and limit + beyond <= found[most - 1].worth_bytes:
+        if len(found) >= most and limit <= found[most - 1].worth_bytes:
             break  # no edit left is worth more
         try:
             plan = moments.plan([row], edit.kind)
@@ -67,35 +67,41 @@ def rank(space: Space, *, kinds: Sequence[str] = KINDS, most: int = MOST) -> Ran
             continue
         new, where = moments.peak(plan)
         if new < peak:
-            found.append(Worth(plan.applied[0], peak - new, where))
-            found.sort(key=lambda one: -one.worth_bytes)  # of equal worth those tried first
-    return Ranking(peak, position, found[:most], _groups(space, moments, at_peak, beyond, most))
+            # Of equal worth those tried first.
+            insort(found, Worth(plan.applied[0], peak - new, where), key=lambda one: -one.worth_bytes)
+            del found[most:]
+    return Ranking(peak, position, found, _groups(space, moments, at_peak, most))
 
 
-def _beyond(space: Space, rows: Iterable[int]) -> int:
-    """Return by how much more than its slot a value can be worth: the tables that go with it, and its alignment."""
-    sizes = space.columns["size_bytes"]
-    tables = (sum(sizes[table] for table in space.tables_of(row)) for row in rows)
-    return max(tables, default=0) + space.alignment
+def _beyond(space: Space, row: int) -> int:
+    """Return by how much more than its slot a value can be worth without it: an address of the table of results.
+
+    Of two addresses both go: a single result needs no table.
+    """
+    return (ADDRESS if (space.table_arity or 0) > 2 else 2 * ADDRESS) if space.tables_of(row) else 0
 
 
 def _candidates(space: Space, rows: Iterable[int], kinds: Sequence[str]) -> list[tuple[int, Edit, int]]:
-    """Return edits with the bytes of the slot that each is about, the most first."""
+    """Return edits with the most bytes that each can be worth, the most first."""
     c, found = space.columns, []
     for row in rows:
+        if row == space.table:
+            continue  # it goes with what it has the addresses of
         size, name, kind = c["size_bytes"][row], f"#{c['value_id'][row]}", c["role"][row]
         padding = min(max(c["padding_bytes"][row] or 0, 0), size)
         narrow = narrower(c["shape"][row])
         limits = {"donate": size * (kind == "parameter"), "free": size * (kind in (ARENA, "output")),
                   "unpad": padding, "shrink": size * (narrow is not None), "remat": size * (kind == ARENA),
                   "offload": size * (kind in (ARENA, "parameter")), "remove": size * (kind != "parameter")}  # fmt: skip
+        more = _beyond(space, row)
         for one in kinds:
             if limits[one]:
-                found.append((limits[one], Edit(one, name, dtype=narrow if one == "shrink" else None), row))
+                most = limits[one] + (0 if one in SIZES else more)
+                found.append((most, Edit(one, name, dtype=narrow if one == "shrink" else None), row))
     return sorted(found, key=lambda one: (-one[0], one[2], KINDS.index(one[1].kind)))
 
 
-def _groups(space: Space, moments: Moments, at_peak: Sequence[int], beyond: int, most: int) -> list[Group]:
+def _groups(space: Space, moments: Moments, at_peak: Sequence[int], most: int) -> list[Group]:
     """Return the groups of values at the peak by op_name and by line, worth without all of them, the most first."""
     c = space.columns
     members: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -108,7 +114,7 @@ def _groups(space: Space, moments: Moments, at_peak: Sequence[int], beyond: int,
         key=lambda one: (-one[0], one[1]),
     )
     found: list[Group] = []
-    beyond *= max(map(len, members.values()), default=0)
+    beyond = 2 * ADDRESS * max(map(len, members.values()), default=0)
     for size, (by, name), rows in sized:
         if len(found) >= most and size + beyond <= found[most - 1].worth_bytes:
             break
@@ -116,6 +122,6 @@ def _groups(space: Space, moments: Moments, at_peak: Sequence[int], beyond: int,
         plan.apply([Edit("remove", f"#{c['value_id'][row]}") for row in rows])
         new, where = moments.peak(plan)
         if new < moments.line.peak:
-            found.append(Group(by, name, rows, size, moments.line.peak - new, where))
-            found.sort(key=lambda one: -one.worth_bytes)
-    return found[:most]
+            insort(found, Group(by, name, rows, size, moments.line.peak - new, where), key=lambda one: -one.worth_bytes)
+            del found[most:]
+    return found

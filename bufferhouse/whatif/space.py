@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from bufferhouse.engine.sql import execute
+from bufferhouse.tabulate.shape import parse_shape
 from bufferhouse.tabulate.signature import read_signature
 from bufferhouse.whatif.alignment import alignment_of
 
@@ -17,6 +18,8 @@ ARENA = "temp"  # the kind of the allocations that XLA fills by simulating a hea
 # Both ends of an asynchronous operation (`HloOpcode::kAsyncStart`, `kCopyStart`): the second defines no value.
 _START, _DONE = re.compile(r"-start(?:[.]|$)"), re.compile(r"-done(?:[.]|$)")
 _NUMBER = re.compile(r"[.][0-9.]*$")  # of an instruction, behind the opcode by which it is named
+# What a TPU copies with, from one memory space to another.
+_PREFETCHES = {"copy-start", "slice-start", "async-start"}
 _MOST_BEFORE = 20_000  # instructions that are followed back from one: beyond them it is not known what comes before it
 _MOST_KEPT = 2_000_000  # of them for all that were asked for, in memory
 
@@ -95,7 +98,11 @@ class Space:
     rows: dict[int, int] = field(default_factory=dict)  # of the values, by value_id
     held: dict[int, list[int]] = field(default_factory=dict)  # the rows of each allocation
     made: dict[str, list[int]] = field(default_factory=dict)  # the rows of each instruction
-    outputs: "list[Output]" = field(default_factory=list)  # that stand alone and hold an array
+    outputs: "list[Output]" = field(default_factory=list)  # that stand alone and hold an array, in the order of results
+    fixed: dict[int, int] = field(default_factory=dict)  # the bytes of the allocations outside the arena
+    copy_tables: list[int] = field(default_factory=list)  # rows of the tables with which TPUs prefetch, and write back
+    table_arity: int | None = None  # how many addresses the table of results has
+    _readers_elsewhere: dict[str, list[str]] = field(default_factory=dict)
     _before: dict[str, frozenset[str] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -109,6 +116,11 @@ class Space:
         self.table = next((row for row in range(len(self)) if self._is_table(row)), None)
         self.columns["role"] = _roles(self)
         self.outputs = _outputs(self)
+        self.fixed = {index: size for index, (kind, size) in self.allocations.items() if kind != ARENA}
+        opcodes, roles = self.columns["opcode"], self.columns["role"]
+        self.copy_tables = [row for row, one in enumerate(opcodes) if one in _PREFETCHES and roles[row] == ARENA]
+        if self.table is not None:
+            self.table_arity = parse_shape(self.columns["shape"][self.table]).tuple_arity
 
     def _is_table(self, row: int) -> bool:
         c = self.columns
@@ -122,6 +134,15 @@ class Space:
         """Return the rows in outputs of as many bytes as the allocation of a value: one of these may take its place."""
         _, size = self.allocations[self.columns["allocation"][row]]
         return {other for one in self.outputs if one.size_bytes == size for other in self.held[one.allocation]}
+
+    def readers_elsewhere(self, instruction: str) -> list[str]:
+        """Return what reads an instruction that has no value in this memory space."""
+        if not self._readers_elsewhere:
+            for reader, names in self.sources.items():
+                for name in names:
+                    if name not in self.made:
+                        self._readers_elsewhere.setdefault(name, []).append(reader)
+        return self._readers_elsewhere.get(instruction, [])
 
     def _read_operands(self) -> None:
         """Note who reads what where nothing but operands says it."""
@@ -337,7 +358,7 @@ def _outputs(space: Space) -> list[Output]:
             place = space.results.get(longest, 0 if len(returned) == 1 else None)
             shape = returned.get(place, array_shape(c["shape"][longest]))
             found.append(Output(allocation, shape, size, birth, longest))
-    return found
+    return sorted(found, key=lambda one: (space.results.get(one.row, 0), one.birth, one.allocation))
 
 
 def array_shape(shape: str) -> str:
