@@ -56,9 +56,9 @@ def rank(space: Space, *, kinds: Sequence[str] = KINDS, most: int = MOST) -> Ran
     moments = Moments(space)
     peak, position = moments.line.peak, moments.line.position
     at_peak = moments.at(position) if position is not None else []
-    found: list[Worth] = []
-    for limit, edit, row in _candidates(space, at_peak, kinds):
-        if len(found) >= most and limit <= found[most - 1].worth_bytes:
+    found: list[tuple[int, int, Worth]] = []  # those of equal worth in their order
+    for limit, place, edit, row in _candidates(space, at_peak, kinds):
+        if len(found) >= most and limit <= found[-1][2].worth_bytes:
             break  # no edit left is worth more
         try:
             plan = moments.plan([row], edit.kind)
@@ -67,10 +67,9 @@ def rank(space: Space, *, kinds: Sequence[str] = KINDS, most: int = MOST) -> Ran
             continue
         new, where = moments.peak(plan)
         if new < peak:
-            # Of equal worth those tried first.
-            insort(found, Worth(plan.applied[0], peak - new, where), key=lambda one: -one.worth_bytes)
+            insort(found, (new - peak, place, Worth(plan.applied[0], peak - new, where)))
             del found[most:]
-    return Ranking(peak, position, found, _groups(space, moments, at_peak, most))
+    return Ranking(peak, position, [one for *_, one in found], _groups(space, moments, at_peak, most))
 
 
 def _beyond(space: Space, row: int) -> int:
@@ -81,8 +80,8 @@ def _beyond(space: Space, row: int) -> int:
     return (ADDRESS if (space.table_arity or 0) > 2 else 2 * ADDRESS) if space.tables_of(row) else 0
 
 
-def _candidates(space: Space, rows: Iterable[int], kinds: Sequence[str]) -> list[tuple[int, Edit, int]]:
-    """Return edits with the most bytes that each can be worth, the most first."""
+def _candidates(space: Space, rows: Iterable[int], kinds: Sequence[str]) -> list[tuple[int, int, Edit, int]]:
+    """Return edits with the most bytes that each can be worth, the most first; and its place by slot, row and kind."""
     c, found = space.columns, []
     for row in rows:
         if row == space.table:
@@ -97,8 +96,11 @@ def _candidates(space: Space, rows: Iterable[int], kinds: Sequence[str]) -> list
         for one in kinds:
             if limits[one]:
                 most = limits[one] + (0 if one in SIZES else more)
-                found.append((most, Edit(one, name, dtype=narrow if one == "shrink" else None), row))
-    return sorted(found, key=lambda one: (-one[0], one[2], KINDS.index(one[1].kind)))
+                edit = Edit(one, name, dtype=narrow if one == "shrink" else None)
+                found.append((-limits[one], row, KINDS.index(one), most, edit))
+    found.sort(key=lambda one: one[:3])
+    placed = [(most, place, edit, row) for place, (_, row, _, most, edit) in enumerate(found)]
+    return sorted(placed, key=lambda one: -one[0])
 
 
 def _groups(space: Space, moments: Moments, at_peak: Sequence[int], most: int) -> list[Group]:

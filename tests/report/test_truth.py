@@ -87,7 +87,8 @@ def test_a_message_is_on_the_page_of_its_program():
     assert re.search(r"used +22\.0 GiB +21\.97G +agrees", outcome.out)
     assert "the program did not fit: where its compilation failed nobody could ask" in outcome.out
     assert (
-        "used: temporaries of memory space 0, in whole 16 KiB; rule known since libtpu 0.0.8, not from libtpu 0.0.37 on" in outcome.out
+        "used: temporaries of memory space 0, in whole 16 KiB; rule known since libtpu 0.0.8, not from libtpu 0.0.37 on"
+        in outcome.out
     )
 
 
