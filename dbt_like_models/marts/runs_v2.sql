@@ -19,7 +19,8 @@ SELECT
     COALESCE(s.dump_count, 0) AS dump_count,  -- Dumps seen, repeats counted each time.
     COALESCE(s.content_count, 0) AS content_count,  -- Different contents among them.
     COALESCE(s.program_count, 0) AS program_count,  -- Programs.
-    COALESCE(j.reject_count, 0) AS reject_count,  -- Dumps refused and not taken since.
+    COALESCE(j.reject_count, 0) AS reject_count,  -- Refused and not taken since.
+    COALESCE(j.refused_dump_count, 0) AS refused_dump_count,  -- Of these, dumps; others are messages of logs.
     COALESCE(s.text_bytes, 0) AS text_bytes,  -- Bytes of text of the dumps seen, repeats counted each time.
     GREATEST(COALESCE(s.loaded_at, j.rejected_at), COALESCE(j.rejected_at, s.loaded_at))
         AS loaded_at  -- When the last load that saw or refused a dump of it ended (UTC).

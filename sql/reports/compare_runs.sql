@@ -27,6 +27,7 @@ SELECT
     r.content_count,  -- Different contents among them.
     r.program_count,  -- Programs.
     r.reject_count,  -- Refused and not taken since.
+    r.refused_dump_count,  -- Of these, dumps; others are messages of logs.
     r.loaded_at  -- When the last load that saw or refused a dump of it ended (UTC).
 FROM sides AS s
 INNER JOIN marts.runs_v2 AS r ON s.run_id = r.run_id

@@ -213,6 +213,8 @@ def test_refused_dumps_and_variants_are_said(changed: Path, tmp_path: Path):
     assert len(statuses(comparison)) == len(comparison.programs)
     once = "A program with several different dumps in a run counts once for each pair of dumps."
     assert once in text
+    execute(changed, "UPDATE raw.rejects SET role = 'log'")
+    assert "were refused" not in compare_text(read_comparison(changed, BEFORE, AFTER), "markdown"), "a message was"
     assert once not in compare_text(read_comparison(changed, "jaxlib-0.4.25", BEFORE), "markdown")
 
 

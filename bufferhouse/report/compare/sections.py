@@ -256,7 +256,7 @@ def notes(comparison: Comparison) -> list[str]:
 def refused_notes(comparison: Comparison) -> list[str]:
     """Return the sentence about refused dumps of runs that have others, too; else nothing."""
     sides = (comparison.before, comparison.after)
-    refused = [side["side"] for side in sides if side["reject_count"] and side["dump_count"]]
+    refused = [side["side"] for side in sides if side["refused_dump_count"] and side["dump_count"]]
     if not refused:
         return []
     return [
