@@ -39,9 +39,9 @@ def oom(
 ) -> None:
     """Explain why a program did not fit: from the message in a log to the bytes of the dump and the line of code.
 
-    Exit 1 if something did not fit, as a message or files beside a dump say, or a line was not understood; 0 if there
-    was nothing to explain. A failed compilation writes its dump all the same: name its directory beside the log. For a
-    run alone the messages that were ingested with it are used.
+    Exit 1 if something did not fit, as a message or files beside a dump say, or a line or a dump was not understood;
+    0 if there was nothing to explain. A failed compilation writes its dump all the same: name its directory beside
+    the log. For a run alone the messages that were ingested with it are used.
 
     Example: bufferhouse oom train.log /tmp/dumps/2026-11-23
     """
@@ -65,7 +65,7 @@ def oom(
             "bufferhouse: no log is named, and none there is called like one: *.log, *.out, *.err, stderr.txt and so on"
         )
     messages, refused = _read(logs)
-    findings, candidates = [], []
+    findings, candidates, has_refused = [], [], False
     if messages or held or (run is not None and not logs):
         with _connection(held, run, warehouse, wait, may_be_path=asked is None) as (con, named):
             if run is not None and not logs:
@@ -73,6 +73,7 @@ def oom(
 
                 messages = stored(con, named.run_id)
             candidates = dumps(con, named and named.run_name) if con is not None else []
+            has_refused = bool(held) and con.execute("SELECT 1 FROM raw.rejects LIMIT 1").fetchone() is not None
             findings = explain(con, once(messages), candidates)
     # Of logs that are named beside a run it has other failures, which its own logs tell.
     silent = [] if run is not None and logs else without_message(findings, candidates)
@@ -83,7 +84,7 @@ def oom(
         html,
         output_format,
     )
-    if refused or silent or any(one.message.is_failure for one in findings):
+    if refused or has_refused or silent or any(one.message.is_failure for one in findings):
         raise typer.Exit(1)
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from bufferhouse.errors import UsageError
-from bufferhouse.whatif.edits import Edit, narrower
+from bufferhouse.whatif.edits import SIZES, Edit, narrower
 from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.outcome import Bytes, after, before, check_live_ranges, is_untouched
 from bufferhouse.whatif.packing import WORK
@@ -158,7 +158,10 @@ class _Search:
         self.is_cut = False
 
     def _bound(self) -> int:
-        """Return what the space takes at least if every value that an edit could take is gone."""
+        """Return what the space takes at least if all values that can be edited are gone, or as small as they get."""
+        if all(one.edit.kind in SIZES for one in self.candidates) and self._can(self.candidates):
+            plan = self._plan(self.candidates)
+            return sum(plan.fixed.values()) + lower_bound(plan.slots, self.space.alignment)
         plan = self._plan([])
         gone = {one.row for one in self.candidates if one.edit.kind != "donate"}
         gone = gone.union(*(self.space.places_for(one.row) for one in self.candidates if one.edit.kind == "donate"))

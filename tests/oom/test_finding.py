@@ -17,6 +17,7 @@ from bufferhouse.messages.join import dumps
 from bufferhouse.messages.message import read_messages
 from bufferhouse.messages.rules import RULES, Parts, capacity_bytes, reproduce
 from bufferhouse.oom.finding import Finding, explain, record
+from bufferhouse.paths import CHECKOUT
 from bufferhouse.query.statements import Record
 from bufferhouse.report.oom.text import _PARTS, _bar, oom_text
 from bufferhouse.whatif.chips import CHIPS
@@ -282,6 +283,14 @@ def test_standard_input_and_several_logs(tmp_path):
     assert ["[rank0]:", "[rank1]:"] == finding["ranks"]
     assert 1 == call("oom", "-", stdin=text).code
     assert (2, "") == (lambda one: (one.code, one.out))(call("oom", tmp_path / "none.log"))
+
+
+def test_a_dump_that_is_refused_is_not_passed_over(tmp_path):
+    """Exit 1: what it holds is not known, so nobody says that all is well."""
+    dump = sorted((CHECKOUT / "examples" / "fleet" / "seeds").glob("*-buffer-assignment.txt"))[0]
+    (tmp_path / dump.name).write_bytes(dump.read_bytes()[:2000])
+    said = call("oom", tmp_path)
+    assert (1, True) == (said.code, dump.name in said.err)
 
 
 def test_dumps_are_taken_from_a_run_of_the_warehouse(tmp_path):

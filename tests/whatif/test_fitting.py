@@ -58,7 +58,10 @@ def check(seed: int) -> bool:
     now = before(space)
     capacity = random_.randint(now.reserved_high_bytes // 4, now.reserved_high_bytes)
     means = random_.choice(
-        [MEANS, ("donate", "free"), ("donate", "remove"), ("donate", "offload", "remat"), ("shrink", "donate")]
+        [
+            *[MEANS, ("donate", "free"), ("donate", "remove"), ("donate", "offload", "remat"), ("shrink", "donate")],
+            ("shrink", "unpad"),
+        ]
     )
     found, expected = fit(space, capacity, means=means), least(space, capacity, means)
     assert (expected is not None) == found.fits, (seed, capacity, means)

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from bufferhouse.dump.identity import key_of
+from bufferhouse.engine.connection import tries
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.warehouse.lake.postgres import answering, connect
 
@@ -36,18 +37,18 @@ class Holder(NamedTuple):
 class Claims:
     """The claims of one worker; a context manager that keeps the worker alive.
 
-    `catalog` is a connection string of libpq, without a password. `conflicts` counts the commits that met another one
-    and were tried again by DuckLake, `retries` the loads that were done anew after a fault; `turn_seconds` and
-    `waited_seconds` tell how long this worker committed, and how long it waited for others to do so. `brought` are
-    the contents that the transaction under way adds, as its commit has to name them.
+    `catalog` is a connection string of libpq, without a password, which is waited for `wait` seconds. `conflicts`
+    counts the commits that met another one and were tried again by DuckLake, `retries` the loads that were done anew
+    after a fault; `turn_seconds` and `waited_seconds` tell how long this worker committed, and how long it waited for
+    others to do so. `brought` are the contents that the transaction under way adds, as its commit has to name them.
 
     Raises:
         UsageError: psycopg is not installed, or PostgreSQL refuses who connects.
         WarehouseBusy: PostgreSQL does not answer.
     """
 
-    def __init__(self, catalog: str) -> None:
-        self.catalog = catalog
+    def __init__(self, catalog: str, wait: float = 0.0) -> None:
+        self.catalog, self.wait = catalog, wait
         self.worker_id = 0
         self.held: set[int] = set()
         self.lost: set[int] = set()
@@ -58,8 +59,14 @@ class Claims:
         self._con: psycopg.Connection | None = None
 
     def __enter__(self) -> "Claims":
-        with answering():
-            self.session()
+        for is_last in tries(self.wait):
+            try:
+                with answering():
+                    self.session()
+                break
+            except WarehouseBusy:
+                if is_last:
+                    raise
         return self
 
     def __exit__(self, *error: object) -> None:

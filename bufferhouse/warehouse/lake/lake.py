@@ -38,7 +38,7 @@ class Lake(Warehouse):
         stack.callback(lambda: close_writer(self.con))
         if self.address.is_postgres:
             # First of all: nobody removes rows while models are computed from them.
-            self.claims = stack.enter_context(Claims(self.address.connection_string))
+            self.claims = stack.enter_context(Claims(self.address.connection_string, self.wait))
             self.contents = Contents(self.con, self.claims)
         self._prepare()
         settle(self.con)
