@@ -288,7 +288,7 @@ def test_standard_input_and_several_logs(tmp_path):
 def test_a_dump_that_is_refused_is_not_passed_over(tmp_path):
     """Exit 1: what it holds is not known, so nobody says that all is well."""
     dump = sorted((CHECKOUT / "examples" / "fleet" / "jaxlib-0.9.0").glob("*-buffer-assignment.txt"))[0]
-    (tmp_path / dump.name).write_bytes(dump.read_bytes()[:2000])
+    (tmp_path / dump.name).write_bytes(dump.read_bytes()[:-100])
     said = call("oom", tmp_path)
     assert (1, True) == (said.code, dump.name in said.err)
 
