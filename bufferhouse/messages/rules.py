@@ -72,7 +72,7 @@ def _prints_nothing(message: Message, name: str) -> bool:
 _LISTINGS = ("T1", "T2")
 _SENTENCES = ("T3", "T3b", "T3r")
 _NOT_COUNTED = "not counted"
-# Which of parameters and temporaries is too much by itself decides what libtpu adds up until 0.0.39: where temporaries
+# Which of parameters and temporaries is too much by itself decides what libtpu adds up until 0.0.40: where temporaries
 # are, it prints `arguments 0B`, where parameters are `program unknown size`.
 RULES = (
     Rule("temporaries", _LISTINGS, "used", ("granules",), without="arguments"),
