@@ -18,6 +18,7 @@ from bufferhouse.commands.options import (
     say,
     warehouse_path,
 )
+from bufferhouse.commands.progress import progress_of
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.paths import IS_WHEEL
 
@@ -62,8 +63,8 @@ def models(
     from bufferhouse.query.format import formatted
 
     check_format(output_format, "table", "json")
-    with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
-        found = listed_models(con, locked())
+    with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("models") as step:
+        found = listed_models(con, locked(), step)
     is_short = output_format == "table"
     rows = [
         (

@@ -1,6 +1,6 @@
 """The models of a warehouse: version, kind, grain, freshness and rows of each."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -26,13 +26,21 @@ class ListedModel:
     purpose: str
 
 
-def listed_models(con: duckdb.DuckDBPyConnection, frozen: Collection[str]) -> list[ListedModel]:
-    """Return the models in the order in which they are built; `frozen` holds the names of frozen marts."""
+def listed_models(
+    con: duckdb.DuckDBPyConnection,
+    frozen: Collection[str],
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[ListedModel]:
+    """Return the models in the order in which they are built; `frozen` holds the names of frozen marts.
+
+    The rows of each are counted, which computes all views: `progress` takes models done and models to do.
+    """
     newest = con.execute("SELECT MAX(finished_at) FROM raw.loads").fetchone()[0]
-    found = []
-    for name, layer, is_incremental, severity, grain, purpose in con.execute(
+    found: list[ListedModel] = []
+    models = con.execute(
         "SELECT model_name, layer, is_incremental, severity, grain, purpose FROM meta.models ORDER BY ordinal"
-    ).fetchall():
+    ).fetchall()
+    for name, layer, is_incremental, severity, grain, purpose in models:
         version = f"v{name.rpartition('_v')[2]}" if layer == "marts" else ""
         found.append(
             ListedModel(
@@ -45,6 +53,7 @@ def listed_models(con: duckdb.DuckDBPyConnection, frozen: Collection[str]) -> li
                 purpose,
             )
         )
+        progress(len(found), len(models))
     return found
 
 
