@@ -18,20 +18,26 @@ from bufferhouse.errors import UsageError
 from bufferhouse.redaction import said
 
 MOST_CHARACTERS = 100_000  # of all arguments of a call
-_AT_ONCE = 2  # processes
 _OPTION = re.compile(r"^--([a-z-]+)(?=[: ])")  # at the head of a message: the argument here has its name, with `_`
 _START_SECONDS = 10.0  # that a process may need before it begins, on a busy machine
 
 
 @dataclass
 class Calls:
-    """Calls of tools over one warehouse, each within limits; `seconds` and `memory_mib` are those of a statement."""
+    """Calls of tools over one warehouse, each within limits; `seconds` and `memory_mib` are those of a statement.
+
+    Each is a process, `at_once` of them at once: others wait for their turn, no longer than a statement may take.
+    """
 
     warehouse: str
     seconds: float = 60.0
     memory_mib: int = 1024
     rows: int = 10_000
-    _turns: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(_AT_ONCE), repr=False)
+    at_once: int = 2
+    _turns: anyio.Semaphore = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._turns = anyio.Semaphore(self.at_once)
 
     async def call(self, tool: str, arguments: dict[str, Any], page: Page) -> str:
         """Return what a tool answers.
@@ -46,8 +52,14 @@ class Calls:
         text = json.dumps(request._asdict())
         if len(text) > MOST_CHARACTERS:
             raise UsageError(f"expected at most {MOST_CHARACTERS:,} characters of arguments, found {len(text):,}")
-        async with self._turns:
+        with anyio.move_on_after(self.seconds) as waiting:
+            await self._turns.acquire()
+        if waiting.cancelled_caught:
+            raise UsageError(f"{self.at_once} other calls run, and none ended in {self.seconds:g} s; ask again later")
+        try:
             ended = await self._run(text)
+        finally:
+            self._turns.release()
         if ended.stderr:
             print(said(ended.stderr.decode(errors="replace")), file=sys.stderr, end="")
         if ended.returncode < 0:

@@ -8,8 +8,11 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
+import anyio
+
 from bufferhouse.agents import answers
 from bufferhouse.agents.answers import WHATIF_READS, answer
+from bufferhouse.agents.calls import Calls
 from bufferhouse.agents.pages import LONG_TEXT, MOST_CHARACTERS, Page, paged
 from bufferhouse.engine.limits import MIB, Limits
 from bufferhouse.errors import UsageError
@@ -188,3 +191,14 @@ def test_what_a_statement_reads_is_named(example_warehouse, sql, expected):
 def test_every_tool_has_an_answer():
     """The tools of the server are those of `answers`."""
     assert {tool.__name__ for tool in answers.TOOLS.values()} == set(answers.TOOLS)
+
+
+def test_a_call_that_waits_in_vain_is_told(example_warehouse):
+    """With no turn at all it waits as long as a statement may take; with one it is answered."""
+    for at_once, expected in ((0, "0 other calls run, and none ended in 0.2 s; ask again later"), (1, "jaxlib-0.9.0")):
+        calls = Calls(address_of(example_warehouse).key, seconds=20 if at_once else 0.2, at_once=at_once)
+        try:
+            said = anyio.run(calls.call, "list_runs", {}, FIRST)
+        except UsageError as error:
+            said = str(error)
+        assert expected in said
