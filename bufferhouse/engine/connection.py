@@ -13,9 +13,6 @@ from bufferhouse.errors import WarehouseBusy, WarehouseError, first_line
 
 _LAST_TASKS = 0.01  # seconds
 _LITTLE = "1MB"
-# What DuckDB holds of an answer before somebody fetches it. Its own 1 MB is too little: where a UNION ALL of joins
-# fills it before its last branch began, 1.5.5 waits for ever, and hears no interrupt (duckdb issue 22215).
-_ANSWER = "64MB"
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -110,7 +107,6 @@ def settle(con: duckdb.DuckDBPyConnection) -> None:
     with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets, where none is drawn
         con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
     con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours
-    con.execute(f"SET streaming_buffer_size = '{_ANSWER}'")
 
 
 def tries(seconds: float, pause: float = 0.05, longest_pause: float | None = None) -> Iterator[bool]:
