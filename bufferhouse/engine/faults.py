@@ -8,7 +8,7 @@ import re
 
 import duckdb
 
-from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseError, WarehouseFull, first_line
+from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseBusy, WarehouseError, WarehouseFull, first_line
 
 _NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit exceeded")
 _DAMAGED = ("Corrupt database file", "Could not read enough bytes")
@@ -145,9 +145,17 @@ def is_away(error: Exception) -> bool:
     return _AWAY.search(str(error)) is not None
 
 
-def loses_catalog(error: Exception) -> bool:
-    """Return whether the catalog of a lake went away under a statement of DuckLake's own, which no user can write."""
-    return is_away(error) and _STATEMENT.search(str(error)) is not None
+def away(error: Exception) -> WarehouseBusy:
+    """Return what is said of a lake that does not answer, and did not after other tries."""
+    return WarehouseBusy(f"the lake does not answer: {reason(error)}; what was committed is kept, try again later")
+
+
+def lost_catalog(error: Exception) -> WarehouseBusy | None:
+    """Return the error to raise where a catalog went away under a statement of DuckLake's own; None for any other.
+
+    No user can write such a statement.
+    """
+    return away(error) if is_away(error) and _STATEMENT.search(str(error)) else None
 
 
 def passes(error: Exception) -> bool:

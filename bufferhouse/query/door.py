@@ -63,6 +63,7 @@ class Door:
 
         Raises:
             UsageError: the statement is refused, DuckDB cannot run it, or it takes more than the limits.
+            WarehouseBusy: the catalog of a lake went away meanwhile.
         """
         with self._running(sql, parameters, has_texts=True) as (cursor, columns):
             rows: list[tuple] = []
@@ -123,11 +124,10 @@ class Door:
             raise UsageError(f"Python cannot hold a parameter or a value of the answer: {error}") from None
         except duckdb.Error as error:
             self._roll_back()
-            if faults.loses_catalog(error):
-                raise  # whoever opened the lake tells it
             if faults.is_expired(error):  # a statement can say the same: then the warehouse answers as ever
                 self.con.execute("SELECT 1 FROM raw.loads LIMIT 1")
-            raise faults.raised_inside(error) or UsageError(explained(self.con, error, given)) from None
+            of_lake = faults.raised_inside(error) or faults.lost_catalog(error)
+            raise of_lake or UsageError(explained(self.con, error, given)) from None
         finally:
             self._roll_back()
 

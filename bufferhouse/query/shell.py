@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
 
-from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseError
+from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.query.cookbook import question, questions, shown
 from bufferhouse.query.door import Door
 from bufferhouse.query.format import FORMATS, formatted
@@ -210,7 +210,7 @@ def _turn(shell: Shell) -> bool:
     try:
         text = next(statements(_typed(), ends_a_statement), None)
         return text is not None and shell.obey(text)
-    except (UsageError, WarehouseError, SourceUnavailable) as error:
+    except (UsageError, WarehouseError, WarehouseBusy, SourceUnavailable) as error:
         shell.say(f"bufferhouse: {error}")
     except (KeyboardInterrupt, RuntimeError) as error:
         # DuckDB wraps a Ctrl-C that meets it in a statement.

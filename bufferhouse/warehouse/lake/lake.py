@@ -106,7 +106,7 @@ class Lake(Warehouse):
                 "command again, and compact with a longer --keep-snapshots"
             )
         told = super().told(error) or faults.raised_inside(error) or faults.refused(error)
-        return told or (retry.away(error) if retry.passes(error) else None)
+        return told or (faults.away(error) if retry.passes(error) else None)
 
     def transaction(self) -> AbstractContextManager[None]:
         if self.claims is None:

@@ -40,13 +40,6 @@ def patiently(
             if is_last and isinstance(error, WarehouseBusy):
                 raise  # it says so itself
             if is_last:
-                raise away(error) from error
+                raise faults.away(error) from error
         failed()
     raise AssertionError("the last try returns or raises")
-
-
-def away(error: Exception) -> WarehouseBusy:
-    """Return what is said of a fault that did not pass."""
-    return WarehouseBusy(
-        f"the lake does not answer: {faults.reason(error)}; what was committed is kept, try again later"
-    )
