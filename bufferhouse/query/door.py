@@ -54,7 +54,7 @@ class Door:
         """Return what one reading statement answers.
 
         Raises:
-            UsageError: as `told`.
+            UsageError, WarehouseBusy: as `told`.
         """
         return self.told(sql, parameters, lambda answer: answer)
 
@@ -82,7 +82,7 @@ class Door:
         However long the answer is, little of it is in memory.
 
         Raises:
-            UsageError: as `told`.
+            UsageError, WarehouseBusy: as `told`.
         """
         with self._running(sql, parameters) as (cursor, _):
             return tell([str(one[1]) for one in cursor.description], cursor.to_arrow_reader(_BATCH))
