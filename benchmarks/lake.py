@@ -34,7 +34,7 @@ from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.source import Source
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse.address import LakeAddress, address_of
-from bufferhouse.warehouse.lake.compact import compact, size
+from bufferhouse.warehouse.lake.compact import size
 from bufferhouse.warehouse.open import open_reader, writing
 from tests.servers.lake_servers import Bucket, catalog_server
 from tests.servers.postgres import Postgres
@@ -207,7 +207,7 @@ def table() -> str:
         before = query_seconds(lake, parameters)
         with writing(lake) as opened:
             count, held = file_count(opened.con), size(opened.con)
-            compact(opened.con, keep_seconds=0)
+            opened.compact(keep_seconds=0)
             left, left_bytes = file_count(opened.con), size(opened.con)
         after, own = query_seconds(lake, parameters), query_seconds(path, parameters)
         lines += [

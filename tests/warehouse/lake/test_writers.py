@@ -1,6 +1,7 @@
 """Many writers on one lake, in a real PostgreSQL and a real S3 server: the same rows as one writer of a file leaves."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import duckdb
@@ -120,9 +121,9 @@ def ingested_among_faults(lake: LakeAddress, directory: Path, expected: Rows, po
         bucket.put(f"{prefix}raw/uses/ducklake-of-a-load-that-was-killed.parquet")  # what was killed may have left none
         assert needed < bucket.names(prefix)
         orphans = bucket.names(prefix) - needed
-        compact(con, keep_seconds=0)
+        compact(con, nullcontext(True), keep_seconds=0)
         assert set() == orphans & bucket.names(prefix)
-        compact(con, keep_seconds=0)  # removes what the one before has merged
+        compact(con, nullcontext(True), keep_seconds=0)  # removes what the one before has merged
         assert files_of(con) == bucket.names(prefix)
     with reading(lake) as opened:
         con = opened.con
