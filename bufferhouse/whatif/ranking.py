@@ -72,12 +72,16 @@ def rank(space: Space, *, kinds: Sequence[str] = KINDS, most: int = MOST) -> Ran
     return Ranking(peak, position, [one for *_, one in found], _groups(space, moments, at_peak, most))
 
 
-def _beyond(space: Space, row: int) -> int:
-    """Return by how much more than its slot a value can be worth without it: an address of the table of results.
+def _beyond(space: Space, rows: Iterable[int]) -> int:
+    """Return by how much more than their slots values can be worth: an address each in the table of results.
 
-    Of two addresses both go: a single result needs no table.
+    Where one result is left at most, the table goes.
     """
-    return (ADDRESS if (space.table_arity or 0) > 2 else 2 * ADDRESS) if space.tables_of(row) else 0
+    dropped = sum(bool(space.tables_of(row)) for row in rows)
+    if not dropped:
+        return 0
+    is_left = (space.table_arity or 0) - dropped > 1
+    return dropped * ADDRESS if is_left else space.columns["size_bytes"][space.table]
 
 
 def _candidates(space: Space, rows: Iterable[int], kinds: Sequence[str]) -> list[tuple[int, int, Edit, int]]:
@@ -92,7 +96,7 @@ def _candidates(space: Space, rows: Iterable[int], kinds: Sequence[str]) -> list
         limits = {"donate": size * (kind == "parameter"), "free": size * (kind in (ARENA, "output")),
                   "unpad": padding, "shrink": size * (narrow is not None), "remat": size * (kind == ARENA),
                   "offload": size * (kind in (ARENA, "parameter")), "remove": size * (kind != "parameter")}  # fmt: skip
-        more = _beyond(space, row)
+        more = _beyond(space, [row])
         for one in kinds:
             if limits[one]:
                 most = limits[one] + (0 if one in SIZES else more)
@@ -116,7 +120,7 @@ def _groups(space: Space, moments: Moments, at_peak: Sequence[int], most: int) -
         key=lambda one: (-one[0], one[1]),
     )
     found: list[Group] = []
-    beyond = 2 * ADDRESS * max(map(len, members.values()), default=0)
+    beyond = max((_beyond(space, rows) for rows in members.values()), default=0)
     for size, (by, name), rows in sized:
         if len(found) >= most and size + beyond <= found[most - 1].worth_bytes:
             break

@@ -47,8 +47,8 @@ class Slots:
     def add(self, like: int, *, size: int, start: int, end: int) -> None:
         """Add a slot of the value of row `like`, as a body of its own in the arena."""
         self.value.append(self.value[like])
-        # Added ones come last, each with a number below all others: also where some before them were dropped.
-        self.body.append(min(self.body[-1], 0) - 1)
+        # A number below all others, also where some were dropped; parts of older bodies may have come since the last.
+        self.body.append(min(min(self.body), 0) - 1)
         self.offset_bytes.append(0)
         self.size_bytes.append(size)
         self.start.append(start)

@@ -103,7 +103,10 @@ def test_what_leaves_the_device_takes_nothing_there_and_once_on_the_host(make):
         plan = Plan(space)
         with suppress(NoCandidate):
             plan.apply([Edit("offload", "*", window=1)])
-        for row in {one.row for one in plan.applied}:
+        moved_rows = {one.row for one in plan.applied}
+        together = alive(space, [Edit("offload", f"v{row}", window=1) for row in sorted(moved_rows)])
+        assert max(map(len, together.values())) == timeline(plan.slots).peak, seed
+        for row in moved_rows:
             start, end, is_temp = c["start"][row], c["end"][row], c["kind"][row] == "temp"
             there = {at for use in space.uses[row] for at in range(max(use - 1, start), use + 1)}
             there |= {at for at in range(start, min(start + 1, end) + 1) if is_temp}

@@ -42,8 +42,8 @@ class Steps:
     ) -> None:
         self._con, self._inventory, self._shared, self._source_url = con, inventory, shared, source_url
         self._movers: dict[str, list[Record]] = {}
-        self._step_of = inventory.steps | inventory.past_steps
-        self.wanted = {address: self._shows(step) for address, step in self._step_of.items()}
+        self._steps = inventory.steps | inventory.past_steps
+        self.wanted = {address: self._shows(step) for address, step in self._steps.items()}
         for address, shown in self.wanted.items():
             if manifest.pages.get(address, ("",))[0] == shown and not self._read(target, address):
                 del manifest.pages[address]
@@ -53,13 +53,13 @@ class Steps:
 
         A program that an earlier run of the track had is back, not new: its step from that run says what moved.
         """
-        run = self._step_of[address].after
+        run = self._steps[address].after
         return [row for row in self._movers[address] if row["status"] != "new" or self._inventory.is_first(row, run)]
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
         """Yield the pages, one comparison after the other."""
         for address in addresses:
-            yield self._page(self._step_of[address])
+            yield self._page(self._steps[address])
 
     def _shows(self, step: Step) -> str:
         pages = [self._inventory.pages_of_run[run_id] for run_id in step.key]
