@@ -5,7 +5,7 @@ that of a model beneath it changed. Everything happens in one transaction: reade
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -78,27 +78,44 @@ def take_place(
     force: bool = False,
     progress: Progress | None = None,
     ready: Mapping[str, str] | None = None,
-    comments_on_views: bool = True,
+    pattern: str | None = None,
 ) -> list[str]:
     """Do what `build` does with the models that were read from `directory`, in a transaction of the caller's.
 
-    `ready` names tables that already hold the rows of stored models; these tables become the models.
-    `comments_on_views` says whether columns of views can have comments.
+    `ready` names tables that already hold the rows of stored models; these tables become the models. `pattern` names an
+    attached database with these models and no rows, from which the others are copied, and so are columns of views
+    without comments; it is a copy of the caller's own, and loses all that is not copied.
     """
     by_name = {model.name: model for model in known}
+    newest = project.newest_marts(known)
     steps = steps_to(con, known, force=force)
+    made = [by_name[step.name] for step in steps if step.reason != "gone"]
+    dump_counts = {step.name: step.dump_count for step in steps}
+    ready = ready or {}
+    if pattern is not None:
+        _keep(con, pattern, ({model.name for model in made} | newest.keys()) - ready.keys())
     make_schemas(con)
-    kinds = _kinds(con)
-    for step in steps:
-        if kind := kinds.get(step.name):
-            con.execute(f"DROP {kind} {step.name}")
-        if step.reason != "gone":
-            _create(con, by_name[step.name], step.dump_count, progress, (ready or {}).get(step.name))
-            _comment(con, step.name, by_name[step.name], has_columns=step.is_incremental or comments_on_views)
-    for name, model in _point(con, known).items():
-        _comment(con, name, model, has_columns=comments_on_views)
+    for name, kind in _kinds(con).items():
+        # A mart's name without a version may show one that is gone.
+        if name in dump_counts or (kind == "VIEW" and name.startswith("marts.") and name not in by_name):
+            con.execute(f"DROP {kind} {name}")
+    for model in made:
+        if model.name in ready:
+            con.execute(f"ALTER TABLE {ready[model.name]} RENAME TO {model.name.split('.')[1]}")
+        elif pattern is None:
+            _create(con, model, dump_counts[model.name], progress)
+    if pattern is None:
+        for name, model in newest.items():
+            con.execute(f"CREATE VIEW {name} AS SELECT * FROM {model.name}")
+    else:
+        # DuckDB does not plan a view that it copies; to create one, it plans all views beneath it, too.
+        (database,) = con.execute("SELECT current_database()").fetchone()
+        con.execute(f"COPY FROM DATABASE {pattern} TO {database} (SCHEMA)")
+    for name, model in [*((model.name, model) for model in made), *newest.items()]:
+        is_table = model.is_incremental and name == model.name
+        _comment(con, name, model, is_table=is_table, has_columns=is_table or pattern is None)
     _write_down(con, known, fingerprint(directory))
-    return [step.name for step in steps if step.reason != "gone"]
+    return [model.name for model in made]
 
 
 def make_schemas(con: duckdb.DuckDBPyConnection) -> None:
@@ -171,33 +188,37 @@ def deep_fingerprints(known: list[Model]) -> dict[str, str]:
     return deep
 
 
-def _kinds(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Return VIEW or TABLE for each existing table and view, by name."""
+def _kinds(con: duckdb.DuckDBPyConnection, database: str | None = None) -> dict[str, str]:
+    """Return VIEW or TABLE for each table and view of a database, by name."""
     return dict(
         con.execute(
             "SELECT table_schema || '.' || table_name, CASE WHEN table_type = 'VIEW' THEN 'VIEW' ELSE 'TABLE' END"
-            " FROM information_schema.tables WHERE table_catalog = current_database()"
+            " FROM information_schema.tables WHERE table_catalog = COALESCE(?, current_database())",
+            [database],
         ).fetchall()
     )
 
 
-def _create(
-    con: duckdb.DuckDBPyConnection, model: Model, dump_count: int, progress: Progress | None, ready: str | None
-) -> None:
+def _create(con: duckdb.DuckDBPyConnection, model: Model, dump_count: int, progress: Progress | None) -> None:
     if not model.is_incremental:
         con.execute(f"CREATE VIEW {model.name} AS\n{model.sql}")
-    elif ready is not None:
-        con.execute(f"ALTER TABLE {ready} RENAME TO {model.name.split('.')[1]}")
-    else:
-        con.execute(f"CREATE TABLE {model.name} AS SELECT * FROM (\n{model.sql}\n) AS model WHERE FALSE")
-        batches = list(_ranges(-(-dump_count // BACKFILL_DUMPS)))
-        for number, (low, high) in enumerate(batches, 1):
-            con.execute(
-                f"INSERT INTO {model.name} SELECT * FROM (\n{model.sql}\n) AS model"
-                f" WHERE dump_id BETWEEN {low} AND {high}"
-            )
-            if progress:
-                progress(model.name, dump_count * number // len(batches), dump_count)
+        return
+    con.execute(f"CREATE TABLE {model.name} AS SELECT * FROM (\n{model.sql}\n) AS model WHERE FALSE")
+    batches = list(_ranges(-(-dump_count // BACKFILL_DUMPS)))
+    for number, (low, high) in enumerate(batches, 1):
+        con.execute(
+            f"INSERT INTO {model.name} SELECT * FROM (\n{model.sql}\n) AS model WHERE dump_id BETWEEN {low} AND {high}"
+        )
+        if progress:
+            progress(model.name, dump_count * number // len(batches), dump_count)
+
+
+def _keep(con: duckdb.DuckDBPyConnection, database: str, names: Set[str]) -> None:
+    """Drop all other tables and views of a database that the transaction has not looked into yet."""
+    with con.cursor() as other:  # a transaction writes to one database
+        for name, kind in _kinds(other, database).items():
+            if name not in names:
+                other.execute(f"DROP {kind} {database}.{name}")
 
 
 def _ranges(count: int) -> Iterator[tuple[int, int]]:
@@ -209,27 +230,11 @@ def _ranges(count: int) -> Iterator[tuple[int, int]]:
         yield _ID_END * number // count, _ID_END * (number + 1) // count - 1
 
 
-def _comment(con: duckdb.DuckDBPyConnection, name: str, model: Model, *, has_columns: bool) -> None:
-    is_table = model.is_incremental and name == model.name
+def _comment(con: duckdb.DuckDBPyConnection, name: str, model: Model, *, is_table: bool, has_columns: bool) -> None:
     comments = [f"COMMENT ON {'TABLE' if is_table else 'VIEW'} {name} IS {quoted(model.purpose)}"]
     if has_columns:
         comments += [f"COMMENT ON COLUMN {name}.{column} IS {quoted(text)}" for column, text in model.columns.items()]
     con.execute("; ".join(comments))
-
-
-def _point(con: duckdb.DuckDBPyConnection, known: list[Model]) -> dict[str, Model]:
-    """Let `marts.x` show the newest `marts.x_vN`; return those models by the names that show them."""
-    newest = project.newest_marts(known)
-    names = {*newest, *(model.name for model in known)}
-    for (name,) in con.execute(
-        "SELECT 'marts.' || view_name FROM duckdb_views()"
-        " WHERE schema_name = 'marts' AND database_name = current_database()"
-    ).fetchall():
-        if name not in names:
-            con.execute(f"DROP VIEW {name}")  # it showed a mart that is gone
-    for name, model in newest.items():
-        con.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {model.name}")
-    return newest
 
 
 def _write_down(con: duckdb.DuckDBPyConnection, known: list[Model], current: str) -> None:

@@ -13,24 +13,29 @@ What keeps that right is DuckLake's own look at what other transactions did, and
   do, one fails.
 """
 
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.sql import literal, literals, transaction
+from bufferhouse.engine.sql import literal, literals, quoted, transaction
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress
 from bufferhouse.models.project import Model
 from bufferhouse.paths import MODELS
+from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.batch_catalog import CATALOG, batch_catalog
+from bufferhouse.warehouse.file import File
 from bufferhouse.warehouse.lake.postgres import alone
 from bufferhouse.warehouse.lake.schema import MODEL_LOADS, table_beside, tables_beside
 from bufferhouse.warehouse.restore import stored_frames
 from bufferhouse.warehouse.warehouse import Warehouse
 
 _TRIES = 10
+_PATTERN = "bufferhouse_pattern"
 
 
 def build_lake(
@@ -92,7 +97,7 @@ def _rebuild(
     if ready:
         build.make_schemas(con)  # not there where dumps came before any models
     _fill(lake, known, deep, ready, progress)  # it may take hours, and nobody waits
-    with lake.turn():
+    with _pattern(con, directory) as pattern, lake.turn():
         _fill(lake, known, deep, ready, progress)  # what came meanwhile; no more comes while it is our turn
         with transaction(con):
             # A turn, and a lock, may have ended unseen, with the session that had it.
@@ -100,9 +105,25 @@ def _rebuild(
                 raise duckdb.TransactionException("another worker came first")
             if ready.keys() != (changed if _has_dumps(con) else set()) or _missing(con, deep, ready):
                 raise duckdb.TransactionException("a load came between")
-            built = build.take_place(con, known, directory, force=force, ready=ready, comments_on_views=False)
+            built = build.take_place(con, known, directory, force=force, ready=ready, pattern=pattern)
             _note_place(con, [step.name for step in steps if step.is_incremental], ready)
     return built
+
+
+@contextmanager
+def _pattern(con: duckdb.DuckDBPyConnection, directory: Path) -> Iterator[str]:
+    """Attach a new file with the models of `directory`, and no rows; yield the name of its database."""
+    with tempfile.TemporaryDirectory(prefix="bufferhouse-") as folder:
+        path = Path(folder, f"{_PATTERN}.duckdb")
+        with File(FileAddress(path), build_models=directory == MODELS) as file:
+            build.build(file.con, directory)
+        # One of a build that broke off may still be there.
+        con.execute(f"ATTACH OR REPLACE {quoted(str(path))} AS {_PATTERN}")
+        try:
+            yield _PATTERN
+        finally:
+            with suppress(duckdb.Error):  # of a connection that is lost: what was raised says why
+                con.execute(f"DETACH {_PATTERN}")
 
 
 def _note_place(con: duckdb.DuckDBPyConnection, names: list[str], ready: Mapping[str, str]) -> None:

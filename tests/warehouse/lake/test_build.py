@@ -10,11 +10,11 @@ from bufferhouse.engine.sql import transaction
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.warehouse.lake import build, history
 from bufferhouse.warehouse.lake.build import build_lake
-from bufferhouse.warehouse.open import writing
+from bufferhouse.warehouse.open import reading, writing
 from bufferhouse.warehouse.warehouse import Warehouse
 from tests.models.small_models import OBSERVATIONS, SIZES, write_models
 from tests.synthetic import small_dump
-from tests.warehouse.lake.lakes import moved, needs_lake
+from tests.warehouse.lake.lakes import lake_in, moved, needs_lake
 from tests.warehouses import load_parsed, parsed
 
 pytestmark = [needs_lake, pytest.mark.slow]
@@ -82,6 +82,48 @@ def test_a_changed_model_is_computed_beside_the_old_one(writer, changed):
     tables = writer.con.execute("SELECT table_name FROM duckdb_tables() WHERE table_name LIKE '%\\_\\_%' ESCAPE '\\'")
     assert [] == tables.fetchall()
     assert [(1, 2), (1, 1)] == own_steps
+
+
+SHOWN = (
+    "SELECT schema_name || '.' || view_name, substr(sql, strpos(sql, ' AS ')), comment FROM duckdb_views()"
+    " WHERE schema_name IN ('staging', 'intermediate', 'marts', 'checks') ORDER BY ALL"
+)
+STORED = (
+    "SELECT schema_name || '.' || table_name, column_name, data_type, is_nullable, comment FROM duckdb_columns()"
+    " WHERE schema_name IN ('staging', 'intermediate', 'marts', 'checks') AND schema_name || '.' || table_name IN"
+    " (SELECT model_name FROM meta.models WHERE is_incremental) ORDER BY ALL"
+)
+
+
+def test_models_are_those_of_a_file(blank_lake, blank_warehouse):
+    """Views and stored models that a lake was given from a blank warehouse read as what a file has."""
+    with reading(lake_in(blank_lake)) as lake, reading(blank_warehouse) as file:
+        for asked in (SHOWN, STORED):
+            expected = file.con.execute(asked).fetchall()
+            assert expected == lake.con.execute(asked).fetchall()
+            assert expected
+
+
+def test_only_what_changed_takes_the_place_of_another(writer, models, tmp_path):
+    """A new version of a mart is what its name shows, a gone one leaves no name, and the rest stays as it was."""
+    rows = load_two(writer)
+
+    def shown() -> dict[str, tuple]:
+        return {name: (sql, comment) for name, sql, comment in writer.con.execute(SHOWN).fetchall()}
+
+    newer = "-- What people read now.\n-- grain: dump_id\nSELECT\n    dump_id  -- The dump.\nFROM staging.contents\n"
+    changes = {"marts__sizes_v2": newer, "staging__observations": OBSERVATIONS}
+    before = shown()
+    assert ["marts.sizes_v2"] == build_lake(writer, write_models(tmp_path / "newer", **changes))
+    now = shown()
+    assert "What people read now." == now["marts.sizes_v2"][1] == now["marts.sizes"][1]
+    others = before.keys() - {"marts.sizes"}
+    assert {name: before[name] for name in others} == {name: now[name] for name in others}
+    assert [(1,), (1,)] == writer.con.execute("SELECT COUNT(*) FROM marts.sizes GROUP BY dump_id").fetchall()
+    gone = write_models(tmp_path / "gone", marts__sizes_v1=None, staging__observations=OBSERVATIONS)
+    assert [] == build_lake(writer, gone)
+    assert before.keys() - {"marts.sizes_v1", "marts.sizes"} == shown().keys()
+    assert rows == writer.con.execute("SELECT * FROM intermediate.sizes ORDER BY ALL").fetchall()
 
 
 def test_progress_counts_dumps(writer, changed):
