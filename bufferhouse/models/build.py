@@ -83,8 +83,8 @@ def take_place(
     """Do what `build` does with the models that were read from `directory`, in a transaction of the caller's.
 
     `ready` names tables that already hold the rows of stored models; these tables become the models. `pattern` names an
-    attached database with these models and no rows, from which the others are copied, and so are columns of views
-    without comments; it is a copy of the caller's own, and loses all that is not copied.
+    attached database with the same models and no rows, of the caller's own: whatever else is built is copied from it,
+    and the rest of it is dropped. Columns of views that are copied have no comments.
     """
     by_name = {model.name: model for model in known}
     newest = project.newest_marts(known)
@@ -214,8 +214,8 @@ def _create(con: duckdb.DuckDBPyConnection, model: Model, dump_count: int, progr
 
 
 def _keep(con: duckdb.DuckDBPyConnection, database: str, names: Set[str]) -> None:
-    """Drop all other tables and views of a database that the transaction has not looked into yet."""
-    with con.cursor() as other:  # a transaction writes to one database
+    """Drop all other tables and views of a database, into which the transaction of `con` has not looked yet."""
+    with con.cursor() as other:  # a transaction writes to one database, and sees others as it met them
         for name, kind in _kinds(other, database).items():
             if name not in names:
                 other.execute(f"DROP {kind} {database}.{name}")
