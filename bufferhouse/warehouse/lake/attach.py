@@ -60,20 +60,6 @@ def snapshot_of(con: duckdb.DuckDBPyConnection) -> int:
     return con.execute(f"SELECT id FROM ducklake_current_snapshot('{LAKE}')").fetchone()[0]
 
 
-def exists(address: LakeAddress) -> bool:
-    """Say whether there is a lake at an address.
-
-    Raises:
-        UsageError: the extensions are not installed, or there are no keys of its bucket.
-        WarehouseBusy, WarehouseError: as `open_lake`.
-    """
-    try:
-        open_lake(address, read_only=True).close()
-    except NoLake:
-        return False
-    return True
-
-
 def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> duckdb.DuckDBPyConnection:
     """Return a connection whose database is the lake; one to read keeps to the snapshot of this moment.
 

@@ -1,20 +1,27 @@
-"""A warehouse that is a lake: many may read and write it at once, and rows are only added."""
+"""A warehouse that is a lake: many may read and write it at once, and rows are only added.
 
+A run is numbered by its name, a shape by its text, so that several writers need not ask each other; a load or a reject
+by the moment, which also orders them. All numbers are below 2^62, so that a file can go on counting from them.
+"""
+
+import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
+from bufferhouse.dump.identity import key_of
 from bufferhouse.engine import faults
 from bufferhouse.engine.connection import close, close_writer, settle
-from bufferhouse.engine.sql import quoted, transaction
+from bufferhouse.engine.sql import execute, literal, quoted, transaction
 from bufferhouse.errors import WarehouseBusy, WarehouseError
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress
 from bufferhouse.paths import MODELS
 from bufferhouse.warehouse.address import ROOT, Address
-from bufferhouse.warehouse.lake import attach, compact, history, retry, schema
+from bufferhouse.warehouse.lake import attach, compact, retry, schema
 from bufferhouse.warehouse.lake.claims import Claims
 from bufferhouse.warehouse.lake.contents import Contents, named
 from bufferhouse.warehouse.migrate import applied_version
@@ -24,6 +31,8 @@ if TYPE_CHECKING:
     from bufferhouse.tabulate.batch import ParsedBatch
 
 T = TypeVar("T")
+_RANDOM_BITS = 10  # beside microseconds since 1970, below 2^62 until the year 2112
+_STORED_MODELS = "SELECT model_name, fingerprint FROM meta.models WHERE is_incremental"
 
 
 class Lake(Warehouse):
@@ -97,7 +106,12 @@ class Lake(Warehouse):
             raise
 
     def exists(self) -> bool:
-        return attach.exists(self.address)
+        """Say whether there is a lake at the address; raises all that `open_lake` does but `NoLake`."""
+        try:
+            attach.open_lake(self.address, read_only=True).close()
+        except attach.NoLake:
+            return False
+        return True
 
     def told(self, error: duckdb.Error) -> Exception | None:
         if faults.is_expired(error):
@@ -142,29 +156,48 @@ class Lake(Warehouse):
         return None if self.claims is None else (self.claims.conflicts, self.claims.retries)
 
     def stored(self, table: str) -> str:
-        return history.stored(table)
+        return f"appended.{table}" if table in schema.HISTORIES else f"raw.{table}"
 
     def besides(self, table: str) -> str:
-        return history.besides(table)
+        # Those of a new run are the first that is said of it.
+        return f", {moment_number()} AS changed_id, FALSE AS is_whole" if table == "runs" else ""
 
     def next_number(self, table: str, column: str, count: int = 1) -> int:
         """Return numbers larger than those of all loads it can see; no other worker is given the same."""
         loaded = self.con.execute("SELECT COALESCE(MAX(load_id), 0) FROM raw.loads").fetchone()[0]
-        least = history.moment_number(loaded)
+        least = moment_number(loaded)
         return least if self.claims is None else self.claims.reserve(least, count)
 
     def shape_numbers(self, texts: Sequence[str], known: Mapping[int, int]) -> list[int]:
-        return [known.get(row) or history.shape_id_of(text) for row, text in enumerate(texts)]
+        return [known.get(row) or shape_id_of(text) for row, text in enumerate(texts)]
 
     def run_numbers(self, names: Sequence[str]) -> list[int]:
         taken = {number for (number,) in self.con.execute("SELECT DISTINCT run_id FROM appended.runs").fetchall()}
-        return [history.run_id_of(name, taken) for name in names]
+        return [_run_id_of(name, taken) for name in names]
 
     def change_run(self, name: str, changes: Mapping[str, object], *, is_whole: bool = True) -> None:
-        history.change_run(self.con, name, changes, is_whole=is_whole)
+        """Add a row that says more about a run; `is_whole` also takes back what it says no more."""
+        of_run = f"FROM raw.runs WHERE run_name = {literal(name)}"
+        last = self.con.execute(
+            f"SELECT COALESCE(MAX(changed_id), 0) FROM appended.runs WHERE run_id IN (SELECT run_id {of_run})"
+        ).fetchone()[0]
+        said = ", ".join(f"{literal(value)} AS {column}" for column, value in changes.items())
+        self.con.execute(
+            f"INSERT INTO appended.runs BY NAME SELECT * REPLACE ({said}),"
+            f" CAST({moment_number(last)} AS BIGINT) AS changed_id, {literal(is_whole)} AS is_whole {of_run}"
+        )
 
     def change_rejects(self, state: str, which: str, parameters: Mapping[str, object]) -> None:
-        history.change_rejects(self.con, state, which, parameters)
+        """Add a change of state for each of the rejects."""
+        last = self.con.execute("SELECT COALESCE(MAX(changed_id), 0) FROM appended.reject_states").fetchone()[0]
+        execute(
+            self.con,
+            "INSERT INTO appended.reject_states (reject_id, state, changed_id)"
+            f" SELECT r.reject_id, $state, $changed_id FROM raw.rejects AS r WHERE {which}",
+            state=state,
+            changed_id=moment_number(last),
+            **parameters,
+        )
 
     def build(self, *, force: bool = False, progress: Progress | None = None) -> list[str]:
         from bufferhouse.warehouse.lake.build import build_lake
@@ -175,15 +208,20 @@ class Lake(Warehouse):
         return self.models() + schema.tables_beside(self.con)
 
     def begin_batch(self, catalog: str) -> None:
-        history.remember_models(self.con, catalog)
+        """Keep in the catalog of a batch which text of each stored model its rows are computed by."""
+        self.con.execute(f"CREATE TABLE {catalog}.main.computed AS {_STORED_MODELS}")
 
     def end_batch(self, catalog: str, bad: Set[int]) -> None:
-        history.note_models(self.con, catalog)
+        note_models(self.con, catalog)
         if self.claims is not None:
             self.claims.brought = named(self.con, catalog, bad)
 
     def end_copy(self) -> None:
-        history.note_copy(self.con)
+        """Add that all models have rows for all loads."""
+        self.con.execute(
+            "INSERT INTO appended.model_loads SELECT m.model_name, m.fingerprint, d.load_id FROM meta.models AS m"
+            " CROSS JOIN (SELECT DISTINCT load_id FROM raw.dumps) AS d WHERE m.is_incremental"
+        )
 
     def publish(self) -> Address:
         return self.address  # readers read a snapshot
@@ -219,3 +257,38 @@ class Lake(Warehouse):
 
     def state(self) -> dict[str, Any]:
         return {**super().state(), "snapshot": attach.snapshot_of(self.con)}
+
+
+def moment_number(least: int = 0) -> int:
+    """Return a number that grows with time, and is larger than `least`, so that a clock behind another does no harm."""
+    now = (time.time_ns() // 1000) << _RANDOM_BITS
+    return max(now, least + 1) + secrets.randbelow(1 << _RANDOM_BITS)
+
+
+def shape_id_of(shape_text: str) -> int:
+    """Return the number of a shape that the lake has not seen."""
+    return key_of(shape_text) >> 1
+
+
+def _run_id_of(run_name: str, taken: set[int]) -> int:
+    """Return the number of a new run; `taken` are those of other runs, which may have had its name before."""
+    number, suffix = key_of(run_name) >> 1, 1
+    while number in taken:
+        suffix += 1
+        number = key_of(run_name, str(suffix)) >> 1
+    return number
+
+
+def note_models(con: duckdb.DuckDBPyConnection, batch: str) -> None:
+    """Add, in the transaction of a load, which models have rows for it.
+
+    Raises:
+        WarehouseBusy: the models were built anew since the batch was computed.
+    """
+    computed = f"FROM {batch}.main.computed"
+    if con.execute(f"({computed} EXCEPT {_STORED_MODELS}) UNION ALL ({_STORED_MODELS} EXCEPT {computed})").fetchall():
+        raise WarehouseBusy("the models of the lake changed while this batch was computed; run the same command again")
+    con.execute(
+        "INSERT INTO appended.model_loads SELECT c.model_name, c.fingerprint, d.load_id"
+        f" FROM {batch}.main.computed AS c CROSS JOIN (SELECT DISTINCT load_id FROM {batch}.raw.dumps) AS d"
+    )

@@ -8,7 +8,7 @@ import pytest
 
 from bufferhouse.engine.sql import transaction
 from bufferhouse.errors import WarehouseBusy
-from bufferhouse.warehouse.lake import build, history
+from bufferhouse.warehouse.lake import build, lake
 from bufferhouse.warehouse.lake.build import build_lake
 from bufferhouse.warehouse.open import reading, writing
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -155,13 +155,13 @@ def test_what_was_loaded_while_models_were_built_is_computed_behind_it(writer, m
 
 def test_a_batch_computed_by_old_models_is_not_committed(writer, monkeypatch):
     """Its rows would stand among those of the new ones: the load says so, and adds nothing."""
-    told = history.note_models
+    told = lake.note_models
 
     def late(con: duckdb.DuckDBPyConnection, batch: str) -> None:
         con.execute(f"UPDATE {batch}.main.computed SET fingerprint = 'of before'")
         told(con, batch)
 
-    monkeypatch.setattr(history, "note_models", late)
+    monkeypatch.setattr(lake, "note_models", late)
     with pytest.raises((WarehouseBusy, duckdb.Error)):
         load_two(writer)
     assert (0, 0) == writer.con.execute(

@@ -13,9 +13,10 @@ from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.query.door import door
 from bufferhouse.warehouse import copy, retention
 from bufferhouse.warehouse.address import LakeAddress
-from bufferhouse.warehouse.lake import compact, history
+from bufferhouse.warehouse.lake import compact
 from bufferhouse.warehouse.lake.attach import LAKE, snapshot_of
 from bufferhouse.warehouse.lake.build import build_lake
+from bufferhouse.warehouse.lake.lake import moment_number, shape_id_of
 from bufferhouse.warehouse.observations import insert
 from bufferhouse.warehouse.open import reading, writing
 from schemas import DERIVED
@@ -258,14 +259,14 @@ def test_a_shape_that_two_writers_met_is_there_once(one):
         con.execute("INSERT INTO appended.shapes FROM appended.shapes")
         assert before == con.execute("SELECT COUNT(*) FROM raw.shapes").fetchone()
         ((shape_id, text),) = con.execute("SELECT shape_id, shape_text FROM raw.shapes LIMIT 1").fetchall()
-    assert history.shape_id_of(text) == shape_id < 1 << 62
+    assert shape_id_of(text) == shape_id < 1 << 62
 
 
 def test_numbers_grow_though_a_clock_is_behind():
     """What a writer sees has a smaller number than what it adds, and numbers stay below 2^62."""
-    now = history.moment_number()
+    now = moment_number()
     ahead = now + (1 << 40)
-    assert now < ahead < history.moment_number(ahead) < 1 << 62
+    assert now < ahead < moment_number(ahead) < 1 << 62
 
 
 # Keeping it
