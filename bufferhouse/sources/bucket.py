@@ -3,6 +3,7 @@
 import io
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -11,7 +12,7 @@ from bufferhouse.redaction import printable
 from bufferhouse.sources.compression import limit_bytes, plain_name, too_large
 from bufferhouse.sources.directory import FIRST_BYTES, Entry
 from bufferhouse.sources.module_text import HeadError, head_of
-from bufferhouse.sources.s3 import open_store, reason_of, unavailable
+from bufferhouse.sources.s3 import open_store, reached, reason_of, unavailable
 
 _CONNECTIONS = 8
 _MOST_OBJECTS_AHEAD = 64
@@ -63,28 +64,20 @@ class Bucket:
         import obstore
 
         store = self._opened()
-        try:
+        with reached(self.url), suppress(FileNotFoundError):
             found = list(obstore.list(store, prefix or None))
             # A listing is by whole path segments, so an object of exactly that name has to be asked for.
-            if prefix and not any(found):
-                found = [[obstore.head(store, prefix)]]
-        except FileNotFoundError:
-            return []
-        except Exception as error:
-            raise unavailable(self.url, error) from None
-        return found
+            return found if any(found) or not prefix else [[obstore.head(store, prefix)]]
+        return []
 
     def beside(self, path: str) -> Entry | None:
         """Return an object by its URL."""
         import obstore
 
-        try:
+        with reached(path), suppress(FileNotFoundError):
             item = obstore.head(self._opened(), self._key(path))
-        except FileNotFoundError:
-            return None
-        except Exception as error:
-            raise unavailable(path, error) from None
-        return self._entry(item, path.rsplit("/", 1)[0], True)
+            return self._entry(item, path.rsplit("/", 1)[0], True)
+        return None
 
     def _entry(self, item: Any, base: str, is_explicit: bool) -> Entry:
         mtime_ns = int(item["last_modified"].timestamp() * 10**6) * 1000
@@ -98,15 +91,12 @@ class Bucket:
         """Return the first bytes of an object, None where there is none."""
         import obstore
 
-        try:
+        with reached(path), suppress(FileNotFoundError):
             found = obstore.get(self._opened(), self._key(path))
             if found.meta["size"] <= most_bytes:
                 return bytes(found.bytes())
             return bytes(obstore.get_range(self._opened(), self._key(path), start=0, length=most_bytes))
-        except FileNotFoundError:
-            return None
-        except Exception as error:
-            raise unavailable(path, error) from None
+        return None
 
     def begins_like_a_dump(self, entry: Entry) -> bool:
         """Look at the first line; what may not be looked at and is not called like text is no dump."""

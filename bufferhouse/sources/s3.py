@@ -8,6 +8,8 @@ instance's own role.
 import configparser
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -130,10 +132,8 @@ class Store:
         """
         import obstore
 
-        try:
+        with reached(f"{self.url}/{name}"):
             obstore.put(self._store, self._key(name), data, attributes={"Content-Type": content_type})
-        except Exception as error:
-            raise unavailable(f"{self.url}/{name}", error) from None
 
     def remove(self, name: str) -> None:
         """Remove an object below the prefix, there or not.
@@ -143,10 +143,8 @@ class Store:
         """
         import obstore
 
-        try:
+        with reached(f"{self.url}/{name}"):
             obstore.delete(self._store, self._key(name))
-        except Exception as error:
-            raise unavailable(f"{self.url}/{name}", error) from None
 
     def get(self, name: str) -> bytes | None:
         """Return an object below the prefix, None where there is none.
@@ -156,12 +154,9 @@ class Store:
         """
         import obstore
 
-        try:
+        with reached(f"{self.url}/{name}"), suppress(FileNotFoundError):
             return bytes(obstore.get(self._store, self._key(name)).bytes())
-        except FileNotFoundError:
-            return None
-        except Exception as error:
-            raise unavailable(f"{self.url}/{name}", error) from None
+        return None
 
     def names(self) -> list[str]:
         """Return the names of all objects below the prefix.
@@ -172,11 +167,22 @@ class Store:
         import obstore
 
         prefix = self._key("")
-        try:
+        with reached(self.url):
             found = [entry["path"] for batch in obstore.list(self._store, prefix or None) for entry in batch]
-        except Exception as error:
-            raise unavailable(self.url, error) from None
         return [path.removeprefix(prefix) for path in found]
+
+
+@contextmanager
+def reached(place: str) -> Iterator[None]:
+    """Say in a line what obstore says in pages.
+
+    Raises:
+        SourceUnavailable, UsageError: as `unavailable`.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise unavailable(place, error) from None
 
 
 def unavailable(place: str, error: Exception) -> Exception:
