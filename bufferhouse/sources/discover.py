@@ -333,24 +333,15 @@ class _Finding:
 
     def _count_unused(self, dumps: Sequence[Found], beside: Files, files: Mapping[str, Entry]) -> None:
         """Count the files that belong to a dump and were not wanted there, and name the orphans among them."""
+        if beside.is_empty:
+            return
         found = self.found
-        if beside.siblings:
-            used = {part.path for dump in dumps for part in dump.parts.values()}
-            found.orphans += [path for path in beside.siblings if path not in used and not has_main(path, files)]
-            found.ignored_count += sum(path not in used for path in beside.siblings)
-        if beside.module_texts:
-            read = {dump.module_text.path for dump in dumps if dump.module_text is not None}
-            found.ignored_count += sum(path not in read for path in beside.module_texts)
-        if beside.protos:
-            read = {dump.proto.path for dump in dumps if dump.proto is not None}
-            unread = [path for path in beside.protos if path not in read]
-            found.ignored_count += len(unread)
-            found.endings.update(ending_of(compression.plain_name(path)) for path in unread)
-        if beside.flags:
-            read = {entry.path for dump in dumps for entry in dump.flags.values()}
-            unread = [path for path in beside.flags if path not in read]
-            found.ignored_count += len(unread)
-            found.endings.update(ending_of(compression.plain_name(path)) for path in unread)
+        used = {entry.path for dump in dumps for entry in dump.entries}
+        found.orphans += [path for path in beside.siblings if path not in used and not has_main(path, files)]
+        found.ignored_count += sum(path not in used for path in [*beside.siblings, *beside.module_texts])
+        unread = [path for path in [*beside.protos, *beside.flags] if path not in used]
+        found.ignored_count += len(unread)
+        found.endings.update(ending_of(compression.plain_name(path)) for path in unread)
 
     def discovery(self) -> Discovery:
         """Return all that was found, now that the names of all runs can be told.
