@@ -3,18 +3,17 @@
 import codecs
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
 from typing import BinaryIO
 
 from bufferhouse.sources import compression
-from bufferhouse.sources.directory import Entry, Tree, split_at_archive
+from bufferhouse.sources.directory import Entry, split_at_archive
 from bufferhouse.sources.run import Places, RunFault, parent_of, root_of
 
 WHOLE = "compressed data that is whole"  # what is expected where a log is cut
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_BEGINNING_BYTES = 4096
 _PIECE_BYTES = 4096
 
 
@@ -105,58 +104,29 @@ def opened(entries: Sequence[Entry]) -> Iterator[tuple[Entry, BinaryIO | Excepti
     """
     for _, group in groupby(entries, key=lambda entry: id(entry.tree)):
         of_tree = list(group)
-        yield from _streams(of_tree[0].tree, of_tree)
-
-
-def _streams(tree: Tree, entries: Sequence[Entry]) -> Iterator[tuple[Entry, BinaryIO | Exception]]:
-    for entry, file in tree.streams(entries):
-        if isinstance(file, Exception):
-            yield entry, file
-            continue
-        with plain(entry.path, file) as stream:
-            yield entry, stream
-
-
-@contextmanager
-def plain(name: str, file: BinaryIO) -> Iterator[BinaryIO]:
-    """Yield what a file holds, decompressed; damage is told when it is read."""
-    with closing(compression.opened(name, file)) as stream:
-        yield _Text(stream)
+        for entry, file in of_tree[0].tree.streams(of_tree):
+            if isinstance(file, Exception):
+                yield entry, file
+                continue
+            with closing(compression.opened(entry.path, file)) as stream:
+                yield entry, _Text(stream)
 
 
 class _Text:
     """A stream that is empty where its beginning is that of no text."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+        self._read = getattr(stream, "read1", stream.read)
         self._is_begun = False
-        self.byte_count = 0
 
-    def read(self, size: int = -1) -> bytes:
-        """Read on."""
-        return self._read(size, is_whole=True)
-
-    def read1(self, size: int = -1) -> bytes:
+    def read(self, size: int) -> bytes:
         """Read what there is at once: nothing of it is lost where the data behind it is damaged."""
-        return self._read(size, is_whole=False)
-
-    def _read(self, size: int, *, is_whole: bool) -> bytes:
-        if self._stream is None:
+        data = self._read(size) or b""
+        # A log that was cut while its writer held it open begins with zeros; every other byte of UTF-16 is one.
+        if not self._is_begun and b"\0" in data.lstrip(b"\0") and not data.startswith(_UTF16_MARKS):
+            self._read = lambda size: b""
             return b""
-        read = self._stream.read if is_whole else getattr(self._stream, "read1", self._stream.read)
-        data = b""
-        if self._is_begun:
-            data = read(size) or b""
-        else:
-            data = read(_BEGINNING_BYTES) or b""
-            self._is_begun = True
-            # A log that was cut while its writer held it open begins with zeros; every other byte of UTF-16 is one.
-            if b"\0" in data.lstrip(b"\0") and not data.startswith(_UTF16_MARKS):
-                self._stream = None
-                return b""
-            if is_whole and size > len(data):
-                data += read(size - len(data)) or b""
-        self.byte_count += len(data)
+        self._is_begun = True
         return data
 
 
