@@ -85,13 +85,9 @@ def reparse(
     Each batch is a load of its own that has seen no file. A dump that the parser of today refuses keeps its rows.
     """
     result = Reparsed()
-    done = 0
-    for frames in chunks(warehouse.con, dump_ids):
+    for frames in chunks(warehouse.con, dump_ids, progress=progress):
         with warehouse.alone():
             _reparse(warehouse, frames, result)
-        done += len(frames["dumps"])
-        if progress:
-            progress(done, len(dump_ids))
     return result
 
 
@@ -194,7 +190,7 @@ def rebuild(warehouse: Warehouse, dump_ids: list[int], *, progress: Callable[[in
     """Compute the rows of the incremental models anew for some dumps, a transaction for each piece; return how many."""
     con = warehouse.con
     done = 0
-    for frames in chunks(con, dump_ids):
+    for frames in chunks(con, dump_ids, progress=progress):
         with batch_catalog(warehouse, frames) as names, transaction(con):
             ids = frames["dumps"].select(pl.col("dump_id").cast(pl.Int64))
             with registered(con, "again", ids):
@@ -202,6 +198,4 @@ def rebuild(warehouse: Warehouse, dump_ids: list[int], *, progress: Callable[[in
                     con.execute(f"DELETE FROM {name} WHERE dump_id IN (SELECT dump_id FROM again)")
                     con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}")
         done += len(frames["dumps"])
-        if progress:
-            progress(done, len(dump_ids))
     return done

@@ -217,19 +217,28 @@ def chunks(
     *,
     dump_count: int | None = None,
     text_bytes: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[dict[str, pl.DataFrame]]:
-    """Yield the stored frames of many dumps, as many at a time as can lie in memory together, or as said."""
+    """Yield the stored frames of many dumps, as many at a time as can lie in memory together, or as said.
+
+    `progress` hears how many of how many are done when the next are asked for.
+    """
     most_dumps, most_bytes = dump_count or CHUNK_DUMPS, text_bytes or CHUNK_BYTES
+    done = 0
     with streamed(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64})):
         cursor = con.execute("SELECT dump_id, text_bytes FROM raw.dumps SEMI JOIN chosen USING (dump_id)")
         sizes = dict(cursor.fetchall())
-    chunk: list[int] = []
+    pieces: list[list[int]] = []
     size = 0
     for dump_id in dump_ids:
-        if chunk and (len(chunk) == most_dumps or size + sizes.get(dump_id, 0) > most_bytes):
-            yield stored_frames(con, chunk)
-            chunk, size = [], 0
-        chunk.append(dump_id)
         size += sizes.get(dump_id, 0)
-    if chunk:
-        yield stored_frames(con, chunk)
+        if not pieces or len(pieces[-1]) == most_dumps or size > most_bytes:
+            pieces.append([])
+            size = sizes.get(dump_id, 0)
+        pieces[-1].append(dump_id)
+    for piece in pieces:
+        frames = stored_frames(con, piece)
+        yield frames
+        done += len(frames["dumps"])
+        if progress:
+            progress(done, len(dump_ids))

@@ -48,12 +48,8 @@ def verify(
     faults = _stored_twice(con, dump_ids)
     twice = {fault.dump_id for fault in faults}
     once = [dump_id for dump_id in dump_ids if dump_id not in twice]
-    done = 0
-    for frames in chunks(con, once):
+    for frames in chunks(con, once, progress=progress):
         faults += faults_in(frames)
-        done += len(frames["dumps"])
-        if progress:
-            progress(done, len(once))
     faults += sighting_faults(con, once)
     return list({fault.dump_id: fault for fault in reversed(faults)}.values())[::-1]
 

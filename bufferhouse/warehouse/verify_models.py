@@ -35,12 +35,9 @@ def model_faults(
     wrong = {fault.dump_id for fault in found}
     proved = [dump_id for dump_id in dump_ids if dump_id not in wrong]
     faults: list[Fault] = []
-    done = 0
-    for frames in chunks(con, proved, dump_count=_CHUNK_DUMPS, text_bytes=_CHUNK_BYTES) if names else ():
+    pieces = chunks(con, proved, dump_count=_CHUNK_DUMPS, text_bytes=_CHUNK_BYTES, progress=progress)
+    for frames in pieces if names else ():
         faults += _differences(warehouse, frames, built, names)
-        done += len(frames["dumps"])
-        if progress:
-            progress(done, len(proved))
     if con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0] == len(dump_ids):
         faults += _strays(con, names)
     return list({fault.dump_id: fault for fault in reversed(faults)}.values())[::-1]
