@@ -71,7 +71,7 @@ class Rendered:
 
 def rendered(frames: Mapping[str, pl.DataFrame]) -> Iterator[Rendered]:
     """Render the dumps of frames that are sorted by key, and compare them with the hashes they were ingested under."""
-    shapes = dict(zip(frames["shapes"]["shape_id"], frames["shapes"]["shape_text"], strict=True))
+    shapes = _by(frames["shapes"], "shape_id", "shape_text")
     take = {table: _taker(frames[table]) for table in ORDER}
     for dump_id, sha256 in zip(frames["dumps"]["dump_id"], frames["dumps"]["sha256"], strict=True):
         try:
@@ -107,26 +107,33 @@ def _taker(frame: pl.DataFrame) -> Callable[[int], dict[str, list]]:
     return take
 
 
+# What a dump and its row call by one name, and keep in one way.
+_FACTS = (
+    "file_layout", "text_encoding", "total_bytes", "total_human", "none_form", "has_instruction_texts",
+    "has_instruction_space", "is_glued", "live_range_state", "max_position", "reported_peak_position", "peak_form",
+    "stack_trace",
+)  # fmt: skip
+
+
+def _by(rows: Mapping[str, list], key: str, value: str) -> dict:
+    """Return one column by another."""
+    return dict(zip(rows[key], rows[value], strict=True))
+
+
+def _take(part: object, rows: Mapping[str, list], *names: str) -> None:
+    """Fill the columns of a part of a dump that are stored as they are."""
+    for name in names:
+        setattr(part, name, rows[name])
+
+
 def _dump(rows: Mapping[str, dict[str, list]], shapes: Mapping[int, str]) -> Dump:
     head = {name: cells[0] for name, cells in rows["dumps"].items()}
     dump = Dump(
-        file_layout=head["file_layout"],
-        text_encoding=head["text_encoding"],
-        trailing_newlines=dict(zip(rows["dump_files"]["role"], rows["dump_files"]["trailing_newlines"], strict=True)),
-        total_bytes=head["total_bytes"],
-        total_human=head["total_human"],
+        **{name: head[name] for name in _FACTS},
         has_used_values=head["used_values_state"] == "present",
-        none_form=head["none_form"],
-        has_instruction_texts=head["has_instruction_texts"],
-        has_instruction_space=head["has_instruction_space"],
-        is_glued=head["is_glued"],
-        live_range_state=head["live_range_state"],
-        max_position=head["max_position"],
-        reported_peak_position=head["reported_peak_position"],
-        peak_form=head["peak_form"],
-        stack_trace=head["stack_trace"],
+        trailing_newlines=_by(rows["dump_files"], "role", "trailing_newlines"),
     )
-    names = dict(zip(rows["instructions"]["instruction_id"], rows["instructions"]["instruction_name"], strict=True))
+    names = _by(rows["instructions"], "instruction_id", "instruction_name")
     _allocations(dump, rows["allocations"], shapes)
     _values(dump, rows, shapes, names)
     _lists(dump, rows, names)
@@ -136,11 +143,10 @@ def _dump(rows: Mapping[str, dict[str, list]], shapes: Mapping[int, str]) -> Dum
 
 def _allocations(dump: Dump, rows: dict[str, list], shapes: Mapping[int, str]) -> None:
     a = dump.allocations
-    for name in (
-        "size_bytes", "memory_space", "page", "pointer", "parameter_number", "parameter_shape_index", "is_constant",
-        "is_thread_local", "is_maybe_live_out",
-    ):  # fmt: skip
-        setattr(a, name, rows[name])
+    _take(
+        a, rows, "size_bytes", "memory_space", "page", "pointer", "parameter_number", "parameter_shape_index",
+        "is_constant", "is_thread_local", "is_maybe_live_out",
+    )  # fmt: skip
     a.parameter_shape = [None if i is None else shapes[i] for i in rows["parameter_shape_id"]]
     a.output_shape = [None if i is None else shapes[i] for i in rows["output_shape_id"]]
 
@@ -149,20 +155,15 @@ def _values(
     dump: Dump, rows: Mapping[str, dict[str, list]], shapes: Mapping[int, str], names: Mapping[int, str]
 ) -> None:
     v, stored = dump.values, rows["hlo_values"]
-    for name in ("value_id", "shape_index", "is_phi", "memory_space", "allocation_index", "size_bytes", "offset_bytes"):
-        setattr(v, name, stored[name])
+    _take(
+        v, stored, "value_id", "shape_index", "is_phi", "memory_space", "allocation_index", "size_bytes", "offset_bytes"
+    )
     v.instruction = [names[i] for i in stored["instruction_id"]]
     v.shape = [shapes[i] for i in stored["shape_id"]]
     if dump.has_used_values:
         v.uses_state = stored["uses_state"]
     if dump.has_instruction_texts:
-        texts = dict(
-            zip(
-                rows["instruction_texts"]["instruction_text_id"],
-                rows["instruction_texts"]["instruction_text"],
-                strict=True,
-            )
-        )
+        texts = _by(rows["instruction_texts"], "instruction_text_id", "instruction_text")
         v.instruction_text = [texts[i] for i in stored["instruction_text_id"]]
 
 
@@ -172,12 +173,10 @@ def _lists(dump: Dump, rows: Mapping[str, dict[str, list]], names: Mapping[int, 
         _positions(dump, rows["further_positions"], names)
         dump.uses.count = _counts(v.value_id, u["value_id"])
     dump.uses.instruction = [names[i] for i in u["instruction_id"]]
-    dump.uses.operand_number = u["operand_number"]
-    dump.uses.operand_shape_index = u["operand_shape_index"]
+    _take(dump.uses, u, "operand_number", "operand_shape_index")
     places = {value_id: row for row, value_id in enumerate(v.value_id)}
-    dump.cross_color_values.allocation_index = c["allocation_index"]
+    _take(dump.cross_color_values, c, "allocation_index", "memory_space")
     dump.cross_color_values.value_row = [places[i] for i in c["value_id"]]
-    dump.cross_color_values.memory_space = c["memory_space"]
 
 
 def _positions(dump: Dump, further: dict[str, list], names: Mapping[int, str]) -> None:
@@ -202,13 +201,9 @@ def _live_range(dump: Dump, rows: Mapping[str, dict[str, list]], names: Mapping[
     schedule = zip(rows["instructions"]["schedule_position"], rows["instructions"]["instruction_name"], strict=True)
     dump.schedule = [name for _, name in sorted(line for line in schedule if line[0] is not None)]
     dump.live_ranges.instruction = [names[i] for i in r["instruction_id"]]
-    dump.live_ranges.shape_index = r["shape_index"]
-    dump.live_ranges.start_position = r["start_position"]
-    dump.live_ranges.end_position = r["end_position"]
+    _take(dump.live_ranges, r, "shape_index", "start_position", "end_position")
     dump.peak_buffers.instruction = [names[i] for i in k["instruction_id"]]
-    dump.peak_buffers.shape_index = k["shape_index"]
-    dump.peak_buffers.listed_bytes = k["listed_bytes"]
-    dump.peak_buffers.cumulative_bytes = k["cumulative_bytes"]
+    _take(dump.peak_buffers, k, "shape_index", "listed_bytes", "cumulative_bytes")
 
 
 def chunks(
