@@ -115,7 +115,7 @@ _FACTS = (
 )  # fmt: skip
 
 
-def _by(rows: Mapping[str, list], key: str, value: str) -> dict:
+def _by(rows: Mapping[str, list] | pl.DataFrame, key: str, value: str) -> dict:
     """Return one column by another."""
     return dict(zip(rows[key], rows[value], strict=True))
 

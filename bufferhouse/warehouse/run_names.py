@@ -15,20 +15,12 @@ import duckdb
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.redaction import printable
+from bufferhouse.sources.run import TEXTS
 
 _PLACES = {"latest": 0, "previous": 1}
 _SHOWN_CANDIDATES = 12
 _LONGEST_NAME = 400  # characters: cut at all only where somebody plays tricks
-_FACTS = (
-    "platform",
-    "track",
-    "compiler",
-    "compiler_version",
-    "compiler_revision",
-    "device_kind",
-    "git_revision",
-    "host",
-)
+_FACTS = tuple(name for name in TEXTS if name != "xla_flags")
 
 
 @dataclass(frozen=True, slots=True)
