@@ -1,5 +1,6 @@
 """An entry of a lock: what one program takes on one chip, in each memory space, and who fills its peak."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -150,10 +151,7 @@ class Lock:
 
 def grouped(leaves: Iterable[str]) -> list[tuple[int, str]]:
     """Return equal leaves together, each with its count, in the order in which they come first."""
-    counts: dict[str, int] = {}
-    for leaf in leaves:
-        counts[leaf] = counts.get(leaf, 0) + 1
-    return [(count, leaf) for leaf, count in counts.items()]
+    return [(count, leaf) for leaf, count in Counter(leaves).items()]
 
 
 def _leaves(groups: Iterable[tuple[int, str]]) -> str:

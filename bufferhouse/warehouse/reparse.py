@@ -16,7 +16,7 @@ from bufferhouse.warehouse.batch_catalog import CATALOG, Names, batch_catalog, c
 from bufferhouse.warehouse.load import numbered
 from bufferhouse.warehouse.restore import ORDER, chunks, rendered
 from bufferhouse.warehouse.retention import remove_unused_shapes
-from bufferhouse.warehouse.runs import run_id
+from bufferhouse.warehouse.run_names import find
 from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import OBSERVATIONS, TABLES
 
@@ -54,7 +54,7 @@ def dumps_of(
     `outdated_only` leaves out what the parser of today has parsed. Moments without a time zone are UTC.
 
     Raises:
-        UsageError: there is no run of one of the names.
+        UsageError: one of the words means no run, or several.
     """
     rows = execute(
         con,
@@ -66,7 +66,7 @@ def dumps_of(
         "   AND ($until IS NULL OR r.started_at < $until)) ORDER BY d.rowid",
         outdated_only=outdated_only,
         version=__version__,
-        runs=[run_id(con, name) for name in runs],
+        runs=[find(con, name).run_id for name in runs],
         since=_with_zone(since),
         until=_with_zone(until),
     ).fetchall()

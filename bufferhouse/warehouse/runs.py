@@ -23,15 +23,6 @@ PINNED = "pinned"
 _OF_NAMES = "run_name IN (SELECT unnest(CAST($names AS VARCHAR[])))"
 
 
-def run_id(con: duckdb.DuckDBPyConnection, name: str) -> int:
-    """Return the number of the run that a word means, as `run_names.find`.
-
-    Raises:
-        UsageError: it means none, or several.
-    """
-    return find(con, name).run_id
-
-
 def run_ids(warehouse: Warehouse, names: Collection[str]) -> dict[str, int]:
     """Return the number of each run of these names that is in the warehouse."""
     if _are_new(warehouse, names):
