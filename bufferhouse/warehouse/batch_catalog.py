@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Condition, Thread
-from types import TracebackType
 from typing import NamedTuple
 
 import duckdb
@@ -243,9 +242,7 @@ class _Queue:
     def __enter__(self) -> "_Queue":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
         while not self.is_closed or self.working:
             try:
                 if error is not None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
@@ -73,9 +72,7 @@ class Warehouse(ABC):
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self._stack.close()
         if isinstance(error, RuntimeError) and isinstance(error.__cause__, KeyboardInterrupt):
             raise KeyboardInterrupt from error  # DuckDB wraps a Ctrl-C that meets it in a statement
