@@ -6,8 +6,9 @@ key allows. Here is nothing but reading, below the data path; keys of a bucket s
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, BinaryIO
 
 import duckdb
@@ -59,7 +60,7 @@ class LakeFiles(AbstractFileSystem):
         name = self._name(path)
         try:
             with _told(self._data_path + name):
-                return _File(self._place + name) if self._store is None else self._object(name)
+                return _file(self._place + name) if self._store is None else self._object(name)
         except FileNotFoundError:
             raise WarehouseError(faults.missing_file(self._data_path + name)) from None
 
@@ -103,7 +104,7 @@ class LakeFiles(AbstractFileSystem):
         size = obstore.head(store, key)["size"]
         if size <= _WHOLE_BYTES:
             return io.BytesIO(bytes(obstore.get(store, key).bytes()))
-        return _Object(store, key, size, self._data_path + name)
+        return _object(store, key, size, self._data_path + name)
 
 
 @contextmanager
@@ -124,11 +125,16 @@ def _told(place: str) -> Iterator[None]:
 
 
 class _Ranges(io.RawIOBase):
-    """What is read by ranges: each read of DuckDB is one."""
+    """What is read by ranges, from a start to an end: each read of DuckDB is one."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, read: Callable[[int, int], bytes], ended: Callable[[], None] = lambda: None) -> None:
         super().__init__()
-        self._size, self._at = size, 0
+        self._size, self._read, self._ended, self._at = size, read, ended, 0
+
+    def close(self) -> None:
+        if not self.closed:
+            self._ended()
+        super().close()
 
     def readable(self) -> bool:
         return True
@@ -145,42 +151,28 @@ class _Ranges(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         end = self._size if size < 0 else min(self._at + size, self._size)
-        found = self._range(self._at, end) if end > self._at else b""
+        found = self._read(self._at, end) if end > self._at else b""
         self._at += len(found)
         return found
 
-    def _range(self, start: int, end: int) -> bytes:
-        raise NotImplementedError
+
+def _file(path: str) -> _Ranges:
+    """Open a file of a folder. DuckDB drops files without closing them, which one of Python's would warn of."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    return _Ranges(
+        os.fstat(file).st_size, lambda start, end: os.pread(file, end - start, start), partial(os.close, file)
+    )
 
 
-class _File(_Ranges):
-    """A file of a folder. DuckDB drops files without closing them, which one of Python's would warn of."""
+def _object(store: Any, key: str, size: int, place: str) -> _Ranges:
+    """Open an object of a bucket."""
+    import obstore
 
-    def __init__(self, path: str) -> None:
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        super().__init__(os.fstat(self._descriptor).st_size)
+    def fetched(start: int, end: int) -> bytes:
+        with _told(place):
+            return bytes(obstore.get_range(store, key, start=start, end=end))
 
-    def close(self) -> None:
-        if not self.closed and hasattr(self, "_descriptor"):
-            os.close(self._descriptor)
-        super().close()
-
-    def _range(self, start: int, end: int) -> bytes:
-        return os.pread(self._descriptor, end - start, start)
-
-
-class _Object(_Ranges):
-    """An object of a bucket."""
-
-    def __init__(self, store: Any, key: str, size: int, place: str) -> None:
-        super().__init__(size)
-        self._store, self._key, self._url = store, key, place
-
-    def _range(self, start: int, end: int) -> bytes:
-        import obstore
-
-        with _told(self._url):
-            return bytes(obstore.get_range(self._store, self._key, start=start, end=end))
+    return _Ranges(size, fetched)
 
 
 def register(con: duckdb.DuckDBPyConnection) -> LakeFiles:

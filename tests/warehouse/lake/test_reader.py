@@ -16,7 +16,7 @@ from bufferhouse.query.notebooks import export_parquet
 from bufferhouse.warehouse.address import ROOT, LakeAddress, address_of
 from bufferhouse.warehouse.lake.attach import LAKE
 from bufferhouse.warehouse.lake.build import build_lake
-from bufferhouse.warehouse.lake.files import LakeFiles, _Object
+from bufferhouse.warehouse.lake.files import LakeFiles, _object
 from bufferhouse.warehouse.lake.reader import bound_password, reading_address
 from bufferhouse.warehouse.open import exists, reading, writing
 from tests.command_line import CHECKOUT, call
@@ -100,7 +100,7 @@ def test_a_large_object_is_read_by_ranges():
 
     store, data = MemoryStore(), os.urandom(100_000)
     obstore.put(store, "x", data)
-    with _Object(store, "x", len(data), "x") as read:
+    with _object(store, "x", len(data), "x") as read:
         read.seek(-10, os.SEEK_END)
         assert (data[-10:], b"") == (read.read(100), read.read(1))
         read.seek(5)
