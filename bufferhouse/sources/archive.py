@@ -85,7 +85,10 @@ class Archive:
                 self.refused.append(f"{self.base}{member.name[:_LONGEST_NAME]}: the name {reason}")
                 continue
             if member.link is not None:
-                self._keep_link(path, member.link)
+                if (target := self._place(member.link)) is None:
+                    self.refused.append(f"{path}: the link leaves the archive")
+                else:
+                    self.links[path] = target
                 continue
             name = path.rsplit("/", 1)[-1].rsplit("!", 1)[-1]
             if name == RUN_FILE:
@@ -127,13 +130,6 @@ class Archive:
         data = _content(member)
         self.free_bytes -= member.size_bytes
         self.held[path] = data if isinstance(data, Exception) else self.spool.put(data)
-
-    def _keep_link(self, path: str, link: str) -> None:
-        target = self._place(link)
-        if target is None:
-            self.refused.append(f"{path}: the link leaves the archive")
-        else:
-            self.links[path] = target
 
     def _led_to_its_end(self, path: str, kept: Container[str]) -> str:
         """Return where a link leads to by all links behind it; one that leads back to itself leads to no file."""
@@ -177,7 +173,7 @@ class Archive:
             path = self._place(member.name)
             if path in wanted and self.ordinals.get(path) == ordinal:
                 found = wanted.pop(path)
-                data = _head(member, path) if found[0].is_head_only else _content(member)
+                data = _soundly(member, partial(head_of, path)) if found[0].is_head_only else _content(member)
                 for entry in found:
                     yield entry, data
             if not wanted:
@@ -226,17 +222,8 @@ def _reason(error: Exception) -> str:
 
 
 def _first_bytes(member: _Member, count: int) -> bytes:
-    try:
-        with member.opened() as file:
-            return file.read(min(count, member.size_bytes))
-    except (UsageError, SourceUnavailable):
-        raise
-    except Exception:
-        return b""
-
-
-def _head(member: _Member, path: str) -> bytes | Exception:
-    return _soundly(member, partial(head_of, path))
+    data = _soundly(member, lambda file: file.read(min(count, member.size_bytes)))
+    return b"" if isinstance(data, Exception) else data
 
 
 def _content(member: _Member) -> bytes | Exception:
