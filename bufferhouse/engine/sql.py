@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from itertools import pairwise
 from typing import Protocol
 
 import duckdb
@@ -64,6 +65,12 @@ def execute(con: duckdb.DuckDBPyConnection, sql: str, /, **values: Value) -> duc
         KeyError: there is no value of a name.
     """
     return con.execute(_PLACE.sub(lambda place: literal(values[place[1]]) if place[1] else place[0], sql))
+
+
+def words(sql: str) -> list[bytes]:
+    """Return a text cut before each word that DuckDB reads in it; what stands before the first word comes first."""
+    text = sql.encode()
+    return [text[start:end] for start, end in pairwise([0, *(start for start, _ in duckdb.tokenize(sql)), len(text)])]
 
 
 class Rows(Protocol):

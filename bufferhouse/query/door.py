@@ -17,7 +17,7 @@ import duckdb
 
 from bufferhouse.engine import faults
 from bufferhouse.engine.limits import OUTSIDE_BYTES, Limits, bounded_memory, interrupted_after
-from bufferhouse.engine.sql import literal
+from bufferhouse.engine.sql import literal, words
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.guard import judged, other_databases
 from bufferhouse.query.hints import explained
@@ -161,14 +161,14 @@ def unheld_as_text(statement: str, types: list[str]) -> str | None:
     texts = [_UNHELD.sub(lambda found: found[1] or "VARCHAR", one) for one in types]
     if texts == types:
         return None
-    starts, text = [start for start, _ in duckdb.tokenize(statement)], statement.encode()
-    while starts and text[starts[-1] : starts[-1] + 1] == b";":
-        text = text[: starts.pop()]
+    said = words(statement)
+    while said[-1].startswith(b";"):
+        said.pop()
     names = [f"column{number}" for number in range(len(types))]
     told = [
         name if new == one else f"CAST({name} AS {new})" for name, one, new in zip(names, types, texts, strict=True)
     ]
-    return f"SELECT {', '.join(told)} FROM (\n{text.decode()}\n) AS answer({', '.join(names)})"
+    return f"SELECT {', '.join(told)} FROM (\n{b''.join(said).decode()}\n) AS answer({', '.join(names)})"
 
 
 @contextmanager

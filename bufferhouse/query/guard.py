@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from bufferhouse.engine.sql import quoted
+from bufferhouse.engine.sql import quoted, words
 from bufferhouse.errors import UsageError
 
 _FUNCTIONS = Path(__file__).with_name("functions.txt")
@@ -192,11 +192,9 @@ def _check_table(name: str, qualifiers: list[str], others: frozenset[str]) -> No
 
 def _check_pivot(sql: str, others: frozenset[str]) -> None:
     """Judge a PIVOT of which DuckDB gives no tree, by its words: what stands before a parenthesis is known."""
-    text = sql.encode()
-    starts = [start for start, _ in duckdb.tokenize(sql)]
-    words = [text[start:end].decode(errors="replace") for start, end in pairwise([*starts, len(text)])]
+    said = [word.decode(errors="replace") for word in words(sql)[1:]]
     known = known_functions()[0] | _CLAUSES
-    for word, following in pairwise([*words, ""]):
+    for word, following in pairwise([*said, ""]):
         if not word.isascii() and not re.fullmatch(r"""('|").*\1[ \t\r\n]*""", word, re.DOTALL):
             raise UsageError("a PIVOT without IN takes ASCII characters only, outside of quotes")
         if following.startswith("(") and not _OPERATOR.fullmatch(word):

@@ -4,10 +4,11 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from itertools import groupby, pairwise
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
+from bufferhouse.engine.sql import words
 from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.query.cookbook import question, questions, shown
 from bufferhouse.query.door import Door
@@ -155,33 +156,22 @@ def ends_a_statement(text: str) -> bool:
     Raises:
         UsageError: it holds bytes that are no UTF-8.
     """
-    import duckdb
-
     if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
         raise UsageError("expected a statement in UTF-8, found bytes that are none")
-    starts = [start for start, _ in duckdb.tokenize(text)]
-    return bool(starts) and text.encode()[starts[-1] :].split(b"--")[0].split(b"/*")[0].strip() == b";"
+    return words(text)[-1].split(b"--")[0].split(b"/*")[0].strip() == b";"
 
 
 def apart(text: str) -> list[str]:
     """Return the statements of a text, which semicolons end as DuckDB reads them; comments alone are none."""
-    import duckdb
-
     if "\0" in text:
         return [text]  # DuckDB reads no further, and the door refuses it
-    starts, words = [start for start, _ in duckdb.tokenize(text)], text.encode()
-    found, begin = [], 0
-    for start, end in pairwise([*starts, len(words)]):
-        if words[start : start + 1] == b";":
-            found.append(words[begin:end])
-            begin = end
-    return [one.decode() for one in [*found, words[begin:]] if _says_something(one.decode())]
-
-
-def _says_something(text: str) -> bool:
-    import duckdb
-
-    return any(text.encode()[start : start + 1] != b";" for start, _ in duckdb.tokenize(text))
+    found: list[list[bytes]] = [[]]
+    for word in words(text):
+        found[-1].append(word)
+        if word.startswith(b";"):
+            found.append([])
+    texts = [b"".join(one).decode() for one in found]
+    return [one for one in texts if any(not word.startswith(b";") for word in words(one)[1:])]
 
 
 def converse(shell: Shell) -> None:
