@@ -40,15 +40,8 @@ def emit_regression(run: str, before: str, message: str, regressions: Sequence[M
 
     The values of the mappings must be what JSON knows.
     """
-    _emit(
-        REGRESSION,
-        run,
-        message,
-        run=run,
-        before=before,
-        count=len(regressions),
-        regressions=[dict(one) for one in regressions[:_SHOWN]],
-    )
+    shown = [dict(one) for one in regressions[:_SHOWN]]
+    _emit(REGRESSION, run, message, run=run, before=before, count=len(regressions), regressions=shown)
 
 
 def emit_lost_donations(run: str, before: str, message: str, donations: Sequence[Mapping[str, Any]]) -> None:
@@ -57,16 +50,13 @@ def emit_lost_donations(run: str, before: str, message: str, donations: Sequence
     Each has `program`, `program_id`, `parameter`, `shape`, `bytes`, `memory_space` and `reason`, None where no file
     beside the dump tells why.
     """
-    _emit(
-        LOST_DONATION,
-        run,
-        message,
-        run=run,
-        before=before,
-        count=len(donations),
-        lost_bytes=sum(one["bytes"] for one in donations),
-        donations=[dict(one) for one in donations[:_SHOWN]],
-    )
+    facts = {
+        "run": run,
+        "before": before,
+        "count": len(donations),
+        "lost_bytes": sum(one["bytes"] for one in donations),
+    }
+    _emit(LOST_DONATION, run, message, **facts, donations=[dict(one) for one in donations[:_SHOWN]])
 
 
 def tell_rejects(conf: Config, by_source: Mapping[str, Summary]) -> None:
@@ -75,16 +65,9 @@ def tell_rejects(conf: Config, by_source: Mapping[str, Summary]) -> None:
     for name, one in by_source.items():
         refused = [*one.reject_lines, *one.unreadable]
         if threshold is not None and len(refused) > threshold:
-            _emit(
-                REJECTS,
-                name,
-                f"source {name}: {len(refused)} of {counted(one.seen, 'dump')} refused, more than {threshold}",
-                source=name,
-                rejected=len(refused),
-                seen=one.seen,
-                threshold=threshold,
-                rejects=refused[:_SHOWN],
-            )
+            message = f"source {name}: {len(refused)} of {counted(one.seen, 'dump')} refused, more than {threshold}"
+            facts = {"source": name, "rejected": len(refused), "seen": one.seen, "threshold": threshold}
+            _emit(REJECTS, name, message, **facts, rejects=refused[:_SHOWN])
 
 
 def tell_stale(con: duckdb.DuckDBPyConnection, conf: Config, names: Iterable[str]) -> None:
@@ -100,15 +83,9 @@ def tell_stale(con: duckdb.DuckDBPyConnection, conf: Config, names: Iterable[str
                 if seconds is None
                 else f"brought nothing new for {human_seconds(seconds)}, since {newest}"
             )
-            _emit(
-                STALE_SOURCE,
-                name,
-                f"source {name} {since}; expected every {human_seconds(threshold)}",
-                source=name,
-                quiet_seconds=seconds,
-                threshold=threshold,
-                newest=newest,
-            )
+            message = f"source {name} {since}; expected every {human_seconds(threshold)}"
+            facts = {"source": name, "quiet_seconds": seconds, "threshold": threshold, "newest": newest}
+            _emit(STALE_SOURCE, name, message, **facts)
 
 
 def tell_checks(conf: Config, results: Iterable[CheckResult]) -> list[CheckResult]:
@@ -117,15 +94,10 @@ def tell_checks(conf: Config, results: Iterable[CheckResult]) -> list[CheckResul
     failed = [one for one in results if one.offender_count and one.severity in wanted]
     for one in failed:
         first = one.first or ""
-        _emit(
-            FAILED_CHECK,
-            one.name,
-            f"check {one.name} ({one.severity}) found {counted(one.offender_count, 'offender')}: {printable(first)}",
-            check=one.name,
-            severity=one.severity,
-            offenders=one.offender_count,
-            first=first,
-        )
+        found = counted(one.offender_count, "offender")
+        message = f"check {one.name} ({one.severity}) found {found}: {printable(first)}"
+        facts = {"check": one.name, "severity": one.severity, "offenders": one.offender_count, "first": first}
+        _emit(FAILED_CHECK, one.name, message, **facts)
     return failed
 
 
