@@ -35,6 +35,8 @@ _ANEW = "write the file anew with: bufferhouse lock DUMPS"
 
 _SITE = {"bytes": int, "kind": str, "values": int, "shape": str, "padding_bytes": int, "op_name": str, "source": str}
 _PADDING = {"padding_bytes": int, "kind": str, "shape": str, "op_name": str, "source": str}
+# The fields of a site that the file calls by other names.
+_FIELDS = {"bytes": "owned_bytes", "values": "value_count", "padding_bytes": "layout_padding_bytes"}
 _SPACE = {"memory_space": int, **dict.fromkeys(FIGURES, int), "peak": list, "padding": list}
 _PROGRAM = {
     "function": str, "chip": str, "program_id": int, "parameters": list, "outputs": list, "compiler": str, "flags": str,
@@ -108,31 +110,18 @@ def _program_text(entry: Entry, common: tuple[str, str]) -> str:
 def _space_text(space: Space) -> str:
     figures = {name: size for name, size in zip(FIGURES, space.figures, strict=True) if size is not None}
     lines = [_pairs({"memory_space": space.memory_space, **figures}, keep_empty=True)]
-    peak = [
-        _inline(
-            {
-                "bytes": site.owned_bytes,
-                "kind": site.kind,
-                "values": site.value_count,
-                "shape": site.shape,
-                **({"padding_bytes": site.layout_padding_bytes} if site.layout_padding_bytes else {}),
-                **_named(site),
-            }
-        )
-        for site in space.sites[:PEAK_SITES]
-    ]
-    padding = [
-        _inline({"padding_bytes": site.layout_padding_bytes, "kind": site.kind, "shape": site.shape, **_named(site)})
-        for site in space.padding[:PADDING_SITES]
-    ]
+    peak = [_site_text(site, _SITE, "padding_bytes") for site in space.sites[:PEAK_SITES]]
+    padding = [_site_text(site, _PADDING) for site in space.padding[:PADDING_SITES]]
     for name, rows in (("peak", peak), ("padding", padding)):
         if rows:
             lines.append(f"{name} = [\n" + "".join(f"    {row},\n" for row in rows) + "]\n")
     return "\n[[program.space]]\n" + "".join(lines)
 
 
-def _named(site: Site) -> dict[str, str]:
-    return {name: said for name, said in (("op_name", site.op_name), ("source", site.source)) if said}
+def _site_text(site: Site, keys: Iterable[str], *may_lack: str) -> str:
+    """Return a site as the file tells it, without those texts and sizes that may lack there where there are none."""
+    said = {key: getattr(site, _FIELDS.get(key, key)) for key in keys}
+    return _inline({key: one for key, one in said.items() if one or key not in ("op_name", "source", *may_lack)})
 
 
 def _pairs(values: Mapping[str, Any], *, keep_empty: bool = False) -> str:
@@ -416,12 +405,8 @@ class _Reading:
                 return None
             if one["kind"] not in _KINDS:
                 self.fault((*place, "kind"), f"one of {', '.join(_KINDS)}", one["kind"])
-            found.append(
-                Site(
-                    one.get("bytes", 0), one["kind"], one.get("values", 0), one["shape"], one.get("op_name", ""),
-                    one.get("source", ""), one.get("padding_bytes", 0),
-                )
-            )  # fmt: skip
+            fields = {_FIELDS.get(key, key): value for key, value in one.items()}
+            found.append(Site(**{"owned_bytes": 0, "value_count": 0, **fields}))
         return found
 
 
