@@ -25,6 +25,7 @@ from bufferhouse.version import __version__
 from bufferhouse.warehouse.lake.claims import file_key
 from bufferhouse.warehouse.load import packed
 from bufferhouse.warehouse.observations import insert
+from bufferhouse.warehouse.runs import run_ids
 from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import TABLES as CONTRACTS
 
@@ -82,7 +83,8 @@ def load_logs(warehouse: Warehouse, logs: Sequence[Log]) -> LoadedLogs:
             done.unreadable.append(f"{log.entry.path}: {error}")
             continue
         batch.append(found)
-        if len(batch) == _MOST_LOGS or sum(map(_message_count, batch)) >= _MOST_MESSAGES:
+        message_count = sum(len(messages) for one in batch for messages in one.messages.values())
+        if len(batch) == _MOST_LOGS or message_count >= _MOST_MESSAGES:
             _load(warehouse, batch, done)
             batch = []
     if batch:
@@ -155,7 +157,8 @@ def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record]) -> l
     Raises:
         UsageError: the log has a message or a refused line, and nothing tells of which run it is.
     """
-    names = [name for name in found.log.places if _is_there(warehouse, name)]
+    there = run_ids(warehouse, found.log.places)
+    names = [name for name in found.log.places if name in there]
     messages = found.messages.pop("", [])
     if len(names) == 1 or (names and not messages and not found.refused):
         found.messages[names[0]] = messages
@@ -177,14 +180,6 @@ def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record]) -> l
             raise UsageError(f"{said} about no run, as no dumps lie near; put the log beside the dumps of its run")
         raise UsageError(f"{said} about none of {counted(len(names), 'run')} near it; name the run with --run")
     return []
-
-
-def _is_there(warehouse: Warehouse, run_name: str) -> bool:
-    return bool(execute(warehouse.con, "SELECT 1 FROM raw.runs WHERE run_name = $name", name=run_name).fetchall())
-
-
-def _message_count(read: Read) -> int:
-    return sum(map(len, read.messages.values()))
 
 
 def _load(warehouse: Warehouse, batch: Sequence[Read], done: LoadedLogs) -> None:
@@ -212,16 +207,16 @@ def _load(warehouse: Warehouse, batch: Sequence[Read], done: LoadedLogs) -> None
 
 def _store(warehouse: Warehouse, batch: Sequence[Read], started_at: datetime) -> LoadedLogs:
     done = LoadedLogs()
-    run_ids = dict(warehouse.con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
+    ids = dict(warehouse.con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
     load_id = warehouse.next_number("loads", "load_id")
-    newest = _newest(warehouse, {run_ids[name] for one in batch for name in one.messages})
+    newest = _newest(warehouse, {ids[name] for one in batch for name in one.messages})
     found: dict[str, list[Row]] = {table: [] for table in ("oom_logs", *TABLES)}
     rejects: list[tuple] = []
     for one in batch:
         done.text_bytes += one.text_bytes
         for number, (name, messages) in enumerate(one.messages.items()):
             refused = list(one.refused) if number == 0 else []  # lines that are no messages stand with one run
-            place = (run_ids[name], one.log.places[name], load_id)
+            place = (ids[name], one.log.places[name], load_id)
             kept = _rows_of(messages, place, refused)
             before = newest.get(place[:2])
             is_same = before is not None and _said(kept) == _said_before(warehouse, *place[:2], before[1])
@@ -237,7 +232,7 @@ def _store(warehouse: Warehouse, batch: Sequence[Read], started_at: datetime) ->
             )  # fmt: skip
             rejects += [(place, entry, refusal, text) for refusal, text in refused]
     done.log_count = len(batch)
-    fresh = _fresh(warehouse, rejects, {number: name for name, number in run_ids.items()})
+    fresh = _fresh(warehouse, rejects, {number: name for name, number in ids.items()})
     if not found["oom_logs"]:
         return done
     with warehouse.transaction():

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, NamedTuple
 
 from bufferhouse.config.load import FILE_NAME, Config
@@ -21,7 +20,7 @@ from bufferhouse.ingest.summary import Summary
 from bufferhouse.redaction import printable
 from bufferhouse.sources import compression
 from bufferhouse.sources import discover as finding
-from bufferhouse.sources.directory import Entry, split_at_archive
+from bufferhouse.sources.directory import split_at_archive
 from bufferhouse.sources.discover import Discovery, read
 from bufferhouse.sources.found import Found, FoundDumps
 from bufferhouse.sources.logs import Log
@@ -127,15 +126,10 @@ def look(source: Source, listings: Listings | None = None) -> Seen:
         places=Named(source.pattern, source.labels) if source.pattern and source.run_name is None else None,
         look_inside=source.look_inside,
         may_be_empty=source.is_configured,
-        waits=partial(_is_being_written, source, seen),
+        waits=lambda archive: not _has_settled(source, seen, archive, os.stat(archive).st_mtime_ns, seen.waiting),
         **({"entries_of": listings.entries} if listings else {}),
     )
     return seen
-
-
-def _is_being_written(source: Source, seen: Seen, archive: str) -> bool:
-    """Say whether an archive has changed lately, and note that it waits."""
-    return not _has_settled(source, seen, archive, os.stat(archive).st_mtime_ns, seen.waiting)
 
 
 def _has_settled(source: Source, seen: Seen, path: str, mtime_ns: int, waiting: list[str]) -> bool:
@@ -244,11 +238,10 @@ def unknown_files(
     summary.unread_keys = {
         name: run.unread_keys for name, run in discovery.runs.items() if run.unread_keys and name not in roots
     }
-    if again := {name: run for name, run in discovery.runs.items() if name in runs}:
+    again = {name: run for name, run in discovery.runs.items() if name in runs}
+    if again:
         summary.other_facts = other_facts(warehouse, again)
-    if rehash:
-        return discovery.dumps
-    if not runs.keys() & discovery.runs.keys():
+    if rehash or not again:
         return discovery.dumps
     fresh = array("L")
     for portion in discovery.dumps.portions():
@@ -325,7 +318,9 @@ def _not_known(
         "text_size_bytes": [None if text is None else text.size_bytes for text in texts],
         "text_mtime_ns": [None if text is None else text.mtime_ns for text in texts],
         "did_not_fit": [dump.did_not_fit for dump in dumps],
-        "flags_size_bytes": [_sum_of_sizes(dump.flags.values()) for dump in dumps],
+        "flags_size_bytes": [
+            sum(one.size_bytes for one in dump.flags.values()) if dump.flags else None for dump in dumps
+        ],
         "flags_mtime_ns": [max((entry.mtime_ns for entry in dump.flags.values()), default=None) for dump in dumps],
         "proto_size_bytes": [dump.proto and dump.proto.size_bytes for dump in dumps],
         "proto_mtime_ns": [dump.proto and dump.proto.mtime_ns for dump in dumps],
@@ -364,10 +359,6 @@ def _not_known(
             other=_OTHER_FILES_BESIDE,
         ).fetchall()
     return {number: (state, dump_id) for number, state, dump_id in rows}
-
-
-def _sum_of_sizes(entries: Collection[Entry]) -> int | None:
-    return sum(entry.size_bytes for entry in entries) if entries else None
 
 
 def _undescribed(discovery: Discovery, known: Container[str]) -> list[str]:
@@ -466,7 +457,7 @@ def _part_strangers(
         fault = printable(fault)
         if len(discovery.runs) == 1:
             raise UsageError(fault)
-        _leave_out(discovery, name, fault)
+        discovery.refused.append(f"{fault}; {counted(_take_out(discovery, {name})[name], 'dump')} left out")
     _rename(discovery, longer)
 
 
@@ -514,12 +505,6 @@ def _archive_mtime_ns(root: str) -> int:
         return 0 if inside is None else os.stat(archive.removesuffix("!")).st_mtime_ns
     except OSError:  # in a bucket, or gone
         return 0
-
-
-def _leave_out(discovery: Discovery, name: str, fault: str) -> None:
-    """Take a run out of what was found, as a fault."""
-    count = _take_out(discovery, {name})[name]
-    discovery.refused.append(f"{fault}; {counted(count, 'dump')} left out")
 
 
 def _take_out(discovery: Discovery, names: Collection[str]) -> Counter[str]:
