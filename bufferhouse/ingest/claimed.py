@@ -5,7 +5,6 @@ the load of it failed, and it is read again.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.connection import tries
@@ -20,29 +19,8 @@ _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 1.0
 _PATIENCE_SECONDS = 600  # without any other worker getting on
 
 
-@dataclass(slots=True)
-class _PutBack:
-    """Sightings whose content or file others have claimed, and the claims they wait for."""
-
-    sightings: list[Sighting] = field(default_factory=list)
-    waited_for: list[set[int]] = field(default_factory=list)
-
-    def add(self, sighting: Sighting, numbers: set[int]) -> None:
-        sighting.files = None  # whoever loads it has them
-        self.sightings.append(sighting)
-        self.waited_for.append(numbers)
-
-    def free(self, warehouse: Warehouse) -> tuple[list[Sighting], "_PutBack"]:
-        """Return those that wait for nobody any more, and the others."""
-        wanted = set().union(*self.waited_for)
-        blocked = warehouse.persistently(lambda: warehouse.claims.others(wanted))
-        ready, still = [], _PutBack()
-        for sighting, numbers in zip(self.sightings, self.waited_for, strict=True):
-            if numbers & blocked:
-                still.add(sighting, numbers)
-            else:
-                ready.append(sighting)
-        return ready, still
+PutBack = list[tuple[Sighting, set[int]]]
+"""Sightings whose content or file others have claimed, each with the claims that it waits for."""
 
 
 def claimed_batches(
@@ -53,10 +31,10 @@ def claimed_batches(
     Raises:
         WarehouseBusy: another worker neither ends nor gets on, for ten minutes.
     """
-    waiting = _PutBack()
+    waiting: PutBack = []
     for batch in read_batches(warehouse, dumps, limits, hold=hold):
         yield from _claimed(warehouse, batch, waiting)
-    while waiting.sightings:
+    while waiting:
         ready, waiting = _await(warehouse, waiting)
         known = warehouse.known_contents({sighting.content.dump_id for sighting in ready})
         repeats = ReadBatch(known=known)
@@ -71,22 +49,23 @@ def claimed_batches(
             yield from _claimed(warehouse, batch, waiting)
 
 
-def _await(warehouse: Warehouse, waiting: _PutBack) -> tuple[list[Sighting], _PutBack]:
-    """Wait until some of what was put back is free."""
+def _await(warehouse: Warehouse, waiting: PutBack) -> tuple[list[Sighting], PutBack]:
+    """Wait until some of what was put back is free; return that, and the others."""
+    wanted = set().union(*(numbers for _, numbers in waiting))
     for _ in tries(_PATIENCE_SECONDS, _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS):
-        ready, still = waiting.free(warehouse)
-        if ready:
-            return ready, still
+        blocked = warehouse.persistently(lambda: warehouse.claims.others(wanted))
+        if ready := [sighting for sighting, numbers in waiting if not numbers & blocked]:
+            return ready, [(sighting, numbers) for sighting, numbers in waiting if numbers & blocked]
         interrupts.check()
-    holders = warehouse.claims.holders(set().union(*waiting.waited_for))
+    holders = warehouse.claims.holders(wanted)
     names = ", ".join(f"process {one.process_id} on {one.host_name}" for one in holders)
     raise WarehouseBusy(
-        f"{names}: still loading {counted(len(waiting.sightings), 'dump')} after {_PATIENCE_SECONDS} seconds; "
+        f"{names}: still loading {counted(len(waiting), 'dump')} after {_PATIENCE_SECONDS} seconds; "
         "see whether it still works, end it if not, and run the same command again"
     )
 
 
-def _claimed(warehouse: Warehouse, batch: ReadBatch, waiting: _PutBack) -> Iterator[ReadBatch]:
+def _claimed(warehouse: Warehouse, batch: ReadBatch, waiting: PutBack) -> Iterator[ReadBatch]:
     """Yield what of a batch is ours, if anything is; what is claimed for it is free when the caller is done."""
     try:
         own = _claim(warehouse, batch, waiting)
@@ -96,7 +75,7 @@ def _claimed(warehouse: Warehouse, batch: ReadBatch, waiting: _PutBack) -> Itera
         warehouse.claims.release()
 
 
-def _claim(warehouse: Warehouse, batch: ReadBatch, waiting: _PutBack) -> ReadBatch:
+def _claim(warehouse: Warehouse, batch: ReadBatch, waiting: PutBack) -> ReadBatch:
     claims = warehouse.claims
     needs = [_needs(sighting, batch) for sighting in batch.sightings]
     wanted = set().union(*needs)
@@ -111,7 +90,8 @@ def _claim(warehouse: Warehouse, batch: ReadBatch, waiting: _PutBack) -> ReadBat
             own.take(sighting)
     for sighting, numbers in zip(batch.sightings, needs, strict=True):
         if not numbers <= ours:
-            waiting.add(sighting, numbers - ours)
+            sighting.files = None  # whoever loads it has them
+            waiting.append((sighting, numbers - ours))
     kept = {file_key(sighting.run_name, sighting.relative_path) for sighting in own.sightings}
     claims.release(ours - kept - own.new.keys())
     return own
