@@ -34,7 +34,6 @@ from bufferhouse.ingest.pipeline import ingest
 from bufferhouse.ingest.source import Source
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse.address import LakeAddress, address_of
-from bufferhouse.warehouse.lake.compact import size
 from bufferhouse.warehouse.open import open_reader, writing
 from tests.servers.lake_servers import Bucket, catalog_server
 from tests.servers.postgres import Postgres
@@ -206,9 +205,9 @@ def table() -> str:
         parameters = asked_for(path)
         before = query_seconds(lake, parameters)
         with writing(lake) as opened:
-            count, held = file_count(opened.con), size(opened.con)
+            count, held = file_count(opened.con), opened.size()
             opened.compact(keep_seconds=0)
-            left, left_bytes = file_count(opened.con), size(opened.con)
+            left, left_bytes = file_count(opened.con), opened.size()
         after, own = query_seconds(lake, parameters), query_seconds(path, parameters)
         lines += [
             f"\nCompacted, the lake of the last line has {left} files of "

@@ -10,26 +10,6 @@ from bufferhouse.warehouse.lake.attach import LAKE
 KEPT_SECONDS = 86400.0  # how long a snapshot can be read at least, and how long a writer may take for a load
 
 
-def size(con: duckdb.DuckDBPyConnection) -> int:
-    """Return the bytes of the files of a lake's tables."""
-    return con.execute(
-        "SELECT CAST(COALESCE(SUM(file_size_bytes + delete_file_size_bytes), 0) AS BIGINT)"
-        f" FROM ducklake_table_info('{LAKE}')"
-    ).fetchone()[0]
-
-
-def bytes_by_table(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """Return the bytes of the files of each table, by its name with the schema; small rows lie in the catalog."""
-    return dict(
-        con.execute(
-            "SELECT s.schema_name || '.' || t.table_name, CAST(t.file_size_bytes + t.delete_file_size_bytes AS BIGINT)"
-            f" FROM ducklake_table_info('{LAKE}') AS t"
-            f" JOIN __ducklake_metadata_{LAKE}.ducklake_schema AS s"
-            " ON t.schema_id = s.schema_id AND s.end_snapshot IS NULL"
-        ).fetchall()
-    )
-
-
 def compact(
     con: duckdb.DuckDBPyConnection, alone: AbstractContextManager[bool], *, keep_seconds: float = KEPT_SECONDS
 ) -> None:

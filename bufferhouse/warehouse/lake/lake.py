@@ -238,10 +238,20 @@ class Lake(Warehouse):
         return Compacted(before, self.size(), mended.count, mended.refused)
 
     def size(self) -> int:
-        return compact.size(self.con)
+        return self.con.execute(
+            "SELECT CAST(COALESCE(SUM(file_size_bytes + delete_file_size_bytes), 0) AS BIGINT)"
+            f" FROM ducklake_table_info('{attach.LAKE}')"
+        ).fetchone()[0]
 
     def sizes(self, tables: Iterable[str]) -> Mapping[str, int]:
-        return compact.bytes_by_table(self.con)
+        """Return the bytes of the files of all tables; small rows lie in the catalog."""
+        rows = self.con.execute(
+            "SELECT s.schema_name || '.' || t.table_name, CAST(t.file_size_bytes + t.delete_file_size_bytes AS BIGINT)"
+            f" FROM ducklake_table_info('{attach.LAKE}') AS t"
+            f" JOIN __ducklake_metadata_{attach.LAKE}.ducklake_schema AS s"
+            " ON t.schema_id = s.schema_id AND s.end_snapshot IS NULL"
+        ).fetchall()
+        return dict(rows)
 
     @property
     def title(self) -> str:
