@@ -142,9 +142,7 @@ class _Reading:
         """Read every section but the sources, with defaults for missing keys."""
         for name, given in document.items():
             if name != "sources" and (name not in SECTIONS or not isinstance(given, dict)):
-                known = [*SECTIONS, "sources"]
-                self.problems.append(f"{self.at(name)}: expected a section, one of {', '.join(known)}; "
-                                     f"found {name!r}{did_you_mean(name, known)}")  # fmt: skip
+                self._note_unknown(self.at(name), "section", name, [*SECTIONS, "sources"])
         for name, keys in SECTIONS.items():
             given = document.get(name, {})
             given = given if isinstance(given, dict) else {}
@@ -173,8 +171,7 @@ class _Reading:
         values = {}
         for key in given:
             if key not in keys:
-                self.problems.append(f"{self.at(*path, key)}: expected a key of {name}, one of {', '.join(keys)}; "
-                                     f"found {key!r}{did_you_mean(key, list(keys))}")  # fmt: skip
+                self._note_unknown(self.at(*path, key), f"key of {name}", key, keys)
         for key, meant in keys.items():
             values[key], origin = meant.default, "default"
             if key in given:
@@ -185,6 +182,10 @@ class _Reading:
                     self.problems.append(f"{origin}: expected {error}; found {_shown(meant, given[key])}")
             self.config.origins[f"{name}.{key}"] = origin
         return values
+
+    def _note_unknown(self, where: str, what: str, found: str, known: Iterable[str]) -> None:
+        hint = did_you_mean(found, known)
+        self.problems.append(f"{where}: expected a {what}, one of {', '.join(known)}; found {found!r}{hint}")
 
     def override(self, name: str, text: str, where: str) -> None:
         """Set one value from outside the file; `name` is section.key or sources.name.key, in any case of letters."""
@@ -199,8 +200,7 @@ class _Reading:
             known = [*SECTIONS, *(f"sources.{source['name']}" for source in self.config.sources)]
             self.problems.append(f"{where}: expected a section, one of {', '.join(known)}; found {section!r}")
         elif key not in keys:
-            self.problems.append(f"{where}: expected a key of {section}, one of {', '.join(keys)}; "
-                                 f"found {key!r}{did_you_mean(key, list(keys))}")  # fmt: skip
+            self._note_unknown(where, f"key of {section}", key, keys)
         else:
             try:
                 values[key] = _from_text(keys[key], text)
