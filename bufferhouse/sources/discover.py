@@ -128,13 +128,11 @@ def grouped(entry: Entry, beside: Files, directory: str) -> Found:
     stem = plain.removesuffix(SUFFIXES["allocations"])
     own_kind = entry.path.removeprefix(plain)
     for role in ("values", "live_range"):
-        paths = [stem + SUFFIXES[role] + suffix for suffix in (own_kind, "", *compression.SUFFIXES)]
-        sibling = _first(entry, paths, beside.siblings)
+        sibling = _first(entry, [stem + SUFFIXES[role]], beside.siblings, own_kind)
         if sibling is not None:
             parts[role] = sibling
     text = module_text_beside(plain)
-    texts = [f"{text}{suffix}" for suffix in ("", *compression.SUFFIXES)] if text else []
-    module_text = _first(entry, texts, beside.module_texts)
+    module_text = _first(entry, [text] if text else [], beside.module_texts)
     if module_text is not None:
         module_text.is_head_only = True
     return Found.of(
@@ -142,7 +140,7 @@ def grouped(entry: Entry, beside: Files, directory: str) -> Found:
         parts if len(parts) > 1 else {"combined": entry},
         module_text=module_text,
         flags=_flags(entry, plain, beside.flags),
-        proto=_proto(entry, plain, beside.protos),
+        proto=_first(entry, protos_beside(plain), beside.protos),
     )
 
 
@@ -171,24 +169,16 @@ def _flags(entry: Entry, plain: str, known: Mapping[str, Entry]) -> dict[str, En
     prefix = module_prefix(plain) if known or entry.is_explicit else None
     if prefix is None:
         return {}
-    found = {
-        kind: _first(entry, [f"{prefix}{ending}{suffix}" for suffix in ("", *compression.SUFFIXES)], known)
-        for ending, kind in ORIGINS.items()
-    }
+    found = {kind: _first(entry, [prefix + ending], known) for ending, kind in ORIGINS.items()}
     return {kind: file for kind, file in found.items() if file is not None}
 
 
-def _proto(entry: Entry, plain: str, known: Mapping[str, Entry]) -> Entry | None:
-    """Return the proto of the module and the buffer assignment that a dump is of."""
-    if not (known or entry.is_explicit):
-        return None
-    paths = [f"{path}{suffix}" for path in protos_beside(plain) for suffix in ("", *compression.SUFFIXES)]
-    return _first(entry, paths, known)
+def _first(entry: Entry, paths: Sequence[str], known: Mapping[str, Entry], kind: str = "") -> Entry | None:
+    """Return the first existing one of some files, compressed as `kind` says, or not, or otherwise.
 
-
-def _first(entry: Entry, paths: list[str], known: Mapping[str, Entry]) -> Entry | None:
-    """Return the first existing one of some files; the folder of an explicitly named file is not listed yet."""
-    for path in paths:
+    The folder of an explicitly named file is not listed yet.
+    """
+    for path in (path + suffix for path in paths for suffix in dict.fromkeys((kind, "", *compression.SUFFIXES))):
         found = known.get(path) or (entry.tree.beside(path) if entry.is_explicit else None)
         if found is not None:
             return found
@@ -250,7 +240,9 @@ def discover(
     found = _Finding(places or Places(run_name, labels), look_inside, FoundDumps(portion))
     listed = partial(_listed, found=found.found, include=include, exclude=exclude, entries_of=entries_of)
     # Files that are named one by one may belong together wherever they stand, and so may all that is called one run.
-    is_whole = len(trees) > 1 and (run_name is not None or any(_is_named(tree) for tree in trees))
+    is_whole = len(trees) > 1 and (
+        run_name is not None or any(isinstance(tree, Directory) and tree.only is not None for tree in trees)
+    )
     found.take(_portions(listed(trees), portion, is_whole=is_whole))
     archives = found.found.archives
     if archives and not found.has_candidates:
@@ -404,10 +396,6 @@ def _portions(entries: Iterable[Entry], portion: int, *, is_whole: bool) -> Iter
             most = max(portion, 2 * len(files))
         files[entry.path] = entry
     yield files
-
-
-def _is_named(tree: Tree) -> bool:
-    return isinstance(tree, Directory) and tree.only is not None
 
 
 def _is_under_way(one: Entry, entry: Entry) -> bool:
