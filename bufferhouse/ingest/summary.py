@@ -19,6 +19,8 @@ _LISTS = (
     *("runs", "waiting", "archives", "undescribed"),
 )
 
+_MAPPINGS = ("other_names", "other_facts", "other_endings", "pruned", "unread_keys", "rows", "warnings")
+
 
 @dataclass(slots=True)
 class Summary:
@@ -117,13 +119,8 @@ class Summary:
         for name in _LISTS:
             getattr(self, name).extend(getattr(other, name))
         self.add_tries(other)
-        self.other_names.update(other.other_names)
-        self.other_facts.update(other.other_facts)
-        self.other_endings.update(other.other_endings)
-        self.pruned.update(other.pruned)
-        self.unread_keys.update(other.unread_keys)
-        self.rows.update(other.rows)
-        self.warnings.update(other.warnings)
+        for name in _MAPPINGS:
+            getattr(self, name).update(getattr(other, name))
 
     def add_tries(self, other: "Loaded | Summary") -> None:
         """Count in how often a commit met another one, and a load was done anew; None where nobody else writes."""

@@ -250,7 +250,7 @@ def _differences(then: Site, now: Site, is_reshaped: bool) -> Iterable[Moved]:
     """Yield what moved in a site. One operation has values of several layers: of others it is other values' turn."""
     change = now.owned_bytes - then.owned_bytes
     padding = now.layout_padding_bytes - then.layout_padding_bytes
-    is_another = not is_reshaped and _dimensions(now.shape) != _dimensions(then.shape)
+    is_another = not is_reshaped and _DIMENSIONS.findall(now.shape) != _DIMENSIONS.findall(then.shape)
     if is_another and now.value_count == then.value_count == 1:
         yield Moved(causes.FREED_BEFORE, -then.owned_bytes, then)
         yield Moved(causes.LIVES_TO_PEAK, now.owned_bytes, now)
@@ -261,10 +261,6 @@ def _differences(then: Site, now: Site, is_reshaped: bool) -> Iterable[Moved]:
         yield Moved(causes.LOGICAL_SIZE if now.shape != then.shape else causes.SHARING, change - padding, now)
 
 
-def _dimensions(shape: str) -> list[str]:
-    return _DIMENSIONS.findall(shape)
-
-
 def _by_key(sites: Iterable[Site], is_reshaped: bool) -> dict[tuple[str, str], Site]:
     """Return the sites by what they are recognised by; those of one operation at several lines are one.
 
@@ -273,13 +269,11 @@ def _by_key(sites: Iterable[Site], is_reshaped: bool) -> dict[tuple[str, str], S
     found: dict[tuple[str, str], Site] = {}
     for site in sites:
         kind, name = site.key
-        key = (kind, _DIMENSIONS.sub(_commas, name) if is_reshaped and not site.op_name else name)
+        if is_reshaped and not site.op_name:
+            name = _DIMENSIONS.sub(lambda sizes: f"[{',' * sizes[0].count(',')}]", name)
+        key = kind, name
         found[key] = found[key].plus(site) if key in found else site
     return found
-
-
-def _commas(dimensions: re.Match) -> str:
-    return f"[{',' * dimensions[0].count(',')}]"
 
 
 def _order(row: Compared) -> tuple:

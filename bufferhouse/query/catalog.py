@@ -1,6 +1,6 @@
 """The catalog of the warehouse as a page of documentation, made from the contracts and the models."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +68,8 @@ def _model(model: Model, pointer: str | None) -> str:
     if pointer:
         facts.append(f"`{pointer}` shows it.")
     facts.append(f"Reads {_words(model.reads)}." if model.reads else "Reads nothing: it is written out in its file.")
-    return _section(model.name, model.purpose, facts, ("column", "description"), _described(model))
-
-
-def _described(model: Model) -> Iterator[tuple[str, str]]:
-    return ((f"`{name}`", _text(comment)) for name, comment in model.columns.items())
+    rows = ((f"`{name}`", _text(comment)) for name, comment in model.columns.items())
+    return _section(model.name, model.purpose, facts, ("column", "description"), rows)
 
 
 def _table(contract: Any) -> str:

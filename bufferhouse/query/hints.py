@@ -75,7 +75,7 @@ def explained(
         written = re.search(rf"\w+\.{re.escape(found[1])}\b", message)
         near = tables_like(con, written[0] if written else found[1])
         message = _OWN_SUGGESTION.sub("", message)
-        hint = f"Did you mean {_either(near)}?" if near else "SHOW ALL TABLES lists them."
+        hint = f"Did you mean {' or '.join(near)}?" if near else "SHOW ALL TABLES lists them."
         return f"{message.strip()}\n\n{hint}"
     if found := _COLUMN.search(message):
         owners = tables_with(con, found[1])
@@ -122,7 +122,3 @@ def why_empty(con: duckdb.DuckDBPyConnection, parameters: Mapping[str, object] |
         if value is not None and not execute(con, sql, value=value).fetchone():
             return f"there is no {what} {value!r}; {way_out}"
     return ""
-
-
-def _either(names: list[str]) -> str:
-    return " or ".join(names)

@@ -28,13 +28,10 @@ def head_of(name: str, file: BinaryIO) -> bytes | HeadError:
     """
     try:
         stream = compression.opened(name, file)
-        return _head(stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream, _PIECE_BYTES))
+        stream = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream, _PIECE_BYTES)
+        return _small_head(stream.peek(_PIECE_BYTES)) or _head_by_lines(stream)
     except compression.DAMAGE as error:
         return HeadError(f"expected {name.rsplit('.', 1)[-1]} data, found damage: {error}")
-
-
-def _head(stream: io.BufferedReader) -> bytes | HeadError:
-    return _small_head(stream.peek(_PIECE_BYTES)) or _head_by_lines(stream)
 
 
 def _small_head(data: bytes) -> bytes | None:

@@ -159,18 +159,15 @@ def _telling_parts(root: str, *, is_whole: bool = False) -> list[str]:
     if inside is None:
         parts = place.split("/")
     else:
-        archive = place[:-1] if is_whole else _without_suffix(place[:-1])
+        archive = place[:-1]
+        if not is_whole:
+            archive = archive.removesuffix(next((end for end in ARCHIVE_SUFFIXES if archive.endswith(end)), ""))
         parts = [*archive.split("/"), *inside.split("/")]
     parts = [part for part in parts if part]
     end = len(parts)
     while end and parts[end - 1].lower() in GENERIC_NAMES:
         end -= 1
     return parts[:end] or parts[-1:] or ["run"]
-
-
-def _without_suffix(archive: str) -> str:
-    ending = next((suffix for suffix in ARCHIVE_SUFFIXES if archive.endswith(suffix)), "")
-    return archive.removesuffix(ending)
 
 
 def make_run(
