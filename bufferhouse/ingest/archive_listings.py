@@ -48,7 +48,9 @@ class Listings:
         file = self.folder / f"{hashlib.sha256(os.fsencode(os.path.abspath(tree.path))).hexdigest()[:32]}.json"
         kept = _read(file)
         if kept is not None and kept["archive"] == now:
-            _refresh(file)
+            with suppress(OSError):
+                if time.time() - file.stat().st_mtime > _FRESH_SECONDS:
+                    os.utime(file)
             return _restored(tree, kept)
         found = list(tree.entries())
         if not tree.refused and _state(tree.path) == now:
@@ -77,12 +79,6 @@ def _read(file: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return kept if isinstance(kept, dict) and "archive" in kept else None
-
-
-def _refresh(file: Path) -> None:
-    with suppress(OSError):
-        if time.time() - file.stat().st_mtime > _FRESH_SECONDS:
-            os.utime(file)
 
 
 def _told(archive: Archive, found: list[Entry]) -> dict[str, Any]:

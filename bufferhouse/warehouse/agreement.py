@@ -77,7 +77,9 @@ def _stored(con: duckdb.DuckDBPyConnection, new: Batch, table: str, dump_ids: li
 def _differences(table: str, stored: pl.DataFrame, found: pl.DataFrame) -> Iterator[tuple[int, str]]:
     """Yield what differs, by the number of the proto, in the order of the keys."""
     key, columns = _TABLES[table]
-    if _are_equal(table, stored, found):
+    # Row by row, each dump with one proto: at first sight nothing differs most often.
+    one, other = (frame.select("dump_id", key, *columns).sort("dump_id", key) for frame in (stored, found))
+    if one.equals(other):
         return
     numbered = found.select("number", "dump_id").unique().join(stored, on="dump_id")
     both = found.drop("dump_id").join(
@@ -92,15 +94,6 @@ def _differences(table: str, stored: pl.DataFrame, found: pl.DataFrame) -> Itera
     odd = both.filter(pl.any_horizontal(unlike)).sort("the_number", "the_key")
     for row in odd.unique("the_number", keep="first", maintain_order=True).to_dicts():
         yield row["the_number"], _told(row, table)
-
-
-def _are_equal(table: str, stored: pl.DataFrame, found: pl.DataFrame) -> bool:
-    """Say whether nothing differs at first sight, which is most often so: row by row, each dump with one proto."""
-    key, columns = _TABLES[table]
-    if len(stored) != len(found):
-        return False
-    one, other = (frame.select("dump_id", key, *columns).sort("dump_id", key) for frame in (stored, found))
-    return one.equals(other)
 
 
 def _told(row: dict, table: str) -> str:

@@ -31,7 +31,7 @@ class Fault:
 def sighting_faults(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> list[Fault]:
     """Prove the observations and the loads of some dumps; where these are all, also whose rows are left."""
     with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64})):
-        faults = _observations(con) + _loads(con) + _sets(con)
+        faults = _observations(con) + _loads(con) + [fault for table in SETS for fault in _sets(con, table)]
         if con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0] == len(dump_ids):
             faults += _strays(con) + _replaced(con) + _stand_ins(con)
         return faults
@@ -84,12 +84,8 @@ def _loads(con: duckdb.DuckDBPyConnection) -> list[Fault]:
     return faults
 
 
-def _sets(con: duckdb.DuckDBPyConnection) -> list[Fault]:
+def _sets(con: duckdb.DuckDBPyConnection, table: str) -> list[Fault]:
     """Prove what lay beside some dumps and is stored once: the key of each set is the hash of its rows."""
-    return [fault for table in SETS for fault in _sets_of(con, table)]
-
-
-def _sets_of(con: duckdb.DuckDBPyConnection, table: str) -> list[Fault]:
     faults = []
     columns = ", ".join(TABLES[table].columns)
     asked: dict[int, int] = dict(

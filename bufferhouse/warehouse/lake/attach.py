@@ -10,7 +10,7 @@ from bufferhouse.engine import faults
 from bufferhouse.engine.connection import tries
 from bufferhouse.engine.journal import guard, roll_back
 from bufferhouse.engine.sql import quoted
-from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, unwritable
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line, unwritable
 from bufferhouse.warehouse.address import ROOT, LakeAddress
 from bufferhouse.warehouse.batch_catalog import CATALOG
 from bufferhouse.warehouse.lake import extensions
@@ -191,7 +191,8 @@ def _attach(
             _attach_once(con, f"ATTACH {quoted(target or str(address))} AS {LAKE} ({words})")
             return
         except duckdb.Error as error:
-            reason = _reason(str(error))
+            # What the server said, without the connection string that stands before it.
+            reason = first_line(str(error).rpartition(" failed: ")[2])
             if faults.is_no_lake(error):
                 raise NoLake(address) from None
             if faults.keeps_out(error):
@@ -217,11 +218,6 @@ def _attach_once(con: duckdb.DuckDBPyConnection, statement: str) -> None:
         extensions.load(con, "httpfs")  # most of a tenth of a second, which a lake in a folder does without
         con.execute(statement)
     con.execute(f"USE {LAKE}")
-
-
-def _reason(text: str) -> str:
-    """Return what the server said, without the connection string that stands before it."""
-    return text.rpartition(" failed: ")[2].strip().split("\n", 1)[0]
 
 
 def _open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:

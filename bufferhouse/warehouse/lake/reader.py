@@ -33,7 +33,8 @@ def bound_password(address: object) -> Iterator[None]:
     stays where it was. For a process that does nothing else: the environment is that of all its threads.
     """
     password = os.environ.get("PGPASSWORD")
-    if not password or not isinstance(address, LakeAddress) or not address.is_postgres or not _has_memory_files():
+    has_memory_files = hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd")
+    if not password or not isinstance(address, LakeAddress) or not address.is_postgres or not has_memory_files:
         yield
         return
     file = os.memfd_create("passwords", os.MFD_CLOEXEC)
@@ -52,10 +53,6 @@ def bound_password(address: object) -> Iterator[None]:
                 os.environ["PGPASSFILE"] = before
     finally:
         os.close(file)
-
-
-def _has_memory_files() -> bool:
-    return hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd")
 
 
 def _hosts(address: LakeAddress) -> set[str]:
