@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.sql import column_types, literal, literals, quoted, table_names, transaction
+from bufferhouse.engine.sql import column_types, execute, literal, literals, quoted, table_names, transaction
 from bufferhouse.models import project
 from bufferhouse.models.project import LAYERS, Model
 from bufferhouse.paths import MODELS
@@ -191,10 +191,11 @@ def deep_fingerprints(known: list[Model]) -> dict[str, str]:
 def _kinds(con: duckdb.DuckDBPyConnection, database: str | None = None) -> dict[str, str]:
     """Return VIEW or TABLE for each table and view of a database, by name."""
     return dict(
-        con.execute(
+        execute(
+            con,
             "SELECT table_schema || '.' || table_name, CASE WHEN table_type = 'VIEW' THEN 'VIEW' ELSE 'TABLE' END"
-            " FROM information_schema.tables WHERE table_catalog = COALESCE(?, current_database())",
-            [database],
+            " FROM information_schema.tables WHERE table_catalog = COALESCE($database, current_database())",
+            database=database,
         ).fetchall()
     )
 
