@@ -37,34 +37,30 @@ def root_of(address: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The frame of one page.
+    """The frame of the page at an `address` below the root of the site.
 
-    `root` leads from the page to the root of the site: `../` for each folder. `place` is the part of the site that it
-    belongs to, `crumbs` are the pages above it with their addresses below the root, `scripts` are further scripts
-    beside the page, and `data` is the file of its figures, from the page.
+    `place` is the part of the site that it belongs to, `crumbs` are the pages above it with their addresses below the
+    root, `scripts` are further scripts beside the page, `said` is said of it in the last line. With `has_figures` its
+    figures lie beside it.
     """
 
-    root: str
+    address: str
     place: str
     shared: Shared
     crumbs: Sequence[tuple[str, str]] = ()
     scripts: Sequence[str] = ()
-    data: str = ""
     said: str = ""
+    has_figures: bool = True
 
-    @classmethod
-    def at(
-        cls,
-        address: str,
-        place: str,
-        shared: Shared,
-        crumbs: Sequence[tuple[str, str]] = (),
-        *,
-        scripts: Sequence[str] = (),
-        said: str = "",
-    ) -> "Frame":
-        """Return the frame of the page at an address below the root of the site, with its figures beside it."""
-        return cls(root_of(address), place, shared, crumbs, scripts, beside(address, "json").rpartition("/")[2], said)
+    @property
+    def root(self) -> str:
+        """What leads from the page to the root of the site: `../` for each folder."""
+        return root_of(self.address)
+
+    @property
+    def data(self) -> str:
+        """The file of its figures, from the page; empty without any."""
+        return beside(self.address, "json").rpartition("/")[2] if self.has_figures else ""
 
     def keep(self, name: str, suffix: str, content: Callable[[], str]) -> str:
         """Return the address of a shared file, from the page."""

@@ -74,7 +74,7 @@ class Catalog:
 
     def _frame(self, address: str, place: str = "Catalog") -> Frame:
         crumbs = [] if address in (LIST, LINEAGE) else [("Catalog", LIST)]
-        return Frame.at(address, place, self._shared, crumbs)
+        return Frame(address, place, self._shared, crumbs)
 
     def _page(self, address: str, title: str, about: Record, section: Section, **given: Any) -> Made:
         answers = {section.name: Answer.of(section.records)}

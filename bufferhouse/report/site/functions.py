@@ -82,7 +82,7 @@ class Functions:
         records = [self._record(point, places[_figure(point)], len(programs) > 1) for point in points]
         records.sort(key=lambda row: (row["figure"], -row["run_order"]))
         answer = Answer.of([{name: row[name] for name in _TOLD} for row in records])
-        frame = Frame.at(address, "Programs", self._shared, [("Programs", LIST)])
+        frame = Frame(address, "Programs", self._shared, [("Programs", LIST)])
         text = page(
             "site_function.html",
             f"Program memory: {printable(name, 120)}",
@@ -185,7 +185,7 @@ class FunctionList:
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
         """Yield the page."""
-        frame = Frame.at(LIST, "Programs", self._shared, scripts=["list.js"])
+        frame = Frame(LIST, "Programs", self._shared, scripts=["list.js"])
         text = page(
             "site_functions.html",
             "Programs",

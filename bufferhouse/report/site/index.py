@@ -125,7 +125,7 @@ class Index:
         ]  # fmt: skip
         tracks.sort(key=lambda row: row["started"], reverse=True)
         rejects = ask(self._con, "fleet_rejects", rejects=_REJECTS).records
-        frame = Frame.at(INDEX, "Fleet", self._shared, scripts=["programs/list.js"], said=_loaded(facts))
+        frame = Frame(INDEX, "Fleet", self._shared, scripts=["programs/list.js"], said=_loaded(facts))
         text = page(
             "site_index.html",
             "Memory of the fleet",
@@ -166,7 +166,7 @@ class Index:
 
     def _list(self, by_step: dict[str, list[Record]]) -> Made:
         records = [_step(step, by_step[step.address]) for step in reversed(self._inventory.steps.values())]
-        frame = Frame.at(STEPS, "Comparisons", self._shared)
+        frame = Frame(STEPS, "Comparisons", self._shared)
         text = page(
             "site_list.html",
             "Comparisons",
@@ -182,7 +182,7 @@ class Index:
         return Made(STEPS, text, figures(STEPS, {}, {"steps": Answer.of(records)}))
 
     def _trends(self, fleet: Fleet) -> Made:
-        frame = Frame.at(TRENDS, "Trends", self._shared)
+        frame = Frame(TRENDS, "Trends", self._shared)
         linked = self._linked(fleet)
         runs = {run["run_name"]: run_address(run["run_name"]) for run in self._inventory.runs}
         functions = {name: function_address(name) for name in self._inventory.functions}

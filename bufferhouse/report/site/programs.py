@@ -119,7 +119,7 @@ class Programs:
         mapped = [space for space in spaces if space["mapped_count"]]
         has_timeline = any(space["has_timeline"] for space in spaces)
         crumbs = [("Programs", "programs/index.html"), (program.name, function_address(one.point.program_name))]
-        frame = Frame.at(one.address, "Programs", self._shared, crumbs)
+        frame = Frame(one.address, "Programs", self._shared, crumbs)
         scripts = ["map", "map_view", "map_draw"] * bool(mapped) + ["figure", "moment"] * has_timeline
         return page(
             "site_program.html",

@@ -33,7 +33,7 @@ class Pruned:
         for address in addresses:
             folder = address.partition("/")[0]
             above = f"{folder}/index.html"
-            frame = Frame.at(address, _PLACES[folder], self._shared, [(_PLACES[folder], above)])
+            frame = Frame(address, _PLACES[folder], self._shared, [(_PLACES[folder], above)])
             text = page(
                 "site_pruned.html",
                 "No longer in the warehouse",

@@ -7,7 +7,7 @@ from itertools import pairwise
 import duckdb
 
 from bufferhouse.query.statements import Answer, Record
-from bufferhouse.report.html.frame import Frame, Shared, root_of
+from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import page
 from bufferhouse.report.run.data import Run, asked_of
 from bufferhouse.report.run.page import run_page
@@ -72,7 +72,7 @@ class Runs:
         linked = {name: _linked(answer, pages) for name, answer in answers.items()}
         empty = Answer([], [])
         of_run = {"run_facts": linked.pop("run_facts"), "run_before": empty, "run_reshaped": empty, **linked}
-        frame = Frame.at(address, "Runs", self._shared, [("Runs", LIST)])
+        frame = Frame(address, "Runs", self._shared, [("Runs", LIST)])
         text = run_page(Run("", datetime.now(UTC), None, of_run), frame, self._links(run))
         told = [
             (*point.compiled[1:2], point.program_name, point.compile_target, point.platform, point.memory_space,
@@ -128,16 +128,14 @@ class RunLists:
         """Yield the pages."""
         answers = {"runs": Answer.of(self._records)}
         if LIST in addresses:
-            frame = Frame.at(LIST, "Runs", self._shared)
+            frame = Frame(LIST, "Runs", self._shared)
             shown = Section("", (), _RUNS, self._records, "runs")
             text = page("site_runs.html", "Runs", {}, frame=frame, section=shown, count=len(self._records))
             names = [[run["run_name"], run["slug"], run["started"], run["run_link"]] for run in self._records]
             yield Made(LIST, text, {**figures(LIST, {}, answers), **script("runs/list.html", "runs", names)})
         if ANY in addresses:
-            frame = Frame(
-                root_of(ANY), "Comparisons", self._shared, scripts=["../runs/list.js"],
-                crumbs=[("Comparisons", "compare/index.html")],
-            )  # fmt: skip
+            crumbs = [("Comparisons", "compare/index.html")]
+            frame = Frame(ANY, "Comparisons", self._shared, crumbs, ["../runs/list.js"], has_figures=False)
             yield Made(ANY, page("site_any.html", "Compare any two runs", {}, frame=frame, scripts=["tables", "any"]))
 
 

@@ -82,7 +82,7 @@ class Steps:
         rows = [[row[name] for name in MOVER] for row in comparison.programs if _is_mover(row)]
         told = {"columns": MOVER, "rows": rows}
         self._movers[step.address] = [dict(zip(MOVER, row, strict=True)) for row in rows]
-        frame = Frame.at(step.address, "Comparisons", self._shared, [("Comparisons", "compare/index.html")])
+        frame = Frame(step.address, "Comparisons", self._shared, [("Comparisons", "compare/index.html")])
         links = [
             (f"Run {printable(run['run_name'], 60)}", run_address(run["run_name"])) for run in (step.before, step.after)
         ]

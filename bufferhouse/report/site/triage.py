@@ -170,7 +170,7 @@ class Triage:
         return [point for point in points if order[point.run_id]["run_order"] >= run["run_order"]]
 
     def _page(self, one: Upgrade, movers: list[Record]) -> Made:
-        frame = Frame.at(one.address, "Triage", self._shared, [("Triage", LIST)])
+        frame = Frame(one.address, "Triage", self._shared, [("Triage", LIST)])
         shown = [
             column for column in _COLUMNS if column.name not in ("why", "change_said") or _has(movers, column.name)
         ]
@@ -195,7 +195,7 @@ class Triage:
         return Made(one.address, text, figures(one.address, {"title": one.title}, answers))
 
     def _list(self, records: list[Record]) -> Made:
-        frame = Frame.at(LIST, "Triage", self._shared)
+        frame = Frame(LIST, "Triage", self._shared)
         text = page(
             "site_list.html",
             "Triage",
