@@ -81,14 +81,18 @@ def report_program(
 
     Example: bufferhouse report program jit_cnn_train_step --html program.html
     """
-    if truth:
-        _report_truth(program, run, warehouse, source, html, output_format, exact=exact, wait=wait)
-        return
     from bufferhouse.report.program.data import read_program
     from bufferhouse.report.program.savings import MAPPED
     from bufferhouse.report.program.text import program_text
+    from bufferhouse.report.program.truth import read_truth, truth_page, truth_text
 
     path = checked(warehouse, source, html, output_format)
+    if truth:
+        with page_at_least(html):
+            numbers = read_truth(path, program, run=run, sources=source or [], wait=wait)
+        text = truth_text(numbers, output_format, exact=exact)
+        deliver(text, numbers.note, lambda: truth_page(numbers), html, output_format)
+        return
     with page_at_least(html):
         asked = read_program(path, program, run=run, sources=source or [], wait=wait, mapped=MAPPED if html else 0)
 
@@ -98,27 +102,6 @@ def report_program(
         return program_page(asked)
 
     deliver(program_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
-
-
-def _report_truth(
-    program: str,
-    run: str | None,
-    warehouse: Address | None,
-    source: list[str] | None,
-    html: Path | None,
-    output_format: str,
-    *,
-    exact: bool,
-    wait: float,
-) -> None:
-    """Show the official numbers of a program."""
-    from bufferhouse.report.program.truth import read_truth, truth_page, truth_text
-
-    path = checked(warehouse, source, html, output_format)
-    with page_at_least(html):
-        asked = read_truth(path, program, run=run, sources=source or [], wait=wait)
-    text = truth_text(asked, output_format, exact=exact)
-    deliver(text, asked.note, lambda: truth_page(asked), html, output_format)
 
 
 @report.command("run")
