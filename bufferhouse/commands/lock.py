@@ -99,7 +99,8 @@ def lock(
     if check:
         _check(
             file, [*(sources or []), *(source or [])], chip, warehouse, wait,
-            _Check(metric, fail_over, reshaped, comment, _links(site, source_url), output_format, exact),
+            metric=metric, fail_over=fail_over, reshaped=reshaped, comment=comment, links=_links(site, source_url),
+            output_format=output_format, exact=exact,
         )  # fmt: skip
         return
     of_a_check = {
@@ -142,52 +143,47 @@ def _check_call(check: bool, update: bool, accept: list[str] | None, why: str | 
         raise UsageError("--why: expected --accept PROGRAM beside it")
 
 
-class _Check:
-    """What a check was asked for besides the dumps."""
-
-    def __init__(
-        self,
-        metric: str,
-        fail_over: str | None,
-        reshaped: str,
-        comment: Path | None,
-        links: "Links",
-        output_format: str,
-        exact: bool,
-    ) -> None:
-        from bufferhouse.config.threshold import parse_threshold, reshaped_mode
-        from bufferhouse.lock.check import ANY_GROWTH, METRICS
-
-        check_format(output_format, "table", "markdown", "json", "github")
-        if metric not in METRICS:
-            raise UsageError(
-                f"--metric: expected {' or '.join(METRICS)}, found {metric!r}{did_you_mean(metric, METRICS)}"
-            )
-        self.metric, self.reshaped, self.comment = metric, reshaped_mode(reshaped, "--reshaped"), comment
-        self.limit = parse_threshold(fail_over, "--fail-over") if fail_over is not None else ANY_GROWTH
-        self.links, self.output_format, self.exact = links, output_format, exact
-
-
-def _check(file: Path, sources: Sequence[str], chip: str | None, warehouse: Any, wait: float, asked: _Check) -> None:
-    from bufferhouse.lock.check import hold, judge_held, less_donated
+def _check(
+    file: Path,
+    sources: Sequence[str],
+    chip: str | None,
+    warehouse: Any,
+    wait: float,
+    *,
+    metric: str,
+    fail_over: str | None,
+    reshaped: str,
+    comment: Path | None,
+    links: "Links",
+    output_format: str,
+    exact: bool,
+) -> None:
+    """Hold the dumps against the file, print what was found, and write it as a comment, too, where one is wanted."""
+    from bufferhouse.config.threshold import parse_threshold, reshaped_mode
+    from bufferhouse.lock.check import ANY_GROWTH, METRICS, hold, judge_held, less_donated
     from bufferhouse.lock.file import other_chip, read_lock
     from bufferhouse.lock.measured import output_sites
     from bufferhouse.lock.places import Checkout
     from bufferhouse.report.lock.text import lock_text
     from bufferhouse.report.writing import write_page
 
+    check_format(output_format, "table", "markdown", "json", "github")
+    if metric not in METRICS:
+        raise UsageError(f"--metric: expected {' or '.join(METRICS)}, found {metric!r}{did_you_mean(metric, METRICS)}")
+    mode = reshaped_mode(reshaped, "--reshaped")
+    limit = parse_threshold(fail_over, "--fail-over") if fail_over is not None else ANY_GROWTH
     kept = read_lock(file)
     with _dumps(sources, file, chip, warehouse, wait) as (con, fresh):
         if not set(fresh.chips) & set(kept.chips):
             raise other_chip(file, kept, fresh)
         outputs = output_sites(con, less_donated(kept, fresh), Checkout(file.parent))
-        found = hold(kept, fresh, metric=asked.metric, outputs=outputs)
+        found = hold(kept, fresh, metric=metric, outputs=outputs)
     _note(fresh)
-    judged = judge_held(found, asked.limit, asked.reshaped)
-    about = {"name": str(file), "links": asked.links, "exact": asked.exact}
-    if asked.comment is not None:
-        write_page(asked.comment, lock_text(found, judged, asked.limit, "markdown", **about) + "\n")
-    give(lock_text(found, judged, asked.limit, asked.output_format, **about))
+    judged = judge_held(found, limit, mode)
+    about = {"name": str(file), "links": links, "exact": exact}
+    if comment is not None:
+        write_page(comment, lock_text(found, judged, limit, "markdown", **about) + "\n")
+    give(lock_text(found, judged, limit, output_format, **about))
     if not judged.is_passed:
         raise typer.Exit(1)
 
