@@ -1,7 +1,6 @@
 """The fleet report as one HTML page: what moved, what is padding, what was ingested."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import altair as alt
 
@@ -21,34 +20,6 @@ _SERIES_IN_CHART = 8  # as many colours as can be told apart
 _HEIGHT, _LOW_HEIGHT = 260, 170  # pixels; low for one or two lines
 _COLUMNS = "max(1, min(4, floor(width / 270)))"  # of a legend, so that a telephone shows each name
 _FEW_RUNS = 30
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A series, the function that it is of, the points of its trend, and the text of its main cause."""
-
-    series: Series
-    function_name: str
-    trend: str
-    cause: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """What the page shows of a memory space: `runs` are the newest, which have a column each."""
-
-    title: str
-    moved: str
-    chart: Chart | None
-    drawn: str
-    runs: Sequence[Record]
-    caption: str
-    has_trend: bool
-    has_net: bool
-    has_cause: bool
-    rows: Sequence[_Row]
-    left_out: str
-    padding: Sequence[Record]
 
 
 def fleet_page(
@@ -78,29 +49,35 @@ def fleet_page(
     )
 
 
-def _table(space: Space) -> _Table:
+def _table(space: Space) -> Record:
+    """Return what the page shows of a memory space: `runs` are the newest, which have a column each."""
     has_cause = any(series.main_cause for series in space.series)
     runs = space.runs[-(RUNS_BESIDE_CAUSES if has_cause else RUNS_IN_TABLE) :]
     hidden = len(space.runs) - len(runs)
-    return _Table(
-        title=title(space),
-        moved=". ".join(filter(None, [moved_line(space), counted_for(space)])),
-        chart=trend_chart(space, title(space)),
-        drawn=f" The first {_SERIES_IN_CHART} of the table." if space.shown_moved_count > _SERIES_IN_CHART else "",
-        runs=runs,
-        caption=f"The newest {len(runs)} of {counted(len(space.runs), 'run')}" if hidden else "",
-        has_trend=len(space.runs) > 2,
-        has_net=len(space.runs) > 1,
-        has_cause=has_cause,
-        rows=[_row(series, space) for series in space.series],
-        left_out=left_out(space),
-        padding=space.padding,
-    )
+    return {
+        "title": title(space),
+        "moved": ". ".join(filter(None, [moved_line(space), counted_for(space)])),
+        "chart": trend_chart(space, title(space)),
+        "drawn": f" The first {_SERIES_IN_CHART} of the table." if space.shown_moved_count > _SERIES_IN_CHART else "",
+        "runs": runs,
+        "caption": f"The newest {len(runs)} of {counted(len(space.runs), 'run')}" if hidden else "",
+        "has_trend": len(space.runs) > 2,
+        "has_net": len(space.runs) > 1,
+        "has_cause": has_cause,
+        "rows": [_row(series, space) for series in space.series],
+        "left_out": left_out(space),
+        "padding": space.padding,
+    }
 
 
-def _row(series: Series, space: Space) -> _Row:
-    name = next(iter(series.by_run.values()))["program_name"]
-    return _Row(series, name, _points(series, space.runs), cause_said(series, human_bytes))
+def _row(series: Series, space: Space) -> Record:
+    """Return a series, the function that it is of, the points of its trend, and the text of its main cause."""
+    return {
+        "series": series,
+        "function_name": next(iter(series.by_run.values()))["program_name"],
+        "trend": _points(series, space.runs),
+        "cause": cause_said(series, human_bytes),
+    }
 
 
 def _points(series: Series, runs: Sequence[Record]) -> str:

@@ -1,7 +1,6 @@
 """One program as one HTML page: timeline, allocation map, values at the peak, balance, history."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -107,18 +106,6 @@ _HISTORY = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A part of a bar: `left` and `width` in units of the bar."""
-
-    colour: int
-    name: str
-    count: int
-    share: float
-    left: float
-    width: float
-
-
 def program_page(program: Program) -> str:
     """Return the whole page."""
     has_map = any(space.mapped_count for space in program.spaces)
@@ -196,15 +183,17 @@ def kept_section(space: Space, heading: str) -> Section:
     return Section(title, (), _KEPT, kept_records(space), f"kept-{space.memory_space}")
 
 
-def shares_of(space: Space) -> list[Share]:
+def shares_of(space: Space) -> list[Record]:
     """Return the parts of the reserved bytes; none where they are not known."""
     parts = [(name, space.balance_total(part)) for part, name in PARTS.items()]
     reserved = space.facts["reserved_bytes"]
     return shares(parts, reserved) if reserved and all(count is not None for _, count in parts) else []
 
 
-def shares(parts: Sequence[tuple[str, int]], total: int) -> list[Share]:
+def shares(parts: Sequence[tuple[str, int]], total: int) -> list[Record]:
     """Return the parts of a bar that are not nothing, at most eight; the parts sum to the total.
+
+    `left` and `width` are in units of the bar.
 
     Raises:
         ValueError: they do not.
@@ -214,9 +203,10 @@ def shares(parts: Sequence[tuple[str, int]], total: int) -> list[Share]:
     found, start = [], 0
     for colour, (name, count) in enumerate(parts, 1):
         left, right = start * BAR_WIDTH / total, (start + count) * BAR_WIDTH / total
-        found.append(Share(colour, name, count, count / total, left, right - left))
+        about = {"colour": colour, "name": name, "count": count, "share": count / total}
+        found.append({**about, "left": left, "width": right - left})
         start += count
-    return [share for share in found if share.count]
+    return [share for share in found if share["count"]]
 
 
 def timeline_chart(space: Space, title: str, limit: Record | None = None) -> Chart | None:
