@@ -27,13 +27,13 @@ class ProgramView:
         return self.answers["program_peak"]
 
     def __repr__(self) -> str:
-        return "\n".join([self._program.name, *subtitle(self._program)])
+        return "\n".join([self._program.name, *subtitle(self._program.dump)])
 
     def _repr_html_(self) -> str:
         from bufferhouse.report.html.page import fragment
 
         spaces = [_space(self._program, space) for space in self._program.spaces]
-        return fragment("notebook.html", name=self._program.name, lines=subtitle(self._program), spaces=spaces)
+        return fragment("notebook.html", name=self._program.name, lines=subtitle(self._program.dump), spaces=spaces)
 
 
 def _space(program: Program, space: Space) -> dict[str, object]:

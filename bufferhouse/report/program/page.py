@@ -119,7 +119,7 @@ def program_page(program: Program) -> str:
         scripts=["map", "map_view", "map_draw"] if has_map else [],
         shared_texts=("program_map", "program_peak"),
         program=program,
-        subtitle=subtitle(program),
+        subtitle=subtitle(program.dump),
         notes=notes(program),
         spaces=[_shown(program, space) for space in program.spaces],
         drawn_count=sum(space.mapped_count - space.left_out_count for space in program.spaces),
@@ -146,41 +146,30 @@ def shown(program: Program, space: Space) -> Record:
         "capacity_note": capacity_note(program, space),
         "mapped_count": space.mapped_count,
         "map_note": map_note(program, space),
-        "peak": peak_section(space, heading) if space.peak else None,
+        "peak": _section(space, heading, "Values at the peak", _PEAK, "peak"),
         "peak_note": peak_note(space) if space.peak else "",
-        "savings": savings_section(space, heading) if space.savings else None,
+        "savings": _section(space, heading, "What a change is worth", _SAVINGS, "savings"),
         "shares": shares_of(space),
         "balance": balance_rows(space),
     }
 
 
 def _shown(program: Program, space: Space) -> Record:
-    found = shown(program, space)
+    found, name = shown(program, space), f"kept-{space.memory_space}"
+    heading = f"What keeps them alive: {found['heading']}"
     return found | {
         "timeline": timeline_chart(space, found["name"], program.limit(space)),
-        "kept": kept_section(space, found["heading"]) if space.kept else None,
+        "kept": Section(heading, (), _KEPT, kept_records(space), name) if space.kept else None,
         "history": history_chart(program, space, found["name"]),
     }
 
 
-def peak_section(space: Space, heading: str) -> Section:
-    """Return the table of the values at the peak of a memory space."""
-    title, number = f"Values at the peak: {heading}", space.memory_space
+def _section(space: Space, heading: str, what: str, columns: Sequence[Column], name: str) -> Section | None:
+    """Return a table of the answer `program_<name>` about a memory space; None where it has no row there."""
+    records, number = getattr(space, name), space.memory_space
     where = {"memory_space": number}
-    return Section(title, (), _PEAK, space.peak, f"peak-{number}", "program_peak", where)
-
-
-def savings_section(space: Space, heading: str) -> Section:
-    """Return the ranking of edits of a memory space."""
-    title, number = f"What a change is worth: {heading}", space.memory_space
-    where = {"memory_space": number}
-    return Section(title, (), _SAVINGS, space.savings, f"savings-{number}", "program_savings", where)
-
-
-def kept_section(space: Space, heading: str) -> Section:
-    """Return the table of what keeps the largest values at the peak alive."""
-    title = f"What keeps them alive: {heading}"
-    return Section(title, (), _KEPT, kept_records(space), f"kept-{space.memory_space}")
+    title = f"{what}: {heading}"
+    return Section(title, (), columns, records, f"{name}-{number}", f"program_{name}", where) if records else None
 
 
 def shares_of(space: Space) -> list[Record]:
@@ -219,10 +208,11 @@ def timeline_chart(space: Space, title: str, limit: Record | None = None) -> Cha
     facts = space.facts
     if not space.timeline or not facts["occupied_peak_bytes"]:
         return None
-    marks = [_mark(facts["occupied_peak_position"], f"peak: {human_bytes(facts['occupied_peak_bytes'])} occupied")]
-    if has_other_printed_peak(space):
+    peak, printed = facts["occupied_peak_position"], facts["dump_reported_peak_position"]
+    marks = [{"schedule_position": peak, "said": f"peak: {human_bytes(facts['occupied_peak_bytes'])} occupied"}]
+    if printed not in (None, peak):
         said = f"XLA's (peak): {human_bytes(facts['dump_reported_peak_bytes'])} listed, all spaces"
-        marks.append(_mark(facts["dump_reported_peak_position"], said))
+        marks.append({"schedule_position": printed, "said": said})
     end = space.timeline[-1]["schedule_position"]
     high = max(row[name] for row in space.timeline for name in ("occupied_bytes", "listed_bytes"))
     high = max(high, facts["reserved_bytes"])
@@ -239,12 +229,6 @@ def timeline_chart(space: Space, title: str, limit: Record | None = None) -> Cha
         f"reserved {exact_bytes(facts['reserved_bytes'])}"
         + (f", capacity {exact_bytes(limit['capacity_bytes'])}." if limit else "."),
     )
-
-
-def has_other_printed_peak(space: Space) -> bool:
-    """Whether XLA prints its peak at a position where this space is not at its occupied peak, as far as is known."""
-    printed = space.facts["dump_reported_peak_position"]
-    return printed is not None and printed != space.facts["occupied_peak_position"]
 
 
 def history_chart(program: Program, space: Space, title: str) -> Chart | None:
@@ -279,10 +263,6 @@ def _capacity(capacity: int, occupied: alt.Y) -> list[alt.Chart]:
     at = at.encode(y=alt.Y("capacity_bytes:Q", scale=occupied["scale"]))
     said = at.mark_text(style="note", align="right", x="width", dx=-5, dy=-7).encode(text="said:N")
     return [at.mark_rule(style="mark", strokeWidth=1.6), said]
-
-
-def _mark(position: int, said: str) -> dict[str, Any]:
-    return {"schedule_position": position, "said": said}
 
 
 def _timeline(

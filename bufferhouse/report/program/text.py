@@ -49,13 +49,8 @@ Bytes = Callable[..., str]  # human_bytes or exact_bytes
 BalanceRow = tuple[str, int, list[int | None]]
 
 
-def subtitle(program: Program) -> list[str]:
-    """Return two lines about the dump: run, compiler and platform, then the file."""
-    return subtitle_of(program.dump)
-
-
-def subtitle_of(dump: Record) -> list[str]:
-    """Return the same of a record of `program_dumps`."""
+def subtitle(dump: Record) -> list[str]:
+    """Return two lines about a record of `program_dumps`: run, compiler and platform, then the file."""
     compiler = " ".join(filter(None, (dump["compiler"], dump["compiler_version"])))
     target = dump["compile_target"] if dump["compile_target"] != dump["platform"] else None
     words = [f"run {dump['run_name']}", compiler, dump["platform"], target, dump["track"]]
@@ -163,7 +158,7 @@ def program_text(program: Program, form: str, *, exact: bool = False) -> str:
 
 
 def _sections(program: Program, shown: Bytes) -> list[Section]:
-    sections = [Section("", [*subtitle(program), *notes(program)])]
+    sections = [Section("", [*subtitle(program.dump), *notes(program)])]
     for space in program.spaces:
         heading = space_heading(program, space)
         limit = capacity_note(program, space)

@@ -15,7 +15,7 @@ from bufferhouse.query.statements import Answer, Record, ask_each
 from bufferhouse.redaction import shell_word
 from bufferhouse.report.opening import opened
 from bufferhouse.report.program.data import find_dump
-from bufferhouse.report.program.text import subtitle_of
+from bufferhouse.report.program.text import subtitle
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, printable, space_title
 from bufferhouse.report.text.screen import report_text
@@ -98,7 +98,7 @@ def truth_text(truth: Truth, form: str, *, exact: bool = False) -> str:
     if form == "json":
         about = {"warehouse": truth.warehouse, "asked_at": truth.asked_at, "dump": truth.dump}
         return json_text(about, {SOURCE: truth.answer})
-    lines = [*subtitle_of(truth.dump), *notes(truth)]
+    lines = [*subtitle(truth.dump), *notes(truth)]
     sections = [Section("", lines)]
     for section, rules in truth_sections(truth.answer.records, truth.dump["platform"]):
         sections += [section, Section("", rules)]
@@ -118,7 +118,7 @@ def truth_page(truth: Truth) -> str:
         warehouse=truth.warehouse,
         asked_at=truth.asked_at,
         name=truth.name,
-        subtitle=subtitle_of(truth.dump),
+        subtitle=subtitle(truth.dump),
         notes=notes(truth),
         sections=truth_sections(truth.answer.records, truth.dump["platform"]),
         verdicts=VERDICTS,

@@ -23,7 +23,6 @@ from bufferhouse.report.site.manifest import code, fingerprint
 from bufferhouse.report.site.sources import source_links
 from bufferhouse.report.text.figures import printable
 from bufferhouse.report.text.sections import Section
-from bufferhouse.whatif.space import Space as Values
 from bufferhouse.whatif.space import read_spaces
 
 VALUES = 1_200  # in the page: as many as keep it below 300 KB; the figures beside it have more
@@ -72,8 +71,9 @@ class Programs:
             for one in compiled:
                 point = one.point
                 place = places[point.run_id, point.program_id, point.dump_id]
+                savings = savings_of(values[point.dump_id], most=_SAVINGS, mapped=_MAPPED)
                 truth = {TRUTH: of_file(numbers[point.dump_id], point.run_id, place[0])}
-                yield self._page(one, asked[point.dump_id] | _savings(values[point.dump_id]) | truth, place)
+                yield self._page(one, asked[point.dump_id] | savings | truth, place)
 
     def _shows(self, one: Compiled) -> str:
         """Return the fingerprint of a page: dumps never change, so what it is made of is known by their ids."""
@@ -129,7 +129,7 @@ class Programs:
             shared_texts=("program_map", "program_peak", "program_timeline"),
             frame=frame,
             program=program,
-            subtitle=subtitle(program),
+            subtitle=subtitle(program.dump),
             links=self._links(one),
             notes=_notes(program, one),
             spaces=spaces,
@@ -184,10 +184,6 @@ def _cut(answers: dict[str, Answer]) -> dict[str, Answer]:
     return with_drawn_slots(cut)
 
 
-def _savings(values: Values) -> dict[str, Answer]:
-    return savings_of(values, most=_SAVINGS, mapped=_MAPPED)
-
-
 def _dump(one: Compiled, run: Record, place: tuple[str, int]) -> Record:
     """Return what a page says of its dump, as `program_dumps` has it."""
     point = one.point
@@ -224,20 +220,11 @@ def _shown(program: Program, space: Space) -> Record:
         "has_timeline": bool(space.timeline and space.facts["occupied_peak_bytes"]),
         "is_small": space.facts["reserved_bytes"] < SMALL_BYTES and len(program.spaces) > 1,
         "peak": found["peak"] and _ordered(found["peak"]),
-        "savings": found["savings"] and _whole(found["savings"]),
+        "savings": found["savings"] and replace(found["savings"], source=""),  # all rows stand in the page
     }
 
 
 def _ordered(section: Section) -> Section:
     """Return the table of the peak with the columns that people look for first; whole, where the page has all rows."""
-    columns = sorted(section.columns, key=lambda column: _place(column.name))
+    columns = sorted(section.columns, key=lambda column: (*_FIRST, column.name).index(column.name))
     return replace(section, columns=columns, **({"source": ""} if len(section.records) <= FIRST_ROWS_IN_SITE else {}))
-
-
-def _whole(section: Section) -> Section:
-    """Return a table all rows of which stand in the page."""
-    return replace(section, source="")
-
-
-def _place(name: str) -> int:
-    return _FIRST.index(name) if name in _FIRST else len(_FIRST)
