@@ -95,52 +95,43 @@ def build_from(
         UsageError: another index.html or another build is there, or nothing can be written.
     """
     with target.alone():
-        return _build(con, target, wishes, is_forced=is_forced, progress=progress)
+        manifest = Manifest.read(kept := target.read(NAME))
+        if kept is None and target.read("index.html") is not None:
+            raise UsageError(
+                f"{target}: there is an index.html that is not of a site of bufferhouse; name another folder"
+            )
+        if is_forced:
+            manifest.pages, manifest.inputs = dict.fromkeys(manifest.pages, ("", "")), ""
+        inputs = fingerprint(code(), wishes, read_runs(con))
+        if manifest.inputs == inputs:
+            return Built(page_count=len(manifest.pages), is_new=False)
+        # Who has nothing to make need not import what makes charts.
+        from bufferhouse.report.html.frame import Shared
+        from bufferhouse.report.site.build import Builder
+        from bufferhouse.report.site.catalog import Catalog
+        from bufferhouse.report.site.functions import FunctionList, Functions
+        from bufferhouse.report.site.index import Index
+        from bufferhouse.report.site.programs import Programs
+        from bufferhouse.report.site.pruned import Pruned
+        from bufferhouse.report.site.runs import RunLists, Runs
+        from bufferhouse.report.site.steps import Steps
+        from bufferhouse.report.site.triage import Triage
 
-
-def _build(
-    con: duckdb.DuckDBPyConnection,
-    target: Target,
-    wishes: Wishes,
-    *,
-    is_forced: bool,
-    progress: Progress | None,
-) -> Built:
-    manifest = Manifest.read(kept := target.read(NAME))
-    if kept is None and target.read("index.html") is not None:
-        raise UsageError(f"{target}: there is an index.html that is not of a site of bufferhouse; name another folder")
-    if is_forced:
-        manifest.pages, manifest.inputs = dict.fromkeys(manifest.pages, ("", "")), ""
-    inputs = fingerprint(code(), wishes, read_runs(con))
-    if manifest.inputs == inputs:
-        return Built(page_count=len(manifest.pages), is_new=False)
-    # Who has nothing to make need not import what makes charts.
-    from bufferhouse.report.html.frame import Shared
-    from bufferhouse.report.site.build import Builder
-    from bufferhouse.report.site.catalog import Catalog
-    from bufferhouse.report.site.functions import FunctionList, Functions
-    from bufferhouse.report.site.index import Index
-    from bufferhouse.report.site.programs import Programs
-    from bufferhouse.report.site.pruned import Pruned
-    from bufferhouse.report.site.runs import RunLists, Runs
-    from bufferhouse.report.site.steps import Steps
-    from bufferhouse.report.site.triage import Triage
-
-    shared = Shared()
-    inventory = Inventory.read(con, kept=manifest.pages)
-    steps = Steps(con, inventory, shared, target, manifest, wishes.source_url)
-    triage = Triage(inventory, steps, wishes.accepted, shared, manifest, inputs)
-    shelves = [
-        Catalog(shared, manifest),
-        Programs(con, inventory, shared, wishes.source_url),
-        Runs(con, inventory, shared),
-        steps,
-        Functions(inventory, ask(con, "site_signatures").records, shared),
-        RunLists(inventory, shared),
-        FunctionList(inventory, shared),
-        triage,
-        Index(con, inventory, steps, triage, shared, wishes.stale, inputs),
-    ]
-    wanted = {address for shelf in shelves for address in shelf.wanted}
-    pruned = Pruned(shared, manifest, wanted)
-    return Builder(target, manifest, shared, progress).build([*shelves[:-1], pruned, shelves[-1]], inputs)
+        shared = Shared()
+        inventory = Inventory.read(con, kept=manifest.pages)
+        steps = Steps(con, inventory, shared, target, manifest, wishes.source_url)
+        triage = Triage(inventory, steps, wishes.accepted, shared, manifest, inputs)
+        shelves = [
+            Catalog(shared, manifest),
+            Programs(con, inventory, shared, wishes.source_url),
+            Runs(con, inventory, shared),
+            steps,
+            Functions(inventory, ask(con, "site_signatures").records, shared),
+            RunLists(inventory, shared),
+            FunctionList(inventory, shared),
+            triage,
+            Index(con, inventory, steps, triage, shared, wishes.stale, inputs),
+        ]
+        wanted = {address for shelf in shelves for address in shelf.wanted}
+        pruned = Pruned(shared, manifest, wanted)
+        return Builder(target, manifest, shared, progress).build([*shelves[:-1], pruned, shelves[-1]], inputs)
