@@ -8,7 +8,7 @@ from bufferhouse.config.threshold import Threshold
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
-from bufferhouse.report.compare.records import KEY
+from bufferhouse.report.compare.records import key_of
 from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, refused_notes, title
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable, space_title
@@ -159,4 +159,4 @@ def _tight(row: Record, comparison: Comparison) -> str:
 
 
 def _record(comparison: Comparison, row: Compared) -> Record:
-    return next(record for record in comparison.programs if tuple(record[name] for name in KEY) == row.key)
+    return next(record for record in comparison.programs if key_of(record) == row.key)

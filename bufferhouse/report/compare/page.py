@@ -9,7 +9,7 @@ from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.compare.data import Comparison
-from bufferhouse.report.compare.records import KEY, match_records, unmatched_records
+from bufferhouse.report.compare.records import key_of, match_records, unmatched_records
 from bufferhouse.report.compare.sections import (
     METRIC_NAMES,
     compare_sections,
@@ -105,8 +105,8 @@ def _part(section: Section, comparison: Comparison, made: dict[str, list[Record]
         is_changed = section.where.get("status") in (RESHAPED, "changed")
         chart = change_chart(section.records, section.where, section.title) if is_changed else None
         return _Part(section, chart, f"Change of {metric}.")
-    key = tuple(section.where[name] for name in KEY)
-    row = next(row for row in explained(comparison) if tuple(row[name] for name in KEY) == key)
+    key = key_of(section.where)
+    row = next(row for row in explained(comparison) if key_of(row) == key)
     steps = waterfall_records(section.where, row, section.records)
     made[STEPS] += steps
     chart = waterfall_chart(steps, section.where, section.title)

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from bufferhouse.compare.causes import MOVED_IN, MOVED_OUT, Cause, former, gone_to, new_from, short
@@ -18,6 +19,7 @@ from bufferhouse.query.statements import Record
 from bufferhouse.report.text.figures import exact_bytes, human_bytes
 
 KEY = ("program_id", "before_dump_id", "after_dump_id", "memory_space")  # of a record, as `Compared.key` is of a row
+key_of = itemgetter(*KEY)
 OF_THE_PROGRAM = ("program_id", "program_label", "platform", "memory_space", "before_dump_id", "after_dump_id")
 # The columns of the sizes, named as the measures are.
 _COLUMNS = {
@@ -205,7 +207,7 @@ def cause_records(rows: Sequence[Compared], programs: Sequence[Record]) -> list[
     `programs` are the records of the rows. Causes that differ in the value alone are one record, which holds their
     count and the sum of their bytes. `cause` holds the words of earlier releases, `cause_label` those of today.
     """
-    by_key = {tuple(record[name] for name in KEY): record for record in programs}
+    by_key = {key_of(record): record for record in programs}
     records = []
     for row in rows:
         groups: dict[tuple, list[Cause]] = {}

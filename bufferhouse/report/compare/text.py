@@ -7,7 +7,7 @@ from bufferhouse.config.threshold import Threshold
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.gate import gate_object, gate_sections, github_text, offender_records
-from bufferhouse.report.compare.records import KEY, OF_THE_PROGRAM
+from bufferhouse.report.compare.records import OF_THE_PROGRAM, key_of
 from bufferhouse.report.compare.sections import compare_sections, notes, rollup_section, title
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import plain_json
@@ -69,8 +69,5 @@ def with_causes(programs: Sequence[Record], causes: Sequence[Record]) -> list[Re
     for one in causes:
         about = {name: value for name, value in one.items() if name not in OF_THE_PROGRAM}
         cause = {"cause": about.pop("cause"), "bytes": about.pop("cause_bytes"), **about}
-        by_key.setdefault(tuple(one[name] for name in KEY), []).append(cause)
-    return [
-        {"module_name": row["program_name"], **row, "causes": by_key.get(tuple(row[name] for name in KEY), [])}
-        for row in programs
-    ]
+        by_key.setdefault(key_of(one), []).append(cause)
+    return [{"module_name": row["program_name"], **row, "causes": by_key.get(key_of(row), [])} for row in programs]

@@ -14,7 +14,7 @@ from bufferhouse.lock.entry import Site
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.gate import gate_message, gate_object, gate_sections, programs_of
-from bufferhouse.report.compare.records import KEY, program_records
+from bufferhouse.report.compare.records import key_of, program_records
 from bufferhouse.report.site.addresses import function_address
 from bufferhouse.report.site.sources import source_links
 from bufferhouse.report.text.columns import Column
@@ -113,7 +113,7 @@ def lock_text(
 def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str) -> Record:
     """Return the same for machines; the bytes of `causes` of a program sum to its `delta_bytes`."""
     by_key = {row.key: row for row in held.rows}
-    records = {tuple(record[part] for part in KEY): record for record in comparison.programs}
+    records = {key_of(record): record for record in comparison.programs}
     return {
         "lock": name,
         "is_passed": judged.is_passed,
@@ -149,7 +149,7 @@ def _comparison(held: Held, name: str, links: Links) -> Comparison:
 def _sections(
     held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str, links: Links, exact: bool
 ) -> list[Section]:
-    records = {tuple(record[part] for part in KEY): record for record in comparison.programs}
+    records = {key_of(record): record for record in comparison.programs}
 
     def of(rows: Sequence[Compared]) -> list[Record]:
         return [records[row.key] for row in rows]
@@ -255,7 +255,7 @@ def _file(name: str) -> str:
 
 def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str) -> str:
     """Return one workflow command a line: errors stand at the line of code that takes most of the growth."""
-    records = {tuple(record[part] for part in KEY): record for record in comparison.programs}
+    records = {key_of(record): record for record in comparison.programs}
     lines = []
     for level, rows in (("error", judged.verdict.offenders), ("warning", judged.verdict.warned)):
         for row in rows:
