@@ -257,38 +257,32 @@ def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison
     """Return one workflow command a line: errors stand at the line of code that takes most of the growth."""
     records = {key_of(record): record for record in comparison.programs}
     lines = []
+
+    def add(level: str, row: Compared, said: str, *, has_space: bool = False, site: Site | None = None) -> None:
+        record = records[row.key]
+        space = f", {space_title(record['platform'], row.memory_space)}" if has_space else ""
+        said = f"{record['program_label']}{space}: {said}"
+        lines.append(annotation(level, said, title=name, source=site and site.source))
+
     for level, rows in (("error", judged.verdict.offenders), ("warning", judged.verdict.warned)):
         for row in rows:
             site = _culprit(row)
             about = f"; {site.op_name}" if site and site.op_name else ""
             said = gate_message(records[row.key], limit) + about
-            lines.append(annotation(level, said, title=name, source=site.source if site else None))
+            lines.append(annotation(level, said, title=name, source=site and site.source))
     for row in judged.undonated:
-        record, site = records[row.key], _culprit(row)
-        said = (
-            f"{record['program_label']}: {human_bytes(held.donations[row.key])} of parameters are not donated any more"
-        )
-        lines.append(annotation("error", said, title=name, source=site.source if site else None))
+        lost = human_bytes(held.donations[row.key])
+        add("error", row, f"{lost} of parameters are not donated any more", site=_culprit(row))
     for row in judged.unknown:
-        record = records[row.key]
-        space = space_title(record["platform"], row.memory_space)
-        said = f"{record['program_label']}, {space}: not in {name}, takes {human_bytes(row.after_bytes)}"
-        lines.append(annotation("error", said, title=name))
+        add("error", row, f"not in {name}, takes {human_bytes(row.after_bytes)}", has_space=True)
     for row in judged.unjudged:
-        record = records[row.key]
-        space = space_title(record["platform"], row.memory_space)
-        said = f"{record['program_label']}, {space}: not judged, as dump or lock has no live ranges"
-        lines.append(annotation("error", said, title=name))
+        add("error", row, "not judged, as dump or lock has no live ranges", has_space=True)
     lines += [annotation("error", f"{uri}: the dump could not be read", title=name) for uri in judged.refused]
     for row in judged.joined:
-        record = records[row.key]
-        said = f"{record['program_label']}: {row.status}, {record['change_said']}; not in {name} as it is now"
-        lines.append(annotation("notice", said, title=name))
+        add("notice", row, f"{row.status}, {records[row.key]['change_said']}; not in {name} as it is now")
     for row in judged.shrunk:
-        record = records[row.key]
         change = human_bytes(row.delta_bytes, signed=True)
-        said = f"{record['program_label']}: {change}, less than {name} says; lock it with: bufferhouse lock --update"
-        lines.append(annotation("notice", said, title=name))
+        add("notice", row, f"{change}, less than {name} says; lock it with: bufferhouse lock --update")
     total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
     over = counted(programs_of([records[row.key] for row in judged.verdict.offenders]), "program")
     lines.append(annotation("notice", f"{total}, {over} over {limit}, {len(judged.unknown)} not in it", title=name))
