@@ -6,7 +6,7 @@ means those dumps of it for which the files beside them tell this option, `RUN@f
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -113,12 +113,7 @@ class _Compilations:
     @cached_property
     def kinds(self) -> dict[str, set[str]]:
         """The kinds of file that tell each flag."""
-        kinds: dict[str, set[str]] = {}
-        for told in _unlike(self.told.values()):
-            for kind, values in told.items():
-                for name in values:
-                    kinds.setdefault(name, set()).add(kind)
-        return kinds
+        return _tellers(_unlike(self.told.values()))
 
     def part(self, conditions: str) -> Part:
         """As `part_of`."""
@@ -208,12 +203,18 @@ def _differing(told: Sequence[Told]) -> dict[str, set[str]]:
     unlike = _unlike(told)
     kinds = set.intersection(*(set(one) for one in unlike))
     shared = [{kind: one[kind] for kind in kinds} for one in unlike]
-    tells: dict[str, set[str]] = {}
-    for one in shared:
+    tellers = _tellers(shared)
+    return {name: own for name, own in tellers.items() if len({told_value(one, name) for one in shared}) > 1}
+
+
+def _tellers(told: Iterable[Told]) -> dict[str, set[str]]:
+    """Return the kinds of file that tell each flag."""
+    kinds: dict[str, set[str]] = {}
+    for one in told:
         for kind, values in one.items():
             for name in values:
-                tells.setdefault(name, set()).add(kind)
-    return {name: own for name, own in tells.items() if len({told_value(one, name) for one in shared}) > 1}
+                kinds.setdefault(name, set()).add(kind)
+    return kinds
 
 
 def _unlike(told: Collection[Told]) -> list[Told]:
