@@ -7,9 +7,10 @@ compilers: without these pairs a training step with two more layers would be one
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
-from bufferhouse.compare.pairing import RENAMED, RESHAPED, Dump, Pair, pairs_of_program
+from bufferhouse.compare.pairing import RENAMED, RESHAPED, Dump, Pair, by, pairs_of_program
 from bufferhouse.compare.tiers import normalised
 from bufferhouse.tabulate.signature import read_signature
 
@@ -119,7 +120,7 @@ def _left(
 
 def _reshaped(gone: Sequence[_Program], new: Sequence[_Program]) -> Iterable[_Couple]:
     # A missing name is no function.
-    before, after = (_by(side, lambda one: one.first.program_name) for side in (gone, new))
+    before, after = (by(attrgetter("first.program_name"), side) for side in (gone, new))
     for name in sorted(before.keys() & after.keys() - {UNNAMED}):
         yield from _couples(before[name], after[name], _likeness, _ALIKE)
 
@@ -145,7 +146,7 @@ def _by_content(programs: Iterable[_Program]) -> dict[int, list[_Program]]:
 
 
 def _renamed(gone: Sequence[_Program], new: Sequence[_Program]) -> Iterable[_Couple]:
-    before, after = (_by(side, lambda one: one.first.signature) for side in (gone, new))
+    before, after = (by(attrgetter("first.signature"), side) for side in (gone, new))
     for signature in sorted(before.keys() & after.keys()):
         yield from _couples(before[signature], after[signature], _op_names_alike, _ALIKE, least=_NEARLY_ALL)
 
@@ -159,11 +160,7 @@ def _couples(
 ) -> Iterable[_Couple]:
     """Yield as many pairs as there can be, the most alike first; each program is in one of them."""
     scores = {(i, j): likeness(one, other) for i, one in enumerate(gone) for j, other in enumerate(new)}
-    by_before: dict[int, list[tuple[int, tuple[float, ...]]]] = {}
-    by_after: dict[int, list[tuple[int, tuple[float, ...]]]] = {}
-    for (i, j), score in scores.items():
-        by_before.setdefault(i, []).append((j, score))
-        by_after.setdefault(j, []).append((i, score))
+    by_before, by_after = by(lambda at: at[0], scores), by(lambda at: at[1], scores)
     done: tuple[set[int], set[int]] = set(), set()
     for i, j in sorted(scores, key=lambda at: (*(-part for part in scores[at]), at)):
         score = scores[i, j]
@@ -171,7 +168,7 @@ def _couples(
             continue
         done[0].add(i)
         done[1].add(j)
-        rivals = [other for n, other in by_before[i] if n != j] + [other for n, other in by_after[j] if n != i]
+        rivals = [scores[at] for at in (*by_before[i], *by_after[j]) if at != (i, j)]
         is_ambiguous = score[0] < sure or any(not _is_clear(score, rival) for rival in rivals)
         yield _Couple(gone[i], new[j], is_ambiguous)
 
@@ -202,10 +199,3 @@ def _common(one: Counter[str], other: Counter[str]) -> float:
     smaller, larger = sorted((one, other), key=len)
     common = sum(min(count, larger[name]) for name, count in smaller.items() if name in larger)
     return 2 * common / total if (total := one.total() + other.total()) else 0.0
-
-
-def _by(programs: Iterable[_Program], key: Callable[[_Program], str]) -> dict[str, list[_Program]]:
-    groups: dict[str, list[_Program]] = {}
-    for one in programs:
-        groups.setdefault(key(one), []).append(one)
-    return groups

@@ -1,7 +1,8 @@
 """The pairs of dumps of two runs that are compared."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 # What may be between two programs that are paired: another signature of one function, or another name.
 RESHAPED, RENAMED = CHANGES = ("reshaped", "renamed")
@@ -52,8 +53,7 @@ def pair_up(before: Iterable[Dump], after: Iterable[Dump], reserved_bytes: Mappi
     def by_size(dump: Dump) -> tuple:
         return -reserved_bytes.get(dump.dump_id, 0), dump.dump_id
 
-    befores = _by(sorted(before, key=by_size), "program_id")
-    afters = _by(sorted(after, key=by_size), "program_id")
+    befores, afters = (by(attrgetter("program_id"), sorted(side, key=by_size)) for side in (before, after))
     return [
         pair
         for program_id in sorted({*befores, *afters})
@@ -63,7 +63,8 @@ def pair_up(before: Iterable[Dump], after: Iterable[Dump], reserved_bytes: Mappi
 
 def pairs_of_program(before: Sequence[Dump], after: Sequence[Dump]) -> Iterable[Pair]:
     """Yield the pairs of the dumps of one program, or of two that are taken for one; the largest dumps come first."""
-    largest = [{target: dumps[0] for target, dumps in _by(side, "compile_target").items()} for side in (before, after)]
+    target_of = attrgetter("compile_target")
+    largest = [{target: dumps[0] for target, dumps in by(target_of, side).items()} for side in (before, after)]
     contents = {dump.dump_id: dump for dump in before}
     equal = [Pair(contents[dump.dump_id], dump, False) for dump in after if dump.dump_id in contents]
     yield from equal
@@ -71,7 +72,7 @@ def pairs_of_program(before: Sequence[Dump], after: Sequence[Dump]) -> Iterable[
     before = [dump for dump in before if dump.dump_id not in known]
     after = [dump for dump in after if dump.dump_id not in known]
     is_ambiguous = bool(before and after) and max(len(before), len(after)) > 1
-    befores, afters = _by(before, "compile_target"), _by(after, "compile_target")
+    befores, afters = by(target_of, before), by(target_of, after)
     for target in sorted(befores.keys() & afters.keys(), key=str):
         yield from _in_order(befores[target], afters[target])
     before = [dump for dump in before if dump in befores[dump.compile_target]]
@@ -100,8 +101,9 @@ def _in_order(before: list[Dump], after: list[Dump], *, is_ambiguous: bool = Fal
         yield Pair(before.pop(0), after.pop(0), is_ambiguous)
 
 
-def _by(dumps: Iterable[Dump], field: str) -> dict:
-    groups: dict = {}
-    for dump in dumps:
-        groups.setdefault(getattr(dump, field), []).append(dump)
+def by(key: Callable[[Any], Any], things: Iterable[Any]) -> dict[Any, list[Any]]:
+    """Return things in groups that have one key, in their order."""
+    groups: dict[Any, list[Any]] = {}
+    for one in things:
+        groups.setdefault(key(one), []).append(one)
     return groups
