@@ -1,12 +1,14 @@
-"""The figures of a page as the JSON beside it, and as a script where a page from the disk needs them."""
+"""The figures of a page as the JSON beside it, and as a script where a page from the disk needs them; and lists."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bufferhouse.query.statements import Answer
-from bufferhouse.report.html.frame import beside
-from bufferhouse.report.html.page import json_block
+from bufferhouse.report.html.frame import Frame, Shared, beside
+from bufferhouse.report.html.page import json_block, page
+from bufferhouse.report.site.build import Made
+from bufferhouse.report.text.sections import Section
 from bufferhouse.version import __version__
 
 
@@ -27,3 +29,19 @@ def script(address: str, name: str, found: Any) -> dict[str, bytes]:
     """
     call = f"(globalThis.siteData ??= {{}})[{json.dumps(name)}] = {json_block(found)};\n"
     return {beside(address, "js"): call.encode()}
+
+
+def list_page(
+    address: str,
+    title: str,
+    shared: Shared,
+    lines: Sequence[str],
+    section: Section,
+    links: Sequence[tuple[str, str]] = (),
+) -> Made:
+    """Return a page that has one table, whose records are its figures: they are called as the table is."""
+    text = page(
+        "site_list.html", title, {}, frame=Frame(address, title, shared),
+        heading=title, lines=lines, links=links, section=section,
+    )  # fmt: skip
+    return Made(address, text, figures(address, {}, {section.name: Answer.of(section.records)}))

@@ -13,7 +13,7 @@ from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import page
 from bufferhouse.report.site.addresses import function_address, run_address
 from bufferhouse.report.site.build import INDEX, Made
-from bufferhouse.report.site.figures import figures
+from bufferhouse.report.site.figures import figures, list_page
 from bufferhouse.report.site.inventory import Inventory, Step
 from bufferhouse.report.site.steps import Steps
 from bufferhouse.report.site.triage import NEW, Triage
@@ -82,7 +82,12 @@ class Index:
         """Yield the pages, the index last."""
         fleet = fleet_of(self._con)
         by_step = {step.address: self._movers(step) for step in self._inventory.steps.values()}
-        yield self._list(by_step)
+        steps = [_step(step, by_step[step.address]) for step in reversed(self._inventory.steps.values())]
+        lines = [
+            "Each step from run to run in which a program took other bytes, was new or was gone; the newest first."
+        ]
+        links = [("Compare any two runs", "compare/any.html")]
+        yield list_page(STEPS, "Comparisons", self._shared, lines, Section("", (), _STEPS, steps, "steps"), links)
         yield self._trends(fleet)
         yield self._index(fleet, [row for rows in by_step.values() for row in rows])
 
@@ -163,23 +168,6 @@ class Index:
             if len(found) == 8:
                 break
         return found
-
-    def _list(self, by_step: dict[str, list[Record]]) -> Made:
-        records = [_step(step, by_step[step.address]) for step in reversed(self._inventory.steps.values())]
-        frame = Frame(STEPS, "Comparisons", self._shared)
-        text = page(
-            "site_list.html",
-            "Comparisons",
-            {},
-            frame=frame,
-            heading="Comparisons",
-            lines=[
-                "Each step from run to run in which a program took other bytes, was new or was gone; the newest first."
-            ],
-            links=[("Compare any two runs", "compare/any.html")],
-            section=Section("", (), _STEPS, records, "steps"),
-        )
-        return Made(STEPS, text, figures(STEPS, {}, {"steps": Answer.of(records)}))
 
     def _trends(self, fleet: Fleet) -> Made:
         frame = Frame(TRENDS, "Trends", self._shared)

@@ -15,7 +15,7 @@ from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import page
 from bufferhouse.report.site.addresses import run_address, slug
 from bufferhouse.report.site.build import Made
-from bufferhouse.report.site.figures import figures
+from bufferhouse.report.site.figures import figures, list_page
 from bufferhouse.report.site.inventory import Inventory, Point, Step
 from bufferhouse.report.site.manifest import Manifest, code, fingerprint
 from bufferhouse.report.site.steps import Steps
@@ -114,7 +114,12 @@ class Triage:
             if one.address in addresses and self._manifest.pages.get(one.address, ("",))[0] != shown:
                 self.wanted[one.address] = shown
                 yield self._page(one, movers)
-        yield self._list(listed[::-1])
+        lines = [
+            "A page for each upgrade, a step between two compilers; other steps by day, track and device. Growth is "
+            "new until the accept file has a reason for it, or the newest run takes no more than before."
+        ]
+        listed.reverse()
+        yield list_page(LIST, "Triage", self._shared, lines, Section("", (), _LISTED, listed, "upgrades"))
 
     def movers(self, upgrade: Upgrade) -> list[Record]:
         """Return what changed in an upgrade, in the order in which one would work through it."""
@@ -193,23 +198,6 @@ class Triage:
             movers=Section("", (), shown, movers, "movers", "triage_movers"),
         )
         return Made(one.address, text, figures(one.address, {"title": one.title}, answers))
-
-    def _list(self, records: list[Record]) -> Made:
-        frame = Frame(LIST, "Triage", self._shared)
-        text = page(
-            "site_list.html",
-            "Triage",
-            {},
-            frame=frame,
-            heading="Triage",
-            lines=[
-                "A page for each upgrade, a step between two compilers; other steps by day, track and device. Growth "
-                "is new until the accept file has a reason for it, or the newest run takes no more than before."
-            ],
-            links=[],
-            section=Section("", (), _LISTED, records, "upgrades"),
-        )
-        return Made(LIST, text, figures(LIST, {}, {"upgrades": Answer.of(records)}))
 
 
 def _covers(entry: Accepted, row: Record) -> bool:
