@@ -113,13 +113,6 @@ def pairs_of_runs(
     return _paired(con, *_dumps(con, before_run_id, after_run_id, within))
 
 
-@collector_paused()
-def compare_joined(con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int) -> list[Compared]:
-    """Return every memory space of the reshaped and renamed programs of two runs, by reserved bytes."""
-    pairs, sizes = joined_pairs(con, before_run_id, after_run_id)
-    return compare_pairs(con, pairs, sizes, metric="reserved")
-
-
 def joined_pairs(
     con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int
 ) -> tuple[list[Pair], SizesOfDumps]:

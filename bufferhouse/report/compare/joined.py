@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import duckdb
 
-from bufferhouse.compare.compare import compare_joined
+from bufferhouse.compare.compare import compare_pairs, joined_pairs
 from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.threshold import RELEVANT
 from bufferhouse.errors import counted
@@ -13,6 +13,7 @@ from bufferhouse.report.compare.records import exactly, program_records
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import printable
 from bufferhouse.report.text.sections import Section
+from bufferhouse.tabulate.memory import collector_paused
 
 _KEPT = (
     "platform", "memory_space", "status", "program_id", "program_name", "program_label", "before_program_id",
@@ -37,7 +38,9 @@ def joined_records(con: duckdb.DuckDBPyConnection, before_run_id: int, after_run
 
     Renamed programs follow the reshaped ones; of each the biggest changes come first.
     """
-    records = program_records(compare_joined(con, before_run_id, after_run_id), RELEVANT, [])
+    with collector_paused():
+        rows = compare_pairs(con, *joined_pairs(con, before_run_id, after_run_id), metric="reserved")
+    records = program_records(rows, RELEVANT, [])
     return [{name: row[name] for name in _KEPT} for row in records]
 
 
