@@ -1,6 +1,6 @@
 """The pages of functions: all programs of one, and their history over the runs; and the list of all functions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from bufferhouse.errors import counted
@@ -77,7 +77,8 @@ class Functions:
 
     def _page(self, address: str, name: str) -> Made:
         points = self._inventory.functions[name]
-        places = _figures(points)
+        charts = _figures(points)
+        places = {figure: place for place, figure in enumerate(charts)}
         programs = list(dict.fromkeys(point.program_id for point in points))
         records = [self._record(point, places[_figure(point)], len(programs) > 1) for point in points]
         records.sort(key=lambda row: (row["figure"], -row["run_order"]))
@@ -92,7 +93,7 @@ class Functions:
             frame=frame,
             name=printable(name, 120),
             programs=[self._program(program_id, points) for program_id in programs],
-            charts=_charts(places, points),
+            charts=_charts(charts),
             run_count=len({point.run_id for point in points}),
             history=Section("History over runs", (), _HISTORY, records, "history", "function_history"),
         )
@@ -137,34 +138,30 @@ def _figure(point: Point) -> tuple:
     return (*point[2:6], point.memory_space)
 
 
-def _figures(points: Sequence[Point]) -> dict[tuple, int]:
-    """Return the numbers of the charts, those with most bytes first."""
-    most: dict[tuple, int] = {}
+def _figures(points: Sequence[Point]) -> dict[tuple, list[Point]]:
+    """Return the points of each chart, those with most bytes first."""
+    found: dict[tuple, list[Point]] = {}
     for point in points:
-        key = _figure(point)
-        most[key] = max(most.get(key, 0), point.reserved_bytes)
-    order = sorted(most, key=lambda key: (-most[key], str(key)))
-    return {key: place for place, key in enumerate(order)}
+        found.setdefault(_figure(point), []).append(point)
+    return dict(sorted(found.items(), key=lambda one: (-_most(one[1]), str(one[0]))))
 
 
-def _charts(places: dict[tuple, int], points: Sequence[Point]) -> list[Record]:
-    most: dict[int, int] = {}
-    runs: dict[int, set[int]] = {}
-    for point in points:
-        place = places[_figure(point)]
-        most[place] = max(most.get(place, 0), point.reserved_bytes)
-        runs.setdefault(place, set()).add(point.run_id)
+def _most(points: Sequence[Point]) -> int:
+    return max(point.reserved_bytes for point in points)
+
+
+def _charts(charts: Mapping[tuple, Sequence[Point]]) -> list[Record]:
     found = []
-    for (target, platform, track, device, space), place in places.items():
+    for place, ((target, platform, track, device, space), points) in enumerate(charts.items()):
         words = [platform if platform != target else None, target, track, device, space_title(platform, space)]
-        title = " · ".join(printable(word, 60) for word in words if word)
+        run_count = len({point.run_id for point in points})
         found.append(
             {
                 "place": place,
-                "title": title,
-                "is_small": most[place] < SMALL_BYTES and len(places) > 1,
-                "has_line": len(runs[place]) > 1,
-                "said": f"{counted(len(runs[place]), 'run')}, at most {human_bytes(most[place])} reserved",
+                "title": " · ".join(printable(word, 60) for word in words if word),
+                "is_small": _most(points) < SMALL_BYTES and len(charts) > 1,
+                "has_line": run_count > 1,
+                "said": f"{counted(run_count, 'run')}, at most {human_bytes(_most(points))} reserved",
             }
         )
     return found
