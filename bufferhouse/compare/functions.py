@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from bufferhouse.compare.pairing import RENAMED, RESHAPED, Dump, Pair, by, pairs_of_program
+from bufferhouse.compare.groups import by
+from bufferhouse.compare.pairing import RENAMED, RESHAPED, Dump, Pair, pairs_of_program
 from bufferhouse.compare.tiers import normalised
 from bufferhouse.tabulate.signature import read_signature
 

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 
 import duckdb
 
 from bufferhouse.compare.compare import Compared, compare_pairs, joined_pairs
 from bufferhouse.compare.flags import FlagChange, changed_flags
+from bufferhouse.compare.groups import by
 from bufferhouse.compare.pairing import Dump, Pair
 from bufferhouse.compare.sizes import SizesOfDumps, metric_bytes
 from bufferhouse.query.statements import Record, ask
@@ -54,12 +56,9 @@ def read_joined(
         {record["run_id"] for record in ask(con, "program_trend", program_id=program_id).records}
         for program_id in program_ids
     ]
-    tracks: dict[tuple, list[Record]] = {}
-    for run in ask(con, "fleet_runs").records:
-        if run["dump_count"]:
-            tracks.setdefault((run["platform"], run["track"], run["device_kind"]), []).append(run)
     found = []
-    for runs in tracks.values():
+    runs_with_dumps = [run for run in ask(con, "fleet_runs").records if run["dump_count"]]
+    for runs in by(itemgetter("platform", "track", "device_kind"), runs_with_dumps).values():
         for before, after in pairwise(runs):
             # A program in both runs or in neither became nothing else.
             if all((before["run_id"] in one) == (after["run_id"] in one) for one in seen):

@@ -4,9 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import NamedTuple
 
 from bufferhouse.compare.dimensions import explanation
+from bufferhouse.compare.groups import by
 from bufferhouse.compare.signature import Step
 from bufferhouse.compare.tiers import SCALED, TIERS, WITH_SCALED, Tier, without_layout
 from bufferhouse.compare.values import Value
@@ -81,9 +83,7 @@ def by_key(tier: Tier, values: Sequence[Value]) -> dict[Hashable, list[Value]]:
 
 
 def _pairs(before: list[Value], after: list[Value]) -> Iterable[tuple[Value, Value]]:
-    waiting: dict[int, list[Value]] = {}
-    for value in sorted(after, key=_order, reverse=True):
-        waiting.setdefault(value.size_bytes, []).append(value)
+    waiting = by(attrgetter("size_bytes"), sorted(after, key=_order, reverse=True))
     rest = []
     for value in sorted(before, key=_order):
         if same := waiting.get(value.size_bytes):

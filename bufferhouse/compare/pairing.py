@@ -1,8 +1,10 @@
 """The pairs of dumps of two runs that are compared."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from bufferhouse.compare.groups import by
 
 # What may be between two programs that are paired: another signature of one function, or another name.
 RESHAPED, RENAMED = CHANGES = ("reshaped", "renamed")
@@ -99,11 +101,3 @@ def _in_order(before: list[Dump], after: list[Dump], *, is_ambiguous: bool = Fal
     is_ambiguous = is_ambiguous or max(len(before), len(after)) > 1
     while before and after:
         yield Pair(before.pop(0), after.pop(0), is_ambiguous)
-
-
-def by(key: Callable[[Any], Any], things: Iterable[Any]) -> dict[Any, list[Any]]:
-    """Return things in groups that have one key, in their order."""
-    groups: dict[Any, list[Any]] = {}
-    for one in things:
-        groups.setdefault(key(one), []).append(one)
-    return groups

@@ -2,10 +2,12 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import duckdb
 
+from bufferhouse.compare.groups import by
 from bufferhouse.query.statements import ask
 
 
@@ -72,11 +74,8 @@ def owned_bytes(alive: Sequence[Value]) -> dict[int, int]:
     owns the bytes that are still free. A value therefore owns the same bytes in both compilations, whatever values
     share its slot later. (`peak_buffers_v1` gives a shared byte to the value that starts last: it needs the byte now.)
     """
-    allocations: dict[int, list[Value]] = {}
-    for value in alive:
-        allocations.setdefault(value.allocation_index, []).append(value)
     owned: dict[int, int] = {}
-    for values in allocations.values():
+    for values in by(attrgetter("allocation_index"), alive).values():
         owned.update(_claim(sorted(values, key=lambda v: (v.start_position, -v.size_bytes, v.value_id))))
     return owned
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from bufferhouse.compare.causes import MOVED_IN, MOVED_OUT, Cause, former, gone_to, new_from, short
 from bufferhouse.compare.compare import GONE, NEW, NOT_COMPARED, UNCHANGED, AtPeaks, Compared
+from bufferhouse.compare.groups import by
 from bufferhouse.compare.match import Elsewhere
 from bufferhouse.compare.pairing import RENAMED, RESHAPED, Dump, Pair
 from bufferhouse.compare.peaks import Peaks
@@ -210,11 +211,8 @@ def cause_records(rows: Sequence[Compared], programs: Sequence[Record]) -> list[
     by_key = {key_of(record): record for record in programs}
     records = []
     for row in rows:
-        groups: dict[tuple, list[Cause]] = {}
-        for cause in row.causes:
-            groups.setdefault(_about(cause), []).append(cause)
         program = {name: by_key[row.key][name] for name in OF_THE_PROGRAM}
-        found = [{**program, **_record(group)} for group in groups.values()]
+        found = [{**program, **_record(group)} for group in by(_about, row.causes).values()]
         records += sorted(found, key=lambda one: -abs(one["cause_bytes"]))
     return records
 

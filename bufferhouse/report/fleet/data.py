@@ -3,14 +3,16 @@
 Every figure comes from a statement in `sql/reports/`. The terminal and the page show the same answers.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 
 import duckdb
 
 from bufferhouse.compare.causes import former
 from bufferhouse.compare.compare import compare_pairs
+from bufferhouse.compare.groups import by
 from bufferhouse.compare.pairing import RESHAPED, Dump, Pair
 from bufferhouse.compare.sizes import SizesOfDumps
 from bufferhouse.query.statements import Answer, Record, ask, keep
@@ -133,8 +135,8 @@ def fleet_of(con: duckdb.DuckDBPyConnection, name: str = "", note: str | None = 
 
 
 def _spaces(answers: dict[str, Answer]) -> list[Space]:
-    trend = _by_space(answers["fleet_trend"].records)
-    padding = _by_space(answers["fleet_padding"].records)
+    trend = by(_key, answers["fleet_trend"].records)
+    padding = by(_key, answers["fleet_padding"].records)
     causes = {
         (*_key(row), row["series_rank"]): (row["main_cause_label"], row["main_cause_bytes"])
         for row in answers["fleet_movers"].records
@@ -169,17 +171,7 @@ def _key(record: Record) -> SpaceKey:
     return record["platform"], record["track"], record["memory_space"]
 
 
-def _by_space(records: Iterable[Record]) -> dict[SpaceKey, list[Record]]:
-    spaces: dict[SpaceKey, list[Record]] = {}
-    for record in records:
-        spaces.setdefault(_key(record), []).append(record)
-    return spaces
-
-
 def _series(records: Sequence[Record], causes: Mapping[tuple, tuple[str, int]]) -> list[Series]:
-    by_rank: dict[int, list[Record]] = {}
-    for record in _labelled(records):
-        by_rank.setdefault(record["series_rank"], []).append(record)
     return [
         Series(
             rank=rank,
@@ -189,7 +181,7 @@ def _series(records: Sequence[Record], causes: Mapping[tuple, tuple[str, int]]) 
             main_cause=causes.get((*_key(rows[0]), rank)),
             by_run={row["run_id"]: row for row in rows},
         )
-        for rank, rows in by_rank.items()
+        for rank, rows in by(itemgetter("series_rank"), _labelled(records)).items()
     ]
 
 

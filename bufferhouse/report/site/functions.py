@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
+from bufferhouse.compare.groups import by
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.html.frame import Frame, Shared
@@ -140,10 +141,7 @@ def _figure(point: Point) -> tuple:
 
 def _figures(points: Sequence[Point]) -> dict[tuple, list[Point]]:
     """Return the points of each chart, those with most bytes first."""
-    found: dict[tuple, list[Point]] = {}
-    for point in points:
-        found.setdefault(_figure(point), []).append(point)
-    return dict(sorted(found.items(), key=lambda one: (-_most(one[1]), str(one[0]))))
+    return dict(sorted(by(_figure, points).items(), key=lambda one: (-_most(one[1]), str(one[0]))))
 
 
 def _most(points: Sequence[Point]) -> int:

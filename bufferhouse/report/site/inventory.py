@@ -4,10 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 import duckdb
 
+from bufferhouse.compare.groups import by
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.site.addresses import program_address, slug, step_address
 from bufferhouse.report.site.manifest import fingerprint
@@ -107,19 +109,13 @@ class Inventory:
     @cached_property
     def tracks(self) -> dict[tuple, list[Record]]:
         """The runs with dumps of each platform, track and device, in their order."""
-        found: dict[tuple, list[Record]] = {}
-        for run in self.runs:
-            if run["dump_count"]:
-                found.setdefault((run["platform"], run["track"], run["device_kind"]), []).append(run)
-        return found
+        runs = [run for run in self.runs if run["dump_count"]]
+        return by(itemgetter("platform", "track", "device_kind"), runs)
 
     @cached_property
     def functions(self) -> dict[str, list[Point]]:
         """The points of each function, by its name."""
-        found: dict[str, list[Point]] = {}
-        for point in self.points:
-            found.setdefault(point.program_name, []).append(point)
-        return found
+        return by(attrgetter("program_name"), self.points)
 
     @cached_property
     def by_run(self) -> dict[RunId, list[Point]]:

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from operator import attrgetter
 
 from bufferhouse.compare.gate import Accepted
+from bufferhouse.compare.groups import by
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.html.frame import Frame, Shared
@@ -160,11 +162,8 @@ class Triage:
     @cached_property
     def _series(self) -> dict[tuple, list[Point]]:
         """The points by program, compile target, track, device and memory space."""
-        found: dict[tuple, list[Point]] = {}
-        for point in self._inventory.points:
-            key = (point.program_id, point.compile_target, point.track, point.device_kind, point.memory_space)
-            found.setdefault(key, []).append(point)
-        return found
+        key = attrgetter("program_id", "compile_target", "track", "device_kind", "memory_space")
+        return by(key, self._inventory.points)
 
     def _after(self, step: Step, row: Record) -> list[Point]:
         """Return the points of a series from the run after a step on."""
