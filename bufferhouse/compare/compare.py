@@ -149,13 +149,11 @@ def _dumps_of_files(con: duckdb.DuckDBPyConnection, run_id: int, paths: Paths) -
             sighted.setdefault((program_id, dump_id), []).append(tuple(about))
     dumps = []
     for (program_id, dump_id), rows in sighted.items():
-        *about, signature = (_greatest(column) for column in zip(*rows, strict=True))
+        *about, signature = (
+            max((word for word in column if word is not None), default=None) for column in zip(*rows, strict=True)
+        )
         dumps.append(Dump(dump_id, program_id, *about, len(rows), signature))
     return dumps
-
-
-def _greatest(words: Iterable[str | None]) -> str | None:
-    return max((word for word in words if word is not None), default=None)
 
 
 def _paired(
@@ -229,7 +227,8 @@ def _read(dump_ids: set[int], con: duckdb.DuckDBPyConnection) -> Values:
 
 def _blamed(row: Compared, metric: str, values: Values) -> Compared:
     if metric == "footprint":
-        return _with(row, _by_kind(row.before, row.after))
+        parts = FOOTPRINT_PARTS.items()
+        return _with(row, [Cause(said, getattr(row.after, part) - getattr(row.before, part)) for part, said in parts])
     if row.before.occupied is None or row.after.occupied is None:
         return _with(row, [Cause(causes.NO_LIVE_RANGES, row.delta_bytes)])
     kinds = {"temp"} if metric == "temp" else None
@@ -261,10 +260,6 @@ def _beyond(size_bytes: int, moment: Moment, kinds: Collection[str] | None) -> i
 
 def _moments(values: Sequence[Value], positions: Sequence[int] | None) -> list[Moment]:
     return moments(values, positions) if positions else [Moment(0, [], {})]
-
-
-def _by_kind(before: Sizes, after: Sizes) -> list[Cause]:
-    return [Cause(words, getattr(after, part) - getattr(before, part)) for part, words in FOOTPRINT_PARTS.items()]
 
 
 def _with(row: Compared, found: Iterable[Cause]) -> Compared:

@@ -33,7 +33,9 @@ def lost_donations(
     """
     # Once for all memory spaces, but for each program: those of other names may have equal dumps.
     matched = {
-        (other.program_id, one.dump_id, other.dump_id): (one, other) for one, other, *_ in _of_one_signature(pairs)
+        (other.program_id, one.dump_id, other.dump_id): (one, other)
+        for one, other, *_ in pairs
+        if one and other and one.program_id == other.program_id and one.dump_id != other.dump_id
     }
     taken: dict[int, dict[tuple[int, str], tuple]] = {}
     ids = sorted({dump.dump_id for pair in matched.values() for dump in pair})
@@ -70,11 +72,3 @@ def _reasons(
         else NOT_REQUESTED
         for place, found in asked.items()
     }
-
-
-def _of_one_signature(pairs: Iterable[Pair]) -> list[Pair]:
-    return [
-        pair
-        for pair in pairs
-        if pair[0] and pair[1] and pair[0].program_id == pair[1].program_id and pair[0].dump_id != pair[1].dump_id
-    ]

@@ -49,7 +49,13 @@ def changed_flags(
             continue
         for sets in product(before.get(one.dump_id, ()), after.get(other.dump_id, ())):
             programs.setdefault(sets, {})[other.program_id] = None
-    return _changes(con, programs)
+    told = _told(con, {key for pair in programs for sets in pair for key in sets})
+    found: dict[tuple[str, str | None, str | None], dict[int, None]] = {}
+    for sets, program_ids in programs.items():
+        for change in _between(*(_merged(told, one) for one in sets)):
+            found.setdefault(change, {}).update(program_ids)
+    changes = [FlagChange(*change, list(program_ids)) for change, program_ids in found.items()]
+    return sorted(changes, key=lambda change: (-len(change.program_ids), change[:1]))
 
 
 def flags_of_files(con: duckdb.DuckDBPyConnection, run_id: int) -> dict[str, Told]:
@@ -101,18 +107,6 @@ def _said(told: Told) -> str:
         return " ".join(word.partition(":")[2] for word in words)
     digest = hashlib.sha256("\n".join(words).encode()).hexdigest()
     return f"{len(words):,} options, {digest[:12]}"
-
-
-def _changes(
-    con: duckdb.DuckDBPyConnection, programs: Mapping[tuple[tuple[int, ...], tuple[int, ...]], Mapping[int, None]]
-) -> list[FlagChange]:
-    told = _told(con, {key for pair in programs for sets in pair for key in sets})
-    found: dict[tuple[str, str | None, str | None], dict[int, None]] = {}
-    for (before, after), program_ids in programs.items():
-        for change in _between(_merged(told, before), _merged(told, after)):
-            found.setdefault(change, {}).update(program_ids)
-    changes = [FlagChange(*change, list(program_ids)) for change, program_ids in found.items()]
-    return sorted(changes, key=lambda change: (-len(change.program_ids), change[:1]))
 
 
 def _told(con: duckdb.DuckDBPyConnection, keys: Iterable[int]) -> dict[int, Told]:

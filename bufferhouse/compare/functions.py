@@ -123,7 +123,7 @@ def _reshaped(gone: Sequence[_Program], new: Sequence[_Program]) -> Iterable[_Co
     # A missing name is no function.
     before, after = (by(attrgetter("first.program_name"), side) for side in (gone, new))
     for name in sorted(before.keys() & after.keys() - {UNNAMED}):
-        yield from _couples(before[name], after[name], _likeness, _ALIKE)
+        yield from _couples(before[name], after[name], _likeness)
 
 
 def _equal(gone: Sequence[_Program], new: Sequence[_Program]) -> Iterable[_Couple]:
@@ -149,14 +149,13 @@ def _by_content(programs: Iterable[_Program]) -> dict[int, list[_Program]]:
 def _renamed(gone: Sequence[_Program], new: Sequence[_Program]) -> Iterable[_Couple]:
     before, after = (by(attrgetter("first.signature"), side) for side in (gone, new))
     for signature in sorted(before.keys() & after.keys()):
-        yield from _couples(before[signature], after[signature], _op_names_alike, _ALIKE, least=_NEARLY_ALL)
+        yield from _couples(before[signature], after[signature], _op_names_alike, least=_NEARLY_ALL)
 
 
 def _couples(
     gone: Sequence[_Program],
     new: Sequence[_Program],
     likeness: Callable[[_Program, _Program], tuple[float, ...]],
-    sure: float,
     least: float = 0.0,
 ) -> Iterable[_Couple]:
     """Yield as many pairs as there can be, the most alike first; each program is in one of them."""
@@ -170,7 +169,7 @@ def _couples(
         done[0].add(i)
         done[1].add(j)
         rivals = [scores[at] for at in (*by_before[i], *by_after[j]) if at != (i, j)]
-        is_ambiguous = score[0] < sure or any(not _is_clear(score, rival) for rival in rivals)
+        is_ambiguous = score[0] < _ALIKE or any(not _is_clear(score, rival) for rival in rivals)
         yield _Couple(gone[i], new[j], is_ambiguous)
 
 
