@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.history import Joined, Series, read_history, read_joined
 from bufferhouse.config.threshold import RELEVANT
 from bufferhouse.errors import UsageError, counted
@@ -108,9 +109,8 @@ def _joined_records(joined: Sequence[Joined]) -> list[Record]:
     """Return a record for each memory space of each step in which a program became another one, with its causes."""
     found = []
     for step in joined:
-        records = program_records(step.rows, RELEVANT, [])
         runs = {"run_name": step.after["run_name"], "previous_run_name": step.before["run_name"]}
-        found += [{**runs, **record} for record in with_causes(records, cause_records(step.rows, records))]
+        found += [{**runs, **record} for record in with_causes(*_told(step.rows))]
     return found
 
 
@@ -118,8 +118,7 @@ def _joined_sections(joined: Sequence[Joined], exact: bool) -> list[Section]:
     """Return the steps in which a program became another one: a table of all, and the causes of the biggest."""
     points, explained = [], []
     for step in joined:
-        records = program_records(step.rows, RELEVANT, [])
-        causes = cause_records(step.rows, records)
+        records, causes = _told(step.rows)
         for record in records:
             shown = exactly(record) if exact else record
             points.append({**shown, "run_name": step.after["run_name"], "previous_run_name": step.before["run_name"]})
@@ -138,17 +137,16 @@ def _joined_sections(joined: Sequence[Joined], exact: bool) -> list[Section]:
 def _object(series: Series) -> Record:
     changes = [
         {"run_name": new["run_name"], "previous_run_name": old["run_name"], "flags": flag_objects(flags), **record}
-        for (old, new, _), flags, record in zip(series.changes, series.flags, _with_causes(series), strict=True)
+        for (old, new, row), flags in zip(series.changes, series.flags, strict=True)
+        for record in with_causes(*_told([row]))
     ]
     return {**series.key, "runs": list(series.runs), "changes": changes}
 
 
-def _with_causes(series: Series) -> list[Record]:
-    found = []
-    for _, _, row in series.changes:
-        records = program_records([row], RELEVANT, [])
-        found += with_causes(records, cause_records([row], records))
-    return found
+def _told(rows: Sequence[Compared]) -> tuple[list[Record], list[Record]]:
+    """Return the records of compared programs, and those of the causes."""
+    records = program_records(rows, RELEVANT, [])
+    return records, cause_records(rows, records)
 
 
 def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
@@ -165,17 +163,17 @@ def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
     ]
     points, explained = [], []
     for (old, new, row), flags in zip(series.changes, series.flags, strict=True):
-        records = program_records([row], RELEVANT, [])
+        (record,), causes = _told([row])
         compiler = " ".join(filter(None, (new["compiler"], new["compiler_version"]))) or None
         points.append(
             {
-                **(exactly(records[0]) if exact else records[0]),
+                **(exactly(record) if exact else record),
                 "run_name": new["run_name"],
                 "previous_run_name": old["run_name"],
                 "compiler": compiler,
             }
         )
-        section = cause_section(records[0], cause_records([row], records), exact=exact)
+        section = cause_section(record, causes, exact=exact)
         heading = f"Why {printable(new['run_name'], 60)} differs from {printable(old['run_name'], 60)}"
         lines_of_flags = [f"Flags that differ: {flags_said(flags)}."] if flags else []
         section = replace(section, title=heading, lines=[*lines_of_flags, *section.lines])

@@ -49,6 +49,8 @@ def program_records(rows: Sequence[Compared], relevant: Threshold, sides: Sequen
     records = []
     for row in sorted(rows, key=lambda row: not _is_relevant(row, relevant)):
         platform, status, reason = row.pair.any.platform, row.status, row.reason
+        # None without a change, or from nothing on.
+        ratio = row.delta_bytes / row.before_bytes if row.delta_bytes and row.before_bytes else None
         if empty and status in (NEW, GONE):
             status, reason = NOT_COMPARED, f"the run {' and '.join(empty)} has no dump that could be read"
         ranks[platform, row.memory_space, status] += 1
@@ -64,17 +66,17 @@ def program_records(rows: Sequence[Compared], relevant: Threshold, sides: Sequen
                 "reason": reason,
                 "is_ambiguous": row.pair.is_ambiguous,
                 "is_further_dump": None in row.pair[:2] and _compiled(row.pair.any) in both,
-                "has_same_content": _has_same_content(row),
+                "has_same_content": row.status == UNCHANGED and row.pair.before.dump_id == row.pair.after.dump_id,
                 "is_relevant": _is_relevant(row, relevant),
                 **_sides(row.pair),
                 "before_bytes": row.before_bytes,
                 "after_bytes": row.after_bytes,
                 "delta_bytes": row.delta_bytes,
-                "change_ratio": row.delta_bytes / row.before_bytes if row.delta_bytes and row.before_bytes else None,
-                "change_percent": _percent(row),
+                "change_ratio": ratio,
+                "change_percent": ratio and round(100 * row.delta_bytes / row.before_bytes, 4),
                 **_main_cause(row),
                 **_sizes(row.before, row.after),
-                **_beside(row),
+                **dict(zip(_PEAKS, row.peaks or [None] * len(_PEAKS), strict=True)),
                 **_programs(row.pair),
             }
         )
@@ -88,15 +90,6 @@ def _compiled(dump: Dump) -> tuple:
 
 def _is_relevant(row: Compared, relevant: Threshold) -> bool:
     return bool(row.delta_bytes) and relevant.is_crossed(row.before_bytes, row.delta_bytes)
-
-
-def _has_same_content(row: Compared) -> bool:
-    return row.status == UNCHANGED and row.pair.before.dump_id == row.pair.after.dump_id
-
-
-def _percent(row: Compared) -> float | None:
-    """Return the change in percent of the bytes before; None without a change, or from nothing on."""
-    return round(100 * row.delta_bytes / row.before_bytes, 4) if row.delta_bytes and row.before_bytes else None
 
 
 def _programs(pair: Pair) -> Record:
@@ -135,10 +128,6 @@ def _sizes(before: Sizes | None, after: Sizes | None) -> Record:
         found[f"before_{column}_bytes"], found[f"after_{column}_bytes"] = old, new
         found[f"{column.removesuffix('_peak')}_change_bytes"] = None if old is None or new is None else new - old
     return found
-
-
-def _beside(row: Compared) -> Record:
-    return dict(zip(_PEAKS, row.peaks or [None] * len(_PEAKS), strict=True))
 
 
 def _main_cause(row: Compared) -> Record:
