@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from bufferhouse.compare.groups import by
 from bufferhouse.models.lineage import Lineage
 from bufferhouse.models.project import Model, newest_marts, read
 from bufferhouse.query.cookbook import questions, shown
@@ -44,7 +45,9 @@ class Catalog:
     def __init__(self, shared: Shared, manifest: Manifest) -> None:
         self._shared = shared
         known = {
-            address: shown for address, (shown, _) in manifest.pages.items() if _is_own(address) and shown == code()
+            address: shown
+            for address, (shown, _) in manifest.pages.items()
+            if address.startswith(("catalog/", "lineage/")) and shown == code()
         }
         if LIST in known and LINEAGE in known:
             self.wanted = known
@@ -217,10 +220,6 @@ def _described() -> dict[str, Any]:
     return {**models, **tables, **asked}
 
 
-def _is_own(address: str) -> bool:
-    return address.startswith(("catalog/", "lineage/"))
-
-
 def _named(names: Sequence[str]) -> list[tuple[str, str]]:
     return [(name, table_address(name)) for name in names]
 
@@ -256,32 +255,16 @@ def _arranged(reads: Mapping[str, Sequence[str]]) -> list[list[str]]:
             depth[name] = 1 + max(map(deep, own)) if own else 0
         return depth[name]
 
-    places = sorted({(_ACROSS.index(name.partition(".")[0]), deep(name)) for name in names if _is_drawn(name)})
-    rows = [
-        sorted(
-            name for name in names if _is_drawn(name) and (_ACROSS.index(name.partition(".")[0]), deep(name)) == place
-        )
-        for place in places
-    ]
+    drawn = sorted(name for name in names if name.partition(".")[0] in _ACROSS)
+    columns = by(lambda name: (_ACROSS.index(name.partition(".")[0]), deep(name)), drawn)
+    rows = [columns[place] for place in sorted(columns)]
     for _ in range(4):
         height = {name: place / max(len(row), 1) for row in rows for place, name in enumerate(row)}
         for row in rows[1:]:
-            row.sort(
-                key=lambda name: (
-                    _mean([height[one] for one in reads.get(name, ()) if one in height], height[name]),
-                    name,
-                )
-            )
+            beside = {name: [height[one] for one in reads.get(name, ()) if one in height] for name in row}
+            row.sort(key=lambda name: (sum(beside[name]) / len(beside[name]) if beside[name] else height[name], name))
             height |= {name: place / len(row) for place, name in enumerate(row)}
     return rows
-
-
-def _is_drawn(name: str) -> bool:
-    return name.partition(".")[0] in _ACROSS
-
-
-def _mean(numbers: Sequence[float], otherwise: float) -> float:
-    return sum(numbers) / len(numbers) if numbers else otherwise
 
 
 def _curve(left: float, top: float, right: float, bottom: float) -> str:

@@ -179,20 +179,17 @@ class Index:
     def _linked(self, fleet: Fleet) -> Fleet:
         """Return the fleet with the addresses of the programs and runs that its tables name."""
         names = {point.program_id: point.program_name for point in self._inventory.points}
+        links = {
+            "program_id": ("program_link", lambda program_id: _address(names.get(program_id))),
+            "program_name": ("function_link", _address),
+            "run_name": ("run_link", lambda name: name and run_address(name)),
+        }
 
         def with_links(answer: Answer) -> Answer:
-            columns, more = answer.columns, []
-            if "program_id" in columns:
-                place = columns.index("program_id")
-                more.append(("program_link", [_address(names.get(row[place])) for row in answer.rows]))
-            if "program_name" in columns:
-                place = columns.index("program_name")
-                more.append(("function_link", [_address(row[place]) for row in answer.rows]))
-            if "run_name" in columns:
-                place = columns.index("run_name")
-                more.append(("run_link", [row[place] and run_address(row[place]) for row in answer.rows]))
-            rows = [(*row, *(cells[i] for _, cells in more)) for i, row in enumerate(answer.rows)]
-            return Answer([*columns, *(name for name, _ in more)], rows)
+            columns = answer.columns
+            more = [(columns.index(name), *link) for name, link in links.items() if name in columns]
+            rows = [(*row, *(address(row[place]) for place, _, address in more)) for row in answer.rows]
+            return Answer([*columns, *(name for _, name, _ in more)], rows)
 
         tables = ("fleet_programs", "fleet_recompiled", "fleet_tiles", "fleet_sources", "fleet_reshaped")
         answers = {name: with_links(answer) if name in tables else answer for name, answer in fleet.answers.items()}
@@ -223,11 +220,11 @@ def _most(movers: list[Record]) -> list[Record]:
             -abs(row["delta_bytes"] or row["after_bytes"] or 0),
         ),
     )
-    moved = [row for row in order if row["kind"] not in KINDS[4:]]
-    moved = set(map(id, sorted(moved, key=lambda row: row["age"])[:_MOST_MOVERS]))
-    others = [row for row in order if row["kind"] in KINDS[4:]]
-    others = set(map(id, sorted(others, key=lambda row: row["age"])[:_MOST_OTHERS]))
-    return [row for row in order if id(row) in moved or id(row) in others]
+    shown: set[int] = set()
+    for kinds, most in ((KINDS[:4], _MOST_MOVERS), (KINDS[4:], _MOST_OTHERS)):
+        rows = [row for row in order if row["kind"] in kinds]
+        shown.update(map(id, sorted(rows, key=lambda row: row["age"])[:most]))
+    return [row for row in order if id(row) in shown]
 
 
 def _step(step: Step, movers: Sequence[Record]) -> Record:

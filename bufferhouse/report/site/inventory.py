@@ -244,12 +244,11 @@ def _several(rows: Mapping[tuple, Mapping[int, Point]]) -> dict[tuple, tuple]:
     return first
 
 
-def _moving(point: Point) -> tuple:
-    """Return what of a point is a move when it changes: its bytes; another run or order is none."""
-    return (
-        point.program_id, point.compile_target, point.platform, point.memory_space, point.reserved_bytes,
-        point.occupied_peak_bytes, point.layout_padding_bytes,
-    )  # fmt: skip
+# What of a point is a move when it changes: its bytes; another run or order is none.
+_moving = attrgetter(
+    "program_id", "compile_target", "platform", "memory_space", "reserved_bytes", "occupied_peak_bytes",
+    "layout_padding_bytes",
+)  # fmt: skip
 
 
 def read_runs(con: duckdb.DuckDBPyConnection) -> list[Record]:

@@ -44,6 +44,9 @@ _EDITED = ("program_edits", "program_edited_allocations", "program_edited_map")
 _SAVINGS, _MAPPED = 8, 1  # edits in the ranking, and those with a map
 _EMPTY = Answer([], [])
 _CAPACITY = ("run_id", "device_kind", "capacity_bytes", "capacity_source")
+_OF_THE_POINT = (
+    "platform", "track", "device_kind", "compile_target", "program_id", "program_name", "dump_id",
+)  # fmt: skip
 _SAID = ("run_name", "compiler", "compiler_version", "track", "git_revision", *_CAPACITY[1:])  # of a run, in a page
 
 
@@ -191,13 +194,7 @@ def _dump(one: Compiled, run: Record, place: tuple[str, int]) -> Record:
     return {
         "run_id": point.run_id,
         **facts,
-        "platform": point.platform,
-        "track": point.track,
-        "device_kind": point.device_kind,
-        "compile_target": point.compile_target,
-        "program_id": point.program_id,
-        "program_name": point.program_name,
-        "dump_id": point.dump_id,
+        **{name: getattr(point, name) for name in _OF_THE_POINT},
         "relative_path": place[0],
         "text_bytes": place[1],
         "variant_count": point.variant_count,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
+from operator import attrgetter
 
 import duckdb
 
@@ -39,8 +40,9 @@ _RUNS = [
 ]
 _TOLD = (
     "program_id", "program_name", "compile_target", "platform", "memory_space", "reserved_bytes",
-    "occupied_peak_bytes", "layout_padding_bytes", "program_link",
+    "occupied_peak_bytes", "layout_padding_bytes",
 )  # fmt: skip
+_told_of = attrgetter(*_TOLD)
 
 
 class Runs:
@@ -74,13 +76,8 @@ class Runs:
         of_run = {"run_facts": linked.pop("run_facts"), "run_before": empty, "run_reshaped": empty, **linked}
         frame = Frame(address, "Runs", self._shared, [("Runs", LIST)])
         text = run_page(Run("", datetime.now(UTC), None, of_run), frame, self._links(run))
-        told = [
-            (*point.compiled[1:2], point.program_name, point.compile_target, point.platform, point.memory_space,
-             point.reserved_bytes, point.occupied_peak_bytes, point.layout_padding_bytes,
-             self._inventory.page_of[point.compiled])
-            for point in points
-        ]  # fmt: skip
-        named = {"name": run["run_name"], "link": address, "columns": _TOLD, "rows": told}
+        told = [(*_told_of(point), self._inventory.page_of[point.compiled]) for point in points]
+        named = {"name": run["run_name"], "link": address, "columns": (*_TOLD, "program_link"), "rows": told}
         files = figures(address, {}, {name: answer for name, answer in of_run.items() if answer.columns})
         return Made(address, text, {**files, **script(address, slug(run["run_name"]), named)})
 

@@ -175,9 +175,8 @@ class Triage:
 
     def _page(self, one: Upgrade, movers: list[Record]) -> Made:
         frame = Frame(one.address, "Triage", self._shared, [("Triage", LIST)])
-        shown = [
-            column for column in _COLUMNS if column.name not in ("why", "change_said") or _has(movers, column.name)
-        ]
+        empty = [name for name in ("why", "change_said") if not any(row[name] for row in movers)]
+        shown = [column for column in _COLUMNS if column.name not in empty]
         answers = {"triage_movers": Answer.of(movers)}
         text = page(
             "site_triage.html",
@@ -205,10 +204,6 @@ def _covers(entry: Accepted, row: Record) -> bool:
     return (
         entry.program in names and entry.memory_space == row["memory_space"] and row["after_bytes"] <= entry.up_to_bytes
     )
-
-
-def _has(records: Sequence[Mapping], name: str) -> bool:
-    return any(record[name] for record in records)
 
 
 def _summary(one: Upgrade, movers: Sequence[Record]) -> Record:
