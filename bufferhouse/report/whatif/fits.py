@@ -14,7 +14,7 @@ from bufferhouse.report.whatif.text import capacity_said
 from bufferhouse.warehouse.open import Place
 from bufferhouse.warehouse.run_names import find
 from bufferhouse.whatif.chips import chip_of
-from bufferhouse.whatif.series import Fitting, Piece, Series, fitting, read_series
+from bufferhouse.whatif.series import Fitting, Series, fitting, read_series
 
 _POINTS = [
     Column("number", "N", "count"),
@@ -101,17 +101,14 @@ def _rows(series: Series, asked: Asked) -> list[Record]:
         if piece is None:
             rows.append(_row(number, None, capacity, "not between measured points", None))
         else:
-            rows.append(_row(number, piece.at(number), capacity, _how(piece), None))
+            how = "interpolated, and the schedule changes" if piece.has_other_schedule else "interpolated"
+            rows.append(_row(number, piece.at(number), capacity, how, None))
     return sorted(rows, key=lambda row: row["number"])
 
 
 def _row(number: int, size: int | None, capacity: int, how: str, run: str | None) -> Record:
     room = None if size is None else capacity - size
     return {"number": number, "reserved_bytes": size, "room_bytes": room, "how": how, "run": run}
-
-
-def _how(piece: Piece) -> str:
-    return "interpolated, and the schedule changes" if piece.has_other_schedule else "interpolated"
 
 
 def _lines(series: Series, found: Fitting, said: Callable[[int], str]) -> list[str]:

@@ -80,7 +80,7 @@ def savings_text(savings: Savings, form: str, *, exact: bool = False) -> str:
             {**about(subject, savings.outcome()), "edits": worths, "groups": groups, "after_edit": _edit_word(best)}
         )
     lines = [
-        f"The peak is {_said(ranking.peak_bytes, exact)} at position {ranking.position:,}."
+        f"The peak is {(exact_bytes if exact else human_bytes)(ranking.peak_bytes)} at position {ranking.position:,}."
         if ranking.position is not None else "No value is alive at any moment.",
         "Worth is by how much the occupied peak falls with one edit alone: the next moment caps it. Edits do not add "
         "up; whatif computes several together.",
@@ -253,7 +253,3 @@ def _some(title: str, columns: Sequence[Column], records: Sequence[Record]) -> S
     count, has = (f"the {MOST} best", "them") if len(records) == MOST else (len(records), "all")
     more = f"The first {SHOWN} of {count}; --format json has {has}."
     return Section(title, [more] if len(records) > SHOWN else (), columns, records[:SHOWN])
-
-
-def _said(size: int, exact: bool) -> str:
-    return exact_bytes(size) if exact else human_bytes(size)
