@@ -29,6 +29,7 @@ SHOWN_REJECTS = 10
 SHOWN_WASTE = 20  # layouts, source lines and functions
 PROGRAMS = 2_000  # series in the table of programs by size
 _ID_DIGITS = 6
+_COUNTS = ("series_count", "program_count", "target_count", "moved_count", "unchanged_count", "single_run_count")
 _RUNS = ("before_run_id", "before_run_name", "after_run_id", "after_run_name")
 # Asked once, for statements that read them; the series take most of the time.
 KEPT = ("fleet_series_runs", "fleet_series", "recompiled_folders")
@@ -153,12 +154,7 @@ def _spaces(answers: dict[str, Answer]) -> list[Space]:
                 runs=[run for run in runs if run["run_id"] in run_ids],
                 series=_series(trend.get(key, []), causes),
                 padding=_labelled(padding.get(key, [])),
-                series_count=record["series_count"],
-                program_count=record["program_count"],
-                target_count=record["target_count"],
-                moved_count=record["moved_count"],
-                unchanged_count=record["unchanged_count"],
-                single_run_count=record["single_run_count"],
+                **{name: record[name] for name in _COUNTS},
                 reshaped_count=sum(
                     row["status"] == RESHAPED and _key(row) == key for row in answers["fleet_reshaped"].records
                 ),
@@ -224,8 +220,9 @@ def _movers(con: duckdb.DuckDBPyConnection, shown: int) -> Answer:
     return Answer(
         [*movers.columns, "main_cause", "main_cause_bytes", "main_cause_label"],
         [
-            (*row, *_columns(causes.get((pairs.get(place), mover["memory_space"]))))
+            (*row, former(cause) if cause else None, size, cause)
             for place, (row, mover) in enumerate(zip(movers.rows, movers.records, strict=True))
+            for cause, size in [causes.get((pairs.get(place), mover["memory_space"])) or (None, None)]
         ],
     )
 
@@ -234,20 +231,11 @@ def _reshaped(con: duckdb.DuckDBPyConnection) -> Answer:
     """Return the reshaped and renamed programs of the newest runs, each compared with the run before it."""
     return Answer.of(
         [
-            {
-                "track": runs["track"],
-                "device_kind": runs["device_kind"],
-                **{name: runs[name] for name in _RUNS},
-                **record,
-            }
+            {**{name: runs[name] for name in ("track", "device_kind", *_RUNS)}, **record}
             for runs in ask(con, "newest_runs").records
             for record in joined_records(con, runs["before_run_id"], runs["after_run_id"])
         ]
     )
-
-
-def _columns(found: tuple[str, int] | None) -> tuple[str | None, int | None, str | None]:
-    return (former(found[0]), found[1], found[0]) if found else (None, None, None)
 
 
 def _pair(mover: Record) -> Pair:

@@ -1,6 +1,5 @@
 """Tables of the fleet report over all programs: what wastes memory, what is compiled again, what figures cover."""
 
-from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.joined import joined_section
 from bufferhouse.report.fleet.data import SHOWN_WASTE, Fleet
 from bufferhouse.report.text.columns import Column
@@ -69,31 +68,21 @@ _AT_PEAK = (
 
 def fleet_tables(fleet: Fleet) -> list[Section]:
     """Return the tables that have a row."""
-    tables = (
-        ("Padding by tiles", _AT_PEAK, _TILES, "fleet_tiles", "wasteful_layouts"),
-        ("Padding and slack by operation and source line", _AT_PEAK, _SOURCES, "fleet_sources", "padding_by_line"),
-        (
-            "Compiled more than once",
-            "Functions with several dumps in one folder of a run: recompiled with the same entry signature, or with "
-            "others.",
-            _RECOMPILED,
-            "fleet_recompiled",
-            None,
-        ),
-    )
     if not fleet.runs:
         return []
+    again = (
+        "Functions with several dumps in one folder of a run: recompiled with the same entry signature, or with others."
+    )
     return [
         *_programs(fleet),
-        *(
-            Section(
-                title, _said(line, fleet.answers[name].records, question), columns, fleet.answers[name].records, name
-            )
-            for title, line, columns, name, question in tables
-            if fleet.answers[name].records
+        *_waste(fleet, "fleet_tiles", "Padding by tiles", _AT_PEAK, _TILES, "wasteful_layouts"),
+        *_waste(
+            fleet, "fleet_sources", "Padding and slack by operation and source line", _AT_PEAK, _SOURCES,
+            "padding_by_line",
         ),
+        *_waste(fleet, "fleet_recompiled", "Compiled more than once", again, _RECOMPILED),
         *filter(None, [coverage_section(fleet)]),
-    ]
+    ]  # fmt: skip
 
 
 def coverage_section(fleet: Fleet) -> Section | None:
@@ -131,9 +120,13 @@ def _programs(fleet: Fleet) -> list[Section]:
     return [Section("Programs by size", lines, _PROGRAMS, records, name, name, shown=SHOWN_WASTE)] if records else []
 
 
-def _said(line: str, records: list[Record], question: str | None) -> list[str]:
-    """Return what is said of a table; of one that ends at a limit, where there are more rows."""
-    if len(records) < SHOWN_WASTE:
-        return [line]
-    more = f" bufferhouse query --ask {question} looks at all runs, one memory space at a time." if question else ""
-    return [line, f"Only the first {SHOWN_WASTE} rows are in this report.{more}"]
+def _waste(
+    fleet: Fleet, name: str, title: str, line: str, columns: list[Column], question: str | None = None
+) -> list[Section]:
+    """Return the table of an answer, if it has a row; one that ends at a limit says where there are more rows."""
+    records = fleet.answers[name].records
+    lines = [line]
+    if len(records) >= SHOWN_WASTE:
+        more = f" bufferhouse query --ask {question} looks at all runs, one memory space at a time." if question else ""
+        lines.append(f"Only the first {SHOWN_WASTE} rows are in this report.{more}")
+    return [Section(title, lines, columns, records, name)] if records else []
