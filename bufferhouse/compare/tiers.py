@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from bufferhouse.compare.values import Value
@@ -66,10 +67,6 @@ class Tier(NamedTuple):
     is_reshaped: bool = False
 
 
-def _parameter(value: Value) -> Hashable | None:
-    return value.parameter
-
-
 def _op_name_and_shape(value: Value) -> Hashable | None:
     if not value.op_name or value.parameter:
         return None
@@ -99,22 +96,18 @@ def _op_name_and_opcode(value: Value) -> Hashable | None:
     return value.op_name and normalised(value.op_name), value.opcode, value.shape_index
 
 
-def _shape(value: Value) -> Hashable | None:
-    return without_layout(value.shape_text)
-
-
 SUBSTITUTED = "substituted"
 
 # Never the op_name alone: one operation of a framework becomes many instructions, and pairs of them would be invented.
 # Never bytes alone: sizes repeat by the dozen.
 TIERS = (
-    Tier("parameter", _parameter),
+    Tier("parameter", attrgetter("parameter")),
     Tier("op_name and shape", _op_name_and_shape),
     Tier("opcode, shape and order", _opcode_and_shape),
     Tier("phase, primitive and shape", _phase_and_primitive),
     Tier("opcode, primitive and dimensions", _opcode_and_dimensions),
     Tier("op_name and opcode, the only other shape", _op_name_and_opcode, is_reshaped=True),
-    Tier(SUBSTITUTED, _shape),
+    Tier(SUBSTITUTED, lambda value: without_layout(value.shape_text)),
 )
 # Between two signatures of a function values of one key match if they differ in shape as the signatures do: surer than
 # the tiers that leave the op_name out.
