@@ -125,6 +125,5 @@ def _is_mover(row: Record) -> bool:
 
 def _stable(runs: Answer) -> Answer:
     """Return the runs without when they were loaded, which says nothing about the comparison."""
-    left_out = [runs.columns.index(name) for name in ("loaded_at", "run_order")]
-    keep = [place for place in range(len(runs.columns)) if place not in left_out]
-    return Answer([runs.columns[place] for place in keep], [tuple(row[place] for place in keep) for row in runs.rows])
+    left_out = ("loaded_at", "run_order")
+    return Answer.of([{name: row[name] for name in row if name not in left_out} for row in runs.records])

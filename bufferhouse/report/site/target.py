@@ -49,8 +49,12 @@ class Folder:
         except OSError as error:
             raise unwritable(f"the site cannot be written to {self.path}", error) from None
         try:
-            if not _is_locked(folder):
-                raise UsageError(f"{self.path}: another build is writing this site; try again when it has ended")
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(
+                    f"{self.path}: another build is writing this site; try again when it has ended"
+                ) from None
             yield
         finally:
             os.close(folder)
@@ -122,7 +126,7 @@ class Bucket:
 
         store = Store(self.url)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            for done in [pool.submit(store.put, name, data, _kind(name)) for name, data in files]:
+            for done in [pool.submit(store.put, name, data, KINDS[name.rpartition(".")[2]]) for name, data in files]:
                 done.result()
 
     def tidy(self) -> None:
@@ -139,14 +143,6 @@ class Bucket:
 Target = Folder | Bucket
 
 
-def _is_locked(folder: int) -> bool:
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 def target_of(word: str) -> Target:
     """Return the target that a word names: an s3:// URL, or a folder.
 
@@ -161,7 +157,3 @@ def target_of(word: str) -> Target:
     if path.exists() and not path.is_dir():
         raise UsageError(f"the site: expected a folder, found a file at {path}")
     return Folder(path)
-
-
-def _kind(name: str) -> str:
-    return KINDS[name.rpartition(".")[2]]
