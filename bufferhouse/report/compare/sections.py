@@ -47,18 +47,11 @@ _CHANGED = [
     Column("temp_change_bytes", "temporaries change", "change", rank=5),
     Column("reason", "reason", rank=4),
 ]
-_BEFORE = [
-    _PROGRAM,
-    Column("before_reserved_bytes", "reserved", "bytes"),
-    Column("before_occupied_peak_bytes", "occupied peak", "bytes"),
-    Column("before_layout_padding_bytes", "layout padding", "bytes"),
-]
-_AFTER = [
-    _PROGRAM,
-    Column("after_reserved_bytes", "reserved", "bytes"),
-    Column("after_occupied_peak_bytes", "occupied peak", "bytes"),
-    Column("after_layout_padding_bytes", "layout padding", "bytes"),
-]
+_SIZES = ("reserved", "occupied_peak", "layout_padding")
+_BEFORE, _AFTER = (
+    [_PROGRAM, *(Column(f"{side}_{size}_bytes", size.replace("_", " "), "bytes") for size in _SIZES)]
+    for side in ("before", "after")
+)
 _NOT_COMPARED = [
     _PROGRAM,
     Column("reason", "why", limit=100),
@@ -99,7 +92,6 @@ _CAUSES = [
     Column("tier", "matched by", rank=3),
 ]
 _ROLLUP = [
-    Column("group_label", "", limit=80),
     Column("delta_bytes", "change", "change"),
     Column("risen_bytes", "growth", "change", rank=1),
     Column("fallen_bytes", "decrease", "change", rank=1),
@@ -332,18 +324,9 @@ def cause_section(row: Record, causes: Sequence[Record], *, exact: bool = False)
     causes = [one for one in causes if all(one[name] == value for name, value in where.items())]
     space = space_title(row["platform"], row["memory_space"])
     heading = f"Why {printable(row['program_label'], 80)} changed in {space}"
-    name = f"causes-{place_key(row)}"
     shown = [column for column in _CAUSES if any(one[column.name] is not None for one in causes)]
-    return Section(
-        heading,
-        _lines(row, exact_bytes if exact else human_bytes),
-        shown,
-        causes,
-        name,
-        "compare_causes",
-        where,
-        _SHOWN_CAUSES,
-    )
+    lines, name = _lines(row, exact_bytes if exact else human_bytes), f"causes-{place_key(row)}"
+    return Section(heading, lines, shown, causes, name, "compare_causes", where, _SHOWN_CAUSES)
 
 
 def place_key(row: Record) -> str:
@@ -381,7 +364,7 @@ def rollup_section(comparison: Comparison, by: Sequence[str]) -> list[Section]:
         Section(
             f"All changes by {key.replace('_', ' ')}",
             [],
-            [Column("group_label", key.replace("_", " "), limit=80), *_ROLLUP[1:]],
+            [Column("group_label", key.replace("_", " "), limit=80), *_ROLLUP],
             rolled_up(comparison.rows, key),
             f"by-{key}",
             shown=_SHOWN_CAUSES,

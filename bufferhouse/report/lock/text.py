@@ -29,22 +29,15 @@ _SHOWN_CAUSES = 8
 _PROGRAM = Column("program_label", "program", link="program_link")
 _ON = Column("after_compile_target", "chip", rank=2)
 _SPACE = Column("memory_space", "memory space", "count", rank=1)
-_UNKNOWN = [_PROGRAM, _ON, _SPACE, Column("after_bytes", "takes", "bytes")]
-_UNDONATED = [_PROGRAM, _ON, _SPACE, Column("lost_bytes", "not donated", "bytes")]
+_PLACE = [_PROGRAM, _ON, _SPACE]
+_UNKNOWN = [*_PLACE, Column("after_bytes", "takes", "bytes")]
+_UNDONATED = [*_PLACE, Column("lost_bytes", "not donated", "bytes")]
 _UNJUDGED = [
-    _PROGRAM,
-    _ON,
-    _SPACE,
+    *_PLACE,
     Column("before_reserved_bytes", "reserved in the lock", "bytes", rank=3),
     Column("after_reserved_bytes", "reserved now", "bytes", rank=3),
 ]
-_BOTH = [
-    _PROGRAM,
-    _ON,
-    _SPACE,
-    Column("before_bytes", "in the lock", "bytes"),
-    Column("after_bytes", "now", "bytes"),
-]
+_BOTH = [*_PLACE, Column("before_bytes", "in the lock", "bytes"), Column("after_bytes", "now", "bytes")]
 _JOINED = [
     *_BOTH,
     Column("status", "it is", rank=2),
