@@ -3,15 +3,27 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
 
 import duckdb
 
 from bufferhouse.errors import UsageError, did_you_mean
-from bufferhouse.query.statements import ask
+from bufferhouse.query.statements import Answer, ask
 from bufferhouse.report.nothing import nothing_of
 from bufferhouse.report.text.figures import printable
 from bufferhouse.warehouse.open import Place, reading
 from bufferhouse.warehouse.run_names import find
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers that a report shows, by the names of their statements; what was asked and when, and what to note."""
+
+    warehouse: str
+    asked_at: datetime
+    note: str | None
+    answers: dict[str, Answer]
 
 
 @contextmanager

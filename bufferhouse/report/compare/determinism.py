@@ -1,7 +1,6 @@
 """Programs for which the same compiler with the same flags gave different bytes: read, and written as text."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import duckdb
@@ -9,8 +8,8 @@ import duckdb
 from bufferhouse.compare.flags import effective_options
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import counted
-from bufferhouse.query.statements import Answer, Record, ask
-from bufferhouse.report.opening import opened
+from bufferhouse.query.statements import Record, ask
+from bufferhouse.report.opening import Answers, opened
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, json_text
@@ -36,18 +35,8 @@ _COLUMNS = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Determinism:
-    """The programs that differ, and how many could be judged: the answers of `determinism` and `determinism_runs`."""
-
-    warehouse: str
-    asked_at: datetime
-    note: str | None
-    answers: dict[str, Answer]
-
-
-def read_determinism(path: Place | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Determinism:
-    """Ask which programs differ, and how many can be judged.
+def read_determinism(path: Place | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Answers:
+    """Ask which programs differ (`determinism`), and how many could be judged (`determinism_runs`).
 
     Raises:
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
@@ -59,7 +48,7 @@ def read_determinism(path: Place | None, *, sources: Sequence[str] = (), wait: f
         kinds = {"run_id": pl.Int64, "dump_id": pl.Int64, "effective_flags": pl.String}
         with registered(con, "determinism_flags", pl.DataFrame(told, schema=kinds, orient="row")):
             answers = {statement: ask(con, statement) for statement in ("determinism", "determinism_runs")}
-    return Determinism(name, datetime.now(UTC), note, answers)
+    return Answers(name, datetime.now(UTC), note, answers)
 
 
 def _told(con: duckdb.DuckDBPyConnection) -> list[tuple[int, int | None, str | None]]:
@@ -75,7 +64,7 @@ def _told(con: duckdb.DuckDBPyConnection) -> list[tuple[int, int | None, str | N
     return found + [(*place, by_files[tuple(keys)]) for place, keys in sets.items()]
 
 
-def determinism_text(found: Determinism, form: str, *, exact: bool = False) -> str:
+def determinism_text(found: Answers, form: str, *, exact: bool = False) -> str:
     """Return the report in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
     if form == "json":
         return json_text({"warehouse": found.warehouse, "asked_at": found.asked_at}, found.answers)

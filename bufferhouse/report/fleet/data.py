@@ -18,7 +18,7 @@ from bufferhouse.compare.sizes import SizesOfDumps
 from bufferhouse.query.statements import Answer, Record, ask, keep
 from bufferhouse.report.compare.joined import joined_records
 from bufferhouse.report.compare.records import main_cause
-from bufferhouse.report.opening import opened
+from bufferhouse.report.opening import Answers, opened
 from bufferhouse.report.text.figures import printable
 from bufferhouse.warehouse.open import Place
 
@@ -82,13 +82,9 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
-class Fleet:
+class Fleet(Answers):
     """All answers by the name of their statement, and the tables made of them."""
 
-    warehouse: str
-    asked_at: datetime
-    note: str | None
-    answers: dict[str, Answer]
     spaces: list[Space]
 
     @property

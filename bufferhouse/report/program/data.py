@@ -13,7 +13,7 @@ from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.hints import REJECTS
 from bufferhouse.query.statements import Answer, Record, ask, ask_each
 from bufferhouse.report.nothing import NothingToShow, held_by, nothing_of
-from bufferhouse.report.opening import find_run, opened
+from bufferhouse.report.opening import Answers, find_run, opened
 from bufferhouse.report.program.savings import MAPPED, savings_of
 from bufferhouse.report.text.figures import printable
 from bufferhouse.report.text.screen import shortened
@@ -67,14 +67,10 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class Program(Answers):
     """All answers by the name of their statement, the dump they are about, and its memory spaces."""
 
-    warehouse: str
-    asked_at: datetime
-    note: str | None
     dump: Record
-    answers: dict[str, Answer]
     spaces: list[Space]
 
     @property
@@ -157,7 +153,7 @@ def read_program(
     answers = {"program_dumps": dumps, **asked, "program_trend": trend}
     answers["program_warnings"] = answers.pop("program_warnings")  # in the order of earlier releases
     answers |= {"program_capacity": capacity, **savings, "program_donations": donations, **lives}
-    return Program(name, datetime.now(UTC), note, dump, answers, spaces_of(answers))
+    return Program(name, datetime.now(UTC), note, answers, dump, spaces_of(answers))
 
 
 def asked_of(

@@ -8,7 +8,7 @@ import duckdb
 
 from bufferhouse.query.statements import Answer, Record, ask, ask_each, keep
 from bufferhouse.report.compare.joined import joined_records
-from bufferhouse.report.opening import find_run, opened
+from bufferhouse.report.opening import Answers, find_run, opened
 from bufferhouse.warehouse.open import Place
 
 CONSTANTS = 1_000  # of all programs together
@@ -18,13 +18,8 @@ REJECTS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Run(Answers):
     """All answers about a run by the name of their statement."""
-
-    warehouse: str
-    asked_at: datetime
-    note: str | None
-    answers: dict[str, Answer]
 
     @property
     def facts(self) -> Record:

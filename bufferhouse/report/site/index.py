@@ -1,6 +1,7 @@
 """The index of a site: what moved lately, what is stale, what was refused, what the figures cover; and the search."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import duckdb
@@ -193,7 +194,7 @@ class Index:
 
         tables = ("fleet_programs", "fleet_recompiled", "fleet_tiles", "fleet_sources", "fleet_reshaped")
         answers = {name: with_links(answer) if name in tables else answer for name, answer in fleet.answers.items()}
-        return Fleet(fleet.warehouse, fleet.asked_at, fleet.note, answers, fleet.spaces)
+        return replace(fleet, answers=answers)
 
 
 def _address(name: str | None) -> str | None:

@@ -109,7 +109,7 @@ class Programs:
         dump = _dump(one, run, place)
         empty = {"program_dumps": _EMPTY, "program_trend": _EMPTY}
         asked_at = datetime.now(UTC)  # which no page of a site says
-        text = self._text(one, Program("", asked_at, None, dump, answers | empty, spaces_of(_cut(answers) | empty)))
+        text = self._text(one, Program("", asked_at, None, answers | empty, dump, spaces_of(_cut(answers) | empty)))
         return Made(one.address, text, figures(one.address, {"dump": dump}, answers))
 
     def _text(self, one: Compiled, program: Program) -> str:
