@@ -12,7 +12,7 @@ from pydantic import Field
 from bufferhouse.errors import UsageError
 from bufferhouse.report.fleet.data import Fleet, read_fleet
 from bufferhouse.report.flow_summary import figures
-from bufferhouse.report.site.built import Built
+from bufferhouse.report.site.manifest import Built
 from bufferhouse.report.site.site import build_site
 from bufferhouse.report.site.target import target_of
 from bufferhouse.report.writing import deliver, link_to

@@ -14,7 +14,7 @@ from bufferhouse.commands.progress import progress_of
 from bufferhouse.errors import UsageError, counted
 
 if TYPE_CHECKING:
-    from bufferhouse.report.site.built import Built
+    from bufferhouse.report.site.manifest import Built
     from bufferhouse.warehouse import Address
 
 ForceOption = Annotated[bool, typer.Option("--force", help="Make every page anew, also those that show the same.")]

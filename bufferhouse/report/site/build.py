@@ -12,8 +12,7 @@ from typing import Protocol
 
 from bufferhouse.report.html.frame import Shared, root_of
 from bufferhouse.report.html.page import waiting_page
-from bufferhouse.report.site.built import Built, Progress
-from bufferhouse.report.site.manifest import NAME, Manifest, digest
+from bufferhouse.report.site.manifest import NAME, Built, Manifest, Progress, digest
 from bufferhouse.report.site.target import Target
 
 INDEX = "index.html"

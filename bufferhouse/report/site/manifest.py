@@ -1,8 +1,11 @@
-"""What a site is made of: the fingerprint of what each page shows, kept in the site itself."""
+"""What a site is made of: the fingerprint of what each page shows, kept in the site itself; and what a build did.
+
+It is known without what makes pages, which takes half a second to import.
+"""
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -14,6 +17,19 @@ NAME = "manifest.json"
 _FORMAT = 1
 _DIGITS = 16  # of a fingerprint
 GONE = "gone"  # the fingerprint of a page about what is no longer in the warehouse
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class Built:
+    """What a build did."""
+
+    page_count: int = 0
+    written_count: int = 0
+    file_count: int = 0
+    written_bytes: int = 0
+    is_new: bool = True
 
 
 @dataclass

@@ -10,9 +10,8 @@ import duckdb
 from bufferhouse.config.load import Config
 from bufferhouse.errors import UsageError
 from bufferhouse.query.statements import ask
-from bufferhouse.report.site.built import Built, Progress
 from bufferhouse.report.site.inventory import Inventory, read_runs
-from bufferhouse.report.site.manifest import NAME, Manifest, code, fingerprint
+from bufferhouse.report.site.manifest import NAME, Built, Manifest, Progress, code, fingerprint
 from bufferhouse.report.site.target import Target
 from bufferhouse.warehouse.open import Place, reading
 
