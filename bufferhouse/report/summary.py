@@ -24,11 +24,12 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
 
 
 def _lines(summary: Summary, plan: bool) -> list[str]:
+    unreadable = [f"unreadable: {line}" for line in summary.unreadable]
     if summary.endings is not None:
-        return [_nothing(summary), *(f"unreadable: {line}" for line in summary.unreadable)]
+        return [_nothing(summary), *unreadable]
     again = [] if summary.reparsed is None else [f"{counted(summary.reparsed, 'dump')} parsed again"]
     if again and not summary.seen:
-        return [*again, *(f"unreadable: {line}" for line in summary.unreadable)]
+        return [*again, *unreadable]
     runs = summary.runs if len(summary.runs) <= 12 else [*summary.runs[:11], f"… {len(summary.runs) - 11} more"]
     result = [
         *again,
@@ -67,13 +68,11 @@ def _lines(summary: Summary, plan: bool) -> list[str]:
             f"retention removed, {_first_of(list(summary.pruned))}; to load one again, name its files: "
             "bufferhouse ingest SOURCE"
         )
-    for line in summary.reject_lines[:_SHOWN_REJECTS]:
-        result.append(f"rejected: {line}")
+    result += [f"rejected: {line}" for line in summary.reject_lines[:_SHOWN_REJECTS]]
     if len(summary.reject_lines) > _SHOWN_REJECTS:
         result.append(f"… and {counted(len(summary.reject_lines) - _SHOWN_REJECTS, 'more reject')}, in raw.rejects")
-    result += [f"unreadable: {line}" for line in summary.unreadable]
-    for line in summary.head_faults[:_SHOWN_REJECTS]:
-        result.append(f"warning: {line}")
+    result += unreadable
+    result += [f"warning: {line}" for line in summary.head_faults[:_SHOWN_REJECTS]]
     if len(summary.head_faults) > _SHOWN_REJECTS:
         result.append(f"… and {len(summary.head_faults) - _SHOWN_REJECTS} more, in marts.warnings")
     result += [f"warning: {line}" for line in summary.log_notes]
@@ -94,11 +93,9 @@ def _lines(summary: Summary, plan: bool) -> list[str]:
         result.append(_unread_keys(summary.unread_keys))
     if summary.undescribed:
         result.append(_undescribed(summary.undescribed))
-    for name, count in summary.warnings.items():
-        if name in (UNREADABLE, INCOMPLETE):
-            continue  # listed file by file above
-        result.append(f"warning: check {name} found {counted(count, 'offender')}")
-    return result
+    warnings = {name: count for name, count in summary.warnings.items() if name not in (UNREADABLE, INCOMPLETE)}
+    # Those left out are listed file by file above.
+    return result + [f"warning: check {name} found {counted(count, 'offender')}" for name, count in warnings.items()]
 
 
 def _word(name: str) -> str:

@@ -132,16 +132,9 @@ def balance_rows(space: Space) -> tuple[list[str], list[BalanceRow]]:
     columns = ["size_bytes", *(f"{part}_bytes" for part in PARTS)]
     rows = [(row["kind"], row["allocation_count"], [row[column] for column in columns]) for row in space.balance]
     inside = [row for row in rows if row[0] != "thread-local"]
-    total = (
-        "reserved",
-        sum(count for _, count, _ in inside),
-        list(map(_sum, zip(*(r[2] for r in inside), strict=True))),
-    )
+    sums = [None if None in counts else sum(counts) for counts in zip(*(row[2] for row in inside), strict=True)]
+    total = ("reserved", sum(count for _, count, _ in inside), sums)
     return headings, [*inside, *([total] if inside else []), *(row for row in rows if row[0] == "thread-local")]
-
-
-def _sum(counts: tuple[int | None, ...]) -> int | None:
-    return None if None in counts else sum(counts)
 
 
 def program_text(program: Program, form: str, *, exact: bool = False) -> str:
