@@ -104,7 +104,7 @@ class Inventory:
     def read(cls, con: duckdb.DuckDBPyConnection, kept: Iterable[str] = ()) -> "Inventory":
         """Ask for all of it: two statements, however many pages there are."""
         points = [Point._make(row) for row in ask(con, "site_series").rows]
-        return cls(read_runs(con), points, kept)
+        return cls(ask(con, "site_runs").records, points, kept)
 
     @cached_property
     def tracks(self) -> dict[tuple, list[Record]]:
@@ -249,8 +249,3 @@ _moving = attrgetter(
     "program_id", "compile_target", "platform", "memory_space", "reserved_bytes", "occupied_peak_bytes",
     "layout_padding_bytes",
 )  # fmt: skip
-
-
-def read_runs(con: duckdb.DuckDBPyConnection) -> list[Record]:
-    """Return the records of `site_runs`, in the order of the runs."""
-    return ask(con, "site_runs").records

@@ -10,7 +10,7 @@ import duckdb
 from bufferhouse.config.load import Config
 from bufferhouse.errors import UsageError
 from bufferhouse.query.statements import ask
-from bufferhouse.report.site.inventory import Inventory, read_runs
+from bufferhouse.report.site.inventory import Inventory
 from bufferhouse.report.site.manifest import NAME, Built, Manifest, Progress, code, fingerprint
 from bufferhouse.report.site.target import Target
 from bufferhouse.warehouse.open import Place, reading
@@ -101,7 +101,7 @@ def build_from(
             )
         if is_forced:
             manifest.pages, manifest.inputs = dict.fromkeys(manifest.pages, ("", "")), ""
-        inputs = fingerprint(code(), wishes, read_runs(con))
+        inputs = fingerprint(code(), wishes, ask(con, "site_runs").records)
         if manifest.inputs == inputs:
             return Built(page_count=len(manifest.pages), is_new=False)
         # Who has nothing to make need not import what makes charts.
