@@ -24,6 +24,8 @@ CPU, GPU, TPU = "cpu_after_optimizations", "gpu_after_optimizations", "after_opt
         # A name that would be too long is left out, and was not there at all before 2021-06.
         ("module_0007.cpu_after_optimizations", FileName(7, None, CPU, "cpu")),
         ("module_0007.after_optimizations", FileName(7, None, TPU)),
+        ("module_1345.cl_985445144.after_optimizations", FileName(1345, None, TPU, "tpu", "985445144")),
+        ("module_1345.cl_5.cl_985445144.after_optimizations", FileName(1345, "cl_5", TPU, "tpu", "985445144")),
         (
             "1700000000123456.module_0001.jit_f.cpu_after_optimizations",
             FileName(1, "jit_f", CPU, "cpu", None, datetime(2023, 11, 14, 22, 13, 20, 123456, UTC)),
