@@ -1,14 +1,19 @@
 -- Whether the temporary arena of memory space 0 holds a value that is really stored there. Not a tuple table, nor a
 -- single element that a TPU computes in its scalar unit and keeps in a register: what libtpu says of its temporaries
 -- hangs on that, and a dump does not show it. The opcodes are a heuristic: of single elements those of add, clamp,
--- compare, convert, copy, parameter and while were seen to be kept so, those of fusion and reduce not.
+-- compare, convert, copy, parameter and while were seen to be kept so, those of fusion and reduce not. Whether one is
+-- still in memory when the code was generated is less sure: of single elements of any opcode, and of what runs beside
+-- the rest (calls on a SparseCore, collectives fused with computations), some were seen to be gone by then.
 -- grain: dump_id
 -- materialized: incremental by dump_id
 WITH arenas AS (
     SELECT
         v.dump_id,
+        v.is_tuple,
         s.is_single_element,
         s.dimension_count = 0 AS is_scalar,
+        t.opcode IN ('call-start', 'call-update', 'call-done') OR STARTS_WITH(i.instruction_name, 'async-collective-')
+            AS is_beside,
         t.opcode IN (
             'add', 'and', 'bitcast', 'bitcast-convert', 'clamp', 'compare', 'conditional', 'constant', 'convert',
             'copy', 'divide', 'get-tuple-element', 'maximum', 'minimum', 'multiply', 'negate', 'not', 'or',
@@ -20,21 +25,23 @@ WITH arenas AS (
     INNER JOIN staging.shapes AS s ON v.shape_id = s.shape_id
     LEFT JOIN staging.instruction_results AS t
         ON v.dump_id = t.dump_id AND v.instruction_text_id = t.instruction_text_id
-    WHERE a.kind = 'temp' AND a.memory_space = 0 AND NOT v.is_tuple
+    LEFT JOIN staging.instructions AS i ON v.dump_id = i.dump_id AND v.instruction_id = i.instruction_id
+    WHERE a.kind = 'temp' AND a.memory_space = 0
 )
 
 SELECT
     dump_id,  -- The dump; one without a row has no such value.
     CASE
-        WHEN BOOL_OR(NOT (is_single_element AND is_scalar_work)) THEN TRUE
-        WHEN COUNT(*) = COUNT(is_scalar_work) THEN FALSE
+        WHEN BOOL_OR(NOT is_tuple AND NOT (is_single_element AND is_scalar_work)) THEN TRUE
+        WHEN COUNT(*) = COUNT(is_tuple OR is_scalar_work) THEN FALSE
     END AS has_stored_element,  -- Whether one is stored, a single element taken for a scalar; null if unknown.
     CASE
-        WHEN BOOL_OR(NOT (is_scalar AND is_scalar_work)) THEN TRUE
-        WHEN COUNT(*) = COUNT(is_scalar_work) THEN FALSE
+        WHEN BOOL_OR(NOT is_tuple AND NOT (is_scalar AND is_scalar_work)) THEN TRUE
+        WHEN COUNT(*) = COUNT(is_tuple OR is_scalar_work) THEN FALSE
     END AS has_stored_array,  -- Whether one is stored, no array taken for a scalar; null if unknown.
-    COALESCE(BOOL_OR(is_single_element AND is_scalar_work), FALSE)
-        AS has_scalar_work,  -- Whether one is a single element that may be kept in a register.
-    BOOL_AND(is_single_element) AS is_by_opcode  -- Whether all are single elements, so that their opcodes decide.
+    COALESCE(BOOL_OR(is_beside OR (is_single_element AND NOT is_tuple)), FALSE)
+        AS may_lack_values,  -- Whether one may not be in memory any more when the code was generated.
+    COALESCE(BOOL_AND(is_single_element) FILTER (WHERE NOT is_tuple), FALSE)
+        AS is_by_opcode  -- Whether all are single elements, so that their opcodes decide.
 FROM arenas
 GROUP BY dump_id

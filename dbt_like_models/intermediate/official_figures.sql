@@ -14,7 +14,7 @@ WITH ruled AS (
         -- A dump without a row has no value that could be stored.
         CASE WHEN v.dump_id IS NULL THEN FALSE ELSE v.has_stored_element END AS has_stored_element,
         CASE WHEN v.dump_id IS NULL THEN FALSE ELSE v.has_stored_array END AS has_stored_array,
-        COALESCE(v.has_scalar_work, FALSE) AS has_scalar_work,
+        COALESCE(v.may_lack_values, FALSE) AS may_lack_values,
         COALESCE(v.is_by_opcode, FALSE) AS is_by_opcode
     FROM staging.observations AS o
     INNER JOIN intermediate.official_parts AS p ON o.dump_id = p.dump_id
@@ -44,9 +44,9 @@ SELECT
     CASE
         WHEN temp_rule IN ('twice_arena_less_covered', 'arena_in_16_kib') THEN is_by_opcode
     END AS is_temp_by_opcode,  -- Whether temp hangs on what the opcodes of single elements let one guess.
-    -- The bytes of loop counters beside arrays were seen to be missing in what libtpu takes for covered.
-    temp_rule = 'twice_arena_less_covered' AND has_scalar_work
-        AS is_covered_by_opcode,  -- Whether covered bytes may be of elements that are kept in registers.
+    -- The bytes of loop counters beside arrays were seen to be missing in what libtpu takes for covered, among others.
+    temp_rule = 'twice_arena_less_covered' AND may_lack_values AND COALESCE(has_stored_element, TRUE)
+        AS is_covered_guessed,  -- Whether libtpu may take less for covered than the dump shows, so that temp is larger.
     CASE
         WHEN peak_rule = 'static' OR (peak_rule = 'static_and_replay' AND all_temp_bytes = 0) THEN static_peak_bytes
     END AS peak_bytes,  -- peak_memory_in_bytes; null where a replay makes it.

@@ -18,6 +18,7 @@ from tests.warehouses import load_texts
 
 TRUTH = CHECKOUT / "tests" / "data" / "truth"
 ARENAS = CHECKOUT / "tests" / "data" / "arenas"
+UNCOVERED = CHECKOUT / "tests" / "data" / "uncovered"
 UNKNOWN = ("unknown", "unknown", "unknown", False)
 ZERO = ("all_zero", "all_zero", "not_reported", True)
 FLAGS = ("flags_of_allocations", "preallocated_temps")
@@ -243,6 +244,20 @@ def test_temporaries_that_end_anywhere(release):
     said = json.loads((ARENAS / release / official.FILE).read_text())
     assert said == {name: dict(zip(official.FIGURES, figures, strict=True)) for name, *figures in rows}
     assert [(0,), (512,)] == ends
+
+
+@pytest.mark.parametrize("build", ["libtpu-0.0.15-v5p", "libtpu-0.0.43.2-v6e", "libtpu-0.0.49-7x"])
+def test_temporaries_that_code_generation_takes_out_are_a_guess(build):
+    """The compiler says more than the dump shows, and the figure, the least that it may be, does not pass for known."""
+    [said] = json.loads((UNCOVERED / build / official.FILE).read_text()).values()
+    with in_memory([str(UNCOVERED / build)]) as con:
+        [(*figures, temp, is_guessed)] = con.execute(
+            "SELECT argument_bytes, output_bytes, alias_bytes, temp_bytes, is_temp_guessed"
+            " FROM marts.official_figures_v2"
+        ).fetchall()
+    assert [said["argument"], said["output"], said["alias"]] == figures
+    assert temp < said["temp"]
+    assert is_guessed
 
 
 def test_the_newest_libtpu_says_less_of_the_same_program(own_warehouse):

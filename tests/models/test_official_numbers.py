@@ -169,13 +169,13 @@ def test_a_libtpu_is_named_by_what_decides(compiler, revision, why):
     ("version", "opcodes", "verdict"),
     [
         ("0.0.33", (b"add", b"fusion"), "guessed"),
-        ("0.0.33", (b"fusion", b"fusion"), "not stored"),
+        ("0.0.33", (b"fusion", b"fusion"), "guessed"),
         ("0.0.50.1", (b"add", b"fusion"), "guessed"),
         ("0.0.52", (b"add", b"fusion"), "not stored"),
     ],
 )
 def test_temporaries_beside_a_counter_are_a_guess(version, opcodes, verdict):
-    """Up to libtpu 0.0.50 temp hangs on the bytes that are covered, and those of some counters of loops are not."""
+    """Up to libtpu 0.0.50 temp hangs on the bytes that are covered, and those of some single elements are not."""
     text = dump_text([Slot(0, 2, 0, 512, shape="s32[]{:T(128)}"), Slot(0, 2, 512, 512, shape="f32[128]{0:T(128)}")])
     for opcode in opcodes:
         text = text.replace(b"custom-call(", opcode + b"(", 1)
