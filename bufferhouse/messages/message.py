@@ -310,6 +310,10 @@ class _Reader:
                 self._note(kind, found) for kind in kinds if (found := _LISTING[kind].fullmatch(text))
             )
         if not is_taken:
+            # The next allocation begins with these words, of which a cut leaves some.
+            begin = f"{self._last_number + 1}. Size:"
+            if self._headings and (begin.startswith(text) or text.startswith(begin)):
+                self.message.faults.append(f"it is cut within allocation {self._last_number + 1} of its listing")
             self.end()
         elif text:
             self.message.lines.append(text)

@@ -529,6 +529,13 @@ def test_of_a_size_in_a_block_only_a_size_is_taken():
     assert ["it is cut within allocation 1 of its listing"] == message.faults
 
 
+@pytest.mark.parametrize("left", ["2", "2.", "2. Si", "2. Size: 4.0"])
+def test_a_listing_that_is_cut_within_the_head_of_an_allocation_says_so(left: str):
+    """What is left of the head is no line of another message."""
+    [message] = read(f"{REPORTED['T1 of 2019']}  {left}")
+    assert ["it is cut within allocation 2 of its listing"] == message.faults
+
+
 def test_what_is_kept_of_refused_lines_is_bounded():
     """A hundred lines by themselves, the others as one, which counts them."""
     lines = b"".join(b"RESOURCE_EXHAUSTED: quota %d\n" % number for number in range(1000))
