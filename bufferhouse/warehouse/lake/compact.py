@@ -20,8 +20,10 @@ def compact(
     files stay for a day at least.
     """
     begun = _limit(keep_seconds)
-    for step in ("flush_inlined_data", "merge_adjacent_files", "rewrite_data_files"):
-        _call(con, f"ducklake_{step}('{LAKE}')")
+    _call(con, f"ducklake_flush_inlined_data('{LAKE}')")
+    _call(con, f"ducklake_merge_adjacent_files('{LAKE}')")
+    # Where no threshold is given, a file stays until 95 % of its rows are deleted.
+    _call(con, f"ducklake_rewrite_data_files('{LAKE}', delete_threshold => 0)")
     # What was merged just now is old at once where nothing is to be kept.
     _call(con, f"ducklake_expire_snapshots('{LAKE}', {_limit(keep_seconds)})")
     _call(con, f"ducklake_cleanup_old_files('{LAKE}', {_limit(keep_seconds)})")

@@ -293,6 +293,8 @@ def test_compacting_leaves_few_files_and_the_same_rows(bare_lake, tmp_path):
         count = file_count(con)
         compact.compact(con, nullcontext(True), keep_seconds=0)
         assert file_count(con) < count
+        deleted = con.execute(f"SELECT SUM(delete_file_count) FROM ducklake_table_info('{LAKE}')").fetchone()
+        assert (0,) == deleted  # no row of the run is left
         assert 2 >= snapshot_count(con)
         needed = files_of(con)
     left = set(files.rglob("*.parquet"))
