@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.sql import column_types, execute, literal, literals, quoted, table_names, transaction
+from bufferhouse.engine.sql import column_types, identifier, literal, literals, quoted, table_names, transaction
 from bufferhouse.models import project
 from bufferhouse.models.project import LAYERS, Model
 from bufferhouse.paths import MODELS
@@ -98,7 +98,7 @@ def take_place(
     for name, kind in _kinds(con).items():
         # A mart's name without a version may show one that is gone.
         if name in dump_counts or (kind == "VIEW" and name.startswith("marts.") and name not in by_name):
-            con.execute(f"DROP {kind} {name}")
+            _drop(con, kind, name)
     for model in made:
         if model.name in ready:
             con.execute(f"ALTER TABLE {ready[model.name]} RENAME TO {model.name.split('.')[1]}")
@@ -188,16 +188,18 @@ def deep_fingerprints(known: list[Model]) -> dict[str, str]:
     return deep
 
 
-def _kinds(con: duckdb.DuckDBPyConnection, database: str | None = None) -> dict[str, str]:
-    """Return VIEW or TABLE for each table and view of a database, by name."""
+def _kinds(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Return VIEW or TABLE for each table and view, by name."""
     return dict(
-        execute(
-            con,
+        con.execute(
             "SELECT table_schema || '.' || table_name, CASE WHEN table_type = 'VIEW' THEN 'VIEW' ELSE 'TABLE' END"
-            " FROM information_schema.tables WHERE table_catalog = COALESCE($database, current_database())",
-            database=database,
+            " FROM information_schema.tables WHERE table_catalog = current_database()"
         ).fetchall()
     )
+
+
+def _drop(con: duckdb.DuckDBPyConnection, kind: str, name: str) -> None:
+    con.execute(f"DROP {kind} {'.'.join(map(identifier, name.split('.', 1)))}")  # somebody's own may have any name
 
 
 def _create(con: duckdb.DuckDBPyConnection, model: Model, dump_count: int, progress: Progress | None) -> None:
@@ -217,9 +219,10 @@ def _create(con: duckdb.DuckDBPyConnection, model: Model, dump_count: int, progr
 def _keep(con: duckdb.DuckDBPyConnection, database: str, names: Set[str]) -> None:
     """Drop all other tables and views of a database, into which the transaction of `con` has not looked yet."""
     with con.cursor() as other:  # a transaction writes to one database, and sees others as it met them
-        for name, kind in _kinds(other, database).items():
+        other.execute(f"USE {database}")
+        for name, kind in _kinds(other).items():
             if name not in names:
-                other.execute(f"DROP {kind} {database}.{name}")
+                _drop(other, kind, name)
 
 
 def _ranges(count: int) -> Iterator[tuple[int, int]]:

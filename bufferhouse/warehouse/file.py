@@ -101,7 +101,7 @@ class File(Warehouse):
         if self.path is None:
             self._connect(0.0)
             if self.use_blank:
-                fill_from_blank(self._blank(), self.con)
+                fill_from_blank(blank(build_models=self.build_models), self.con)
         else:
             self.address.check_writable()
             deadline = time.monotonic() + self.wait
@@ -142,8 +142,8 @@ class File(Warehouse):
                 file.unlink(missing_ok=True)
 
     def _connect(self, wait: float) -> None:
-        blank = self._blank() if self.use_blank else None
-        self._is_copy = self.path is not None and self._is_new() and _create(self.path, blank)
+        origin = blank(build_models=self.build_models) if self.use_blank else None
+        self._is_copy = self.path is not None and self._is_new() and _create(self.path, origin)
         if self.path is not None:
             _roll_back(self.path, wait)
         self.con = connect(self.path, read_only=False, wait=wait)
@@ -159,13 +159,6 @@ class File(Warehouse):
                 " beside one name, and who uses the other does not see them; remove one, or make it a symbolic link"
             )
         make_logs(self.con)
-
-    def _blank(self) -> Blank:
-        def make(path: Path) -> None:
-            with File(FileAddress(path), use_blank=False, build_models=self.build_models):
-                pass
-
-        return Blank("models" if self.build_models else "tables", make)
 
     def _prepare(self) -> None:
         try:
@@ -459,6 +452,16 @@ def _blocks(con: duckdb.DuckDBPyConnection, table: str) -> int:
         "SELECT COUNT(DISTINCT block) FROM (SELECT unnest(list_append(additional_block_ids, block_id)) AS block"
         f" FROM pragma_storage_info('{table}')) WHERE block >= 0"
     ).fetchone()[0]
+
+
+def blank(*, build_models: bool) -> Blank:
+    """Return the blank warehouse of which new ones are copies: with models, or with tables alone."""
+
+    def make(path: Path) -> None:
+        with File(FileAddress(path), use_blank=False, build_models=build_models):
+            pass
+
+    return Blank("models" if build_models else "tables", make)
 
 
 def _check_log(path: Path) -> None:

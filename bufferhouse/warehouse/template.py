@@ -46,12 +46,13 @@ def copy_of_blank(blank: Blank, target: Path) -> bool:
 
 
 def fill_from_blank(blank: Blank, con: duckdb.DuckDBPyConnection) -> bool:
-    """Fill an empty database in memory from a blank warehouse; return whether that was possible."""
+    """Fill the empty database in use, in memory, from a blank warehouse; return whether that was possible."""
+    (database,) = con.execute("SELECT current_database()").fetchone()
 
     def fill(path: Path) -> None:
         con.execute(f"ATTACH {quoted(str(path))} AS bufferhouse_blank (READ_ONLY)")
         try:
-            con.execute("COPY FROM DATABASE bufferhouse_blank TO memory")
+            con.execute(f"COPY FROM DATABASE bufferhouse_blank TO {database}")
         finally:
             con.execute("DETACH bufferhouse_blank")
         stamp(con)
@@ -74,7 +75,7 @@ def _use(blank: Blank, use: Callable[[Path], object]) -> bool:
             path.unlink(missing_ok=True)  # it is damaged: whoever comes next makes it anew
             return False
         use(path)
-    except OSError:
+    except (OSError, duckdb.IOException):
         return False
     return True
 

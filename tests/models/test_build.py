@@ -48,6 +48,7 @@ def test_a_changed_incremental_model_is_computed_over_all_dumps(directory, con):
 def test_a_model_that_is_gone_is_dropped_with_the_name_that_showed_it(directory, con):
     """Neither a view nor a table nor a pointer stays behind."""
     build.build(con, directory())
+    con.execute('CREATE VIEW marts."whose ""name"" is no word" AS SELECT 1 AS one')
     build.build(con, directory(marts__sizes_v1=None, intermediate__sizes=None))
     found = con.execute(
         "SELECT table_schema || '.' || table_name FROM information_schema.tables"

@@ -13,25 +13,26 @@ What keeps that right is DuckLake's own look at what other transactions did, and
   do, one fails.
 """
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import duckdb
 
-from bufferhouse.engine.sql import literal, literals, quoted, transaction
+from bufferhouse.engine.sql import literal, literals, transaction
 from bufferhouse.errors import WarehouseBusy
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress
 from bufferhouse.models.project import Model
 from bufferhouse.paths import MODELS
-from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.batch_catalog import CATALOG, batch_catalog
-from bufferhouse.warehouse.file import File
+from bufferhouse.warehouse.file import blank
+from bufferhouse.warehouse.lake.attach import LAKE
 from bufferhouse.warehouse.lake.postgres import alone
 from bufferhouse.warehouse.lake.schema import MODEL_LOADS, table_beside, tables_beside
+from bufferhouse.warehouse.migrate import migrate
 from bufferhouse.warehouse.restore import stored_frames
+from bufferhouse.warehouse.template import fill_from_blank
 from bufferhouse.warehouse.warehouse import Warehouse
 
 _TRIES = 10
@@ -112,18 +113,18 @@ def _rebuild(
 
 @contextmanager
 def _pattern(con: duckdb.DuckDBPyConnection, directory: Path) -> Iterator[str]:
-    """Attach a new file with the models of `directory`, and no rows; yield the name of its database."""
-    with tempfile.TemporaryDirectory(prefix="bufferhouse-") as folder:
-        path = Path(folder, f"{_PATTERN}.duckdb")
-        with File(FileAddress(path), build_models=directory == MODELS) as file:
-            build.build(file.con, directory)
-        # One of a build that broke off may still be there.
-        con.execute(f"ATTACH OR REPLACE {quoted(str(path))} AS {_PATTERN}")
-        try:
-            yield _PATTERN
-        finally:
-            with suppress(duckdb.Error):  # of a connection that is lost: what was raised says why
-                con.execute(f"DETACH {_PATTERN}")
+    """Attach a database in memory with the models of `directory`, and no rows; yield its name."""
+    # One of a build that broke off may still be there.
+    con.execute(f"ATTACH OR REPLACE ':memory:' AS {_PATTERN}; USE {_PATTERN}")
+    try:
+        fill_from_blank(blank(build_models=directory == MODELS), con)  # or all is made from nothing
+        migrate(con)
+        build.build(con, directory)
+        con.execute(f"USE {LAKE}")
+        yield _PATTERN
+    finally:
+        with suppress(duckdb.Error):  # of a connection that is lost: what was raised says why
+            con.execute(f"USE {LAKE}; DETACH {_PATTERN}")
 
 
 def _note_place(con: duckdb.DuckDBPyConnection, names: list[str], ready: Mapping[str, str]) -> None:
