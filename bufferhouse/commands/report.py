@@ -81,18 +81,19 @@ def report_program(
 
     Example: bufferhouse report program jit_cnn_train_step --html program.html
     """
-    from bufferhouse.report.program.data import read_program
-    from bufferhouse.report.program.savings import MAPPED
-    from bufferhouse.report.program.text import program_text
-    from bufferhouse.report.program.truth import read_truth, truth_page, truth_text
-
     path = checked(warehouse, source, html, output_format)
     if truth:
+        from bufferhouse.report.program.truth import read_truth, truth_page, truth_text
+
         with page_at_least(html):
             numbers = read_truth(path, program, run=run, sources=source or [], wait=wait)
         text = truth_text(numbers, output_format, exact=exact)
         deliver(text, numbers.note, lambda: truth_page(numbers), html, output_format)
         return
+    from bufferhouse.report.program.data import read_program
+    from bufferhouse.report.program.savings import MAPPED
+    from bufferhouse.report.program.text import program_text
+
     with page_at_least(html):
         asked = read_program(path, program, run=run, sources=source or [], wait=wait, mapped=MAPPED if html else 0)
 
