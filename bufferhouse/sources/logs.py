@@ -14,6 +14,7 @@ from bufferhouse.sources.run import Places, RunFault, parent_of, root_of
 
 WHOLE = "compressed data that is whole"  # what is expected where a log is cut
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_BEGINNING_BYTES = 4096
 _PIECE_BYTES = 4096
 
 
@@ -123,7 +124,8 @@ class _Text:
         """Read what there is at once: nothing of it is lost where the data behind it is damaged."""
         data = self._read(size) or b""
         # A log that was cut while its writer held it open begins with zeros; every other byte of UTF-16 is one.
-        if not self._is_begun and b"\0" in data.lstrip(b"\0") and not data.startswith(_UTF16_MARKS):
+        beginning = b"" if self._is_begun else data[:_BEGINNING_BYTES]
+        if b"\0" in beginning.lstrip(b"\0") and not beginning.startswith(_UTF16_MARKS):
             self._read = lambda size: b""
             return b""
         self._is_begun = True

@@ -385,6 +385,12 @@ def test_a_log_in_a_folder_may_begin_with_zeros(tmp_path):
     assert 1 == call("oom", tmp_path).code
 
 
+def test_a_log_in_a_folder_may_have_zeros_further_on(tmp_path):
+    """Its beginning alone says whether it is text."""
+    (tmp_path / "train.log").write_bytes(b"step\n" * 2000 + b"\0\n" + log("libtpu-0.0.33/kv").read_bytes())
+    assert 1 == call("oom", tmp_path).code
+
+
 def test_a_log_in_a_folder_may_be_of_utf_16(tmp_path):
     """As PowerShell redirects it; half of its bytes are zeros, as if it were no text."""
     (tmp_path / "train.log").write_text(log("libtpu-0.0.33/kv").read_text(), "utf-16")
