@@ -3,6 +3,10 @@
 SELECT DISTINCT
     m.run_id,  -- The run.
     m.message_id,  -- The message.
+    m.relative_path,  -- The first log that says it.
+    m.message_number,  -- Its number there.
+    m.dialect,  -- Its form.
+    m.fault_text,  -- Why its figures are not relied on; null where they are.
     o.dump_id  -- A dump that it may be about.
 FROM intermediate.oom_messages AS m
 INNER JOIN staging.observations AS o

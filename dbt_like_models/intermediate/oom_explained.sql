@@ -19,14 +19,13 @@ SELECT
     c.dump_id,  -- A dump that it may be about.
     n.dump_id IS NOT NULL AS has_named,  -- The dump has what the message names.
     CASE
-        WHEN m.dialect IN ('T1', 'T2', 'T3', 'T3b', 'T3r') AND m.fault_text IS NULL
+        WHEN c.dialect IN ('T1', 'T2', 'T3', 'T3b', 'T3r') AND c.fault_text IS NULL
             THEN COALESCE(s.is_reproduced, FALSE) OR COALESCE(t.is_reproduced, FALSE)
-        WHEN m.dialect IN ('T8', 'G1', 'G2') AND m.fault_text IS NULL THEN z.dump_id IS NOT NULL
+        WHEN c.dialect IN ('T8', 'G1', 'G2') AND c.fault_text IS NULL THEN z.dump_id IS NOT NULL
         ELSE n.dump_id IS NOT NULL
     END AS is_explained,  -- The dump explains the message.
     COALESCE(s.is_reproduced, FALSE) AS is_sum  -- The main figure is a sum of its bytes.
 FROM intermediate.oom_candidates AS c
-INNER JOIN intermediate.oom_messages AS m ON c.run_id = m.run_id AND c.message_id = m.message_id
 LEFT JOIN intermediate.oom_named AS n
     ON c.run_id = n.run_id AND c.message_id = n.message_id AND c.dump_id = n.dump_id
 LEFT JOIN intermediate.oom_sized AS z

@@ -5,13 +5,11 @@ WITH sizes AS (
         m.run_id,
         m.message_id,
         CASE
-            WHEN starts_with(t.message_text, 'Allocator ') THEN f.size_bytes - 255  -- It rounds up to 256.
+            WHEN starts_with(m.message_text, 'Allocator ') THEN f.size_bytes - 255  -- It rounds up to 256.
             ELSE COALESCE(f.size_bytes, f.least_bytes)
         END AS least_bytes,
         COALESCE(f.size_bytes, f.most_bytes) AS most_bytes
     FROM intermediate.oom_messages AS m
-    INNER JOIN staging.oom_messages AS t
-        ON m.run_id = t.run_id AND m.relative_path = t.relative_path AND m.message_number = t.message_number
     INNER JOIN staging.oom_figures AS f
         ON m.run_id = f.run_id AND m.relative_path = f.relative_path AND m.message_number = f.message_number
     WHERE m.dialect IN ('T8', 'G1', 'G2') AND f.figure_name = 'allocation'

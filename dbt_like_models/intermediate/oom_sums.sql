@@ -11,14 +11,13 @@ WITH summed AS (
         + CASE
             WHEN NOT r.is_of_temporaries THEN 0
             -- Where libtpu lists what the program takes, it counts what it gives out for them: whole 16 KiB.
-            WHEN m.dialect IN ('T1', 'T2') THEN (COALESCE(p.temp_bytes, 0) + 16383) // 16384 * 16384
+            WHEN c.dialect IN ('T1', 'T2') THEN (COALESCE(p.temp_bytes, 0) + 16383) // 16384 * 16384
             ELSE COALESCE(p.temp_bytes, 0)
         END
         + CASE WHEN r.is_of_outputs THEN COALESCE(p.output_bytes, 0) ELSE 0 END
         + CASE WHEN r.is_of_shared THEN COALESCE(p.shared_bytes, 0) ELSE 0 END
         + CASE WHEN r.is_of_others THEN COALESCE(p.other_bytes, 0) ELSE 0 END AS rule_bytes
     FROM intermediate.oom_candidates AS c
-    INNER JOIN intermediate.oom_messages AS m ON c.run_id = m.run_id AND c.message_id = m.message_id
     INNER JOIN intermediate.oom_ruled_figures AS r ON c.run_id = r.run_id AND c.message_id = r.message_id
     INNER JOIN (
         SELECT
@@ -31,7 +30,7 @@ WITH summed AS (
             most_bytes
         FROM staging.oom_figures
     ) AS f
-        ON m.run_id = f.of_run_id AND m.relative_path = f.relative_path AND m.message_number = f.message_number
+        ON c.run_id = f.of_run_id AND c.relative_path = f.relative_path AND c.message_number = f.message_number
         AND r.figure_name = f.figure_name
     LEFT JOIN intermediate.oom_parts AS p ON c.dump_id = p.dump_id
 )

@@ -20,8 +20,8 @@ SELECT
     m.relative_path AS log_path,  -- The first log that says it, as seen from the run's root.
     m.line_number,  -- Line in which it first begins there.
     m.log_count,  -- Logs of the run that say it.
-    m.rank_count,  -- Ranks that say it.
-    m.rank_names,  -- Their names, as a launcher writes them; null without a launcher.
+    COALESCE(k.rank_count, 0) AS rank_count,  -- Ranks that say it.
+    k.rank_names,  -- Their names, as a launcher writes them; null without a launcher.
     m.dialect,  -- Form of the message: T1 to T8 of TPU, G1 and G2 of GPU, R a warning.
     m.is_failure,  -- Says that something did not fit; a warning of rematerialization does not.
     m.memory_space_name,  -- Memory that does not suffice: hbm, vmem, smem.
@@ -56,3 +56,4 @@ INNER JOIN intermediate.oom_joined AS j ON m.run_id = j.run_id AND m.message_id 
 LEFT JOIN files AS f ON j.run_id = f.run_id AND j.dump_id = f.dump_id
 LEFT JOIN intermediate.oom_needs AS n ON m.run_id = n.run_id AND m.message_id = n.message_id
 LEFT JOIN intermediate.oom_parts AS p ON j.dump_id = p.dump_id
+LEFT JOIN intermediate.oom_rank_names AS k ON m.run_id = k.run_id AND m.message_id = k.message_id
