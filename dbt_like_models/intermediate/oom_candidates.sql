@@ -6,7 +6,11 @@ SELECT DISTINCT
     m.relative_path,  -- The first log that says it.
     m.message_number,  -- Its number there.
     m.dialect,  -- Its form.
+    m.memory_space_name,  -- Memory that does not suffice.
+    m.instruction_name,  -- Instruction that it names.
+    m.shape_text,  -- Shape that it names.
     m.fault_text,  -- Why its figures are not relied on; null where they are.
+    m.message_text,  -- Its lines.
     o.dump_id  -- A dump that it may be about.
 FROM intermediate.oom_messages AS m
 INNER JOIN staging.observations AS o

@@ -2,14 +2,15 @@
 -- temporaries and the arguments are beside what the program takes itself; of a failure at run time they have an allocation
 -- of its size; or, where no rule is about the message, they have what it names.
 -- grain: run_id, message_id, dump_id
-WITH temporaries AS (
+WITH sums AS (
     SELECT
         run_id,
         message_id,
         dump_id,
-        BOOL_OR(figure_name = 'hlo_temp' AND rule_bytes > 0) AND BOOL_AND(is_reproduced) AS is_reproduced
+        BOOL_OR(figure_name = 'used' AND is_reproduced) AS is_sum,
+        BOOL_OR(figure_name = 'hlo_temp' AND rule_bytes > 0)
+        AND BOOL_AND(is_reproduced OR figure_name NOT IN ('hlo_temp', 'arguments')) AS are_parts
     FROM intermediate.oom_sums
-    WHERE figure_name IN ('hlo_temp', 'arguments')
     GROUP BY run_id, message_id, dump_id
 )
 
@@ -17,19 +18,18 @@ SELECT
     c.run_id,  -- The run.
     c.message_id,  -- The message.
     c.dump_id,  -- A dump that it may be about.
+    c.dialect,  -- Its form.
     n.dump_id IS NOT NULL AS has_named,  -- The dump has what the message names.
     CASE
         WHEN c.dialect IN ('T1', 'T2', 'T3', 'T3b', 'T3r') AND c.fault_text IS NULL
-            THEN COALESCE(s.is_reproduced, FALSE) OR COALESCE(t.is_reproduced, FALSE)
+            THEN COALESCE(s.is_sum OR s.are_parts, FALSE)
         WHEN c.dialect IN ('T8', 'G1', 'G2') AND c.fault_text IS NULL THEN z.dump_id IS NOT NULL
         ELSE n.dump_id IS NOT NULL
     END AS is_explained,  -- The dump explains the message.
-    COALESCE(s.is_reproduced, FALSE) AS is_sum  -- The main figure is a sum of its bytes.
+    COALESCE(s.is_sum, FALSE) AS is_sum  -- The main figure is a sum of its bytes.
 FROM intermediate.oom_candidates AS c
 LEFT JOIN intermediate.oom_named AS n
     ON c.run_id = n.run_id AND c.message_id = n.message_id AND c.dump_id = n.dump_id
 LEFT JOIN intermediate.oom_sized AS z
     ON c.run_id = z.run_id AND c.message_id = z.message_id AND c.dump_id = z.dump_id
-LEFT JOIN intermediate.oom_sums AS s
-    ON c.run_id = s.run_id AND c.message_id = s.message_id AND c.dump_id = s.dump_id AND s.figure_name = 'used'
-LEFT JOIN temporaries AS t ON c.run_id = t.run_id AND c.message_id = t.message_id AND c.dump_id = t.dump_id
+LEFT JOIN sums AS s ON c.run_id = s.run_id AND c.message_id = s.message_id AND c.dump_id = s.dump_id

@@ -24,8 +24,7 @@ fitting AS (
         BOOL_OR(c.is_sum) AS is_sum
     FROM candidates AS c
     INNER JOIN counted AS n ON c.run_id = n.run_id AND c.message_id = n.message_id
-    INNER JOIN intermediate.oom_messages AS m ON c.run_id = m.run_id AND c.message_id = m.message_id
-    WHERE c.is_explained OR (n.candidate_count = 1 AND m.dialect <> 'T4')
+    WHERE c.is_explained OR (n.candidate_count = 1 AND c.dialect <> 'T4')
     GROUP BY c.run_id, c.message_id
 )
 
@@ -45,7 +44,10 @@ SELECT
     COALESCE(
         f.fitting_count = 1 AND (f.is_explained OR m.module_name IS NOT NULL), FALSE
     ) AS is_explained,  -- The message names the module of the dump, or the dump explains it.
-    COALESCE(f.fitting_count = 1 AND f.is_sum, FALSE) AS is_sum  -- The main figure is a sum of the bytes of the dump.
+    COALESCE(f.fitting_count = 1 AND f.is_sum, FALSE) AS is_sum,  -- The main figure is a sum of the bytes of the dump.
+    m.is_failure,  -- Says that something did not fit.
+    m.memory_space_name,  -- Memory that does not suffice.
+    m.capacity_bytes  -- Bytes that it did not fit into.
 FROM intermediate.oom_messages AS m
 LEFT JOIN counted AS n ON m.run_id = n.run_id AND m.message_id = n.message_id
 LEFT JOIN fitting AS f ON m.run_id = f.run_id AND m.message_id = f.message_id

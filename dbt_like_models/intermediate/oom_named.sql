@@ -3,26 +3,26 @@
 -- grain: run_id, message_id, dump_id
 WITH asked AS (
     SELECT
-        m.run_id,
-        m.message_id,
-        COALESCE(m.instruction_name, l.instruction_name) AS instruction_name,
+        c.run_id,
+        c.message_id,
+        c.dump_id,
+        COALESCE(c.instruction_name, l.instruction_name) AS instruction_name,
         CASE  -- T5 names the shape of a window of a kernel in VMEM and SMEM, which is no value.
-            WHEN m.dialect <> 'T5' OR m.memory_space_name = 'hbm' THEN NULLIF(split_part(m.shape_text, '{', 1), '')
+            WHEN c.dialect <> 'T5' OR c.memory_space_name = 'hbm' THEN NULLIF(split_part(c.shape_text, '{', 1), '')
         END AS shape_text
-    FROM intermediate.oom_messages AS m
+    FROM intermediate.oom_candidates AS c
     LEFT JOIN staging.oom_allocations AS l
-        ON m.run_id = l.run_id AND m.relative_path = l.relative_path AND m.message_number = l.message_number
+        ON c.run_id = l.run_id AND c.relative_path = l.relative_path AND c.message_number = l.message_number
         AND l.ordinal = 0
 )
 
 SELECT DISTINCT
-    c.run_id,  -- The run.
-    c.message_id,  -- The message.
-    c.dump_id  -- A dump that has what it names.
-FROM intermediate.oom_candidates AS c
-INNER JOIN asked AS a ON c.run_id = a.run_id AND c.message_id = a.message_id
+    a.run_id,  -- The run.
+    a.message_id,  -- The message.
+    a.dump_id  -- A dump that has what it names.
+FROM asked AS a
 INNER JOIN staging.hlo_values AS v
-    ON c.dump_id = v.dump_id
+    ON a.dump_id = v.dump_id
     AND (a.instruction_name IS NULL OR v.instruction_name = a.instruction_name)
     AND (a.shape_text IS NULL OR starts_with(v.shape_text, a.shape_text))
 WHERE a.instruction_name IS NOT NULL OR a.shape_text IS NOT NULL
