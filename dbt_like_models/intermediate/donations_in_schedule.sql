@@ -3,21 +3,19 @@
 -- grain: dump_id, parameter_allocation_index
 WITH moments AS (
     SELECT
-        p.dump_id,
-        p.memory_space,
-        p.size_bytes,
-        p.array_shape,
-        f.allocation_index,
+        dump_id,
+        memory_space,
+        size_bytes,
+        array_shape,
+        parameter_allocation_index AS allocation_index,
         0 AS turn,
-        COALESCE(f.last_use_position, -1) AS moment
-    FROM intermediate.donatable_parameters AS p
-    INNER JOIN intermediate.free_parameters AS f
-        ON p.dump_id = f.dump_id AND p.parameter_allocation_index = f.allocation_index
+        COALESCE(last_use_position, -1) AS moment
+    FROM intermediate.donatable_parameters
+    WHERE are_uses_known
     UNION ALL
-    SELECT o.dump_id, o.memory_space, o.size_bytes, o.array_shape, s.allocation_index, 1 AS turn, s.birth_position
-    FROM intermediate.donatable_outputs AS o
-    INNER JOIN intermediate.separate_outputs AS s
-        ON o.dump_id = s.dump_id AND o.output_allocation_index = s.allocation_index
+    SELECT dump_id, memory_space, size_bytes, array_shape, output_allocation_index, 1 AS turn, birth_position
+    FROM intermediate.donatable_outputs
+    WHERE birth_position IS NOT NULL
 ),
 
 lined_up AS (

@@ -5,14 +5,13 @@ SELECT DISTINCT
     v.dump_id,  -- The dump.
     v.value_id,  -- The copy.
     v.instruction_id,  -- Instruction that defines it.
-    v.instruction_name,  -- Its name.
     t.opcode,  -- Operation that moves the bytes: copy, copy-start, slice, dynamic-slice or dynamic-update-slice.
     u.value_id AS source_value_id  -- The value that is copied.
-FROM staging.hlo_values AS v
-INNER JOIN staging.instruction_texts AS t
+FROM staging.value_slots AS v
+INNER JOIN staging.instruction_results AS t
     ON v.dump_id = t.dump_id AND v.instruction_text_id = t.instruction_text_id
 INNER JOIN staging.uses AS u ON v.dump_id = u.dump_id AND v.instruction_id = u.instruction_id
-INNER JOIN staging.hlo_values AS s ON u.dump_id = s.dump_id AND u.value_id = s.value_id
+INNER JOIN staging.value_slots AS s ON u.dump_id = s.dump_id AND u.value_id = s.value_id
 WHERE
     t.opcode IN ('copy', 'copy-start', 'slice', 'dynamic-slice', 'dynamic-update-slice')
     AND u.operand_number = CASE WHEN t.opcode = 'dynamic-update-slice' THEN 1 ELSE 0 END

@@ -12,7 +12,7 @@ WITH unnamed_uses AS (
         u.schedule_position,
         COUNT(*) OVER (PARTITION BY u.dump_id, u.instruction_id, u.operand_number) AS use_count
     FROM staging.uses AS u
-    LEFT JOIN staging.instruction_texts AS t ON u.dump_id = t.dump_id AND u.instruction_id = t.instruction_id
+    LEFT JOIN staging.instruction_results AS t ON u.dump_id = t.dump_id AND u.instruction_id = t.instruction_id
     WHERE t.instruction_id IS NULL
 ),
 

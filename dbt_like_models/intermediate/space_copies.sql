@@ -7,11 +7,12 @@ WITH starts AS (
         c.value_id,
         p.instruction_id,
         p.shape_index,
-        t.schedule_position,
-        ROW_NUMBER() OVER (PARTITION BY c.dump_id, c.value_id ORDER BY t.schedule_position) AS start_rank
+        i.schedule_position,
+        ROW_NUMBER() OVER (PARTITION BY c.dump_id, c.value_id ORDER BY i.schedule_position) AS start_rank
     FROM intermediate.moved_values AS c
     INNER JOIN staging.positions AS p ON c.dump_id = p.dump_id AND c.value_id = p.value_id
-    INNER JOIN staging.instruction_texts AS t ON p.dump_id = t.dump_id AND p.instruction_id = t.instruction_id
+    INNER JOIN staging.instruction_results AS t ON p.dump_id = t.dump_id AND p.instruction_id = t.instruction_id
+    INNER JOIN staging.instructions AS i ON p.dump_id = i.dump_id AND p.instruction_id = i.instruction_id
     WHERE t.opcode LIKE '%-start'
 ),
 
@@ -36,7 +37,7 @@ SELECT
     c.value_id,  -- The copy.
     c.source_value_id,  -- The value that is copied.
     c.opcode,  -- Operation that moves the bytes: copy, copy-start, slice, dynamic-slice or dynamic-update-slice.
-    c.instruction_name,  -- Instruction that defines the copy.
+    i.instruction_name,  -- Instruction that defines the copy.
     COALESCE(s.schedule_position, i.schedule_position) AS copy_position,  -- Line in the schedule at which it begins.
     s.instruction_id IS NOT NULL AS is_asynchronous,  -- Whether other instructions run until its done.
     CASE

@@ -13,7 +13,7 @@ WITH ranked AS (
         b.start_position AS return_position,
         ROW_NUMBER() OVER (PARTITION BY c.dump_id, c.value_id ORDER BY b.start_position ASC, r.value_id ASC) AS return_rank
     FROM intermediate.space_copies AS c
-    INNER JOIN staging.hlo_values AS s ON c.dump_id = s.dump_id AND c.source_value_id = s.value_id
+    INNER JOIN staging.value_slots AS s ON c.dump_id = s.dump_id AND c.source_value_id = s.value_id
     INNER JOIN intermediate.space_copies AS r ON c.dump_id = r.dump_id AND c.value_id = r.source_value_id
     INNER JOIN staging.hlo_values AS b ON r.dump_id = b.dump_id AND r.value_id = b.value_id
     WHERE

@@ -15,12 +15,12 @@ SELECT
     p.parameter_shape_index,  -- Which leaf of the parameter.
     p.parameter_name,  -- Instruction of the parameter.
     p.parameter_shape,  -- Its shape.
-    f.last_use_position,  -- Last position at which it is used; null if it never is, or if that is not known.
+    p.last_use_position,  -- Last position at which it is used; null if it never is, or if that is not known.
     t.output_allocation_index,  -- Allocation of the output.
     o.output_name,  -- Instruction that defines the value of it that lives longest.
     o.output_shape,  -- Its shape: element type and dimensions are those of the parameter.
-    s.birth_position,  -- First position at which it is alive; null if that is not known.
-    COALESCE(f.last_use_position = s.birth_position, FALSE)
+    o.birth_position,  -- First position at which it is alive; null if that is not known.
+    COALESCE(p.last_use_position = o.birth_position, FALSE)
         AS is_meeting,  -- Whether one instruction reads the one and writes the other: it must work in place.
     t.is_in_this_schedule  -- Whether the parameter is free when the output is born, in the schedule of this dump.
 FROM intermediate.donations AS t
@@ -28,7 +28,3 @@ INNER JOIN intermediate.donatable_parameters AS p
     ON t.dump_id = p.dump_id AND t.parameter_allocation_index = p.parameter_allocation_index
 INNER JOIN intermediate.donatable_outputs AS o
     ON t.dump_id = o.dump_id AND t.output_allocation_index = o.output_allocation_index
-LEFT JOIN intermediate.free_parameters AS f
-    ON t.dump_id = f.dump_id AND t.parameter_allocation_index = f.allocation_index
-LEFT JOIN intermediate.separate_outputs AS s
-    ON t.dump_id = s.dump_id AND t.output_allocation_index = s.allocation_index
