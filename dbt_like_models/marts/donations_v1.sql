@@ -22,7 +22,7 @@ SELECT
     d.kind,  -- may-alias, must-alias or buffer-donor; null where it is not offered.
     CASE
         WHEN d.kind IS NULL OR a.is_maybe_live_out THEN NULL
-        WHEN t.is_in_this_schedule THEN 'not placed, though it could be'
+        WHEN t.dump_id IS NOT NULL THEN 'not placed, though it could be'
         WHEN c.has_equal THEN 'it is used after the output is born'
         WHEN c.has_other_space THEN 'the output lies in another memory space'
         WHEN c.has_other_layout THEN 'the layout differs'
@@ -33,7 +33,7 @@ SELECT
 FROM staging.observations AS s
 INNER JOIN staging.allocations AS a ON s.dump_id = a.dump_id
 LEFT JOIN intermediate.donation_chances AS c ON a.dump_id = c.dump_id AND a.allocation_index = c.parameter_allocation_index
-LEFT JOIN intermediate.donations AS t
+LEFT JOIN intermediate.donations_in_schedule AS t
     ON a.dump_id = t.dump_id AND a.allocation_index = t.parameter_allocation_index
 LEFT JOIN staging.donations AS d
     ON
