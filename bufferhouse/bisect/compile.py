@@ -72,8 +72,15 @@ def _run(words: Sequence[str], env: Mapping[str, str], log: IO[bytes], timeout: 
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     if code < 0:
-        return f"ended by {signal.Signals(-code).name}: {last_words(path)}"
+        return f"ended by {_signal_name(-code)}: {last_words(path)}"
     return f"exit {code}: {last_words(path)}" if code else None
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal: only the first and the last of them have names
+        return f"signal {number}"
 
 
 def last_words(log: Path) -> str:

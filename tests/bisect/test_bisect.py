@@ -236,6 +236,9 @@ def test_a_good_end_that_fails_is_told(tmp_path: Path):
     assert (2, True) == (said.code, "--good 1: expected a compilation to compare with, found: exit 1: no 1" in said.err)
     said = call("bisect", "jit_f", *words, "--", os.devnull + "/nothing", "{release}")
     assert (2, True) == (said.code, "found: /dev/null/nothing: Not a directory" in said.err)
+    for number, name in (("SEGV", "SIGSEGV"), ("40", "signal 40")):  # one without a name, too
+        said = call("bisect", "jit_f", *words, "--", "sh", "-c", f"kill -{number} $$; : {{release}}")
+        assert (2, True) == (said.code, f"found: ended by {name}: without a word" in said.err), said.err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
