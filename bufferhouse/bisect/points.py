@@ -22,6 +22,8 @@ from bufferhouse.sources.flags import effective_flags
 
 _SIGNED = "~bisect-"  # in the name of a run of a bisection, before what was compiled
 _FAILED = "~failed-"  # the same where the compilation failed: its dump is of no program that ran
+# How the variables begin that may change what a command compiles: XLA_FLAGS, LIBTPU_INIT_ARGS, JAX_ENABLE_X64, …
+_SIGNED_VARIABLES = ("JAX_", "LIBTPU_", "TF_", "XLA_")
 _SHOWN = 12  # programs of a run, in a message
 _PIECE_BYTES = 1 << 20  # of a file, in memory at once
 
@@ -60,8 +62,16 @@ class Asked:
 
 
 def signature(asked: Asked) -> str:
-    """Return what is compiled, as far as the call tells it: its words, the files that they name, flags, packages."""
-    variables = [os.environ.get(name) for name in ("XLA_FLAGS", asked.flags_variable)]
+    """Return what is compiled, as far as the call tells it: its words, the files that they name, flags, packages.
+
+    Besides, the variables from which a compiler takes flags and JAX its configuration: one such as JAX_ENABLE_X64 makes
+    another program of the same script.
+    """
+    variables = sorted(
+        (name, value)
+        for name, value in os.environ.items()
+        if name.startswith(_SIGNED_VARIABLES) or name == asked.flags_variable
+    )
     told = [list(asked.words), variables, list(asked.flags), asked.flags_variable, list(asked.installed)]
     digest = hashlib.sha256(repr(told).encode())
     for word in asked.words:

@@ -194,6 +194,9 @@ def test_what_a_call_gives_signs_its_runs(monkeypatch: pytest.MonkeyPatch, tmp_p
     for variable in ("XLA_FLAGS", "LIBTPU_INIT_ARGS"):
         monkeypatch.setenv(variable, "--b")
         signed.append(signature(replace(asked, flags_variable="LIBTPU_INIT_ARGS")))
+    signed.append(signature(asked))
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")  # JAX is configured by variables, too
+    signed.append(signature(asked))
     script.write_text("pass  # changed")
     signed.append(signature(asked))
     assert len(signed) == len(set(signed))
