@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from bufferhouse.bisect.points import Asked, Points
     from bufferhouse.bisect.search import Step
 
+# The variables from which a compiler takes flags.
+_FLAGS_VARIABLES = ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "TF_XLA_FLAGS")
+
 
 @guarded
 def bisect(
@@ -42,7 +45,7 @@ def bisect(
         typer.Option("--flag", help="Bisect these flags instead, each on top of those before it; repeat."),
     ] = None,
     flags_in: Annotated[
-        str, typer.Option("--flags-in", help="The variable of --flag: XLA_FLAGS or LIBTPU_INIT_ARGS.")
+        str, typer.Option("--flags-in", help="The variable of --flag: XLA_FLAGS, LIBTPU_INIT_ARGS or TF_XLA_FLAGS.")
     ] = "XLA_FLAGS",
     extra: Annotated[
         list[str] | None, typer.Option("--with", help="What is installed beside the release, as numpy<2; repeat.")
@@ -75,6 +78,8 @@ def bisect(
 
     check_format(output_format, "table", "markdown", "json")
     check_known("--metric", metric, METRICS)
+    # A variable that nothing reads would have every flag say that nothing moved.
+    check_known("--flags-in", flags_in, _FLAGS_VARIABLES)
     names = _names(package, good, bad, releases, flags)
     asked = Asked(
         program, "flags" if flags else package, names, command, metric, memory_space, flags or (), flags_in,

@@ -224,6 +224,7 @@ def test_a_peak_that_no_live_range_tells_is_not_zero(tmp_path: Path):
         (["--release", "1", "--release", "2", "--bad", "3"], "among the releases, found '3'"),
         (["--release", "1"], "expected two releases or more, found 1"),
         (["--release", "1", "--release", "2", "--metric", "peak"], "--metric: expected reserved"),
+        (["--flag", "--a", "--flags-in", "FLAGS"], "--flags-in: expected XLA_FLAGS, LIBTPU_INIT_ARGS or TF_XLA_FLAGS"),
     ],
 )
 def test_a_wrong_call_is_refused(words: list, expected: str, tmp_path: Path):
