@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.bisect.points import Asked, signature
+from bufferhouse.bisect.points import Asked, Point, signature
+from bufferhouse.bisect.search import BAD, GOOD, SKIPPED, Step
 from bufferhouse.paths import CHECKOUT
+from bufferhouse.report.bisect.text import Bisected, verdict
 from tests.command_line import call, kill_group, start
 
 FLEET = CHECKOUT / "examples" / "fleet"
@@ -77,6 +79,10 @@ def test_what_fails_is_skipped_and_said(bisect):
     assert ("0.4.38", "0.8.0", ["0.6.0", "0.7.0"]) == (found["last_good"], found["first_bad"], found["unknown"])
     faults = {point["name"]: point["fault"] for point in found["points"] if point["verdict"] == "skipped"}
     assert {"0.7.0": "exit 1: Aborted: no such release", "0.6.0": "exit 1: Aborted: no such release"} == faults
+    assert found["verdict"].endswith("at 0.8.0 or at one of 2 points between that say nothing")
+    found = bisect(fails=("0.6.0",), releases=RELEASES[:3], warehouse="one.duckdb")
+    moved = "reserved bytes of jit_cnn_train_step moved behind 0.4.38"
+    assert f"jaxlib: {moved}, at 0.7.0 or at 1 point between that says nothing" == found["verdict"]
 
 
 def test_a_failure_may_be_what_is_looked_for(bisect):
@@ -84,6 +90,14 @@ def test_a_failure_may_be_what_is_looked_for(bisect):
     found = bisect("--fail-is-bad", "--metric", "temp", program="donate1", fails=tuple(RELEASES[3:]))
     assert ("0.7.0", "0.8.0") == (found["last_good"], found["first_bad"])
     assert "0.8.0 is the first that fails" in found["verdict"]
+
+
+def test_a_failure_behind_a_point_that_says_nothing_is_no_move(tmp_path: Path):
+    """No byte moved: what is told of the step is that the program fails."""
+    releases = [Point("1", GOOD, 5, "a", 1), Point("2", SKIPPED, None, fault="cannot be installed: no wheel"),
+                Point("3", BAD, None, fault="exit 1: no memory")]  # fmt: skip
+    bisected = Bisected(Asked("jit_f", "jaxlib", ["1", "2", "3"], ["true"]), Step(0, 2, [1]), dict(enumerate(releases)))
+    assert "jaxlib: jit_f fails behind 1, at 3 or at 1 point between that says nothing" == verdict(bisected)
 
 
 def test_what_did_not_fit_is_explained(tmp_path: Path):

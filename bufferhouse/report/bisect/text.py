@@ -86,11 +86,14 @@ def verdict(bisected: Bisected) -> str:
     good = printable(asked.names[step.last_good], 80)
     what = f"{METRIC_NAMES[asked.metric]} of {printable(asked.program, 80)}"
     if step.unknown and step.first_bad is not None:
-        count = counted(len(step.unknown), "point")
+        count, says = counted(len(step.unknown), "point"), _says(step)
+        among = "one of " if len(step.unknown) > 1 else ""
         bad = printable(asked.names[step.first_bad], 80)
-        return f"{asked.axis}: {what} moved behind {good}, at {bad} or at one of {count} between that say nothing"
+        fails = bisected.points[step.first_bad].size_bytes is None
+        did = f"{printable(asked.program, 80)} fails" if fails else f"{what} moved"
+        return f"{asked.axis}: {did} behind {good}, at {bad} or at {among}{count} between that {says} nothing"
     if step.first_bad is None:
-        more = f"; {counted(len(step.unknown), 'point')} behind say nothing" if step.unknown else ""
+        more = f"; {counted(len(step.unknown), 'point')} behind {_says(step)} nothing" if step.unknown else ""
         return f"{asked.axis}: {what} did not move up to {good}{more}"
     before, after = (bisected.points[at] for at in (step.last_good, step.first_bad))
     named = printable(after.name, 80)
@@ -98,6 +101,10 @@ def verdict(bisected: Bisected) -> str:
         return f"{asked.axis} {named} is the first that fails: {printable(asked.program, 80)}"
     moved = human_bytes(after.size_bytes - before.size_bytes, signed=True)
     return f"{asked.axis} {named} is the first that moves {what}: {moved}"
+
+
+def _says(step: Step) -> str:
+    return "says" if len(step.unknown) == 1 else "say"
 
 
 def _points_section(bisected: Bisected) -> Section:
