@@ -33,7 +33,7 @@ _LAUNCHER = re.compile(
     r"(?:\[?(?:rank|default) ?[0-9]+\]?:?|\[[0-9]+(?:,[0-9]+)?\](?:<std(?:err|out)>:|:)"
     r"|\[(?:worker|host|task|process)[ -]?[0-9]+\]:?|(?:worker|host|task|process|node)[ _-]?[0-9]+:(?= |$)"  # pdsh
     r"|\[pod/[^\]\s]+\]|[\w.\-]+ *\|(?= |$)"  # kubectl; docker compose
-    r"|\((?:[\w.\-]+ )*(?:pid|rank)=[0-9]+[^)\n]*\)|[0-9]+:(?= )"
+    r"|\((?:[\w.\-]+ )*(?:pid|rank)=[0-9]+[^)\n]*\)| {0,6}[0-9]+:(?= )"  # srun pads its label
     r"|[\w.\-]+ [\w./\-]+\[[0-9]+\]:(?= |$))[ \t]?"  # journald and syslog, behind the time
 )
 _CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?"

@@ -336,6 +336,19 @@ def test_many_ranks_that_say_the_same_are_one_finding():
     assert (plain.key, ranks) == (message.key, message.ranks)
 
 
+def test_ranks_of_a_padded_label_are_told_apart():
+    """Slurm (`srun --label`) writes the numbers of its tasks right-aligned: ` 9: `, `10: `."""
+    texts = [message_of(name).splitlines() for name in ("libtpu-0.0.33/kv", "libtpu-0.0.33/xent")]
+    mixed = "".join(
+        f"{task:2}: {text[at]}\n"
+        for at in range(max(map(len, texts)))
+        for task, text in ((8, texts[0]), (9, texts[1]), (10, texts[0]))
+        if at < len(text)
+    )
+    plain = [read("\n".join(text))[0].key for text in texts]
+    assert [(plain[0], ["8:", "10:"]), (plain[1], ["9:"])] == [(one.key, one.ranks) for one in read(mixed)]
+
+
 def test_two_processes_without_a_prefix_are_not_mixed_up_in_silence():
     """Lines of one within a block of the other: the first is cut, which is said."""
     text = message_of("libtpu-0.0.33/kv")
