@@ -28,7 +28,8 @@ KEYS = (
 )  # fmt: skip
 _KEYS = [key.decode() for key in KEYS]
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+# What a terminal obeys and does not show: colours, the character set that `tput sgr0` goes back to, links and titles.
+_COLOURS = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[()][0-9A-Z]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _LAUNCHER = re.compile(
     r"(?:\[?(?:rank|default) ?[0-9]+\]?:?|\[[0-9]+(?:,[0-9]+)?\](?:<std(?:err|out)>:|:)"
     r"|\[(?:worker|host|task|process)[ -]?[0-9]+\]:?|(?:worker|host|task|process|node)[ _-]?[0-9]+:(?= |$)"  # pdsh

@@ -200,6 +200,21 @@ def test_prefixes_are_taken_off(name: str, prefix: str):
     assert plain.key == message.key
 
 
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("\x1b[31m", "\x1b(B\x1b[m"),  # tput
+        ("\x1b[1;31m", "\x1b[0m\x1b[K"),
+        ("\x1b]8;;file:///srv/train.py\x07", "\x1b]8;;\x07"), ("\x1b]0;train\x1b\\", ""),
+    ],
+)  # fmt: skip
+def test_what_a_terminal_does_not_show_is_taken_off(begin: str, end: str):
+    """Colours, character sets, links and titles, around every line."""
+    text = message_of("libtpu-0.0.33/xent")
+    [message], [plain] = read("".join(f"{begin}{line}{end}\n" for line in text.splitlines())), read(text)
+    assert plain.key == message.key
+
+
 @pytest.mark.parametrize("name", [name for name in SAID if SAID[name][0] not in ("T4", "T7")])
 def test_a_message_that_is_quoted_is_read(name: str):
     """In objects of JSON, one a line or one around all lines, and in an exception as `repr` writes it."""
