@@ -1,5 +1,6 @@
 """`bufferhouse oom`."""
 
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -167,10 +168,27 @@ def _opened(name: str) -> Iterator[BinaryIO]:
     from bufferhouse.sources import compression
 
     if name == "-":
-        yield sys.stdin.buffer
+        plain = io.BufferedReader(sys.stdin.buffer)
+        try:
+            _check_plain(name, plain)
+            yield plain
+        finally:
+            plain.detach()  # else standard input would be closed with it
         return
     with _told(name), open(name, "rb") as file, compression.opened(name, file) as plain:
+        if plain is file:
+            _check_plain(name, file)
         yield plain
+
+
+def _check_plain(name: str, file: io.BufferedReader) -> None:
+    """Refuse a log that is compressed and whose name does not say so: no message would be found in it."""
+    from bufferhouse.sources import compression
+
+    if found := compression.told_by_mark(file.peek(8)[:8]):
+        what, way_out = found
+        way_out = "decompress it first" if name == "-" else way_out
+        raise UsageError(printable(f"{name}: expected a log as text, found: {what}; {way_out}"))
 
 
 @contextmanager

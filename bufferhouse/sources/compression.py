@@ -33,6 +33,21 @@ def plain_name(name: str) -> str:
     return name[: name.rindex(".")] if name.endswith(SUFFIXES) else name
 
 
+# What compressed data begins with, what it is, and what to do where a name does not say so.
+_MARKS = (
+    (b"\x1f\x8b", "gzip data", "name it ….gz"),
+    (b"\x28\xb5\x2f\xfd", "zstd data", "name it ….zst"),
+    (b"\xfd7zXZ\0", "xz data", "name it ….xz"),
+    (b"BZh", "bzip2 data", "decompress it first"),
+    (b"PK\x03\x04", "a zip archive", "name it ….zip"),
+)
+
+
+def told_by_mark(beginning: bytes) -> tuple[str, str] | None:
+    """Return what compressed data is, by its first bytes, and the way out where its name does not tell; else None."""
+    return next(((what, way_out) for mark, what, way_out in _MARKS if beginning.startswith(mark)), None)
+
+
 def opened(name: str, file: BinaryIO) -> BinaryIO:
     """Return a reader of what `file` holds, decompressed by the suffix of `name`."""
     if name.endswith(".gz"):

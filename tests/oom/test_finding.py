@@ -1,8 +1,10 @@
 """From a message to its dump: each figure is the sum that the compiler made, or unknown; never a wrong sum."""
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import random
 import shutil
 import tarfile
@@ -10,6 +12,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
+import zstandard
 
 from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.messages.figures import nominal, printed
@@ -395,6 +398,21 @@ def test_a_log_in_a_folder_may_be_of_utf_16(tmp_path):
     """As PowerShell redirects it; half of its bytes are zeros, as if it were no text."""
     (tmp_path / "train.log").write_text(log("libtpu-0.0.33/kv").read_text(), "utf-16")
     assert [1, 1] == [call("oom", place).code for place in (tmp_path, tmp_path / "train.log")]
+
+
+@pytest.mark.parametrize(
+    ("compress", "expected"),
+    [
+        (gzip.compress, "gzip data; name it ….gz"), (zstandard.compress, "zstd data; name it ….zst"),
+        (lzma.compress, "xz data; name it ….xz"), (bz2.compress, "bzip2 data; decompress it first"),
+    ],
+)  # fmt: skip
+def test_a_log_whose_name_hides_that_it_is_compressed_is_refused(tmp_path, compress, expected: str):
+    """Without its text no message is found, which is no sign that there is none."""
+    (tmp_path / "train.log").write_bytes(compress(log("libtpu-0.0.33/kv").read_bytes()))
+    said = call("oom", tmp_path / "train.log")
+    assert 2 == said.code
+    assert said.err.endswith(f"train.log: expected a log as text, found: {expected}\n")
 
 
 def test_where_there_is_no_log_it_is_said(tmp_path):
