@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from bufferhouse.warehouse.open import writing
 from tests.command_line import CHECKOUT
 from tests.flows.clock import free_port, until
 from tests.servers.postgres import Postgres, postgres_folder
+from tests.warehouse.lake.lakes import copied
 
 KEYS = {"AWS_ACCESS_KEY_ID": "who", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
 
@@ -106,12 +108,18 @@ def catalog_server() -> Iterator[Postgres]:
             server.kill()
 
 
-@pytest.fixture(scope="module")
-def postgres(monkeypatch_module) -> Iterator[Postgres]:
-    """A PostgreSQL for the tests of a module, with its password in $PGPASSWORD."""
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Postgres]:
+    """A PostgreSQL for all tests of the process, which takes seconds to make. A test that kills it starts it again."""
     with catalog_server() as server:
-        monkeypatch_module.setenv("PGPASSWORD", server.password)
         yield server
+
+
+@pytest.fixture(scope="module")
+def postgres(cluster, monkeypatch_module) -> Postgres:
+    """A PostgreSQL for the tests of a module, with its password in $PGPASSWORD."""
+    monkeypatch_module.setenv("PGPASSWORD", cluster.password)
+    return cluster
 
 
 @pytest.fixture(scope="module")
@@ -137,10 +145,33 @@ def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
         yield patch
 
 
+@pytest.fixture(scope="session")
+def bare_lake_to_copy(cluster, tmp_path_factory) -> LakeAddress:
+    """A lake without rows and models. To be copied, never opened."""
+    return _made(cluster, tmp_path_factory.mktemp("bare"), build_models=False)
+
+
+@pytest.fixture(scope="session")
+def lake_to_copy(cluster, tmp_path_factory) -> LakeAddress:
+    """A lake with all models and no rows. To be copied, never opened."""
+    return _made(cluster, tmp_path_factory.mktemp("blank"))
+
+
+def _made(server: Postgres, folder: Path, **more: bool) -> LakeAddress:
+    address = address_of(f"ducklake:postgres:{server.make_database()}").with_data_path(str(folder / "files"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PGPASSWORD", server.password)
+        with writing(address, **more):
+            return address
+
+
 @pytest.fixture(scope="module")
-def empty_lake(postgres, tmp_path_factory) -> LakeAddress:
+def empty_lake(postgres, bare_lake_to_copy, tmp_path_factory) -> LakeAddress:
     """A lake without rows and models, to be copied; the files of all copies lie in one folder."""
-    address = address_of(f"ducklake:postgres:{postgres.make_database()}")
-    address = address.with_data_path(str(tmp_path_factory.mktemp("files")))
-    with writing(address, build_models=False):
-        return address
+    return copied(postgres, bare_lake_to_copy, tmp_path_factory.mktemp("lake") / "files")
+
+
+@pytest.fixture(scope="module")
+def shared_lake(postgres, lake_to_copy, tmp_path_factory) -> LakeAddress:
+    """A lake with all models and no rows, for the tests of a module."""
+    return copied(postgres, lake_to_copy, tmp_path_factory.mktemp("lake") / "files")

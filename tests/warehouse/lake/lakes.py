@@ -1,4 +1,4 @@
-"""Lakes for tests: in a folder, with a catalog that is a file."""
+"""Lakes for tests: in a folder, with a catalog that is a file; and copies of those in PostgreSQL."""
 
 import shutil
 from contextlib import contextmanager
@@ -12,6 +12,7 @@ from bufferhouse.warehouse.address import LakeAddress, address_of
 from bufferhouse.warehouse.lake.attach import LAKE
 from bufferhouse.warehouse.lake.extensions import NAMES
 from bufferhouse.warehouse.open import reading
+from tests.servers.postgres import Postgres
 
 _IS_INSTALLED = all(find_spec(f"duckdb_extension_{name}") for name in NAMES)
 needs_lake = pytest.mark.skipif(not _IS_INSTALLED, reason="the extra lake is not installed")
@@ -30,6 +31,22 @@ def moved(folder: Path, target: Path) -> LakeAddress:
         con.execute(
             "UPDATE ducklake_metadata SET value = ? WHERE key = 'data_path'", [f"{Path(address.catalog)}.files/"]
         )
+    return address
+
+
+def copied(server: Postgres, lake: LakeAddress, files: Path) -> LakeAddress:
+    """A copy of a lake in PostgreSQL that nobody has open, with its files in a folder of its own."""
+    shutil.copytree(lake.data_path, files)
+    return catalog_copied(server, lake, str(files))
+
+
+def catalog_copied(server: Postgres, lake: LakeAddress, data_path: str) -> LakeAddress:
+    """A copy of the catalog alone, which looks for its files elsewhere."""
+    import psycopg
+
+    address = address_of(f"ducklake:postgres:{server.make_database(lake.connection_string)}").with_data_path(data_path)
+    with psycopg.connect(address.connection_string) as con:
+        con.execute("UPDATE ducklake_metadata SET value = %s WHERE key = 'data_path'", [address.data_path])
     return address
 
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from bufferhouse.warehouse.address import LakeAddress, address_of
+from bufferhouse.warehouse.address import LakeAddress
 from bufferhouse.warehouse.lake.lake import Lake
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.reparse import outdated, reparse
@@ -19,7 +19,7 @@ from bufferhouse.whatif.arenas import pack_arenas
 from tests.command_line import call
 from tests.flows.clock import until
 from tests.synthetic import small_dump
-from tests.warehouse.lake.lakes import answer, needs_lake
+from tests.warehouse.lake.lakes import answer, copied, needs_lake
 from tests.warehouses import load_parsed, parsed
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
@@ -31,14 +31,19 @@ _WAITING = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT gr
 _TWICE = "SELECT dump_id FROM raw.packings GROUP BY dump_id, allocation_index HAVING COUNT(*) > 1"
 
 
-@pytest.fixture
-def address(postgres, tmp_path) -> LakeAddress:
-    """A lake with a dump in each of two runs."""
-    address = address_of(f"ducklake:postgres:{postgres.make_database()}").with_data_path(str(tmp_path / "files"))
-    with writing(address) as warehouse:
+@pytest.fixture(scope="module")
+def lake_of_two(postgres, shared_lake) -> LakeAddress:
+    """A lake with a dump in each of two runs. To be copied, never opened."""
+    with writing(shared_lake) as warehouse:
         for number, name in enumerate(("old", "new")):
             load_parsed(warehouse, parsed([small_dump(number)], name), name)
-    return address
+    return shared_lake
+
+
+@pytest.fixture
+def address(postgres, lake_of_two, tmp_path) -> LakeAddress:
+    """A copy of it for each test."""
+    return copied(postgres, lake_of_two, tmp_path / "files")
 
 
 def after(address: LakeAddress, before: Callable, then: Callable) -> None:
@@ -111,8 +116,8 @@ def test_facts_that_are_set_at_once_are_all_kept(address):
     """A run is read and written while nobody else commits, so no label takes the place of another."""
     with ThreadPoolExecutor(4) as pool, ExitStack() as stack:
         workers = [stack.enter_context(writing(address, wait=60)) for _ in range(4)]
-        for number in range(5):
+        for number in range(2):
             facts = [{f"label.w{worker}_{number}": "yes"} for worker in range(4)]
             list(pool.map(lambda one: set_facts(one[0], "old", one[1]), zip(workers, facts, strict=True)))
     [(text,)] = answer(address, "SELECT labels FROM raw.runs WHERE run_name = 'old'")
-    assert {f"w{worker}_{number}" for worker in range(4) for number in range(5)} == json.loads(text).keys()
+    assert {f"w{worker}_{number}" for worker in range(4) for number in range(2)} == json.loads(text).keys()

@@ -23,13 +23,13 @@ pytest_plugins = ["tests.servers.lake_servers"]
 pytestmark = [needs_lake, pytest.mark.slow]
 
 
-def test_what_others_took_over_unseen_is_not_loaded_twice(empty_lake):
+def test_what_others_took_over_unseen_is_not_loaded_twice(shared_lake):
     """A worker whose session ends between its claims and its load waits for whoever has them by then."""
     slows, quicks = parsed([small_dump(1)]), parsed([small_dump(1)])
-    with writing(empty_lake) as slow, writing(empty_lake) as quick:
+    with writing(shared_lake) as slow, writing(shared_lake) as quick:
         needed = load_claimed(slow, slows, lambda _: set(slow.claims.held))
         assert needed == slow.claims.take(needed)
-        with psycopg.connect(empty_lake.connection_string) as con:
+        with psycopg.connect(shared_lake.connection_string) as con:
             con.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE objid = %s AND granted", [slow.claims.worker_id]
             )
@@ -39,13 +39,13 @@ def test_what_others_took_over_unseen_is_not_loaded_twice(empty_lake):
             until(lambda: slow.claims.retries == 1 or later.done(), "a load that finds its claims gone")
             assert 1 == load_parsed(quick, quicks).new_count
             assert (0, 1) == (later.result().new_count, later.result().known_count)
-    assert [(1,)] == answer(empty_lake, "SELECT COUNT(*) FROM raw.dumps")
+    assert [(1,)] == answer(shared_lake, "SELECT COUNT(*) FROM raw.dumps")
 
 
-def test_a_load_that_is_done_anew_asks_again_what_is_known(empty_lake, monkeypatch):
+def test_a_load_that_is_done_anew_asks_again_what_is_known(shared_lake, monkeypatch):
     """It is refused where another worker removed contents meanwhile, whose session that kept it alone was cut."""
     batch, once_more = (parsed([small_dump(3)], name) for name in ("one", "two"))
-    with writing(empty_lake) as lake, writing(empty_lake) as other:
+    with writing(shared_lake) as lake, writing(shared_lake) as other:
         load_parsed(lake, batch, "one")
         monkeypatch.setattr(other, "alone", nullcontext)
         once_more = replace(once_more, tables=without(once_more.tables, {s.content.dump_id for s in batch.sightings}))
@@ -53,7 +53,7 @@ def test_a_load_that_is_done_anew_asks_again_what_is_known(empty_lake, monkeypat
         def attempt(ours) -> None:
             tries.append(ours)
             if len(tries) == 1:
-                remove_runs(other, answer(empty_lake, "SELECT run_id, run_name FROM raw.runs WHERE run_name = 'one'"))
+                remove_runs(other, answer(shared_lake, "SELECT run_id, run_name FROM raw.runs WHERE run_name = 'one'"))
                 raise duckdb.TransactionException("another transaction has removed what this one reads")
 
         tries = []
@@ -62,7 +62,7 @@ def test_a_load_that_is_done_anew_asks_again_what_is_known(empty_lake, monkeypat
         assert 1 == len(tries)
 
 
-def test_a_lake_is_opened_anew_where_duckdb_answers_nothing_more(empty_lake):
+def test_a_lake_is_opened_anew_where_duckdb_answers_nothing_more(shared_lake):
     """As after a fatal error, or the end of its connection: what was begun is done on another."""
     batch, used = parsed([small_dump(2)]), []
 
@@ -72,7 +72,7 @@ def test_a_lake_is_opened_anew_where_duckdb_answers_nothing_more(empty_lake):
             lake.con.close()
         return lake.con.execute("SELECT COUNT(*) FROM raw.runs").fetchone()
 
-    with writing(empty_lake) as lake:
+    with writing(shared_lake) as lake:
         lake.load_persistently(batch, attempt)
         assert (2, False) == (len(used), used[0] is used[1])
         lake.con.close()

@@ -169,10 +169,10 @@ def test_a_lake_whose_bucket_has_no_keys_is_there_all_the_same(bucket, fleet, tm
     assert ["lake.ducklake"] == [path.name for path in tmp_path.iterdir()]
 
 
-def test_a_snapshot_that_is_removed_while_it_is_read(empty_lake, fleet, tmp_path):
+def test_a_snapshot_that_is_removed_while_it_is_read(shared_lake, fleet, tmp_path):
     """Tables, statements and files of an export alike: nothing is wrong with the statement, and trying again helps."""
     dumps = sorted((fleet / "seeds").glob("0*"))
-    with writing(empty_lake) as warehouse:
+    with writing(shared_lake) as warehouse:
         load_texts(warehouse, [dumps[0].read_bytes()])
     readers = {
         "a table": lambda con: con.execute("SELECT COUNT(*) FROM raw.dumps").fetchall(),
@@ -181,7 +181,7 @@ def test_a_snapshot_that_is_removed_while_it_is_read(empty_lake, fleet, tmp_path
     }
     for number, (what, read) in enumerate(readers.items(), 1):
         with pytest.raises(WarehouseBusy) as caught:
-            read_while_compacted(empty_lake, dumps[number].read_bytes(), read)
+            read_while_compacted(shared_lake, dumps[number].read_bytes(), read)
         assert faults.is_expired(caught.value.__cause__), what
         assert "it was compacted meanwhile; run the same command again" in str(caught.value), what
 

@@ -1,8 +1,9 @@
 """What a lake says where its bucket or its catalog is wrong, away, or half made: one line, and the way out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import Thread
 
 import duckdb
@@ -15,7 +16,7 @@ from bufferhouse.warehouse.lake.claims import Claims
 from bufferhouse.warehouse.open import writing
 from tests.command_line import Outcome, call
 from tests.flows.clock import free_port, until
-from tests.warehouse.lake.lakes import moved, needs_lake
+from tests.warehouse.lake.lakes import catalog_copied, moved, needs_lake
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
@@ -29,6 +30,19 @@ READERS = (("query", "SELECT 1"), ("stats",), ("verify",), ("check",))
 def catalog(postgres) -> LakeAddress:
     """A database without a lake."""
     return address_of(f"ducklake:postgres:{postgres.make_database()}")
+
+
+@pytest.fixture(scope="module")
+def in_bucket(postgres, bucket) -> Callable[[LakeAddress, str], LakeAddress]:
+    """A function that copies a lake that nobody has open, with its files below a prefix in the bucket."""
+
+    def copy(lake: LakeAddress, prefix: str) -> LakeAddress:
+        files = Path(lake.data_path)
+        for path in filter(Path.is_file, files.rglob("*")):
+            bucket.put(f"{prefix}/{path.relative_to(files)}", path.read_bytes())
+        return catalog_copied(postgres, lake, f"s3://lake/{prefix}")
+
+    return copy
 
 
 def tables_of_catalog(address: LakeAddress) -> int:
@@ -58,19 +72,18 @@ def test_no_lake_is_made_where_its_files_cannot_be_written(catalog, bucket, flee
     assert "bufferhouse-trial" not in bucket.names("bh/")
 
 
-def test_readers_of_a_half_made_lake_say_so(catalog, bucket):
+def test_readers_of_a_half_made_lake_say_so(in_bucket, bare_lake_to_copy):
     """There are tables and no models: a line, with the way out, which helps."""
-    with writing(catalog.with_data_path("s3://lake/half"), build_models=False):
-        pass
+    half = in_bucket(bare_lake_to_copy, "half")
     for words in READERS:
-        assert_told(call(*words, "--warehouse", catalog), 2, "has no models yet", "any ingest builds them")
-    assert 0 == call("build", "--warehouse", catalog).code
-    assert 0 == call("query", "SELECT 1", "--warehouse", catalog).code
+        assert_told(call(*words, "--warehouse", half), 2, "has no models yet", "any ingest builds them")
+    assert 0 == call("build", "--warehouse", half).code
+    assert 0 == call("query", "SELECT 1", "--warehouse", half).code
 
 
-def test_files_of_a_lake_do_not_move(catalog, bucket, fleet, tmp_path, monkeypatch):
+def test_files_of_a_lake_do_not_move(in_bucket, lake_to_copy, fleet, tmp_path, monkeypatch):
     """Another --data-path than that of the lake is refused, with both; the environment says where new lakes go."""
-    ingest = ("ingest", fleet / "seeds", "--warehouse", catalog)
+    ingest = ("ingest", fleet / "seeds", "--warehouse", in_bucket(lake_to_copy, "here"))
     assert 0 == call(*ingest, "--data-path", "s3://lake/here").code
     assert 0 == call(*ingest, "--data-path", "s3://lake/here/").code
     for words in (ingest, (*ingest, "--plan")):
@@ -178,10 +191,10 @@ def test_a_catalog_that_dies_is_told_as_an_internal_error(postgres, catalog, tmp
 
 
 @pytest.fixture(scope="module")
-def lake(postgres, bucket, fleet) -> LakeAddress:
+def lake(in_bucket, lake_to_copy, fleet) -> LakeAddress:
     """A lake in a bucket, with five dumps and no row in its catalog. To be read, never written."""
-    address = address_of(f"ducklake:postgres:{postgres.make_database()}")
-    assert 0 == call("ingest", fleet / "seeds", "--warehouse", address, "--data-path", "s3://lake/trouble").code
+    address = in_bucket(lake_to_copy, "trouble")
+    assert 0 == call("ingest", fleet / "seeds", "--warehouse", address).code
     assert 0 == call("compact", "--warehouse", address).code
     return address
 
@@ -198,22 +211,22 @@ def test_a_bucket_that_is_away(lake, postgres, fleet, impatient, monkeypatch):
     assert 0 == tables_of_catalog(new)
 
 
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        ("AccessDenied", ("HTTP code 403", "give keys that may read and write there")),
-        ("NoSuchBucket", ("HTTP code 404", "there is no such bucket")),
-    ],
-)
-def test_a_bucket_that_refuses_what_is_written(bucket, postgres, fleet, code, words):
+REFUSALS = {
+    "AccessDenied": ("HTTP code 403", "give keys that may read and write there"),
+    "NoSuchBucket": ("HTTP code 404", "there is no such bucket"),
+}
+
+
+def test_a_bucket_that_refuses_what_is_written(bucket, in_bucket, lake_to_copy, fleet):
     """Exit 2 and a line with the way out, which helps; no row is lost."""
-    lake = address_of(f"ducklake:postgres:{postgres.make_database()}")
-    ingest = ("ingest", "--warehouse", lake, "--data-path", f"s3://lake/{code}")
+    lake = in_bucket(lake_to_copy, "refused")
+    ingest = ("ingest", "--warehouse", lake, "--data-path", "s3://lake/refused")
     assert 0 == call(*ingest, fleet / "seeds").code
-    with bucket.refusing_writes(code):
-        for refused in ((*ingest, fleet), ("compact", "--keep-snapshots", "0", "--warehouse", lake)):
-            assert_told(call(*refused), 2, f"s3://lake/{code}/", "what was committed is kept", *words)
-    assert "5 of 5 dumps proved\n" == call("verify", "--warehouse", lake).out
+    for code, words in REFUSALS.items():
+        with bucket.refusing_writes(code):
+            for refused in ((*ingest, fleet), ("compact", "--keep-snapshots", "0", "--warehouse", lake)):
+                assert_told(call(*refused), 2, "s3://lake/refused/", "what was committed is kept", *words)
+        assert "5 of 5 dumps proved\n" == call("verify", "--warehouse", lake).out
     assert 0 == call(*ingest, fleet).code
 
 
