@@ -15,7 +15,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.query.format import formatted
 from bufferhouse.redaction import HIDDEN, cleaned, guard, lines, printable, redacted, remember, shell_word
 from tests.attack.outputs import CONTROLS, obeyed
-from tests.command_line import CHECKOUT, run
+from tests.command_line import CHECKOUT, call, run
 from tests.ingests import SUFFIX, write_dumps
 from tests.system.secrets_told import FORMS, HARMLESS, SECRET
 
@@ -104,15 +104,15 @@ def test_a_name_with_a_line_feed_forges_no_line(tmp_path: Path):
     write_dumps(folder, [1])
     (folder / f"module_0002.jit_x\n::error::FORGED\nFORGED.cpu_after_optimizations{SUFFIX}").write_text("damaged")
     (folder / "run.json").write_text(json.dumps({"run_name": (name := "old\nFORGED"), "label": {}}))
-    outcomes = [run("ingest", folder, *warehouse), run("runs", "pin", "latest", *warehouse)]
-    outcomes += [run(*words, *warehouse) for words in (
+    outcomes = [run("ingest", folder, *warehouse), call("runs", "pin", "latest", *warehouse)]
+    outcomes += [call(*words, *warehouse) for words in (
         ["rejects", "show", 1], ["rejects", "replay", "--all"], ["runs", "rm", "latest", "--plan"],
         ["prune", "--keep-runs", 0, "--plan"], ["runs", "pin", name, "--off"], ["prune", "--keep-runs", 0, "--plan"],
         ["prune", "--keep-runs", 0, "--yes"],
     )]  # fmt: skip
     os.mkfifo(pipe := folder / f"x\nFORGED{SUFFIX}")
-    outcomes += [run("ingest", one, *warehouse) for one in (pipe, folder / "gone\nFORGED")]
-    outcomes += [run("query", "--from", folder, "SELECT 1"), run("oom", folder)]
+    outcomes += [call("ingest", one, *warehouse) for one in (pipe, folder / "gone\nFORGED")]
+    outcomes += [call("query", "--from", folder, "SELECT 1"), call("oom", folder)]
     said = [line for outcome in outcomes for line in (outcome.out + outcome.err).split("\n")]
     assert [] == [line for line in said if line.startswith(("::error", "FORGED"))]
     assert f"runs set {shell_word(name)} compiler=" in outcomes[0].out

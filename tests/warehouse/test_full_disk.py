@@ -85,7 +85,7 @@ def test_an_export_that_a_full_disk_stopped_goes_on(disk, example_warehouse):
     assert "make space and run the same command again" in outcome.err
     (disk / "other").unlink()
     space(disk, "100m")
-    outcome = run(*words)
+    outcome = call(*words)
     assert 0 == outcome.code, outcome.err
 
 
@@ -128,7 +128,7 @@ def test_a_page_that_does_not_fit_leaves_the_old_one(disk, example_warehouse):
     assert (3, True) == (outcome.code, "No space left on device; make space and run" in outcome.err), outcome.err
     assert ("old", {"page.html", "other"}) == ((disk / "page.html").read_text(), {path.name for path in disk.iterdir()})
     (disk / "other").unlink()
-    assert 0 == run(*words).code
+    assert 0 == call(*words).code
 
 
 def test_a_copy_for_readers_that_does_not_fit(disk, example_warehouse, fleet):
