@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import duckdb
@@ -13,7 +13,7 @@ from bufferhouse.engine import faults
 from bufferhouse.errors import UsageError, WarehouseBusy
 from bufferhouse.query.door import door
 from bufferhouse.query.notebooks import export_parquet
-from bufferhouse.warehouse.address import ROOT, LakeAddress, address_of
+from bufferhouse.warehouse.address import ROOT, address_of
 from bufferhouse.warehouse.lake.attach import LAKE
 from bufferhouse.warehouse.lake.build import build_lake
 from bufferhouse.warehouse.lake.files import LakeFiles, _object
@@ -179,20 +179,16 @@ def test_a_snapshot_that_is_removed_while_it_is_read(shared_lake, fleet, tmp_pat
         "a statement": lambda con: door_answer(con, "SELECT COUNT(*) FROM raw.dumps"),
         "an export": lambda con: export_parquet(con, tmp_path),
     }
-    for number, (what, read) in enumerate(readers.items(), 1):
-        with pytest.raises(WarehouseBusy) as caught:
-            read_while_compacted(shared_lake, dumps[number].read_bytes(), read)
+    stacks = {what: ExitStack() for what in readers}
+    opened = {what: stack.enter_context(reading(shared_lake)) for what, stack in stacks.items()}
+    with writing(shared_lake) as warehouse:
+        load_texts(warehouse, [dumps[1].read_bytes()])
+        warehouse.compact(keep_seconds=0)
+    for what, read in readers.items():
+        with pytest.raises(WarehouseBusy) as caught, stacks[what]:
+            read(opened[what].con)
         assert faults.is_expired(caught.value.__cause__), what
         assert "it was compacted meanwhile; run the same command again" in str(caught.value), what
-
-
-def read_while_compacted(lake: LakeAddress, text: bytes, read: Callable) -> None:
-    """Read a lake that another process loads a dump into and compacts in between."""
-    with reading(lake) as reader:
-        with writing(lake) as warehouse:
-            load_texts(warehouse, [text])
-            warehouse.compact(keep_seconds=0)
-        read(reader.con)
 
 
 def door_answer(con: duckdb.DuckDBPyConnection, sql: str) -> list:
