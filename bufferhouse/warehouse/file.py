@@ -423,6 +423,8 @@ def _create(path: Path, blank: Blank | None) -> bool:
             if not is_copy:
                 duckdb.connect(str(new), config=config).close()
         return is_copy
+    except OSError as error:
+        raise no_space(path, OSError(error.strerror)) or error from None
     except duckdb.Error as error:
         raise no_space(path, error) or WarehouseError(f"{path} cannot be made: {first_line(error)}") from None
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import duckdb
 
 from bufferhouse.engine.sql import quoted
-from bufferhouse.errors import WarehouseBusy, WarehouseError
+from bufferhouse.errors import WarehouseBusy, WarehouseError, is_full
 from bufferhouse.models.build import fingerprint
 from bufferhouse.paths import MODELS, PACKAGE, cache_folder
 from bufferhouse.warehouse.migrate import migrations
@@ -38,7 +38,11 @@ class Blank:
 
 
 def copy_of_blank(blank: Blank, target: Path) -> bool:
-    """Put a copy of a blank warehouse at `target`, to `stamp` when it is opened; return whether that was possible."""
+    """Put a copy of a blank warehouse at `target`, to `stamp` when it is opened; return whether that was possible.
+
+    Raises:
+        OSError: there is no space for it.
+    """
     is_copied = _use(blank, lambda path: shutil.copyfile(path, target))
     if not is_copied:
         target.unlink(missing_ok=True)
@@ -75,7 +79,9 @@ def _use(blank: Blank, use: Callable[[Path], object]) -> bool:
             path.unlink(missing_ok=True)  # it is damaged: whoever comes next makes it anew
             return False
         use(path)
-    except (OSError, duckdb.IOException):
+    except (OSError, duckdb.IOException) as error:
+        if isinstance(error, OSError) and is_full(error):
+            raise  # one that is made from nothing needs as much space
         return False
     return True
 
