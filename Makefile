@@ -44,7 +44,7 @@ docs: $(READER) ## Draw the house and take the pictures of the documents anew, i
 	$(BIN)/python -m docs.house
 	$(BIN)/python -m docs.pictures
 
-test: $(EXTRAS) $(READER) ## Run all tests, a process per core (PYTEST_FLAGS=... adds options)
+test: $(EXTRAS) $(READER) ## Run all tests, a process more than there are cores (PYTEST_FLAGS=... adds options)
 	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
 
 quick: $(READER) ## Run the tests of reading, tabulating and SQL, in less than a minute
