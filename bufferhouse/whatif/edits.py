@@ -8,7 +8,7 @@ from typing import Any
 
 from bufferhouse.config.toml import read_toml
 from bufferhouse.errors import UsageError, did_you_mean
-from bufferhouse.tabulate.shape import parse_shape
+from bufferhouse.whatif.narrow import element_bits
 from bufferhouse.whatif.space import Space
 
 KINDS = ("free", "remove", "donate", "shrink", "unpad", "remat", "offload", "shard", "reschedule")
@@ -203,7 +203,7 @@ def in_order(edits: Iterable[tuple[Edit, list[int]]], argument: Callable[[int], 
         edit, rows = one
         number = phase(edit)
         # A narrower type comes after a wider one, so each takes bytes off.
-        bits = parse_shape(f"{edit.dtype}[]").element_bits or 0 if edit.dtype else 0
+        bits = element_bits(edit.dtype) or 0 if edit.dtype else 0
         return number, len(rows) != 1, PHASES[number].index(edit.kind), -bits, list(map(argument, rows)), str(edit)
 
     return sorted(((edit, sorted(rows, key=argument)) for edit, rows in edits), key=place)

@@ -18,6 +18,7 @@ from bufferhouse.errors import UsageError, counted
 from bufferhouse.tabulate.shape import Shape, parse_shape
 from bufferhouse.whatif.dead_code import DeadCode
 from bufferhouse.whatif.edits import LIVES, SIZES, Edit, chosen, in_order, phase
+from bufferhouse.whatif.narrow import with_type
 from bufferhouse.whatif.slots import Slots, slots_of, timeline
 from bufferhouse.whatif.space import ARENA, Output, Space, array_shape
 
@@ -509,10 +510,8 @@ class Plan:
         return slot - size
 
     def _shrink(self, edit: Edit, row: int) -> tuple[str, str]:
-        old = self._array(edit, row)
-        tiles = _TILES.get((old.tiles, _bits(edit.dtype)), old.tiles)
-        text = self.shape(row).replace(old.element_type, edit.dtype, 1)
-        shape = parse_shape(text.replace(f"T{old.tiles}", f"T{tiles}", 1) if old.tiles else text)
+        self._array(edit, row)
+        shape = parse_shape(with_type(self.shape(row), edit.dtype or ""))
         if shape.element_bits is None:
             raise self.refused(edit, row, f"cannot be {edit.dtype}: the bytes of that element type are not known")
         self._resized(edit, row, shape)
@@ -763,22 +762,11 @@ _EDITS: dict[str, Callable[[Plan, Edit, int], tuple[str, str]]] = {
     "offload": Plan._offload,
     "shard": Plan._shard,
 }
-# The tiles that TPUs give an array of another width: (8,128) of 32 bits is (8,128)(2,1) of 16.
-_TILES = {
-    ("(8,128)", 16): "(8,128)(2,1)",
-    ("(8,128)", 8): "(8,128)(4,1)",
-    ("(8,128)(2,1)", 32): "(8,128)",
-    ("(8,128)(2,1)", 8): "(8,128)(4,1)",
-}
 
 
 def _of_size(dims: tuple[int, ...], size: int) -> list[int]:
     """Return the place of the first dimension of a size, if there is one."""
     return [place for place, found in enumerate(dims) if found == size][:1]
-
-
-def _bits(element_type: str) -> int | None:
-    return parse_shape(f"{element_type}[]").element_bits
 
 
 def _joined(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -206,7 +206,6 @@ REASONS = {
     (TPU, "tf_batch_half"): SMALLER,
     (TPU, "tf_bf16"): NARROW,
     (TPU, "tf_remat"): LOOP,
-    (TPU, "xent_bf16"): ALIGNED,
 }
 
 

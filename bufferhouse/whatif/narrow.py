@@ -1,0 +1,46 @@
+"""The shape of an array with another element type: what a TPU makes of its tiles, and types of less than a byte packed.
+
+A TPU has 32 bits in each place of a tile: elements of 32/p bits stand there p at a time, above each other. So a tile
+has p rows or more, `T(8,128)(2,1)` and `T(2,128)(2,1)` for bf16; and one of a vector p times 128 elements or more.
+"""
+
+import re
+
+from bufferhouse.tabulate.shape import parse_shape
+
+# Types that XLA packs, with the bits that an element takes then: it prints them as `E(4)`.
+_PACKED_BITS = {"s4": 4, "u4": 4, "f4e2m1fn": 4, "s2": 2, "u2": 2}
+_PLACE_BITS, _LANES = 32, 128
+_TILES = re.compile(r"\((?:(?P<rows>[0-9]+),)?(?P<columns>[0-9]+)\)(?:\(128\))?(?:\([0-9]+,1\))?")
+_ELEMENT_SIZE = re.compile(r"E\([0-9]+\)")
+# In a layout the size of an element stands behind tiles, before the memory space and what else may follow.
+_LAYOUT = re.compile(r"\{(?P<order>[0-9,]*)(?::(?P<before>[^}]*?)(?P<behind>(?:S\(|SC|M\(|P\().*)?)?\}$")
+
+
+def element_bits(element_type: str) -> int | None:
+    """Return what an element takes, packed where XLA packs it; None for a type of which that is not known."""
+    return _PACKED_BITS.get(element_type) or parse_shape(f"{element_type}[]").element_bits
+
+
+def with_type(text: str, element_type: str) -> str:
+    """Return the text of an array's shape with another element type, and with the tiles of that type."""
+    old, bits = parse_shape(text), element_bits(element_type)
+    new = _ELEMENT_SIZE.sub("", text.replace(old.element_type or "", element_type, 1))
+    if old.tiles and bits:
+        new = new.replace(f"T{old.tiles}", f"T{_tiles(old.tiles, len(old.dims or ()), bits)}", 1)
+    found = _LAYOUT.search(new)
+    if element_type not in _PACKED_BITS or found is None:
+        return new.replace(":}", "}")
+    size = f"{found['before'] or ''}E({bits}){found['behind'] or ''}"
+    return f"{new[: found.start()]}{{{found['order']}:{size}}}"
+
+
+def _tiles(tiles: str, rank: int, bits: int) -> str:
+    found, packed = _TILES.fullmatch(tiles), max(_PLACE_BITS // bits, 1)
+    if found is None or int(found["columns"]) % _LANES:  # no tile of a TPU
+        return tiles
+    inside = f"({packed},1)" if packed > 1 and rank else ""
+    if found["rows"] is None:
+        inside = f"({_LANES}){inside}" if inside else ""
+        return f"({max(int(found['columns']), packed * _LANES)}){inside}"
+    return f"({max(int(found['rows']), packed)},{found['columns']}){inside}"
