@@ -111,6 +111,14 @@ def test_the_verb_says_what_is_measured_and_what_not(tmp_path):
     assert "The next measured, 8, takes 56 B too much." in text
 
 
+def test_where_nothing_fits_what_is_short_is_told_once(tmp_path):
+    """The smallest point says by how much."""
+    written(tmp_path, [2, 4, 8])
+    said = call("fits", "jit_f", "--capacity", "60B", "--from", tmp_path).out
+    assert "No measured point fits.\nThe smallest measured, 2, takes 4 B too much.\n" in said
+    assert 1 == said.count("too much")
+
+
 def test_what_was_compiled_for_another_chip_says_so(tmp_path):
     """One function for several targets, one of which no file name tells; GPUs are told by their architecture."""
     for target in ("", "cpu_", "sm_9.0_gpu_", "sm_9.0a_gpu_", "sm_8.0_gpu_"):

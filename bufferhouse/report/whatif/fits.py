@@ -114,10 +114,7 @@ def _row(number: int, size: int | None, capacity: int, how: str, run: str | None
 def _lines(series: Series, found: Fitting, said: Callable[[int], str]) -> list[str]:
     lines = []
     if found.largest is None:
-        smallest = (
-            f" The smallest, {found.next.number:,}, takes {said(found.short_bytes)} too much." if found.next else ""
-        )
-        lines.append(f"No measured point fits.{smallest}")
+        lines.append("No measured point fits.")
     elif found.next is None:
         lines.append(f"The largest measured, {found.largest.number:,}, fits; nothing larger was measured.")
     else:
