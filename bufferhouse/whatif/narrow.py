@@ -1,7 +1,8 @@
-"""The shape of an array with another element type: what a TPU makes of its tiles, and types of less than a byte packed.
+"""The shape of an array with another element type or size: what a TPU makes of its tiles; packed types.
 
 A TPU has 32 bits in each place of a tile: elements of 32/p bits stand there p at a time, above each other. So a tile
-has p rows or more, `T(8,128)(2,1)` and `T(2,128)(2,1)` for bf16; and one of a vector p times 128 elements or more.
+has p rows or more, `T(8,128)(2,1)` and `T(2,128)(2,1)` for bf16; and one of a vector p times 128 elements or more. Of
+these it has no more than the array needs: `f32[3,1000]{1,0:T(4,128)}`.
 """
 
 import re
@@ -44,3 +45,30 @@ def _tiles(tiles: str, rank: int, bits: int) -> str:
         inside = f"({_LANES}){inside}" if inside else ""
         return f"({max(int(found['columns']), packed * _LANES)}){inside}"
     return f"({max(int(found['rows']), packed)},{found['columns']}){inside}"
+
+
+def with_fitting_tiles(text: str) -> str:
+    """Return the text of an array's shape with tiles halved as long as a dimension that became small fits into one."""
+    shape = parse_shape(text)
+    found = _TILES.fullmatch(shape.tiles or "")
+    if found is None or not shape.layout or not shape.dims or not shape.element_bits:
+        return text
+    sizes = [shape.dims[int(place)] or 0 for place in shape.layout.split(",")]
+    packed, columns = max(_PLACE_BITS // shape.element_bits, 1), int(found["columns"])
+    if columns % _LANES:  # no tile of a TPU
+        return text
+    if found["rows"] is None:
+        old = f"T({columns})"
+        fitting = f"T({_halved(columns, max(sizes[0], packed * _LANES))})"
+    elif len(sizes) > 1:
+        old = f"T({found['rows']},"
+        fitting = f"T({_halved(int(found['rows']), max(sizes[1], packed))},"
+    else:
+        return text
+    return text.replace(old, fitting, 1)
+
+
+def _halved(tile: int, least: int) -> int:
+    while tile % 2 == 0 and tile // 2 >= least:
+        tile //= 2
+    return tile

@@ -18,7 +18,7 @@ from bufferhouse.errors import UsageError, counted
 from bufferhouse.tabulate.shape import Shape, parse_shape
 from bufferhouse.whatif.dead_code import DeadCode
 from bufferhouse.whatif.edits import LIVES, SIZES, Edit, chosen, in_order, phase
-from bufferhouse.whatif.narrow import with_type
+from bufferhouse.whatif.narrow import with_fitting_tiles, with_type
 from bufferhouse.whatif.slots import Slots, slots_of, timeline
 from bufferhouse.whatif.space import ARENA, Output, Space, array_shape
 
@@ -536,7 +536,8 @@ class Plan:
         dims = [-(-size // edit.parts) if place in places else size for place, size in enumerate(old.dims)]
         text = self.shape(row)
         inside = ",".join(map(str, dims))
-        self._resized(edit, row, parse_shape(f"{text[: text.index('[')]}[{inside}{text[text.index(']') :]}"))
+        text = f"{text[: text.index('[')]}[{inside}{text[text.index(']') :]}"
+        self._resized(edit, row, parse_shape(with_fitting_tiles(text)))
         return "estimate", f"dimension {places[0]} over {edit.parts} devices, with tiles; collectives may need room"
 
     def _array(self, edit: Edit, row: int) -> Shape:

@@ -4,7 +4,7 @@ import pytest
 
 from bufferhouse.tabulate.shape import parse_shape
 from bufferhouse.whatif.edits import Edit, in_order
-from bufferhouse.whatif.narrow import element_bits, with_type
+from bufferhouse.whatif.narrow import element_bits, with_fitting_tiles, with_type
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,24 @@ from bufferhouse.whatif.narrow import element_bits, with_type
 def test_a_shape_of_another_type_is_that_of_the_compiler(shape: str, element_type: str, compiled: str, size_bytes: int):
     """Tiles grow with what one place of them holds, and types of less than a byte are packed."""
     assert (compiled, size_bytes) == (with_type(shape, element_type), parse_shape(compiled).physical_bytes)
+
+
+@pytest.mark.parametrize(
+    ("halved", "compiled"),
+    [
+        ("f32[4,128]{1,0:T(8,128)}", "f32[4,128]{1,0:T(4,128)}"),
+        ("f32[2,300]{1,0:T(4,128)}", "f32[2,300]{1,0:T(2,128)}"),
+        ("f32[3,1000]{1,0:T(8,128)}", "f32[3,1000]{1,0:T(4,128)}"),
+        ("f32[6,100]{1,0:T(8,128)}", "f32[6,100]{1,0:T(8,128)}"),
+        ("f32[500,300]{0,1:T(8,128)}", "f32[500,300]{0,1:T(8,128)}"),
+        ("f32[256]{0:T(512)}", "f32[256]{0:T(256)}"),
+        ("f32[1024]{0:T(1024)}", "f32[1024]{0:T(1024)}"),
+        ("bf16[1,1000]{1,0:T(4,128)(2,1)}", "bf16[1,1000]{1,0:T(2,128)(2,1)}"),
+    ],
+)
+def test_a_dimension_that_became_small_has_smaller_tiles(halved: str, compiled: str):
+    """As libtpu 0.0.40 gave them to parameters of half the size."""
+    assert compiled == with_fitting_tiles(halved)
 
 
 def test_a_packed_type_is_narrower_than_a_byte():
