@@ -96,10 +96,9 @@ def test_a_file_that_was_a_lake_goes_on(own, blank_lake, tmp_path):
     assert contents(path) == contents(tmp_path / "third.duckdb")
 
 
-def test_a_copy_that_is_not_the_same_is_not_committed(one, tmp_path, monkeypatch):
+def test_a_copy_that_is_not_the_same_is_not_committed(one, warehouse, monkeypatch):
     """The table is named, and the target has no rows: the same call may be made again."""
     told = copy._fingerprint
-    path = tmp_path / "copy.duckdb"
 
     def damaged(con: duckdb.DuckDBPyConnection, name: str, columns: list[str]) -> tuple[int, str]:
         if name == "raw.hlo_values" and LAKE not in con.execute("SELECT current_database()").fetchone():
@@ -109,9 +108,9 @@ def test_a_copy_that_is_not_the_same_is_not_committed(one, tmp_path, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(copy, "_fingerprint", damaged)
         with pytest.raises(WarehouseError, match=r"raw\.hlo_values: expected 2 rows"):
-            copy.copy_warehouse(one, path)
-    assert [(0, 0)] == rows(path, "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.loads)")
-    assert 1 == copy.copy_warehouse(one, path)["raw.dumps"]
+            copy.copy_warehouse(one, warehouse)
+    assert [(0, 0)] == rows(warehouse, "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.loads)")
+    assert 1 == copy.copy_warehouse(one, warehouse)["raw.dumps"]
 
 
 # The same verbs
@@ -330,10 +329,14 @@ def test_labels_that_two_loads_give_a_new_run_at_once_are_joined(own):
 # Versions
 
 
+def _derived(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple]]:
+    return {name: con.execute(f"SELECT * FROM raw.{name} ORDER BY ALL").fetchall() for name in DERIVED}
+
+
 def test_an_older_lake_is_brought_along(one):
     """Readers refuse it with the way out; whoever writes adds what is missing, null in old rows, and moves rows."""
-    derived = {name: answer(one, f"SELECT * FROM raw.{name} ORDER BY ALL") for name in DERIVED}
     with writing(one) as warehouse:
+        derived = _derived(warehouse.con)
         warehouse.con.execute("DELETE FROM meta.migrations WHERE version > 1")
         warehouse.con.execute("ALTER TABLE raw.observations DROP COLUMN stack_frames_fault")
         for name in DERIVED:
@@ -347,7 +350,7 @@ def test_an_older_lake_is_brought_along(one):
     assert "any ingest migrates it" in outcome.err
     with writing(one) as warehouse:
         assert [(None,)] == warehouse.con.execute("SELECT stack_frames_fault FROM staging.observations").fetchall()
-    assert derived == {name: answer(one, f"SELECT * FROM raw.{name} ORDER BY ALL") for name in DERIVED}
+        assert derived == _derived(warehouse.con)
     assert 0 == call("verify", "--warehouse", one).code
 
 
