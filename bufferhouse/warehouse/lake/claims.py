@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # The two halves of an advisory lock: whose it is, and which one.
 _WORKER_LOCK = 0x62756668
-_COMMIT_LOCK, _ALONE_LOCK = (0x62756669, 1), (0x62756669, 3)  # 2 is of bufferhouse.warehouse.lake.postgres
+_COMMIT_LOCK, _ALONE_LOCK = (0x62756669, 1), (0x62756669, 3)  # 2 and 4 are of bufferhouse.warehouse.lake.postgres
 _LEAST_WAIT_SECONDS = 10.0  # for workers that are only looking
 
 

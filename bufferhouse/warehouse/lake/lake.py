@@ -24,6 +24,7 @@ from bufferhouse.warehouse.address import ROOT, Address
 from bufferhouse.warehouse.lake import attach, compact, retry, schema
 from bufferhouse.warehouse.lake.claims import Claims
 from bufferhouse.warehouse.lake.contents import Contents, named
+from bufferhouse.warehouse.lake.postgres import making
 from bufferhouse.warehouse.migrate import applied_version
 from bufferhouse.warehouse.warehouse import Compacted, Warehouse
 
@@ -42,7 +43,7 @@ class Lake(Warehouse):
         try:
             self.con = attach.open_lake(self.address, read_only=False, wait=self.wait)
         except attach.NoLake:
-            attach.make_lake(self.address, wait=self.wait)
+            self._make()
             self.con = attach.open_lake(self.address, read_only=False, wait=self.wait)
         stack.callback(lambda: close_writer(self.con))
         if self.address.is_postgres:
@@ -51,6 +52,12 @@ class Lake(Warehouse):
             self.contents = Contents(self.con, self.claims)
         self._prepare()
         settle(self.con)
+
+    def _make(self) -> None:
+        """Make the lake; of several that come at once one makes it, the others wait and find it made."""
+        with making(self.address):
+            if not self.exists():
+                attach.make_lake(self.address, wait=self.wait)
 
     def _prepare(self) -> None:
         """Bring schema and models along as soon as catalog and bucket answer; what was stopped is gone on with.

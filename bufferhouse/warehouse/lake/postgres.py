@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 STATEMENTS = CHECKOUT / "sql" / "lake" / "claims.sql"
 _SETUP_LOCK = (0x62756669, 2)
+_MAKE_LOCK = (0x62756669, 4)  # 1 and 3 are of bufferhouse.warehouse.lake.claims
 _CONNECT_SECONDS = 10
 
 
@@ -27,8 +28,17 @@ def connect(catalog: str) -> "psycopg.Connection":
         UsageError: psycopg is not installed.
         psycopg.OperationalError: PostgreSQL does not answer, or refuses who connects.
     """
-    psycopg = psycopg_module()
-    con = psycopg.connect(
+    con = _connect(catalog)
+    try:
+        _set_up(con)
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+def _connect(catalog: str) -> "psycopg.Connection":
+    return psycopg_module().connect(
         catalog,
         autocommit=True,
         connect_timeout=_CONNECT_SECONDS,
@@ -36,12 +46,6 @@ def connect(catalog: str) -> "psycopg.Connection":
         # A worker whose host is gone is dead within a minute, and its claims are free.
         keepalives_idle=30, keepalives_interval=10, keepalives_count=3,
     )  # fmt: skip
-    try:
-        _set_up(con)
-    except BaseException:
-        con.close()
-        raise
-    return con
 
 
 @contextmanager
@@ -86,6 +90,25 @@ def alone(address: LakeAddress, what: str) -> Iterator[bool]:
         with answering():
             (is_alone,) = session.execute("SELECT pg_try_advisory_lock(%s)", [key_of("bufferhouse", what)]).fetchone()
         yield is_alone
+
+
+@contextmanager
+def making(address: LakeAddress) -> Iterator[None]:
+    """Wait until nobody else makes a lake in the same catalog, and let nobody meanwhile: its tables have no keys yet.
+
+    Raises:
+        UsageError: the package psycopg is not installed, or PostgreSQL lets nobody in.
+        WarehouseBusy: PostgreSQL does not answer.
+    """
+    if not address.is_postgres:
+        yield
+        return
+    with answering():
+        session = _connect(address.connection_string)
+    with closing(session):
+        with answering():
+            session.execute("SELECT pg_advisory_lock(%s, %s)", _MAKE_LOCK)
+        yield
 
 
 def psycopg_module() -> ModuleType:

@@ -72,6 +72,18 @@ def test_no_lake_is_made_where_its_files_cannot_be_written(catalog, bucket, flee
     assert "bufferhouse-trial" not in bucket.names("bh/")
 
 
+def test_a_lake_is_made_by_one_of_several_that_come_at_once(catalog, bucket):
+    """The others find it made."""
+
+    def come(_: int) -> None:
+        with writing(catalog.with_data_path("s3://lake/at-once"), build_models=False):
+            pass
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(come, range(4)))
+    assert 0 == call("build", "--warehouse", catalog).code
+
+
 def test_readers_of_a_half_made_lake_say_so(in_bucket, bare_lake_to_copy):
     """There are tables and no models: a line, with the way out, which helps."""
     half = in_bucket(bare_lake_to_copy, "half")
