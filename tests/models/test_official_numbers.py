@@ -118,10 +118,9 @@ def test_a_message_stands_beside_the_bytes_of_its_dump():
 
 @pytest.fixture(scope="module")
 def one_dump():
-    """A warehouse with a program for CPU, of a compiler that each test tells it."""
+    """A warehouse with a program of a compiler that each test tells it."""
     with writing(None) as warehouse:
         load_texts(warehouse, [dump_text([Slot(0, 1, 0, 64)])])
-        warehouse.con.execute("UPDATE raw.observations SET compile_target = 'cpu'")
         yield warehouse.con
 
 
@@ -135,6 +134,7 @@ def one_dump():
 )
 def test_what_no_rule_is_known_of_has_no_bytes(one_dump, compiler, why):
     """Neither memory_analysis() nor the report, and why; the dump itself and XProf need no compiler."""
+    one_dump.execute("UPDATE raw.observations SET compile_target = 'cpu', compiler_revision = NULL")
     one_dump.execute(TELL.format("TRUE"), compiler)
     found = one_dump.execute(
         "SELECT said_by, verdict, computed_bytes, rule, rule_text, why_text FROM marts.official_numbers_v1"
@@ -155,13 +155,11 @@ def test_what_no_rule_is_known_of_has_no_bytes(one_dump, compiler, why):
         ((None, None, None), "1000000000", "no rule is known of libtpu CL 1000000000 on tpu"),
     ],
 )
-def test_a_libtpu_is_named_by_what_decides(compiler, revision, why):
+def test_a_libtpu_is_named_by_what_decides(one_dump, compiler, revision, why):
     """By the release of its CL number; where that is of none by its version, and without one by the number."""
-    with writing(None) as warehouse:
-        load_texts(warehouse, [dump_text([Slot(0, 1, 0, 64)])])
-        warehouse.con.execute("UPDATE raw.observations SET compile_target = 'tpu', compiler_revision = ?", [revision])
-        warehouse.con.execute(TELL.format("TRUE"), compiler)
-        [found] = of_number(warehouse.con, "temp_size_in_bytes")
+    one_dump.execute("UPDATE raw.observations SET compile_target = 'tpu', compiler_revision = ?", [revision])
+    one_dump.execute(TELL.format("TRUE"), compiler)
+    [found] = of_number(one_dump, "temp_size_in_bytes")
     assert (None, "unknown", why) == (*found[:2], found[-1])
 
 
