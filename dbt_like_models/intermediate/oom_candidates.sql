@@ -10,7 +10,7 @@ SELECT DISTINCT
     m.instruction_name,  -- Instruction that it names.
     m.shape_text,  -- Shape that it names.
     m.fault_text,  -- Why its figures are not relied on; null where they are.
-    m.message_text,  -- Its lines.
+    m.is_rounded_up,  -- Its allocation is printed rounded up to 256 bytes.
     o.dump_id  -- A dump that it may be about.
 FROM intermediate.oom_messages AS m
 INNER JOIN staging.observations AS o

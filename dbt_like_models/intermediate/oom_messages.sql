@@ -28,6 +28,6 @@ SELECT
     tag,  -- What the allocation that did not fit is for.
     capacity_bytes,  -- Bytes that it did not fit into.
     fault_text,  -- Why its figures are not relied on; null where they are.
-    message_text  -- Its lines there, without what loggers and launchers write before them.
+    starts_with(message_text, 'Allocator ') AS is_rounded_up  -- Its allocation is printed rounded up to 256 bytes.
 FROM told
 WHERE telling = 1

@@ -6,7 +6,7 @@ WITH sizes AS (
         c.message_id,
         c.dump_id,
         CASE
-            WHEN starts_with(c.message_text, 'Allocator ') THEN f.size_bytes - 255  -- It rounds up to 256.
+            WHEN c.is_rounded_up THEN f.size_bytes - 255
             ELSE COALESCE(f.size_bytes, f.least_bytes)
         END AS least_bytes,
         COALESCE(f.size_bytes, f.most_bytes) AS most_bytes
