@@ -5,6 +5,7 @@ And what raises them: checks of words and numbers as people give them, and the p
 
 import errno
 import os
+import signal
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
@@ -113,6 +114,14 @@ def counted(count: int, noun: str) -> str:
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return f"{count:,} {noun[:-1]}ies"
     return f"{count:,} {noun}{'es' if noun.endswith(('s', 'x', 'ch', 'sh')) else 's'}"
+
+
+def signal_name(number: int) -> str:
+    """Return what a signal is called, such as SIGKILL; `signal 40` where it has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal: only the first and the last of them have names
+        return f"signal {number}"
 
 
 def first_line(error: object) -> str:

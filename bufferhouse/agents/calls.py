@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from signal import Signals
 from typing import Any
 
 import anyio
@@ -14,7 +13,7 @@ import anyio
 from bufferhouse.agents.pages import Page
 from bufferhouse.agents.worker import Request
 from bufferhouse.engine.limits import GRACE_SECONDS, MIB
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, signal_name
 from bufferhouse.redaction import said
 
 MOST_CHARACTERS = 100_000  # of all arguments of a call
@@ -64,7 +63,7 @@ class Calls:
             print(said(ended.stderr.decode(errors="replace")), file=sys.stderr, end="")
         if ended.returncode < 0:
             raise UsageError(
-                f"the call crashed its process ({Signals(-ended.returncode).name}); the warehouse was not changed; "
+                f"the call crashed its process ({signal_name(-ended.returncode)}); the warehouse was not changed; "
                 "ask in another way, or for less at once"
             )
         if ended.returncode:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from bufferhouse.errors import signal_name
 from bufferhouse.sources.run import RUN_FILE
 
 LOG = "stderr.txt"
@@ -72,15 +73,8 @@ def _run(words: Sequence[str], env: Mapping[str, str], log: IO[bytes], timeout: 
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     if code < 0:
-        return f"ended by {_signal_name(-code)}: {last_words(path)}"
+        return f"ended by {signal_name(-code)}: {last_words(path)}"
     return f"exit {code}: {last_words(path)}" if code else None
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # a real-time signal: only the first and the last of them have names
-        return f"signal {number}"
 
 
 def last_words(log: Path) -> str:

@@ -36,13 +36,15 @@ def supervised() -> None:
         sweep()
     if not os.WIFSIGNALED(status):
         os._exit(os.WEXITSTATUS(status))
-    ended_by = signal.Signals(os.WTERMSIG(status))
+    ended_by = os.WTERMSIG(status)
     if ended_by in _FORWARDED:
         signal.signal(ended_by, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.kill(own, ended_by)
+    from bufferhouse.errors import signal_name
+
     print(
-        f"bufferhouse: the statement crashed its process ({ended_by.name}); the warehouse was not changed; "
+        f"bufferhouse: the statement crashed its process ({signal_name(ended_by)}); the warehouse was not changed; "
         "ask in another way, or for less at once",
         file=sys.stderr,
         flush=True,

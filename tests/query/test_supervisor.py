@@ -40,6 +40,17 @@ def test_a_crash_is_a_message(example_warehouse, temporary):
     assert line.startswith("bufferhouse: the statement crashed its process (SIG")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the children of a process")
+def test_a_signal_without_a_name_is_told_by_its_number(example_warehouse, temporary):
+    """A real-time signal: only the first and the last of them have names."""
+    process = asking(example_warehouse, temporary)
+    [worker] = _children(process.pid)
+    os.kill(worker, signal.SIGRTMIN + 6)
+    _, err = process.communicate(timeout=60)
+    told = "bufferhouse: the statement crashed its process (signal 40); the warehouse was not changed"
+    assert (2, True) == (process.returncode, err.startswith(told)), err
+
+
 def test_a_query_that_is_asked_to_end_ends(example_warehouse, temporary):
     """As any process does at SIGTERM, with the process that works."""
     process = asking(example_warehouse, temporary)
