@@ -37,12 +37,12 @@ _LAUNCHER = re.compile(
     r"|\((?:[\w.\-]+ )*(?:pid|rank)=[0-9]+[^)\n]*\)| {0,6}[0-9]+:(?= )"  # srun pads its label
     r"|[\w.\-]+ [\w./\-]+\[[0-9]+\]:(?= |$))[ \t]?"  # journald and syslog, behind the time
 )
-_CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?"
+CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?"
 _LEVEL = r"\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\]?"
 # What says when a line was written, and how bad it is. `stderr F` is of container runtimes, `{file.py:3}` of Airflow,
 # `<14>` of syslog, `E   ` of pytest.
 _STAMP = re.compile(
-    rf"\[?(?:(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]|, )|[A-Z][a-z]{{2}} [ 0-9][0-9] ){_CLOCK}|{_CLOCK})"
+    rf"\[?(?:(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]|, )|[A-Z][a-z]{{2}} [ 0-9][0-9] ){CLOCK}|{CLOCK})"
     r" ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2})?\]?:?(?: std(?:err|out) [FP])?(?:[ \t]|$)"
     rf"|(?:- )?(?:[\w.]+ - )?{_LEVEL}(?: -|:)?(?:[ \t]|$)|E(?= {{3}}|$)"
     r"|\[?1[0-9]{9}(?:[0-9]{3}|[.,][0-9]+)?\]?(?:[ \t]|$)"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from bufferhouse.messages.figures import SIZE, Figure, range_of
-from bufferhouse.messages.log import DONATION_KEY, KEYS, Line, lines
+from bufferhouse.messages.log import CLOCK, DONATION_KEY, KEYS, Line, lines
 
 DONATION = "D"
 _NOT_IMPLEMENTED = "Donation is not implemented for "
@@ -278,10 +278,16 @@ _FIELDS = {
 
 
 class _Reader:
-    """Takes line by line what belongs to one message; `is_open` as long as more may belong to it."""
+    """Takes line by line what belongs to one message; `is_open` as long as more may belong to it.
 
-    def __init__(self, message: Message, *, has_listing: bool, has_bounds: bool = False) -> None:
+    `head` is what stands before the message in its first line: what all lines of its process begin with may be in it.
+    """
+
+    def __init__(self, message: Message, head: str, *, has_listing: bool, has_bounds: bool = False) -> None:
         self.message = message
+        self.last_line = message.line_number
+        self._head = head
+        self._prefix = re.compile("")
         self.is_open = has_listing or has_bounds
         self._has_bounds = has_bounds
         self._block: dict[str, str] | None = None
@@ -290,9 +296,18 @@ class _Reader:
         self._last_number = 0  # of the blocks behind the last of them
         self._has_strangers = False
 
+    def owns(self, text: str) -> bool:
+        """Return whether a line begins as those of the process of the message do, as far as that is known."""
+        if self._head and text.strip():
+            prefix = _prefix(self._head, text)
+            if prefix is None:
+                return False
+            self._prefix, self._head = prefix, ""
+        return self._prefix.match(text) is not None
+
     def take(self, text: str) -> bool:
-        """Return whether a line belongs to the message; one that does not ends it."""
-        text = text.strip()
+        """Return whether a line that it owns belongs to the message; one that does not ends it."""
+        text = text[self._prefix.match(text).end() :].strip()
         if len(self.message.lines) == MOST_LINES:
             self.message.faults.append(f"it has more than {MOST_LINES} lines")
             self.end()
@@ -412,6 +427,30 @@ class _Reader:
         return True
 
 
+_WORDS = re.compile(rf"{CLOCK}|[0-9]+|\s+|.")
+
+
+def _prefix(head: str, text: str) -> re.Pattern[str] | None:
+    """Return what a line shares with the head of the first line, up to a blank, such as `[trainer 3] `; it may be "".
+
+    A time may be another. Where another number differs, the line is of another process: then it is None.
+    """
+    whole = pattern = ""
+    for one, other in zip(_WORDS.findall(head), [*_WORDS.findall(text), " "], strict=False):
+        if one.isspace() and other.isspace():
+            pattern += r"(?:\s+|$)" if pattern else r"\s+"
+            whole = pattern
+        elif ":" in one[1:] and ":" in other[1:]:
+            pattern += CLOCK
+        elif one == other:
+            pattern += re.escape(one)
+        elif one.isdecimal() and other.isdecimal():
+            return None
+        else:
+            break
+    return re.compile(whole)
+
+
 _OPERATOR = re.compile(
     r'op_name="(?P<op_name>[^"]*)"|source_file="(?P<source_file>[^"]*)"|source_line=(?P<source_line>[0-9]{1,9})'
 )
@@ -447,6 +486,7 @@ MOST_LINES = 10_000  # of one message; a listing has a few hundred
 MOST_MESSAGES = 1000  # of one log that are not the same
 MOST_RANKS = 50_000  # of all of them together
 MOST_REFUSED = 100  # lines of one log, each by itself; the others are counted
+MOST_OPEN = 100  # messages of one rank at a time, of processes that begin their lines otherwise
 PATIENCE_LINES = 20_000  # of others, until a process that says nothing more has ended its message
 
 
@@ -475,32 +515,32 @@ class _Reading:
 
     def __init__(self, log: str) -> None:
         self.log = log
-        self.open_ones: dict[str, _Reader] = {}
+        self.open_ones: dict[str, list[_Reader]] = {}  # several of a rank if their lines begin otherwise
         self.awaited: dict[str, Line] = {}  # `E1001: CompileTimeScopedVmemOom:` alone; the sentence follows
         self.ended: dict[tuple, Message] = {}
         self._first: dict[tuple, Message] = {}  # of those that say the same
-        self._last_lines: dict[str, int] = {}  # where each rank that is waited for wrote last
 
     def refused(self, all_lines: Iterable[Line]) -> Iterator[Refused]:
         """Read all lines; yield those that are refused."""
         for line in all_lines:
             yield from self._refused(line)
-            if line.rank in self.open_ones or line.rank in self.awaited:
-                self._last_lines[line.rank] = line.number
             if line.number % 1024 == 0:
                 yield from self._give_up(line.number)
-        for rank in [*self.open_ones]:
-            yield from self._close(rank)
+        for rank, readers in [*self.open_ones.items()]:
+            for reader in [*readers]:
+                yield from self._close(rank, reader)
         for first in self.awaited.values():
             yield Refused(first.number, 1, "the sentence about VMEM behind it", "the end of the log", self.log)
 
     def _refused(self, line: Line) -> Iterator[Refused]:
-        if reader := self.open_ones.get(line.rank):
+        readers = self.open_ones.get(line.rank, ())
+        if reader := next((one for one in readers if one.owns(line.text)), None):
+            reader.last_line = line.number
             if reader.is_open and line.is_whole and not _BEGINS.search(line.text) and reader.take(line.text):
                 if not reader.is_open:
-                    yield from self._close(line.rank)
+                    yield from self._close(line.rank, reader)
                 return
-            yield from self._close(line.rank)
+            yield from self._close(line.rank, reader)
         begun = _BEGINS.search(line.text) or _LOOKS_LIKE.search(line.text)
         if _ESCAPED in (line.text[: begun.start()] if begun else line.text):
             return
@@ -514,7 +554,7 @@ class _Reading:
         if text.strip() == "E1001: CompileTimeScopedVmemOom:":
             self.awaited[line.rank] = line
             return
-        reader = _begin(text, line) if line.is_whole else None
+        reader = _begin(text, line, line.text[: begun.start()]) if line.is_whole else None
         if reader is None:
             column = len(line.prefix) + begun.start() + 1
             expected = "a message that is known, whole in its line"
@@ -522,22 +562,27 @@ class _Reading:
             return
         reader.message.log = self.log
         reader.message.lines.append(text.strip())
-        self.open_ones[line.rank] = reader
+        readers = self.open_ones.setdefault(line.rank, [])
+        readers.append(reader)
         if not reader.is_open:
-            yield from self._close(line.rank)
+            yield from self._close(line.rank, reader)
+        elif len(readers) > MOST_OPEN:
+            yield from self._close(line.rank, readers[0])
 
     def _give_up(self, number: int) -> Iterator[Refused]:
         """End what waits for ranks that have written nothing for long: then the rest of the log is not read by line."""
-        silent = [rank for rank, last in self._last_lines.items() if number - last > PATIENCE_LINES]
-        for rank in silent:
-            del self._last_lines[rank]
-            if rank in self.open_ones:
-                yield from self._close(rank)
-            if first := self.awaited.pop(rank, None):
+        for rank, readers in [*self.open_ones.items()]:
+            for reader in [one for one in readers if number - one.last_line > PATIENCE_LINES]:
+                yield from self._close(rank, reader)
+        for rank, first in [*self.awaited.items()]:
+            if number - first.number > PATIENCE_LINES:
+                del self.awaited[rank]
                 yield Refused(first.number, 1, "the sentence about VMEM behind it", "no line of it any more", self.log)
 
-    def _close(self, rank: str) -> Iterator[Refused]:
-        reader = self.open_ones.pop(rank)
+    def _close(self, rank: str, reader: _Reader) -> Iterator[Refused]:
+        self.open_ones[rank].remove(reader)
+        if not self.open_ones[rank]:
+            del self.open_ones[rank]
         if reader.is_open:
             reader.end()
         message = reader.message
@@ -604,8 +649,8 @@ ROUNDED_TO = 256  # bytes of which an allocation of `BFCAllocator` is a multiple
 _SHOWN, _KEPT = 120, 1 << 16  # characters of a line that is refused: those of the message, and those of a reject
 
 
-def _begin(text: str, line: Line) -> _Reader | None:
-    """Return the reader of the message that begins with a text; None if no dialect has such a line."""
+def _begin(text: str, line: Line, head: str) -> _Reader | None:
+    """Return the reader of the message that begins with a text, behind a head; None if no dialect has such a line."""
     for opening in _OPENINGS:
         if found := opening.pattern.fullmatch(text.rstrip()):
             break
@@ -636,7 +681,7 @@ def _begin(text: str, line: Line) -> _Reader | None:
         message.allocations, message.faults = _donated(about["arguments"])
     _name(message, about.get("text"))
     has_bounds = dialect == "T7" and text.rstrip().endswith("/*")
-    reader = _Reader(message, has_listing=opening.has_listing, has_bounds=has_bounds)
+    reader = _Reader(message, head, has_listing=opening.has_listing, has_bounds=has_bounds)
     if not reader.is_open:
         reader.end()
     return reader

@@ -201,6 +201,23 @@ def test_prefixes_are_taken_off(name: str, prefix: str):
 
 
 @pytest.mark.parametrize(
+    "prefix",
+    [
+        "2026/11/28 05:44:{:02} ", "[Rank 4] ", "a7 > ", "[trainer/0] [W13] ", "2026-11-28T05:44:10Z  app[worker] ",
+        "28-Nov-2026 05:44:{:02}.123 [main] SEVERE: ", "2026-11-28 05:44:10.{:03} | ERROR | train:main:12 - ",
+        "[11/28/26 05:44:{:02}] ", "  * ",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["libtpu-0.0.33/xent", "libtpu-0.0.33/pal"])
+def test_a_prefix_that_no_rule_knows_is_what_all_lines_begin_with(name: str, prefix: str):
+    """Homemade launchers and loggers: the first line shows it. Times need not be the same."""
+    whole = message_of(name)
+    text = "".join(f"{prefix.format(at % 60)}{line}".rstrip() + "\n" for at, line in enumerate(whole.splitlines()))
+    [message], [plain] = read(text), read(whole)
+    assert (plain.key, plain.lines) == (message.key, message.lines)
+
+
+@pytest.mark.parametrize(
     ("begin", "end"),
     [
         ("\x1b[31m", "\x1b(B\x1b[m"),  # tput
@@ -371,6 +388,23 @@ def test_two_processes_without_a_prefix_are_not_mixed_up_in_silence():
     first, *_ = read(f"{head}\n{message_of('libtpu-0.0.33/i8')}\n{tail}")
     assert isinstance(first, Message)
     assert first.faults
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("prefix", ["[Rank {}] ", "2026/11/28 05:44:{:02} [{}] "])
+def test_processes_with_a_prefix_that_no_rule_knows_are_told_apart(prefix: str, seed: int):
+    """Or it is said that a message is cut; none of one and the other's lines is told as whole."""
+    chance, names = random.Random(seed), ("libtpu-0.0.33/kv", "libtpu-0.0.33/xent", "libtpu-0.0.33/i8")
+    left = [[(rank, line) for line in message_of(name).splitlines()] for rank, name in enumerate(names, 7)]
+    told, second = [], 0
+    while left := list(filter(None, left)):
+        lines, count = chance.choice(left), chance.choice([1, 3, 20])
+        told += [f"{prefix.format(*([second % 60] * (':' in prefix)), rank)}{line}" for rank, line in lines[:count]]
+        del lines[:count]
+        second += 1
+    expected = {read(message_of(name))[0].key for name in names}
+    found = [one for one in read("\n".join(told)) if not one.faults]
+    assert expected == {one.key for one in found}
 
 
 @pytest.mark.parametrize("share", [0.2, 0.4, 0.6, 0.8])
