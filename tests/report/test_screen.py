@@ -226,6 +226,15 @@ def test_programs_show_a_part_of_long_signatures_on_a_terminal(example_warehouse
     assert 60 == max(len(row) - start for row in rows)
 
 
+def test_names_that_no_cut_keeps_apart_run_over_several_lines(monkeypatch: pytest.MonkeyPatch):
+    """They differ in their middle, in places that are too far from each other for one cut."""
+    monkeypatch.setenv("COLUMNS", "40")
+    names = ["".join("ab"[number >> bit & 1] + "." * 15 for bit in range(4)) for number in range(16)]
+    records = [{"name": name, "most": 1, "change": 0, "word": None} for name in names]
+    _, _, *rows = terminal_text("report", [Section("", [], COLUMNS[:2], records)]).splitlines()
+    assert "".join(names) == "".join(row.partition(" ")[0] for row in rows[1:])
+
+
 def test_rows_that_are_not_printed_are_counted():
     """Beyond the limit rows are counted, on the terminal and in Markdown."""
     records = [{"name": f"p{i}", "most": i, "change": 0, "word": None} for i in range(12)]

@@ -27,20 +27,20 @@ _TILES = [
     Column("layout", "layout"),
     Column("tiles", "tiles"),
     *_PLACE,
-    Column("program_count", "programs", "count"),
+    Column("program_count", "programs", "count", rank=3),
     Column("layout_padding_bytes", "most layout padding", "bytes"),
-    Column("occupied_bytes", "occupied", "bytes"),
-    Column("program_name", "program with the most"),
+    Column("occupied_bytes", "occupied", "bytes", rank=2),
+    Column("program_name", "program with the most", rank=1),
 ]
 _SOURCES = [
     Column("op_name", "operation"),
     Column("source_file", "source file"),
     Column("source_line", "line", "count"),
     *_PLACE,
-    Column("program_count", "programs", "count"),
+    Column("program_count", "programs", "count", rank=3),
     Column("layout_padding_bytes", "layout padding", "bytes"),
-    Column("slack_bytes", "slack", "bytes"),
-    Column("program_name", "program with the most"),
+    Column("slack_bytes", "slack", "bytes", rank=1),
+    Column("program_name", "program with the most", rank=2),
 ]
 _RECOMPILED = [
     Column("program_name", "function", link="function_link"),
@@ -48,8 +48,8 @@ _RECOMPILED = [
     Column("run_count", "runs", "count"),
     Column("dump_count", "most dumps in a folder", "count"),
     Column("signature_count", "signatures", "count"),
-    Column("identical_count", "identical", "count"),
-    Column("run_name", "example run", link="run_link"),
+    Column("identical_count", "identical", "count", rank=1),
+    Column("run_name", "example run", rank=2, link="run_link"),
     Column("largest_reserved_bytes", "largest reserved", "bytes"),
 ]
 _COVERAGE = [

@@ -186,9 +186,8 @@ def _table(section: Section, cells: Sequence[Sequence[str]], widths: dict[int, i
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
     for i, width in widths.items():
         column = section.columns[i]
-        table.add_column(
-            Text(column.heading), width=width, justify="left" if column.is_text else "right", vertical="bottom"
-        )
+        justify = "left" if column.is_text else "right"
+        table.add_column(Text(column.heading), width=width, justify=justify, overflow="fold", vertical="bottom")
     shown = {i: _shown([row[i] for row in cells], width, section.columns[i]) for i, width in widths.items()}
     for number, record in enumerate(section.printed):
         table.add_row(*(Text(shown[i][number], style=_style(record, section.columns[i])) for i in widths))
