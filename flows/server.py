@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import TextIO
 from urllib.parse import urlsplit
 
 import httpx
@@ -49,10 +50,11 @@ _SERVICES = {
 
 
 @contextmanager
-def server(port: int, *, has_dashboard: bool = False) -> Iterator[str]:
+def server(port: int, *, has_dashboard: bool = False, is_brief: bool = False) -> Iterator[str]:
     """Yield the URL of the server in use: the one configured, one that answers on the port, or a new one.
 
     A new one serves Prefect's dashboard, too, if `has_dashboard`. It ends with this process, also where that is killed.
+    If `is_brief`, it may end before others do, so they wait for its end and start their own.
 
     Raises:
         UsageError: another program has the port, it does not start, or wants another authentication string.
@@ -63,29 +65,49 @@ def server(port: int, *, has_dashboard: bool = False) -> Iterator[str]:
         yield str(url)
         return
     url, auth = f"http://127.0.0.1:{port}/api", authentication()
-    child = None
-    if _status(f"{url}/health") != 200:
-        _check_port(port)
-        child = _start(port, auth, has_dashboard)
-    try:
-        deadline = time.monotonic() + _START_SECONDS
-        while child and _status(f"{url}/health") != 200:
-            if child.poll() is not None or time.monotonic() > deadline:
-                raise UsageError(f"no Prefect server starts on port {port}; give another with --port")
-            time.sleep(0.2)
-        if _status(f"{url}/admin/version", auth) == 401:
-            raise UsageError(
-                f"the Prefect server on port {port} wants another authentication string; give it in "
-                "$PREFECT_API_AUTH_STRING, or another port with --port"
-            )
-        # Flow runs are processes of their own, and read it there.
-        os.environ.update({"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": auth})
-        with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: auth}):
-            yield url
-    finally:
-        if child:
-            with child:  # closes its pipe, and waits for it
-                child.terminate()
+    with _turn() as turn:
+        child = None
+        if _status(f"{url}/health") != 200:
+            _check_port(port)
+            child = _start(port, auth, has_dashboard)
+        try:
+            deadline = time.monotonic() + _START_SECONDS
+            while child and _status(f"{url}/health") != 200:
+                if child.poll() is not None or time.monotonic() > deadline:
+                    raise UsageError(f"no Prefect server starts on port {port}; give another with --port")
+                time.sleep(0.2)
+            if _status(f"{url}/admin/version", auth) == 401:
+                raise UsageError(
+                    f"the Prefect server on port {port} wants another authentication string; give it in "
+                    "$PREFECT_API_AUTH_STRING, or another port with --port"
+                )
+            if not (child and is_brief):
+                fcntl.flock(turn, fcntl.LOCK_UN)
+            # Flow runs are processes of their own, and read it there.
+            os.environ.update({"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": auth})
+            with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: auth}):
+                yield url
+        finally:
+            if child:
+                with child:  # closes its pipe, and waits for it
+                    child.terminate()
+
+
+@contextmanager
+def _turn() -> Iterator[TextIO]:
+    """Wait until nobody else starts a server on the records in `$PREFECT_HOME`, and yield the file that is locked.
+
+    Two that make its database at one time disturb each other, and one of them does not start.
+    """
+    path = Path(get_current_settings().home) / "bufferhouse-server.lock"
+    with ExitStack() as stack:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = stack.enter_context(open(path, "a", encoding="utf-8", opener=_private))
+        except OSError as error:
+            raise unwritable(str(path), error) from None
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
 
 
 @contextmanager

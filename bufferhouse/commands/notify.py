@@ -30,7 +30,7 @@ def notify(
     from flows.notices import arrange, send
     from flows.server import server
 
-    with server(port):
+    with server(port, is_brief=True):
         print(formatted(("kind", "name", "change"), arrange(conf), output_format))
     if test:
         send(conf, "bufferhouse notify --test", "Events of bufferhouse will be told here.")
