@@ -150,6 +150,8 @@ def _read(logs: Logs) -> tuple[list, list]:
                     raise stream.damage
                 # A process that was killed leaves its log cut: what it said before counts.
                 found.append(Refused(stream.line_number, 1, WHOLE, str(stream.damage), name))
+            if not (found or stream.is_text):
+                raise UsageError(printable(f"{name}: expected a log as text, found: bytes that no text has"))
             for one in found:
                 refused.append(one) if isinstance(one, Refused) else messages.append(one)
 

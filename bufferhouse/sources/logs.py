@@ -123,21 +123,30 @@ class _Text:
     def read(self, size: int) -> bytes:
         """Read what there is at once: nothing of it is lost where the data behind it is damaged."""
         data = self._read(size) or b""
-        # A log that was cut while its writer held it open begins with zeros; every other byte of UTF-16 is one.
-        beginning = b"" if self._is_begun else data[:_BEGINNING_BYTES]
-        if b"\0" in beginning.lstrip(b"\0") and not beginning.startswith(_UTF16_MARKS):
+        if not self._is_begun and not _is_text(data):
             self._read = lambda size: b""
             return b""
         self._is_begun = True
         return data
 
 
+def _is_text(data: bytes) -> bool:
+    """Say whether the beginning of a log is one of text."""
+    beginning = data[:_BEGINNING_BYTES]
+    # A log that was cut while its writer held it open begins with zeros; every other byte of UTF-16 is one.
+    return b"\0" not in beginning.lstrip(b"\0") or beginning.startswith(_UTF16_MARKS)
+
+
 class UntilDamage:
-    """A log that ends where its compressed data is damaged: `damage` says how, in the line of `line_number`."""
+    """A log that ends where its compressed data is damaged: `damage` says how, in the line of `line_number`.
+
+    `is_text` says whether it begins as text does.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.damage: Exception | None = None
+        self.is_text = True
         self.line_number = 1
         self.byte_count = 0
 
@@ -153,6 +162,8 @@ class UntilDamage:
         except compression.DAMAGE as error:
             self.damage = error
         data = b"".join(pieces)
+        if self.byte_count == 0:
+            self.is_text = _is_text(data)
         self.line_number += data.count(b"\n")
         self.byte_count += len(data)
         return data

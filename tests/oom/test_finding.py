@@ -415,6 +415,16 @@ def test_a_log_whose_name_hides_that_it_is_compressed_is_refused(tmp_path, compr
     assert said.err.endswith(f"train.log: expected a log as text, found: {expected}\n")
 
 
+def test_a_log_that_is_no_text_is_refused_where_nothing_is_found_in_it(tmp_path):
+    """Then nobody says that there is nothing; one that names a failure is read, whatever it begins with."""
+    path = tmp_path / "train.log"
+    path.write_bytes(b"\x7fELF" + bytes(range(256)))
+    said = call("oom", path)
+    assert (2, f"{path}: expected a log as text, found: bytes that no text has\n") == (said.code, said.err[13:])
+    path.write_bytes(b"step\0\n" + log("libtpu-0.0.33/kv").read_bytes())
+    assert 1 == call("oom", path).code
+
+
 def test_where_there_is_no_log_it_is_said(tmp_path):
     """Nothing was found in nothing."""
     (tmp_path / "train").write_bytes(log("libtpu-0.0.33/kv").read_bytes())
