@@ -9,7 +9,7 @@ from bufferhouse.whatif.packing import WORK, Packing, bodies_of, pack
 from bufferhouse.whatif.placement import Placement, placed
 from bufferhouse.whatif.plan import TABLE_BYTES, Applied, Plan
 from bufferhouse.whatif.slots import Slots, lower_bound, timeline
-from bufferhouse.whatif.space import ARENA, Space
+from bufferhouse.whatif.space import Space
 
 NO_LIVE_RANGES = (
     "the dump has no live ranges: it says how large each value is, not when it is alive, so neither a peak nor what a "
@@ -140,7 +140,9 @@ def after(plan: Plan, packing: Packing | None = None, copied: Packing | None = N
         high = max(high, plan.space.arena_bytes + len(plan.prefetched) * TABLE_BYTES)
     if plan.is_rescheduled:
         occupied, position = min(occupied, most_at_one_instruction(plan)), None  # the order of the dump is one, too
-        low = min(low, most_needed(plan, arena_only=True))
+        # In another schedule temporaries may stand in outputs, and in donated parameters.
+        held = most_at_one_instruction(plan, always=("parameter", "constant"))
+        low = min(low, most_needed(plan, arena_only=True), max(held - other, 0))
     about = plan.host_bytes, packing.packer, packing.is_cut, position, plan.fading_bytes
     return Bytes(occupied, low, high, other, *about)
 
@@ -158,21 +160,32 @@ def _arena_rows(slots: Slots) -> list[tuple]:
     )
 
 
-def most_at_one_instruction(plan: Plan) -> int:
-    """Return the bytes that no schedule goes below: arguments and constants, with the most that one instruction needs.
+def most_at_one_instruction(plan: Plan, *, always: Collection[str] = ("parameter",)) -> int:
+    """Return the bytes that no schedule goes below: those always there, with the most that one instruction needs.
 
-    Or with all outputs: at the end they are there at once.
+    Or with all outputs: at the end they are there at once, as all parameters are at the beginning. A donated parameter
+    and a constant are alive until they are read for the last time; `always` names constants where allocations count.
     """
     slots, c = plan.slots, plan.space.columns
-    kept = [
-        at for at, row in enumerate(slots.value)
-        if not slots.is_arena[at] and slots.end[at] >= c["end"][row] and c["role"][row] != ARENA
+    places = [at for at, row in enumerate(slots.value) if not slots.is_arena[at]]
+    donated = [at for at in places if c["role"][slots.value[at]] == "parameter" and _is_given_away(plan, at)]
+    kept = {at for at in places if c["role"][slots.value[at]] in always} - {*donated}
+    bodies = {slots.body[at] for at in kept}
+    last = max(c["end"], default=0)
+    outputs = [
+        at for at in places
+        if slots.body[at] not in bodies and c["kind"][slots.value[at]] in ("output", "parameter")
+        and slots.end[at] == last and c["role"][slots.value[at]] != "parameter"
     ]  # fmt: skip
-    outputs = [at for at in kept if c["role"][slots.value[at]] == "output"]
-    given = set(kept) - set(outputs)
-    bodies = {slots.body[at] for at in given}  # outputs in the place of parameters are there with these
-    returned = _by_body(slots, (at for at in outputs if slots.body[at] not in bodies))
-    return _by_body(slots, given) + max(most_needed(plan, arena_only=False, but=bodies), returned)
+    at_once = max(_by_body(slots, outputs), _by_body(slots, donated))
+    return _by_body(slots, kept) + max(most_needed(plan, arena_only=False, but=bodies), at_once)
+
+
+def _is_given_away(plan: Plan, at: int) -> bool:
+    """Say whether the parameter of a slot is donated, by the dump or by an edit: others take its place."""
+    row = plan.slots.value[at]
+    is_live_out = plan.space.columns["allocation"][row] in plan.space.live_out
+    return is_live_out or plan.slots.end[at] < plan.space.columns["end"][row]
 
 
 def _by_body(slots: Slots, rows: Iterable[int]) -> int:
@@ -184,17 +197,34 @@ def _by_body(slots: Slots, rows: Iterable[int]) -> int:
 
 
 def most_needed(plan: Plan, *, arena_only: bool, but: Collection[int] = ()) -> int:
-    """Return the most bytes of temporaries, else of outputs, too, that one instruction reads and writes.
+    """Return the most bytes that one instruction reads and writes: of temporaries, or of all but the bodies in `but`.
 
-    Bodies in `but` do not count.
+    What its result may take the place of counts once: in another schedule nothing may read that later.
     """
     needed: dict[int, list[int]] = {}
-    c, slots = plan.space.columns, plan.slots
+    slots = plan.slots
     for at, row in enumerate(slots.value):
-        is_wanted = slots.is_arena[at] or (not arena_only and c["role"][row] in ("output", ARENA))
-        if is_wanted and slots.body[at] not in but:
+        if (slots.is_arena[at] or not arena_only) and slots.body[at] not in but:
             # Of the slots of one value each is there at some of its uses.
             uses = (use for use in plan.space.uses[row] if use is not None and slots.start[at] <= use <= slots.end[at])
             for position in {slots.start[at], *uses}:
                 needed.setdefault(position, []).append(at)
-    return max((_by_body(slots, rows) for rows in needed.values()), default=0)
+    sums = (_by_body(slots, rows) - _in_place(plan, position, rows) for position, rows in needed.items())
+    return max(sums, default=0)
+
+
+def _in_place(plan: Plan, position: int, rows: Sequence[int]) -> int:
+    """Return the bytes of results born at a position that may stand in those of operands, where the dump has both."""
+    slots, roles = plan.slots, plan.space.columns["role"]
+    born = [at for at in rows if slots.start[at] == position]
+    born_bodies = {slots.body[at] for at in born}
+    read = [
+        at for at in rows if slots.body[at] not in born_bodies and roles[slots.value[at]] not in ("output", "constant")
+    ]
+    found = 0
+    for at in born:
+        taken = next((one for one in read if plan.may_replace(slots.value[one], slots.value[at])), None)
+        if taken is not None:
+            read = [one for one in read if slots.body[one] != slots.body[taken]]
+            found += slots.size_bytes[taken]
+    return found

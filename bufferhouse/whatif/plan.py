@@ -426,7 +426,7 @@ class Plan:
             for reader in space.readers[left.pop()]:
                 for one in space.made.get(reader, ()):
                     is_wanted = c["role"][one] == ARENA and c["end"][one] <= birth and one not in found
-                    if is_wanted and self._may_replace(row, one):
+                    if is_wanted and self.may_replace(row, one):
                         found.add(one)
                         left.append(one)
         return found
@@ -445,12 +445,12 @@ class Plan:
             if end in self._dead_positions:
                 end = max((at for at in space.uses[row] if at not in self._dead_positions), default=c["start"][row])
             read = (one for reader in space.readers[row] for one in space.made.get(reader, ()))
-            if any(self._may_replace(row, one) for one in read if c["start"][one] == end):
+            if any(self.may_replace(row, one) for one in read if c["start"][one] == end):
                 end -= 1
             if end < c["end"][row]:
                 yield row, end
 
-    def _may_replace(self, row: int, reader: int) -> bool:
+    def may_replace(self, row: int, reader: int) -> bool:
         """Return whether what reads a value may take its place, in as many bytes."""
         c = self.space.columns
         operations = {c["opcode"][reader], (c["op_name"][reader] or "").rpartition("/")[2]}
