@@ -1,10 +1,12 @@
 -- A live range starts at the line of the instruction that defines its value, that of a parameter where its computation
 -- starts: at 0, but for parameters of loops and branches, which are phis (HloLiveRange::CalculateBufferStartEndMap).
--- The root of an asynchronous computation breaks it, starting one line late (libtpu 0.0.50.1 and later).
+-- The result of an asynchronous computation starts with the instruction that starts it, one line late (libtpu 0.0.50.1
+-- and later).
 -- severity: warn
 WITH ranges AS (
     SELECT
         v.dump_id,
+        v.value_id,
         v.instruction_id,
         COALESCE(v.shape_index, '{}') AS shape_index,
         v.is_phi,
@@ -34,3 +36,11 @@ WHERE
         WHEN r.is_phi THEN r.start_position > i.schedule_position
         ELSE r.start_position <> 0
     END
+    AND NOT EXISTS (
+        SELECT 1
+        FROM raw.further_positions AS p
+        INNER JOIN raw.instructions AS b ON p.dump_id = b.dump_id AND p.instruction_id = b.instruction_id
+        WHERE
+            p.dump_id = r.dump_id AND p.value_id = r.value_id AND p.shape_index = '{1}'
+            AND b.schedule_position = r.start_position AND r.start_position = i.schedule_position + 1
+    )

@@ -1,6 +1,7 @@
 """The checks: the example fleet passes them all, and each finds the dump that breaks it."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -8,9 +9,10 @@ import duckdb
 import pytest
 
 from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.models import build
 from bufferhouse.paths import MODELS
-from tests.command_line import call
+from tests.command_line import CHECKOUT, call
 from tests.models.small_models import outdate
 
 NAMES = sorted(path.stem for path in MODELS.glob("checks/*.sql"))
@@ -137,6 +139,19 @@ def test_the_printed_peak_of_every_dump_with_texts_has_an_answer(example):
     ).fetchone()
     assert weighed == example.execute("SELECT COUNT(reported_peak_position) FROM staging.dumps").fetchone()
     assert [] == example.execute("FROM checks.printed_peak_is_reproduced").fetchall()
+
+
+@pytest.mark.parametrize(("shift", "count"), [(0, 0), (1, 4)])
+def test_a_result_of_an_asynchronous_computation_starts_with_what_starts_it(tmp_path, shift: int, count: int):
+    """Not with its definer, one line before, where libtpu 0.0.50.1 and later put it; and nowhere else."""
+    source = shutil.copytree(CHECKOUT / "tests" / "data" / "async_results", tmp_path / "dump")
+    [ranges] = source.glob("*live-range.txt")
+    text = re.sub(
+        r"(slice\.[0-9]+\{\}:)([0-9]+)", lambda found: f"{found[1]}{int(found[2]) + shift}", ranges.read_text()
+    )
+    ranges.write_text(text)
+    with in_memory([str(source)]) as con:
+        assert count == len(con.execute("FROM checks.ranges_start_at_definers").fetchall())
 
 
 @pytest.mark.parametrize(
