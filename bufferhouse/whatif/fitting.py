@@ -323,7 +323,7 @@ def _candidates(moments: Moments, means: Sequence[str]) -> Iterable[_Candidate]:
     c = space.columns
     for row in range(len(space)):
         size = c["size_bytes"][row]
-        if not size:
+        if not size or c["is_tuple"][row]:  # a table of addresses goes with what it has the addresses of
             continue
         for kind in means:
             dtype = narrower(c["shape"][row]) if kind == "shrink" else None

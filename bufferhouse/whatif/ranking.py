@@ -88,8 +88,8 @@ def _candidates(space: Space, rows: Iterable[int], kinds: Sequence[str]) -> list
     """Return edits with the most bytes that each can be worth, the most first; and its place by slot, row and kind."""
     c, found = space.columns, []
     for row in rows:
-        if row == space.table:
-            continue  # it goes with what it has the addresses of
+        if c["is_tuple"][row]:
+            continue  # a table of addresses goes with what it has the addresses of
         size, name, kind = c["size_bytes"][row], f"#{c['value_id'][row]}", c["role"][row]
         padding = min(max(c["padding_bytes"][row] or 0, 0), size)
         narrow = narrower(c["shape"][row])

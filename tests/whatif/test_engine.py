@@ -384,6 +384,17 @@ def test_a_ranking_knows_the_table_of_results():
         assert worth == outcome.before.occupied_bytes - outcome.after.occupied_bytes, edit
 
 
+def test_nobody_is_advised_to_edit_a_table_of_addresses():
+    """Nobody offloads or computes again what `copy-start` returns as a whole, its fields alone."""
+    run = CHECKOUT / "examples" / "fleet" / "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
+    with in_memory([str(run)], with_logs=False) as con:
+        dumps = con.execute("SELECT DISTINCT dump_id FROM marts.observations_v2").fetchall()
+        spaces = [read_space(con, dump_id) for (dump_id,) in dumps]
+    edited = {space.columns["shape"][one.applied.row] for space in spaces for one in rank(space).worths}
+    assert "f32[8,32,32,3]{2,1,3,0:T(8,128)}" in edited
+    assert [] == [shape for shape in edited if shape.startswith("(")]
+
+
 def test_who_reads_what_is_read_from_the_dump():
     """All that a program computes an output from comes before it, and its results are in their order."""
     with in_memory([str(CHECKOUT / "examples" / "fleet" / "jaxlib-0.10.0")], with_logs=False) as con:
