@@ -235,6 +235,18 @@ def test_names_that_no_cut_keeps_apart_run_over_several_lines(monkeypatch: pytes
     assert "".join(names) == "".join(row.partition(" ")[0] for row in rows[1:])
 
 
+def test_prose_runs_over_several_lines(monkeypatch: pytest.MonkeyPatch):
+    """Its words are all there, from the line of its row downwards."""
+    monkeypatch.setenv("COLUMNS", "40")
+    words = "an output of its shape takes its place, born behind its last use"
+    columns = [Column("name", "edit"), Column("why", "why", is_prose=True)]
+    section = Section("", [], columns, [{"name": "donate", "why": words}, {"name": "remove", "why": "gone"}])
+    _, _, _, first, *others = terminal_text("report", [section]).splitlines()
+    assert first.startswith("donate  an output")
+    assert words.split() == " ".join([first, *others[:-1]]).split()[1:]
+    assert "remove  gone" == others[-1]
+
+
 def test_rows_that_are_not_printed_are_counted():
     """Beyond the limit rows are counted, on the terminal and in Markdown."""
     records = [{"name": f"p{i}", "most": i, "change": 0, "word": None} for i in range(12)]

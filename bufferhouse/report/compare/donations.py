@@ -13,7 +13,7 @@ _COLUMNS = [
     Column("shape", "shape", limit=60, is_whole=True),
     Column("bytes", "bytes", "bytes"),
     Column("memory_space", "memory space", "count", rank=1),
-    Column("reason", "why", limit=60),
+    Column("reason", "why", limit=60, is_prose=True),
 ]
 _SHOWN = 12  # on a terminal and in Markdown
 

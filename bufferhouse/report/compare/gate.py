@@ -26,7 +26,7 @@ _OFFENDERS = [
     Column("guess", "pair", rank=3),
     Column("main_cause_said", "main cause", rank=3),
 ]
-_WHY = Column("why", "accepted because", rank=1)
+_WHY = Column("why", "accepted because", rank=1, is_prose=True)
 
 
 def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *, exact: bool = False) -> list[Section]:

@@ -54,7 +54,7 @@ _BEFORE, _AFTER = (
 )
 _NOT_COMPARED = [
     _PROGRAM,
-    Column("reason", "why", limit=100),
+    Column("reason", "why", limit=100, is_prose=True),
     Column("before_reserved_bytes", "reserved before", "bytes"),
     Column("after_reserved_bytes", "reserved after", "bytes"),
 ]

@@ -53,12 +53,12 @@ _RECOMPILED = [
     Column("largest_reserved_bytes", "largest reserved", "bytes"),
 ]
 _COVERAGE = [
-    Column("figure", "figure"),
+    Column("figure", "figure", is_prose=True),
     Column("covered_count", "covers", "count"),
     Column("total_count", "of", "count"),
     Column("things", "what"),
     Column("covered_share", "share", "share"),
-    Column("needs", "needs", limit=80),
+    Column("needs", "needs", limit=80, is_prose=True),
 ]
 _AT_PEAK = (
     "The newest run of each program, at its occupied peak. Each row shows the program with the most bytes: "

@@ -52,7 +52,11 @@ _KERNEL = [
     Column("source", "source", limit=60),
 ]
 _LISTED = [column for column in _KERNEL if column.name not in ("tag", "source")]
-_ADVICE = [Column("kind", "change"), Column("bytes", "concerns", "bytes"), Column("change", "how", limit=100)]
+_ADVICE = [
+    Column("kind", "change"),
+    Column("bytes", "concerns", "bytes"),
+    Column("change", "how", limit=100, is_prose=True),
+]
 
 
 def oom_text(findings: Sequence[Finding], refused: Sequence[Refused], form: str, silent: Sequence[Record] = ()) -> str:

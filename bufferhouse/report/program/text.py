@@ -185,7 +185,7 @@ def donation_section(program: Program) -> Section:
         Column("parameter", "parameter"),
         Column("parameter_shape", "shape", limit=60, is_whole=True),
         Column("size_bytes", "bytes", "bytes"),
-        Column("reason", "why", limit=60),
+        Column("reason", "why", limit=60, is_prose=True),
         Column("warning_text", "warning", limit=100),
     ]
     rows = [

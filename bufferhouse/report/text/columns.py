@@ -14,7 +14,8 @@ class Column:
 
     `kind` is text, bytes, change (bytes with a sign), count, share (0 to 1) or figure (a number that is text already;
     not on pages). A narrow terminal leaves out the columns of the highest `rank` first, and those of rank 0 never:
-    columns that identify a row are of rank 0. It cuts a text with `is_whole` only when no other column can be left out.
+    columns that identify a row are of rank 0. It cuts a text with `is_whole` only when no other column can be left out,
+    and breaks one with `is_prose` into lines.
     In a site and in Markdown a cell leads to the address that the record has in its column `link`, if any.
     """
 
@@ -24,6 +25,7 @@ class Column:
     limit: int = NAME_LENGTH  # characters of a text, whose middle is left out
     rank: int = 0
     is_whole: bool = False
+    is_prose: bool = False
     link: str = ""
 
     @property

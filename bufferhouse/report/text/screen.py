@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
+from rich.align import Align
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
@@ -187,7 +188,8 @@ def _table(section: Section, cells: Sequence[Sequence[str]], widths: dict[int, i
     for i, width in widths.items():
         column = section.columns[i]
         justify = "left" if column.is_text else "right"
-        table.add_column(Text(column.heading), width=width, justify=justify, overflow="fold", vertical="bottom")
+        heading = Align(Text(column.heading, justify=justify), justify, vertical="bottom")
+        table.add_column(heading, width=width, justify=justify, overflow="fold")
     shown = {i: _shown([row[i] for row in cells], width, section.columns[i]) for i, width in widths.items()}
     for number, record in enumerate(section.printed):
         table.add_row(*(Text(shown[i][number], style=_style(record, section.columns[i])) for i in widths))
@@ -195,7 +197,9 @@ def _table(section: Section, cells: Sequence[Sequence[str]], widths: dict[int, i
 
 
 def _shown(texts: Sequence[str], width: int, column: Column) -> list[str]:
-    """Return the cells of a column. What identifies a row and cannot be cut runs over several lines."""
+    """Return the cells of a column. Prose, and what identifies a row and cannot be cut, runs over several lines."""
+    if column.is_prose:
+        return list(texts)
     return distinct(texts, width) if column.rank == 0 else shortened(texts, width)
 
 

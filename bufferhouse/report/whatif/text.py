@@ -26,7 +26,7 @@ _EDITS = [
     Column("name", "value"),
     Column("shape", "shape", limit=40, rank=2),
     Column("label", "label"),
-    Column("why", "why", limit=110, rank=1),
+    Column("why", "why", limit=110, rank=1, is_prose=True),
 ]
 _WORTHS = [
     Column("worth_bytes", "worth", "bytes"),
