@@ -39,7 +39,7 @@ _TEXTS = (
     "to",
 )
 _KINDS = {**dict.fromkeys(_TEXTS, "text"), "change": "change"}
-_WHOLE = ("kept alive by", "copied value", "allocations")
+_WHOLE = ("kept alive by", "copied value", "allocations", "edit")
 _RANKS = {
     "op_name": 2, "shape": 1, "first found": 1, "between": 1,
     "thread-local": 4, "constant": 3, "output": 2, "parameter": 1,  # of the balance, what is smallest goes first
