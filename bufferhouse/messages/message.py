@@ -428,6 +428,7 @@ class _Reader:
 
 
 _WORDS = re.compile(rf"{CLOCK}|[0-9]+|\s+|.")
+_LONGEST_PREFIX = 200  # characters
 
 
 def _prefix(head: str, text: str) -> re.Pattern[str] | None:
@@ -436,7 +437,8 @@ def _prefix(head: str, text: str) -> re.Pattern[str] | None:
     A time may be another. Where another number differs, the line is of another process: then it is None.
     """
     whole = pattern = ""
-    for one, other in zip(_WORDS.findall(head), [*_WORDS.findall(text), " "], strict=False):
+    words, others = (_WORDS.findall(one[:_LONGEST_PREFIX]) for one in (head, text))
+    for one, other in zip(words, [*others, " "], strict=False):
         if one.isspace() and other.isspace():
             pattern += r"(?:\s+|$)" if pattern else r"\s+"
             whole = pattern
