@@ -15,6 +15,8 @@ from bufferhouse.report.text.figures import printable
 from bufferhouse.warehouse.open import Place, reading
 from bufferhouse.warehouse.run_names import find
 
+_NAMED = 5  # programs of those that there are
+
 
 @dataclass(frozen=True, slots=True)
 class Answers:
@@ -60,7 +62,7 @@ def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
 
     Raises:
         NothingToShow: there is no dump at all.
-        UsageError: there is none. The message names programs with similar names.
+        UsageError: there is none. The message names programs with similar names, else some of all.
     """
     found = ask(con, "program_matches", word=word.removeprefix("#")).records
     if found:
@@ -68,5 +70,8 @@ def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
     if not con.execute("SELECT 1 FROM raw.dumps LIMIT 1").fetchone():
         raise nothing_of(con, f"there is no program {printable(word, 80)!r}")
     names = sorted({row["program_name"] for row in ask(con, "program_matches", word="").records})
-    hint = did_you_mean(word, names, 3) or "; list them with: bufferhouse programs"
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    hint = (
+        did_you_mean(word, names, 3) or f"; there are: {', '.join(printable(one, 80) for one in names[:_NAMED])}{more}"
+    )
     raise UsageError(f"there is no program {printable(word, 80)!r}{hint}")

@@ -192,7 +192,7 @@ def test_a_folder_of_dumps_is_answered_like_a_warehouse(example_warehouse: Path)
             ["--chip", "v5e", "--memory-space", "1"],
             "--chip says the memory of space 0; give the size of memory space 1",
         ),
-        (["nosuch", "--chip", "v5e"], "there is no program 'nosuch'"),
+        (["nosuch", "--chip", "v5e"], "there is no program 'nosuch'; there are: (unnamed), jit_cholesky_solve, "),
         (["--chip", "v5e", "--run", "nosuch"], "there is no run 'nosuch'"),
     ],
 )
