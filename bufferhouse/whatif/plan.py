@@ -18,7 +18,7 @@ from bufferhouse.errors import UsageError, counted
 from bufferhouse.tabulate.shape import Shape, parse_shape
 from bufferhouse.whatif.dead_code import CALLS, DeadCode
 from bufferhouse.whatif.edits import LIVES, SIZES, Edit, chosen, in_order, phase
-from bufferhouse.whatif.narrow import with_fitting_tiles, with_type
+from bufferhouse.whatif.narrow import flat_bytes, with_fitting_tiles, with_type
 from bufferhouse.whatif.slots import Slots, slots_of, timeline
 from bufferhouse.whatif.space import ARENA, Output, Space, array_shape
 
@@ -565,8 +565,8 @@ class Plan:
         old = self._array(edit, row)
         if not self.space.columns["padding_bytes"][row]:
             raise self.refused(edit, row, "has no padding by tiles")
-        self._resized(edit, row, old._replace(physical_bytes=old.logical_bytes))
-        return "bound", "its slot without what tiles add, as if a layout without padding were possible"
+        self._resized(edit, row, old._replace(physical_bytes=flat_bytes(old)))
+        return "bound", "its slot without what the tiles of its dimensions add, as a vector of all its elements has it"
 
     def _shard(self, edit: Edit, row: int) -> tuple[str, str]:
         old = self._array(edit, row)
