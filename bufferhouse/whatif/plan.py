@@ -643,7 +643,7 @@ class Plan:
         self._drop_slots(own)
         if is_parameter:
             self._to_resize.add(allocation)
-        return "estimate", f"it is on the device {edit.window} positions around each use, else on the host"
+        return "estimate", f"it is on the device {counted(edit.window, 'position')} around each use, else on the host"
 
     # What edits have in common.
 

@@ -56,6 +56,12 @@ def test_a_program_without_a_value_is_between_what_is_said(spaces, program):
     assert found.after.reserved_high_bytes <= spaces["cpu", program].reserved_bytes
 
 
+def test_the_window_of_an_offload_is_counted(spaces):
+    """In the number that agrees."""
+    for edit, said in (("offload:sort.0", "1 position around"), ("offload:sort.0:window=2", "2 positions around")):
+        assert said in compute(spaces["cpu", "middle"], [read_edit(edit)]).applied[0].why
+
+
 @pytest.mark.parametrize(("build", "program", "label"), DONATED)
 def test_a_donation_is_between_the_bounds(spaces, build, program, label):
     """What may come first is copied, a TPU fetches in another way, on several devices XLA chooses: none is exact.
