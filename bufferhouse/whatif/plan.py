@@ -721,7 +721,7 @@ class Plan:
                 found.end[at] = last
                 gone |= {at} if last < found.start[at] else set()
         for row in self.displaced:
-            for at in self._rows.get(row, ()):
+            for at in [place for place in self._rows.get(row, ()) if place not in gone]:
                 found.add(at, size=found.size_bytes[at], start=found.start[at], end=found.end[at])
                 gone.add(at)
         found.keep(at for at in range(len(found.value)) if at not in gone)

@@ -8,7 +8,7 @@ from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.report.whatif.text import capacity_said
 from bufferhouse.whatif.edits import read_edit
 from bufferhouse.whatif.outcome import Outcome, before, compute
-from bufferhouse.whatif.plan import NoCandidate
+from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.space import Space, read_space
 from tests.command_line import CHECKOUT, call
 
@@ -54,6 +54,13 @@ def test_a_program_without_a_value_is_between_what_is_said(spaces, program):
     check(found, spaces["cpu", f"{program}_removed"])
     assert {"estimate"} == {one.label for one in found.applied}
     assert found.after.reserved_high_bytes <= spaces["cpu", program].reserved_bytes
+
+
+def test_what_lives_on_for_a_removed_value_may_have_to_stand_elsewhere_too(spaces):
+    """It stood in the output that takes a donated parameter's place: it is placed anew once, as long as it lives."""
+    plan = Plan(spaces["cpu", "middle"]).apply([read_edit("donate:parameter=0"), read_edit("remove:sort.0")])
+    slots = plan.with_copies()
+    assert all(start <= end for start, end in zip(slots.start, slots.end, strict=True))
 
 
 def test_the_window_of_an_offload_is_counted(spaces):
