@@ -1,36 +1,40 @@
 """What a compiler may leave out where results are dropped: dead code, as far as a dump lets one tell."""
 
+from collections.abc import Collection
+
 from bufferhouse.whatif.space import ARENA, Space
 
-_CALLS = {"while", "conditional", "call", "async-start", "async-done", "async-update"}
+CALLS = {"while", "conditional", "call", "async-start", "async-done", "async-update"}
 
 
 class DeadCode:
-    """What may be dead without some results, `dropped`: rather more than a compiler leaves out than less.
+    """What may be dead without results, `dropped`, and values `removed`: rather more than a compiler leaves out.
 
-    `rows` are these results and the temporaries computed for them alone, `positions` those of the instructions that
+    `rows` are these and the temporaries computed for them alone, `positions` those of the instructions that
     are left out, and `constant_bytes` those of constants that nothing else reads. An instruction of several results,
     one of which nobody reads any more, may lose operands as well. Of a loop, or what else calls computations, all that
     is in these may go: a dump does not say what is for which result.
     """
 
-    def __init__(self, space: Space, dropped: set[int]) -> None:
+    def __init__(self, space: Space, dropped: set[int], removed: Collection[int] = ()) -> None:
         self._space = space
         c = space.columns
         self._gone = {c["instruction"][space.table]} if space.table is not None else set()  # it puts results together
+        self._removed = removed
+        dropped = dropped.union(removed)
         found = self._found(dropped, space.results.keys() - dropped)
         self.rows = [row for row in found if c["role"][row] == ARENA or row in dropped]
         self.positions = {c["start"][row] for name in self._gone for row in space.made.get(name, ())}
         self.constant_bytes = sum(
             size
             for index, (kind, size) in space.allocations.items()
-            if kind == "constant" and not any(map(self._is_read, space.held.get(index, ())))
+            if kind == "constant" and not any(row in removed or self._is_read(row) for row in space.held.get(index, ()))
         )
 
     def _found(self, dropped: set[int], kept: set[int]) -> list[int]:
         space, names = self._space, self._space.columns["instruction"]
         found: list[int] = []
-        open_ones = [row for row in dropped if not self._is_read(row)]
+        open_ones = [row for row in dropped if row in self._removed or not self._is_read(row)]
         seen = set(open_ones)
         while open_ones:
             row = open_ones.pop()
@@ -74,7 +78,7 @@ class DeadCode:
     def _inside(self, row: int) -> list[int]:
         """Return the rows of the computations that the instruction of a value calls: they run behind its operands."""
         c = self._space.columns
-        if c["opcode"][row] not in _CALLS:
+        if c["opcode"][row] not in CALLS:
             return []
         begin = max((c["start"][operand] for operand in self._space.operands[row]), default=-1)
         return [one for one, start in enumerate(c["start"]) if begin < start < c["start"][row]]

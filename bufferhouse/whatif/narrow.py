@@ -6,12 +6,14 @@ these it has no more than the array needs: `f32[3,1000]{1,0:T(4,128)}`.
 """
 
 import re
+from math import prod
 
-from bufferhouse.tabulate.shape import parse_shape
+from bufferhouse.tabulate.shape import Shape, parse_shape
 
 # Types that XLA packs, with the bits that an element takes then: it prints them as `E(4)`.
 _PACKED_BITS = {"s4": 4, "u4": 4, "f4e2m1fn": 4, "s2": 2, "u2": 2}
 _PLACE_BITS, _LANES = 32, 128
+_VECTOR = 1024  # elements of the largest tile of a vector
 _TILES = re.compile(r"\((?:(?P<rows>[0-9]+),)?(?P<columns>[0-9]+)\)(?:\(128\))?(?:\([0-9]+,1\))?")
 _ELEMENT_SIZE = re.compile(r"E\([0-9]+\)")
 # In a layout the size of an element stands behind tiles, before the memory space and what else may follow.
@@ -66,6 +68,20 @@ def with_fitting_tiles(text: str) -> str:
     else:
         return text
     return text.replace(old, fitting, 1)
+
+
+def flat_bytes(shape: Shape) -> int | None:
+    """Return the bytes of an array without the tiles of its dimensions: as a vector where it has tiles of a TPU.
+
+    That has tiles, too, of as many places as it needs, 1,024 at most: no value of a TPU is smaller than one.
+    """
+    found = _TILES.fullmatch(shape.tiles or "")
+    count = prod(size or 0 for size in shape.dims or ())
+    if found is None or int(found["columns"]) % _LANES or not count or not shape.logical_bytes:
+        return shape.logical_bytes
+    bits = shape.logical_bytes * 8 // count
+    tile = _halved(_VECTOR, max(count, max(_PLACE_BITS // bits, 1) * _LANES))
+    return -(-count // tile) * tile * bits // 8
 
 
 def _halved(tile: int, least: int) -> int:

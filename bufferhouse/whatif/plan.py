@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.tabulate.shape import Shape, parse_shape
-from bufferhouse.whatif.dead_code import DeadCode
+from bufferhouse.whatif.dead_code import CALLS, DeadCode
 from bufferhouse.whatif.edits import LIVES, SIZES, Edit, chosen, in_order, phase
-from bufferhouse.whatif.narrow import with_fitting_tiles, with_type
+from bufferhouse.whatif.narrow import flat_bytes, with_fitting_tiles, with_type
 from bufferhouse.whatif.slots import Slots, slots_of, timeline
 from bufferhouse.whatif.space import ARENA, Output, Space, array_shape
 
@@ -70,10 +70,9 @@ class Plan:
         # Rows that may stand elsewhere, or for longer: from and up to which position, and where their slot ends then.
         self.copies: list[tuple[int, int, int, int]] = []
         self.displaced: list[int] = []  # rows that stand in an output, and may have to stand elsewhere
-        self.fading: list[int] = []  # rows that a compiler could do without altogether
+        self._fading: list[int] = []  # rows that a compiler could do without altogether
         self.guests: set[int] = set()  # rows that may take the place of a donated parameter when they are born
-        self.is_less = False  # whether results are dropped
-        self.fading_bytes = 0  # of constants that a compiler could do without then
+        self.is_less = False  # whether results are dropped, or values removed
         self.prefetched: list[int] = []  # rows that a TPU may fetch or write in another way than it did
         self._lives: dict[int, Edit] = {}  # the edit of each value that changed when it is alive
         self._shapes: dict[int, str] = {}  # of values whose size changed
@@ -81,7 +80,6 @@ class Plan:
         self._read_again: dict[int, set[int]] = {}  # where operands are read to compute a value again
         self._to_resize: set[int] = set()  # allocations of which something was taken
         self._unreturned: set[int] = set()  # rows that no longer are results: none of them takes a parameter's place
-        self._dead_positions: set[int] = set()  # of instructions that a compiler could do without
         self._donated: dict[int, int] = {}  # donated parameters, and when each is read for the last time
 
     @property
@@ -147,6 +145,7 @@ class Plan:
                 raise NoCandidate(f"{edit}: none of {counted(len(rows), 'value')} can be edited so; {first}")
         self._judge_donations()
         self._return_less()
+        self._read_instead()
         place = {edit: number for number, (edit, _) in reversed([*enumerate(given)])}
         self.applied[done:] = sorted(self.applied[done:], key=lambda one: (phase(one.edit), place[one.edit]))
         for allocation in self._to_resize:
@@ -229,7 +228,7 @@ class Plan:
         last = max(uses, default=self.space.columns["start"][row])
         if kind == "output":
             self._to_arena(row)
-            self.fading += self._carried(row)
+            self._fading += self._carried(row)
             if not uses:
                 self._drop(row)
                 return "bound", "it is no longer returned, and nothing else reads it; the compiler may schedule anew"
@@ -252,18 +251,12 @@ class Plan:
         What was computed for these alone is dead code, which a compiler leaves out.
         """
         space, c = self.space, self.space.columns
-        dropped = [row for row, edit in self._lives.items() if edit.kind in ("free", "remove") and row in space.results]
-        dropped = [row for row in dropped if c["role"][row] != "parameter"]
-        if not dropped:
-            return
-        self.is_less = True
-        for row in dropped:
+        dropped, removed = self._dropped, self._removed
+        self.is_less = bool(dropped or removed)
+        self.__dict__.pop("_dead", None)
+        for row in dropped | removed:
             self._note_prefetch(row)
-        dead = DeadCode(space, set(dropped))
-        self.fading += dead.rows
-        self._dead_positions = dead.positions
-        self.fading_bytes = dead.constant_bytes
-        if space.table is None:
+        if space.table is None or not dropped:
             return
         table, allocation = space.table, c["allocation"][space.table]
         count, size = space.table_arity, c["size_bytes"][table]
@@ -274,6 +267,49 @@ class Plan:
                 self.slots.size_bytes[at] = size
             if space.allocations[allocation][1] == c["size_bytes"][table]:
                 self.fixed[allocation] = size
+
+    @property
+    def _dropped(self) -> set[int]:
+        """The rows of results that are no longer returned."""
+        roles = self.space.columns["role"]
+        gone = {row for row, edit in self._lives.items() if edit.kind in ("free", "remove")}
+        return {row for row in gone if row in self.space.results and roles[row] != "parameter"}
+
+    @property
+    def _removed(self) -> set[int]:
+        """The rows of values that are removed, results and others."""
+        return {row for row, edit in self._lives.items() if edit.kind == "remove"}
+
+    @cached_property
+    def _dead(self) -> DeadCode:
+        """What a compiler leaves out without what is dropped and removed: rankings do not ask for it."""
+        return DeadCode(self.space, self._dropped, self._removed)
+
+    @property
+    def fading(self) -> list[int]:
+        """The rows that a compiler could do without altogether."""
+        return self._fading + (self._dead.rows if self.is_less else [])
+
+    @property
+    def fading_bytes(self) -> int:
+        """The bytes of constants that a compiler could do without then."""
+        return self._dead.constant_bytes if self.is_less else 0
+
+    def _read_instead(self) -> None:
+        """Note that what read a removed value may read its operands in its place, which then live as long."""
+        space, c = self.space, self.space.columns
+        until: dict[int, int] = {}
+        removed = self._removed
+        left = [(row, c["end"][row]) for row in removed if c["role"][row] == ARENA]
+        while left:
+            row, end = left.pop()
+            if c["opcode"][row] in CALLS:  # what a loop begins with takes no place of what it ends with
+                continue
+            for operand in space.operands[row]:
+                if c["role"][operand] == ARENA and until.get(operand, c["end"][operand]) < end:
+                    until[operand] = end
+                    left += [(operand, end)] if operand in removed else []
+        self.copies += [(row, c["start"][row], end, c["start"][row] - 1) for row, end in until.items()]
 
     def _remove(self, edit: Edit, row: int) -> tuple[str, str]:
         kind = self.space.columns["role"][row]
@@ -286,7 +322,15 @@ class Plan:
         self._drop(row)
         if kind == "constant":
             self._to_resize.add(allocation)
-        return "bound", "the value is gone and nothing takes its place; the compiler may schedule anew"
+        if self._is_read(row):
+            return "estimate", _REMOVED
+        return "bound", "it is gone, and nothing else reads it; the compiler may schedule anew"
+
+    def _is_read(self, row: int) -> bool:
+        """Return whether an instruction reads a value, or may, other than that which returns it."""
+        space = self.space
+        returned = {space.root} if row in space.results else set()
+        return space.columns["uses_state"][row] not in ("listed", "empty") or not returned.issuperset(space.uses[row])
 
     def _donate(self, edit: Edit, row: int) -> tuple[str, str]:
         c, allocation = self.space.columns, self.space.columns["allocation"][row]
@@ -442,8 +486,8 @@ class Plan:
             if role != ARENA or None in space.uses[row] or c["uses_state"][row] not in ("listed", "empty"):
                 continue
             end = c["end"][row]
-            if end in self._dead_positions:
-                end = max((at for at in space.uses[row] if at not in self._dead_positions), default=c["start"][row])
+            if end in self._dead.positions:
+                end = max((at for at in space.uses[row] if at not in self._dead.positions), default=c["start"][row])
             read = (one for reader in space.readers[row] for one in space.made.get(reader, ()))
             if any(self.may_replace(row, one) for one in read if c["start"][one] == end):
                 end -= 1
@@ -521,8 +565,8 @@ class Plan:
         old = self._array(edit, row)
         if not self.space.columns["padding_bytes"][row]:
             raise self.refused(edit, row, "has no padding by tiles")
-        self._resized(edit, row, old._replace(physical_bytes=old.logical_bytes))
-        return "bound", "its slot without what tiles add, as if a layout without padding were possible"
+        self._resized(edit, row, old._replace(physical_bytes=flat_bytes(old)))
+        return "bound", "its slot without what the tiles of its dimensions add, as a vector of all its elements has it"
 
     def _shard(self, edit: Edit, row: int) -> tuple[str, str]:
         old = self._array(edit, row)
@@ -599,7 +643,7 @@ class Plan:
         self._drop_slots(own)
         if is_parameter:
             self._to_resize.add(allocation)
-        return "estimate", f"it is on the device {edit.window} positions around each use, else on the host"
+        return "estimate", f"it is on the device {counted(edit.window, 'position')} around each use, else on the host"
 
     # What edits have in common.
 
@@ -677,7 +721,7 @@ class Plan:
                 found.end[at] = last
                 gone |= {at} if last < found.start[at] else set()
         for row in self.displaced:
-            for at in self._rows.get(row, ()):
+            for at in [place for place in self._rows.get(row, ()) if place not in gone]:
                 found.add(at, size=found.size_bytes[at], start=found.start[at], end=found.end[at])
                 gone.add(at)
         found.keep(at for at in range(len(found.value)) if at not in gone)
@@ -751,6 +795,9 @@ _OUTPUTS_TAKEN = (
 )
 _NO_OUTPUT = (
     "of its shape that could take its place; JAX takes one of as many elements from 0.8 on, which is not computed here"
+)
+_REMOVED = (
+    "it is gone, and what was computed for it alone may be; at most, what read it reads its operands, which live on"
 )
 _RESCHEDULE = "in any order of the instructions the operands and results of each are alive at one moment"
 _EDITS: dict[str, Callable[[Plan, Edit, int], tuple[str, str]]] = {

@@ -1,4 +1,4 @@
-"""Programs compiled again with fewer results, or with a donation: the compiler's bytes lie between the bounds."""
+"""Programs compiled again with less, or with a donation: the compiler's bytes lie between the bounds."""
 
 import json
 
@@ -8,7 +8,7 @@ from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.report.whatif.text import capacity_said
 from bufferhouse.whatif.edits import read_edit
 from bufferhouse.whatif.outcome import Outcome, before, compute
-from bufferhouse.whatif.plan import NoCandidate
+from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.space import Space, read_space
 from tests.command_line import CHECKOUT, call
 
@@ -18,6 +18,8 @@ DONATED = [
     *(("cpu", "base", "bound"), ("tpu", "base", "bound"), ("cpu", "apart", "exact"), ("cpu", "sharded", "bound")),
     *(("cpu", program, "bound") for program in ("zeros", "scanned", "ranks", "sorted_pair")),
 ]
+
+REMOVED = {"middle": ["sort.0"], "mask": ["while.24{1}", "while.24{2}"], "table": ["ynn_fusion"]}
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,28 @@ def test_a_program_that_returns_less_is_between_the_bounds(spaces, program):
     found = compute(space, [read_edit(f"free:#{space.columns['value_id'][row]}") for row in rows])
     check(found, truth)
     assert truth.reserved_bytes - found.after.reserved_low_bytes <= space.reserved_bytes // 10
+
+
+@pytest.mark.parametrize("program", REMOVED)
+def test_a_program_without_a_value_is_between_what_is_said(spaces, program):
+    """Its reader reads its operand, which lives on; a loop and a constant that were for it alone go."""
+    found = compute(spaces["cpu", program], [read_edit(f"remove:{name}") for name in REMOVED[program]])
+    check(found, spaces["cpu", f"{program}_removed"])
+    assert {"estimate"} == {one.label for one in found.applied}
+    assert found.after.reserved_high_bytes <= spaces["cpu", program].reserved_bytes
+
+
+def test_what_lives_on_for_a_removed_value_may_have_to_stand_elsewhere_too(spaces):
+    """It stood in the output that takes a donated parameter's place: it is placed anew once, as long as it lives."""
+    plan = Plan(spaces["cpu", "middle"]).apply([read_edit("donate:parameter=0"), read_edit("remove:sort.0")])
+    slots = plan.with_copies()
+    assert all(start <= end for start, end in zip(slots.start, slots.end, strict=True))
+
+
+def test_the_window_of_an_offload_is_counted(spaces):
+    """In the number that agrees."""
+    for edit, said in (("offload:sort.0", "1 position around"), ("offload:sort.0:window=2", "2 positions around")):
+        assert said in compute(spaces["cpu", "middle"], [read_edit(edit)]).applied[0].why
 
 
 @pytest.mark.parametrize(("build", "program", "label"), DONATED)

@@ -4,7 +4,7 @@ import pytest
 
 from bufferhouse.tabulate.shape import parse_shape
 from bufferhouse.whatif.edits import Edit, in_order
-from bufferhouse.whatif.narrow import element_bits, with_fitting_tiles, with_type
+from bufferhouse.whatif.narrow import element_bits, flat_bytes, with_fitting_tiles, with_type
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,24 @@ def test_a_shape_of_another_type_is_that_of_the_compiler(shape: str, element_typ
 def test_a_dimension_that_became_small_has_smaller_tiles(halved: str, compiled: str):
     """As libtpu 0.0.40 gave them to parameters of half the size."""
     assert compiled == with_fitting_tiles(halved)
+
+
+@pytest.mark.parametrize(
+    ("shape", "flat", "size_bytes"),
+    [
+        ("f32[1001,130]{0,1:T(8,128)}", "f32[130130]{0:T(1024)}", 524_288),
+        ("f32[100,9,70]{0,2,1:T(8,128)}", "f32[63000]{0:T(1024)}", 253_952),
+        ("f32[3,5,7]{2,0,1:T(4,128)}", "f32[105]{0:T(128)}", 512),
+        ("bf16[77,300]{1,0:T(8,128)(2,1)}", "bf16[23100]{0:T(1024)(128)(2,1)}", 47_104),
+        ("s8[50,50]{1,0:T(8,128)(4,1)}", "s8[2500]{0:T(1024)(128)(4,1)}", 3072),
+        ("f32[1500]{0:T(1024)}", "f32[1500]{0:T(1024)}", 8192),
+        ("f32[]{:T(128)}", "f32[1]{0:T(128)}", 512),
+        ("f32[10,3]{1,0}", "f32[30]{0}", 120),  # on CPU
+    ],
+)
+def test_without_the_tiles_of_dimensions_it_is_a_vector(shape: str, flat: str, size_bytes: int):
+    """As libtpu 0.0.52 gave them to parameters of as many elements: a scalar has a tile, too."""
+    assert size_bytes == flat_bytes(parse_shape(shape)) == parse_shape(flat).physical_bytes
 
 
 def test_a_packed_type_is_narrower_than_a_byte():
