@@ -253,7 +253,7 @@ class Plan:
         space, c = self.space, self.space.columns
         dropped, removed = self._dropped, self._removed
         self.is_less = bool(dropped or removed)
-        self.__dict__.pop("_dead", None)
+        self.__dict__.pop("_dead", None)  # of the edits before these
         for row in dropped | removed:
             self._note_prefetch(row)
         if space.table is None or not dropped:
