@@ -72,6 +72,17 @@ def test_no_lake_is_made_where_its_files_cannot_be_written(catalog, bucket, flee
     assert "bufferhouse-trial" not in bucket.names("bh/")
 
 
+def test_no_lake_is_made_where_others_have_rows(catalog, bucket, fleet, tmp_path):
+    """To compact it would remove them, and so another lake: they stay, and nothing is left in the catalog."""
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "another.parquet").touch()
+    bucket.put("taken/raw/another.parquet")
+    for place in (tmp_path, "s3://lake/taken"):
+        told = call("ingest", fleet / "seeds", "--warehouse", catalog, "--data-path", place)
+        assert_told(told, 2, f"rows of others, which compact would remove, found {place}/raw/another.parquet; name")
+    assert 0 == tables_of_catalog(catalog)
+
+
 def test_a_lake_is_made_by_one_of_several_that_come_at_once(catalog, bucket):
     """The others find it made."""
 
