@@ -277,3 +277,20 @@ def test_a_file_that_is_lost(blank_lake, tmp_path):
     told = f"a file of the lake is missing: {lost};"
     assert_told(call("query", "FROM meta.models", "--warehouse", lake), 2, told)
     assert_told(call("build", "--force", "--warehouse", lake), 2, told)
+
+
+def test_a_folder_that_refuses(blank_lake, fleet, tmp_path):
+    """Whoever may not read or write the files of a lake hears which one, exit 2: to wait does not help."""
+    lake = moved(blank_lake, tmp_path / "own")
+    models = tmp_path / "own" / "lake.ducklake.files" / "meta" / "models"
+    [file] = models.iterdir()
+    models.rename(tmp_path / "models")
+    models.touch()  # what lies below a file may not even root read
+    told = f"a file of the lake cannot be read: {file}: Not a directory"
+    assert_told(call("query", "FROM meta.models", "--warehouse", lake), 2, told)
+    models.unlink()
+    (tmp_path / "models").rename(models)
+    with duckdb.connect(lake.catalog) as con:  # files that are written from now on go where not even root may write
+        con.execute("UPDATE ducklake_table SET path = '/sys/', path_is_relative = FALSE WHERE table_name = 'uses'")
+    told = ("the folder of the lake refuses: ", '"/sys/', "let this user read and write there; what was committed is")
+    assert_told(call("ingest", fleet / "seeds", "--warehouse", lake), 2, *told)
