@@ -40,6 +40,8 @@ _KEPT_OUT = re.compile(
 _MISSING = re.compile(r"error reading '([^']+)'.* 404 |Cannot open file \"([^\"]+)\": No such file")
 # What the server of a bucket says to one who may not do that there, or where the bucket is gone.
 _DENIED = re.compile(r"HTTP (?:code )?403|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch")
+# To keys that are too old, and to those of another region, it says the same where an answer has no text.
+_TOO_OLD = re.compile(r"HTTP (?:code )?400|Expired")
 _NO_BUCKET = re.compile(r"Unable to connect to URL .*HTTP code 404|NoSuchBucket")  # of an object it has other words
 # What the system says to one who may not write a file of a folder, or make the folder.
 _FORBIDDEN = re.compile(r'(?:Cannot open file|Failed to create directory) "')
@@ -142,6 +144,8 @@ def refused(error: Exception) -> WarehouseError | None:
         way_out = "there is no such bucket, or not any more"
     elif _DENIED.search(said):
         way_out = "give keys that may read and write there, or let these"
+    elif _TOO_OLD.search(said):
+        way_out = "renew the keys, which may have expired, or name the region of the bucket in AWS_REGION"
     else:
         return None
     return WarehouseError(f"the bucket of the lake refuses: {said}; {way_out}; what was committed is kept")

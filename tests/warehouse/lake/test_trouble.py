@@ -237,6 +237,7 @@ def test_a_bucket_that_is_away(lake, postgres, fleet, impatient, monkeypatch):
 REFUSALS = {
     "AccessDenied": ("HTTP code 403", "give keys that may read and write there"),
     "NoSuchBucket": ("HTTP code 404", "there is no such bucket"),
+    "ExpiredToken": ("HTTP code 400", "renew the keys, which may have expired"),
 }
 
 
