@@ -83,11 +83,11 @@ def open_site(
         server.serve_forever()
 
 
-def site_folder(warehouse: "Address | Path") -> Path:
+def site_folder(warehouse: "Address") -> Path:
     """Return the folder of the cache in which `open` keeps the site of a warehouse."""
     from bufferhouse.paths import cache_folder
 
-    return cache_folder() / "sites" / hashlib.sha256(str(warehouse).encode()).hexdigest()[:16]
+    return cache_folder() / "sites" / hashlib.sha256(warehouse.key.encode()).hexdigest()[:16]
 
 
 def _built(path: "Address", place: str, conf, wait: float, is_forced: bool) -> str:

@@ -29,6 +29,7 @@ _AWAY = re.compile(
 # What will not be answered otherwise the next time.
 _REFUSED = re.compile(
     r"HTTP (?:code )?4(?!08|29)\d\d|AccessDenied|NoSuchBucket|InvalidAccessKeyId|authentication|Cannot open file"
+    r"|Failed to create directory"
 )
 # What PostgreSQL, or libpq, answers to a role, a password or a database that there is not: SQLSTATE 28 and 3D, which
 # neither DuckDB nor psycopg passes on from the beginning of a session.
@@ -39,7 +40,11 @@ _KEPT_OUT = re.compile(
 _MISSING = re.compile(r"error reading '([^']+)'.* 404 |Cannot open file \"([^\"]+)\": No such file")
 # What the server of a bucket says to one who may not do that there, or where the bucket is gone.
 _DENIED = re.compile(r"HTTP (?:code )?403|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch")
+# To keys that are too old, and to those of another region, it says the same where an answer has no text.
+_TOO_OLD = re.compile(r"HTTP (?:code )?400|Expired")
 _NO_BUCKET = re.compile(r"Unable to connect to URL .*HTTP code 404|NoSuchBucket")  # of an object it has other words
+# What the system says to one who may not write a file of a folder, or make the folder.
+_FORBIDDEN = re.compile(r'(?:Cannot open file|Failed to create directory) "')
 # What a file system in Python has raised is told by the name of its class and its words.
 _RAISED = re.compile(r"(\w+): ([^\n]*)")
 _OURS = {kind.__name__: kind for kind in (SourceUnavailable, UsageError, WarehouseError)}
@@ -124,17 +129,23 @@ def raised_inside(error: Exception) -> Exception | None:
 
 
 def refused(error: Exception) -> WarehouseError | None:
-    """Return the error to raise for one of a bucket that says no to what a lake asks of it; None for any other.
+    """Return the error to raise for one of a bucket or a folder that says no to what a lake asks; None for any other.
 
     An object that is not there is told by `raised_inside`.
     """
     said = reason(error)
+    if isinstance(error, duckdb.IOException) and _FORBIDDEN.search(said):
+        return WarehouseError(
+            f"the folder of the lake refuses: {said}; let this user read and write there; what was committed is kept"
+        )
     if not isinstance(error, _MAY_PASS) or "s3://" not in said:
         return None
     if _NO_BUCKET.search(said):
         way_out = "there is no such bucket, or not any more"
     elif _DENIED.search(said):
         way_out = "give keys that may read and write there, or let these"
+    elif _TOO_OLD.search(said):
+        way_out = "renew the keys, which may have expired, or name the region of the bucket in AWS_REGION"
     else:
         return None
     return WarehouseError(f"the bucket of the lake refuses: {said}; {way_out}; what was committed is kept")

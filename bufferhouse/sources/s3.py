@@ -164,12 +164,24 @@ class Store:
         Raises:
             SourceUnavailable, UsageError: as `put`.
         """
+        with reached(self.url):
+            return list(self._names())
+
+    def any_name(self, ending: str) -> str | None:
+        """Return the name of an object below the prefix that ends so, None where there is none.
+
+        Raises:
+            SourceUnavailable, UsageError: as `put`.
+        """
+        with reached(self.url):
+            return next((name for name in self._names() if name.endswith(ending)), None)
+
+    def _names(self) -> Iterator[str]:
         import obstore
 
         prefix = self._key("")
-        with reached(self.url):
-            found = [entry["path"] for batch in obstore.list(self._store, prefix or None) for entry in batch]
-        return [path.removeprefix(prefix) for path in found]
+        for batch in obstore.list(self._store, prefix or None):
+            yield from (entry["path"].removeprefix(prefix) for entry in batch)
 
 
 @contextmanager

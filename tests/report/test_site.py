@@ -29,6 +29,7 @@ from bufferhouse.report.site.server import site_server
 from bufferhouse.report.site.site import Wishes, build_from
 from bufferhouse.report.site.target import target_of
 from bufferhouse.report.text.figures import human_bytes, printable
+from bufferhouse.warehouse.address import address_of
 from bufferhouse.whatif.ranking import rank
 from bufferhouse.whatif.space import read_space
 from tests.command_line import CHECKOUT, call, kill_group, start
@@ -360,7 +361,7 @@ def test_a_table_says_what_it_does_not_show_without_javascript(site: Path):
 def test_open_serves_the_site_to_this_machine_only(blank_warehouse: Path, site: Path, tmp_path: Path, monkeypatch):
     """On 127.0.0.1, from a cache, where only what has changed is made anew; who asks by another name is refused."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folder = Path(shutil.copytree(site, site_folder(blank_warehouse)))
+    folder = Path(shutil.copytree(site, site_folder(address_of(blank_warehouse))))
     before = times(folder)
     process = start("open", "--no-browser", "--warehouse", blank_warehouse)
     try:
@@ -378,6 +379,17 @@ def test_open_serves_the_site_to_this_machine_only(blank_warehouse: Path, site: 
                 urllib.request.urlopen(asked)
     finally:
         kill_group(process)
+
+
+def test_warehouses_of_one_name_in_two_folders_have_two_sites(tmp_path: Path, monkeypatch):
+    """A name is relative to the working directory; another name of the same warehouse leads to the same site."""
+    folders = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        folders += [site_folder(address_of("warehouse.duckdb")), site_folder(address_of("ducklake:lake"))]
+    assert 4 == len(set(folders))
+    assert folders[2] == site_folder(address_of(tmp_path / "two" / "warehouse.duckdb"))
 
 
 def test_a_crawl_finds_no_fault(browser, small_site: Path):

@@ -1,9 +1,9 @@
 """An S3 server in a process of its own, which can be told to fail: `python -m tests.servers.failing_bucket PORT`.
 
 `PUT /-/fail-every/N` lets it refuse every N-th request from then on, with 500 and 503 in turn; 0 lets it answer all.
-`PUT /-/refuse-writes/CODE` lets it refuse whatever would change an object: AccessDenied, as where keys may not, or
-NoSuchBucket, as where the bucket is gone; NONE lets it take all. `GET /-/requests` tells how many requests there were,
-and how many of them were refused.
+`PUT /-/refuse-writes/CODE` lets it refuse whatever would change an object: AccessDenied, as where keys may not,
+ExpiredToken, as where they are too old, or NoSuchBucket, as where the bucket is gone; NONE lets it take all.
+`GET /-/requests` tells how many requests there were, and how many of them were refused.
 """
 
 import json
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from moto.server import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import run_simple
 
-_REFUSALS = {"AccessDenied": "403 Forbidden", "NoSuchBucket": "404 Not Found"}
+_REFUSALS = {"AccessDenied": "403 Forbidden", "NoSuchBucket": "404 Not Found", "ExpiredToken": "400 Bad Request"}
 _ERRORS = (("500 Internal Server Error", "InternalError"), ("503 Service Unavailable", "SlowDown"))
 
 

@@ -18,6 +18,7 @@ from bufferhouse.warehouse.lake import extensions
 LAKE = "bufferhouse_lake"  # the database of a lake in its connection
 _PAUSE_SECONDS = 0.1
 _TRIAL, _TRIAL_BYTES = "bufferhouse-trial", b"Nobody needs this file.\n"  # written where a new lake goes, and removed
+_ROWS = ".parquet"  # how the names of its files end
 # Appends of several writers are tried again by DuckLake itself: about a minute in all.
 _SETTINGS = {"ducklake_max_retry_count": 40, "ducklake_retry_wait_ms": 50, "ducklake_retry_backoff": 1.15}
 
@@ -128,7 +129,7 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
     """Make the tables of DuckLake itself in a catalog that has none; the lake is empty then.
 
     Raises:
-        UsageError: there is no place for its files, or it cannot be written to.
+        UsageError: there is no place for its files, it cannot be written to, or others have rows there.
         SourceUnavailable, WarehouseFull: its place does not answer, or is full.
         WarehouseBusy, WarehouseError: as `open_lake`.
     """
@@ -145,6 +146,7 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
         _load_catalog(con, address)
         _open_bucket(con, data_path)
         _prove_writable(data_path)  # the catalog keeps the path for good
+        _prove_unused(data_path)
         _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait, is_new=True)
 
 
@@ -172,6 +174,30 @@ def _prove_writable(data_path: str) -> None:
         file.unlink(missing_ok=True)  # another process may try it, too
     except OSError as error:
         raise unwritable(f"the data path {data_path}", error) from None
+
+
+def _prove_unused(data_path: str) -> None:
+    """Refuse a data path below which there are Parquet files, such as those of another lake.
+
+    DuckLake removes what it does not know there when it is compacted (`ducklake_delete_orphaned_files`).
+
+    Raises:
+        UsageError: there is one.
+        SourceUnavailable: the bucket does not answer.
+    """
+    found = None
+    if "://" in data_path:
+        from bufferhouse.sources.s3 import Store
+
+        with suppress(UsageError):  # keys that may not list are enough for a lake
+            found = Store(data_path).any_name(_ROWS)
+    elif (path := next(Path(data_path).rglob(f"*{_ROWS}"), None)) is not None:
+        found = path.relative_to(data_path)
+    if found is not None:
+        raise UsageError(
+            f"expected a data path without rows of others, which compact would remove, found {data_path}{found}; name "
+            "another place with --data-path; no lake was made"
+        )
 
 
 def _attach(

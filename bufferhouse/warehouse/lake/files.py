@@ -112,12 +112,16 @@ def _told(place: str) -> Iterator[None]:
     """Say in a line what obstore says in pages: DuckDB passes on the text alone (`faults.raised_inside`).
 
     Raises:
+        FileNotFoundError: the file is missing.
+        WarehouseError: the folder refuses.
         SourceUnavailable, UsageError: the bucket does not answer, or refuses.
     """
     try:
         yield
-    except OSError:
+    except FileNotFoundError:
         raise
+    except OSError as error:
+        raise WarehouseError(f"a file of the lake cannot be read: {place}: {error.strerror or error}") from None
     except Exception as error:
         from bufferhouse.sources.s3 import unavailable
 

@@ -1,6 +1,7 @@
 """A warehouse as a lake: the same rows, the same answers, the same verbs."""
 
 import json
+import os
 import shlex
 from contextlib import nullcontext
 from pathlib import Path
@@ -20,7 +21,7 @@ from bufferhouse.warehouse.lake.lake import moment_number, shape_id_of
 from bufferhouse.warehouse.observations import insert
 from bufferhouse.warehouse.open import reading, writing
 from schemas import DERIVED
-from tests.command_line import call
+from tests.command_line import call, run
 from tests.models.small_models import OBSERVATIONS, write_models
 from tests.synthetic import small_dump
 from tests.warehouse.lake.lakes import answer, asked, file_count, moved, needs_lake, snapshot_count, stored_models
@@ -168,12 +169,18 @@ def test_stats_count_what_is_in_a_lake(lake, example_warehouse):
 
 
 def test_nothing_is_published(lake):
-    """Publishing says that it is not needed, and is no failure: a script may do it for either kind."""
+    """Publishing says so, and is no failure: a script may do it for either kind. Readers wait as it says."""
+    told = f"{lake} has no published copy: its readers read snapshots, of a catalog file while nobody writes\n"
     outcome = call("publish", "--warehouse", lake)
-    assert (0, f"{lake} needs no published copy: its readers read snapshots and never wait\n") == (
-        outcome.code,
-        outcome.out,
-    )
+    assert (0, told) == (outcome.code, outcome.out)
+
+
+def test_readers_of_a_catalog_file_wait_for_its_writer(own):
+    """DuckDB lets one process write a file, or several read it: exit 3 with who it is."""
+    with writing(own):
+        reader = run("query", "SELECT 1", "--warehouse", own)
+    assert (3, "") == (reader.code, reader.out)
+    assert f"is open in another process (PID {os.getpid()}); try again later" in reader.err
 
 
 OF_THE_CATALOG = (

@@ -72,6 +72,17 @@ def test_no_lake_is_made_where_its_files_cannot_be_written(catalog, bucket, flee
     assert "bufferhouse-trial" not in bucket.names("bh/")
 
 
+def test_no_lake_is_made_where_others_have_rows(catalog, bucket, fleet, tmp_path):
+    """To compact it would remove them, and so another lake: they stay, and nothing is left in the catalog."""
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "another.parquet").touch()
+    bucket.put("taken/raw/another.parquet")
+    for place in (tmp_path, "s3://lake/taken"):
+        told = call("ingest", fleet / "seeds", "--warehouse", catalog, "--data-path", place)
+        assert_told(told, 2, f"rows of others, which compact would remove, found {place}/raw/another.parquet; name")
+    assert 0 == tables_of_catalog(catalog)
+
+
 def test_a_lake_is_made_by_one_of_several_that_come_at_once(catalog, bucket):
     """The others find it made."""
 
@@ -226,6 +237,7 @@ def test_a_bucket_that_is_away(lake, postgres, fleet, impatient, monkeypatch):
 REFUSALS = {
     "AccessDenied": ("HTTP code 403", "give keys that may read and write there"),
     "NoSuchBucket": ("HTTP code 404", "there is no such bucket"),
+    "ExpiredToken": ("HTTP code 400", "renew the keys, which may have expired"),
 }
 
 
@@ -266,3 +278,20 @@ def test_a_file_that_is_lost(blank_lake, tmp_path):
     told = f"a file of the lake is missing: {lost};"
     assert_told(call("query", "FROM meta.models", "--warehouse", lake), 2, told)
     assert_told(call("build", "--force", "--warehouse", lake), 2, told)
+
+
+def test_a_folder_that_refuses(blank_lake, fleet, tmp_path):
+    """Whoever may not read or write the files of a lake hears which one, exit 2: to wait does not help."""
+    lake = moved(blank_lake, tmp_path / "own")
+    models = tmp_path / "own" / "lake.ducklake.files" / "meta" / "models"
+    [file] = models.iterdir()
+    models.rename(tmp_path / "models")
+    models.touch()  # what lies below a file may not even root read
+    told = f"a file of the lake cannot be read: {file}: Not a directory"
+    assert_told(call("query", "FROM meta.models", "--warehouse", lake), 2, told)
+    models.unlink()
+    (tmp_path / "models").rename(models)
+    with duckdb.connect(lake.catalog) as con:  # files that are written from now on go where not even root may write
+        con.execute("UPDATE ducklake_table SET path = '/sys/', path_is_relative = FALSE WHERE table_name = 'uses'")
+    told = ("the folder of the lake refuses: ", '"/sys/', "let this user read and write there; what was committed is")
+    assert_told(call("ingest", fleet / "seeds", "--warehouse", lake), 2, *told)
