@@ -37,7 +37,7 @@ def publish(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
     """
     path = warehouse_path(warehouse, must_exist=True)
     if path.published is None:
-        print(f"{path} has no published copy: its readers read snapshots, of a catalog file while nobody writes")
+        print(f"{path} needs no published copy: readers of a lake read its snapshots")
         return
     with writing(path, wait=wait) as writer:
         print(writer.publish())

@@ -169,8 +169,8 @@ def test_stats_count_what_is_in_a_lake(lake, example_warehouse):
 
 
 def test_nothing_is_published(lake):
-    """Publishing says so, and is no failure: a script may do it for either kind. Readers wait as it says."""
-    told = f"{lake} has no published copy: its readers read snapshots, of a catalog file while nobody writes\n"
+    """Publishing says that it is not needed, and is no failure: a script may do it for either kind."""
+    told = f"{lake} needs no published copy: readers of a lake read its snapshots\n"
     outcome = call("publish", "--warehouse", lake)
     assert (0, told) == (outcome.code, outcome.out)
 
