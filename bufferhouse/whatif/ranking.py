@@ -95,7 +95,8 @@ def _candidates(space: Space, rows: Iterable[int], kinds: Sequence[str]) -> list
         narrow = narrower(c["shape"][row])
         limits = {"donate": size * (kind == "parameter"), "free": size * (kind in (ARENA, "output")),
                   "unpad": padding, "shrink": size * (narrow is not None), "remat": size * (kind == ARENA),
-                  "offload": size * (kind in (ARENA, "parameter")), "remove": size * (kind != "parameter")}  # fmt: skip
+                  "offload": size * (kind in (ARENA, "parameter") and not space.is_on_host),
+                  "remove": size * (kind != "parameter")}  # fmt: skip
         more = _beyond(space, [row])
         for one in kinds:
             if limits[one]:

@@ -77,7 +77,8 @@ class Space:
     instruction that defines a value may show others. `allocations` are those of the space by index, each with kind
     and size. `live_out` are those of parameters that hold an output already. `alignment` is what offsets in the arena
     are multiples of. The column `role` is parameter, output or constant for what the allocation is named after,
-    else temp: an allocation of an output may hold temporaries before the output is born.
+    else temp: an allocation of an output may hold temporaries before the output is born. `is_on_host` is whether the
+    memory is that of the host, on CPU.
     """
 
     memory_space: int
@@ -95,6 +96,7 @@ class Space:
     root: int | None = None
     table: int | None = None
     returned: Sequence[str] = ()
+    is_on_host: bool = False
     rows: dict[int, int] = field(default_factory=dict)  # of the values, by value_id
     held: dict[int, list[int]] = field(default_factory=dict)  # the rows of each allocation
     made: dict[str, list[int]] = field(default_factory=dict)  # the rows of each instruction
@@ -253,6 +255,7 @@ def _space(
         results=read.results,
         root=read.root,
         returned=read_signature(signature).output,
+        is_on_host=(target or "").lower().startswith("cpu"),
     )
 
 
