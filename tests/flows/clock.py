@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -24,14 +25,19 @@ from tests.system.heard import heard
 from tests.warehouses import published_path
 
 PATIENCE_SECONDS = 240
+# Below those that systems give to connections: one of these may take a port before the server that is to have it.
+_PORTS = range(20_000, 32_000)
+_CHANCE = random.SystemRandom()
 DEPLOYMENTS = 6  # that `serve` makes where no source has a schedule of its own
 
 
 def free_port() -> int:
     """Return a port of loopback that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    while True:
+        port = _CHANCE.choice(_PORTS)
+        with socket.socket() as one, suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port
 
 
 def basic(auth: str) -> str:

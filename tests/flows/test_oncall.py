@@ -92,7 +92,8 @@ def services(stack, inbox, blank_warehouse) -> Stack:
     # Nothing else of the user's cache is taken: what others are writing there may be gone by then.
     cache = give(give(stack.root / "tmp/.cache") / "bufferhouse")
     for blank in cache_folder().glob("blank-*.duckdb"):
-        shutil.copy2(blank, cache)
+        with suppress(FileNotFoundError):  # so may an older one
+            shutil.copy2(blank, cache)
     stack.before = files_of(stack.root / "app")
     stack.begin("scheduler", "--poll", "1")
     automate(stack, inbox[0])
