@@ -14,6 +14,7 @@ jax/_src/interpreters/mlir.py; until 2021 in xla.py): its allocations are these 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import BinaryIO
 
 from bufferhouse.messages.figures import SIZE, Figure, range_of
@@ -431,13 +432,18 @@ _WORDS = re.compile(rf"{CLOCK}|[0-9]+|\s+|.")
 _LONGEST_PREFIX = 200  # characters
 
 
+@lru_cache(maxsize=256)  # a line is compared with the first ones of all messages that are open
+def _words(text: str) -> list[str]:
+    return _WORDS.findall(text)
+
+
 def _prefix(head: str, text: str) -> re.Pattern[str] | None:
     """Return what a line shares with the head of the first line, up to a blank, such as `[trainer 3] `; it may be "".
 
     A time may be another. Where another number differs, the line is of another process: then it is None.
     """
     whole = pattern = ""
-    words, others = (_WORDS.findall(one[:_LONGEST_PREFIX]) for one in (head, text))
+    words, others = (_words(one[:_LONGEST_PREFIX]) for one in (head, text))
     for one, other in zip(words, [*others, " "], strict=False):
         if one.isspace() and other.isspace():
             pattern += r"(?:\s+|$)" if pattern else r"\s+"
