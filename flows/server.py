@@ -99,15 +99,17 @@ def _turn() -> Iterator[TextIO]:
 
     Two that make its database at one time disturb each other, and one of them does not start.
     """
-    path = Path(get_current_settings().home) / "bufferhouse-server.lock"
-    with ExitStack() as stack:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = stack.enter_context(open(path, "a", encoding="utf-8", opener=_private))
-        except OSError as error:
-            raise unwritable(str(path), error) from None
+    with _lock_file(Path(get_current_settings().home) / "bufferhouse-server.lock") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield file
+
+
+def _lock_file(path: Path) -> TextIO:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return open(path, "a+", encoding="utf-8", opener=_private)
+    except OSError as error:
+        raise unwritable(str(path), error) from None
 
 
 @contextmanager
@@ -129,9 +131,8 @@ def alone(port: int) -> Iterator[None]:
     with ExitStack() as stack:
         for name in (f"-{_digest(url)}",) if configured else ("", f"-{_digest(url)}"):
             path = home / f"bufferhouse-serve{name}.lock"
+            file = stack.enter_context(_lock_file(path))
             try:
-                home.mkdir(parents=True, exist_ok=True)
-                file = stack.enter_context(open(path, "a+", encoding="utf-8", opener=_private))
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 file.truncate(0)
                 file.write(f"process {os.getpid()} on {redacted(url) if configured else f'port {port}'}")
