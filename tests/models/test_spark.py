@@ -3,16 +3,17 @@
 Needs the extra spark and Java, else it is skipped. One session and one set of tables serve the whole file.
 """
 
+import re
 import shutil
 from collections import Counter
-from pathlib import Path
+from contextlib import chdir
 
-import duckdb
 import pyarrow as pa
 import pytest
 
 from bufferhouse.models import project
 from bufferhouse.models.dialects import statements, write
+from bufferhouse.paths import CHECKOUT
 from bufferhouse.query.notebooks import export_parquet
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak]
@@ -29,11 +30,6 @@ QUICK = {
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss8m",
 }
-
-
-def raw_as_parquet(con: duckdb.DuckDBPyConnection, directory: Path) -> dict[str, Path]:
-    """Write the tables of raw as `bufferhouse export --parquet` does, views among them, too; return files by table."""
-    return {path.stem: path for path in export_parquet(con, directory) if path.parent.name == "raw"}
 
 
 @pytest.fixture(scope="module")
@@ -56,19 +52,13 @@ def session(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def spark(session, example, tmp_path_factory):
-    """The session with the tables of raw and all that `bufferhouse models --dialect spark` writes."""
-    made = statements(KNOWN, "spark")
-    for path in write(made, tmp_path_factory.mktemp("models") / "sql"):
-        name = path.stem[4:]
-        session.sql(path.read_text().rstrip(";\n"))
-        if name == "raw":
-            for table, file in raw_as_parquet(example, tmp_path_factory.mktemp("raw")).items():
-                session.sql(f"CREATE TABLE raw.{table} USING parquet LOCATION '{file}'")
-        if name.startswith("intermediate."):
-            # Many read these: as views they would be planned and computed again for each.
-            rows = session.table(name)
-            session.sql(f"DROP VIEW {name}")
-            rows.write.format("parquet").saveAsTable(name)
+    """The session after the script of docs/engines.md, in a folder as the commands there leave it."""
+    folder = tmp_path_factory.mktemp("engines")
+    write(statements(KNOWN, "spark"), folder / "build" / "spark")
+    export_parquet(example, folder / "build")
+    [script] = re.findall(r"```python\n(.*?)```", (CHECKOUT / "docs" / "engines.md").read_text(encoding="utf-8"), re.S)
+    with chdir(folder):
+        exec(script, {})  # its session is this one
     return session
 
 
