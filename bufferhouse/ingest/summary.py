@@ -12,7 +12,7 @@ from bufferhouse.warehouse.load import Loaded
 
 _COUNTS = (
     *("seen", "new", "known", "ignored", "rejected", "known_rejected", "left_out", "bytes", "late", "waiting_dumps"),
-    *("logs", "messages", "refused_messages"),
+    *("logs", "messages", "refused_messages", "unreadable_logs"),
 )
 _LISTS = (
     *("unreadable", "reject_lines", "head_faults", "log_notes"),
@@ -36,8 +36,8 @@ class Summary:
     they were seen. `pruned` counts by run the dumps that a configured source still has of runs that retention removed;
     they are left out. `endings` counts by ending what was found where no dump was; elsewhere it is None. `logs` were
     read, and hold new `messages` about programs that did not fit, and `refused_messages`, which are no dumps that were
-    rejected; `log_notes` are about what was left out of them. `reparsed` dumps of the warehouse were parsed again; None
-    where nobody asked for it.
+    rejected; `unreadable_logs` counts the logs among `unreadable`, `log_notes` are about what was left out of them.
+    `reparsed` dumps of the warehouse were parsed again; None where nobody asked for it.
     """
 
     seen: int = 0
@@ -74,6 +74,7 @@ class Summary:
     logs: int = 0
     messages: int = 0
     refused_messages: int = 0
+    unreadable_logs: int = 0
     reparsed: int | None = None
 
     def note_nothing(self, discovery: Discovery) -> None:
@@ -109,6 +110,7 @@ class Summary:
         self.refused_messages += len(loaded.rejects)
         self.reject_lines += loaded.rejects
         self.unreadable += loaded.unreadable
+        self.unreadable_logs += len(loaded.unreadable)
         self.log_notes += loaded.notes
         self.rows.update(loaded.rows)
 
