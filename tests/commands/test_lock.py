@@ -82,6 +82,17 @@ def test_what_was_accepted_passes(locked: Path, tmp_path: Path):
     assert locked.read_text() == path.read_text()
 
 
+def test_a_program_is_accepted_alone_by_its_id(locked: Path, tmp_path: Path):
+    """A program_id takes no other signature of its function along; the name takes all. Each accepted one is counted."""
+    path = Path(shutil.copy(locked, tmp_path))
+    reshaped = CHECKOUT / "tests" / "data" / "reshaped" / "layers-4"
+    ((function, _, number),) = read_lock(locked).entries
+    words = ["lock", LOCKED / "kept", reshaped, "--file", path, "--why", "so"]
+    assert f"{path}: 1 program (cpu), 1 written\n" == call(*words, "--accept", number).err
+    assert [number] == [key[2] for key in read_lock(path).entries]
+    assert f"{path}: 2 programs (cpu), 2 written\n" == call(*words, "--accept", function).err
+
+
 def test_a_refused_dump_does_not_pass(locked: Path, tmp_path: Path):
     """A dump that cannot be read is told with its place, and the check fails."""
     shutil.copytree(LOCKED / "kept", tmp_path / "run")
