@@ -19,7 +19,10 @@ _LISTS = (
     *("runs", "waiting", "archives", "undescribed"),
 )
 
-_MAPPINGS = ("other_names", "other_facts", "other_endings", "pruned", "unread_keys", "rows", "warnings")
+_MAPPINGS = (
+    *("other_names", "other_facts", "other_endings", "pruned", "unread_keys", "rows", "warnings"),
+    "run_files_below",
+)
 
 
 @dataclass(slots=True)
@@ -31,7 +34,9 @@ class Summary:
     complete. A `fault` is why a source could not be looked at, or not to its end; `error` is the exception. `archives`
     lie beside dumps, unopened. `other_names` gives for runs the name that their run.json says, `other_facts` what call
     or run.json say of them otherwise than the warehouse, `undescribed` are new runs, not all of whose dumps wait,
-    without a compiler or a platform, `unread_keys` what the run.json of new runs has besides the keys that are read.
+    without a compiler or a platform, `run_files_below` gives for some of them a run.json further below than the run's
+    own directory, which is not read, and that directory. `unread_keys` is what the run.json of new runs has besides the
+    keys that are read.
     `other_endings` counts by run the dumps that it has twice, as they lie there compressed in another way than when
     they were seen. `pruned` counts by run the dumps that a configured source still has of runs that retention removed;
     they are left out. `endings` counts by ending what was found where no dump was; elsewhere it is None. `logs` were
@@ -65,6 +70,7 @@ class Summary:
     error: Exception | None = None
     archives: list[str] = field(default_factory=list)
     undescribed: list[str] = field(default_factory=list)
+    run_files_below: dict[str, tuple[str, str]] = field(default_factory=dict)
     unread_keys: dict[str, list[str]] = field(default_factory=dict)
     other_names: dict[str, str] = field(default_factory=dict)
     other_facts: dict[str, dict[str, str]] = field(default_factory=dict)
